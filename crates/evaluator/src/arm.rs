@@ -6,11 +6,11 @@ use std::sync::Arc;
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
-use apprentice_skills::domain_name;
 use apprentice_skills::guidance::{
-    ArmPolicy, GuidanceError, KnownVersions, TaskView, build_guidance_with_tools, lend,
+    ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools,
 };
 use apprentice_skills::verification::{AdmissionPolicy, admit};
+use apprentice_skills::{KnownVersions, domain_name};
 
 use crate::demonstration::{Demonstration, nearest};
 use crate::hidden_skills::HiddenSkills;
@@ -323,7 +323,7 @@ impl GuidanceProvider {
             true => ArmPolicy::None,
             false => ArmPolicy::Inline { text: text.to_owned() },
         };
-        let guidance = lend(&self.book, &policy, &TaskView::default())
+        let guidance = build_guidance(&self.book, &policy, &TaskView::default())
             .map_err(|source| ArmError::NoGuidance { arm: Arm::Inline, task: task.clone(), source })?;
         Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), ..Loan::default() })
     }

@@ -83,7 +83,7 @@ pub fn anchors(text: &str) -> Vec<Anchor> {
 }
 
 /// Compares a text with the actions from step `since` on.
-pub fn follow(text: &str, steps: &[TrajectoryStep], since: StepId) -> Adherence {
+pub fn adherence(text: &str, steps: &[TrajectoryStep], since: StepId) -> Adherence {
     let done: Vec<(String, String)> = steps
         .iter()
         .filter(|step| step.id >= since)
@@ -132,7 +132,7 @@ fn plain(label: &str) -> String {
 mod tests {
     use apprentice_protocol::{Seen, StepAction, StepId, TrajectoryStep};
 
-    use super::{Anchor, anchors, follow};
+    use super::{Anchor, adherence, anchors};
 
     fn step(number: u32, action: &str, name: &str) -> TrajectoryStep {
         let action = StepAction {
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn only_what_was_done_after_the_view_counts() {
         let check = |text: &str, steps: &[TrajectoryStep], expected| {
-            assert_eq!(follow(text, steps, StepId(2)).verdict(), expected, "{text}");
+            assert_eq!(adherence(text, steps, StepId(2)).verdict(), expected, "{text}");
         };
         let menu = [step(1, "click", "Export As"), step(3, "click", "File")];
         check("Use File > Export As and choose a type.", &menu, Some(false));

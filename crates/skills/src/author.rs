@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use apprentice_protocol::{
     BoundedText, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, SkillId, StepRef,
-    TextBudget, Tool, ToolOutcome, ToolSpec, Why,
+    TextBudget, Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,8 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::book::{
-    Actor, Applied, BookError, Change, Gateway, GatewayOptions, NewDomain, OpId, Origin, Page, SkillText,
-    WriteMode, WriteRefusal, WriteRequest,
+    Actor, Applied, Change, Gateway, NewDomain, OpId, Origin, Page, SkillText, WriteMode, WriteRefusal,
+    WriteRequest, open_unlocked,
 };
 use crate::manage::is_trivial;
 
@@ -38,9 +37,6 @@ const DELETE: &str = "Takes a skill out of the book. Its content stays in the hi
 const MOST_BYTES: usize = 64 << 10;
 /// Largest refusal text, in characters. A refusal may repeat the request.
 const REFUSAL: TextBudget = TextBudget(600);
-/// Attempts to open a book that another writer has locked, and the pause between them: five seconds in total.
-const OPEN_TRIES: u32 = 50;
-const OPEN_PAUSE: Duration = Duration::from_millis(100);
 const VALIDATE: &str = "Says what is wrong or unwise about a skill's page.";
 
 #[derive(Deserialize, JsonSchema)]
@@ -85,7 +81,7 @@ enum AuthorAction {
 }
 
 struct AuthorTool {
-    deed: AuthorAction,
+    action: AuthorAction,
     spec: ToolSpec,
     folder: PathBuf,
     clock: Arc<dyn Clock>,
@@ -95,8 +91,8 @@ struct AuthorTool {
 /// Returns the authoring tools for the book in `folder`. Each call opens the book again, so that other writers get
 /// their turn.
 pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>, mode: WriteMode) -> Vec<Arc<dyn Tool>> {
-    let tool = |deed, spec| -> Arc<dyn Tool> {
-        Arc::new(AuthorTool { deed, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
+    let tool = |action, spec| -> Arc<dyn Tool> {
+        Arc::new(AuthorTool { action, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
     };
     vec![
         tool(AuthorAction::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE.text())),
@@ -162,7 +158,7 @@ fn parse(id: &str) -> Result<SkillId, Fault> {
 
 impl AuthorTool {
     async fn answer(&self, arguments: &Value) -> Result<ToolOutcome, Fault> {
-        match self.deed {
+        match self.action {
             AuthorAction::Create => {
                 let arguments: CreateArguments = read(arguments)?;
                 let skill = parse(&arguments.id)?;
@@ -186,18 +182,8 @@ impl AuthorTool {
 
     /// Opens the book. Waits for another writer for a while without blocking the thread.
     async fn open(&self) -> Result<Gateway, Fault> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let options = GatewayOptions { mode: self.mode, ..GatewayOptions::at(self.clock.now()) };
-            match Gateway::try_open(&self.folder, options) {
-                Ok((gateway, _)) => return Ok(gateway),
-                Err(BookError::Locked(_)) if tries < OPEN_TRIES => {
-                    self.clock.pause(OPEN_PAUSE, Why::PollFloor).await;
-                }
-                Err(error) => return Err(("unavailable".to_owned(), error.to_string())),
-            }
-        }
+        let opened = open_unlocked(&self.folder, self.clock.as_ref(), self.mode).await;
+        opened.map_err(|error| ("unavailable".to_owned(), error.to_string()))
     }
 
     fn write(&self, gateway: &mut Gateway, change: Change, what: &str) -> Result<ToolOutcome, Fault> {
@@ -292,7 +278,7 @@ fn validate(skill: &SkillId, gateway: &Gateway) -> Result<ToolOutcome, Fault> {
     let text = &known.text;
     let mut remarks = Vec::new();
     for part in [&text.description, &text.situation, &text.guidance] {
-        remarks.extend(gateway.objection(part).map(|(code, why)| format!("error, {code}: {why}")));
+        remarks.extend(gateway.check_text(part).map(|(code, why)| format!("error, {code}: {why}")));
     }
     if !text.guidance.contains(['>', '\n', '+', '"', '`']) {
         remarks.push("warning: the guidance names no menu path, key or label".to_owned());

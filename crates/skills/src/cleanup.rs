@@ -207,7 +207,7 @@ impl SkillEmbeddings {
 pub fn find_cleanup_tasks(
     state: &State,
     options: &CleanupOptions,
-    sense: Option<&SkillEmbeddings>,
+    embeddings: Option<&SkillEmbeddings>,
 ) -> Vec<CleanupTask> {
     let skills: Vec<&Skill> = state.skills.values().map(AsRef::as_ref).collect();
     let mut tasks = Vec::new();
@@ -219,7 +219,7 @@ pub fn find_cleanup_tasks(
             });
         }
     }
-    tasks.extend(pairs(state, &skills, options, sense));
+    tasks.extend(pairs(state, &skills, options, embeddings));
     for skill in &skills {
         let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
         // A teacher's indifference says nothing about the student. The teacher's numbers count only until the student
@@ -239,7 +239,7 @@ fn pairs(
     state: &State,
     skills: &[&Skill],
     options: &CleanupOptions,
-    sense: Option<&SkillEmbeddings>,
+    embeddings: Option<&SkillEmbeddings>,
 ) -> Vec<CleanupTask> {
     let mut found = Vec::new();
     for (place, one) in skills.iter().enumerate() {
@@ -249,7 +249,7 @@ fn pairs(
             |other: &&&Skill| other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other);
         for other in skills[place + 1..].iter().filter(compared) {
             let by_words = Some(skill_similarity(one, other)).filter(|alike| *alike >= options.similarity);
-            let similarity = by_words.or_else(|| sense?.same(&one.id, &other.id));
+            let similarity = by_words.or_else(|| embeddings?.same(&one.id, &other.id));
             let kept = ([one.id.clone(), other.id.clone()], [one.text_hash(), other.text_hash()]);
             if let Some(similarity) = similarity.filter(|_| !state.kept_pairs.contains(&kept)) {
                 found.push((similarity, kept));

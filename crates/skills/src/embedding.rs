@@ -55,7 +55,7 @@ impl EmbeddingModel {
         if let Some(known) = *self.threshold.lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(known);
         }
-        let pairs = labelled();
+        let pairs = labelled_pairs();
         let texts: Vec<String> =
             pairs.iter().flat_map(|(_, one, other)| [(*one).to_owned(), (*other).to_owned()]).collect();
         let vectors = self.vectors(Side::Passage, &texts).await?;
@@ -93,7 +93,7 @@ pub(crate) fn cosine(one: &[f32], other: &[f32]) -> Result<f64, EmbedError> {
 }
 
 /// Returns the labelled pairs: whether they say the same, and both texts.
-pub(crate) fn labelled() -> Vec<(bool, &'static str, &'static str)> {
+pub(crate) fn labelled_pairs() -> Vec<(bool, &'static str, &'static str)> {
     let pair = |line: &'static str| {
         let (label, texts) = line.split_once('|')?;
         let (one, other) = texts.split_once('|')?;
@@ -119,7 +119,7 @@ fn best_threshold(measured: &[(f64, bool)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{best_threshold, cosine, labelled};
+    use super::{best_threshold, cosine, labelled_pairs};
 
     #[test]
     fn the_threshold_lies_in_the_gap_and_fears_false_alarms() {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn there_are_pairs_of_both_kinds() {
-        let same = labelled().iter().filter(|(same, ..)| *same).count();
-        assert!(same >= 15 && labelled().len() - same >= 20, "{same} of {}", labelled().len());
+        let same = labelled_pairs().iter().filter(|(same, ..)| *same).count();
+        assert!(same >= 15 && labelled_pairs().len() - same >= 20, "{same} of {}", labelled_pairs().len());
     }
 }

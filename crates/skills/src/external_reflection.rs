@@ -12,14 +12,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::book::{Counts, Gateway, State};
-use crate::handle::{Lesson, Refusal, row, with_version};
+use crate::handle::{LearningInput, Refusal, review_effect, with_version};
 use crate::learn_trajectory::{LearnError, LearnOptions, learn_external_reflection};
 use crate::manage::Decision;
-use crate::reflect::{Dropped, SkillReview, TrajectoryReflection, gaps};
+use crate::reflect::{Dropped, SkillReview, TrajectoryReflection, missing_parts};
 
 /// An external reflection with the known facts about its attempt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct ExternalReflection {
     /// Name of the attempt. The same name never acts twice.
     pub trajectory_id: String,
     /// Class of the model that had received the skills.
@@ -55,7 +55,7 @@ pub enum ExternalReflectionError {
     },
 }
 
-impl Given {
+impl ExternalReflection {
     /// Reads one reflection or an array of them. `trajectory_id`, `consumer`, `verdict`, `versions` and `retrieved` may
     /// accompany the two lists. An entry without a name is identified by its content and position. An entry without a
     /// verdict counts as passed, because there is no evidence against it.
@@ -96,9 +96,9 @@ impl Given {
             .map_err(|error| wrong(format!("versions: {error}")))?;
         let reflection: TrajectoryReflection = serde_path_to_error::deserialize(Value::Object(fields))
             .map_err(|error| wrong(error.to_string()))?;
-        let gaps = gaps(&reflection);
-        if !gaps.is_empty() {
-            return Err(wrong(gaps.join("; ")));
+        let missing = missing_parts(&reflection);
+        if !missing.is_empty() {
+            return Err(wrong(missing.join("; ")));
         }
         let reviewed = reflection.skill_reviews.iter().filter_map(|one| SkillId::parse(one.skill_id()).ok());
         Ok(Self {
@@ -196,35 +196,39 @@ pub struct AppliedReflection {
 pub async fn apply(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
-    (given, time): (&Given, Timestamp),
+    (external, time): (&ExternalReflection, Timestamp),
     options: &LearnOptions,
 ) -> Result<AppliedReflection, LearnError> {
     let before = gateway.state().clone();
-    let trajectory = given.trajectory(&before);
-    let lesson = Lesson::new(&trajectory, time);
-    let digest =
-        learn_external_reflection(gateway, manager, &lesson, given.reflection.clone(), options).await?;
-    let counted = Counted { before: &before, after: gateway.state(), given };
+    let trajectory = external.trajectory(&before);
+    let input = LearningInput::new(&trajectory, time);
+    let result =
+        learn_external_reflection(gateway, manager, &input, external.reflection.clone(), options).await?;
+    let counted = Counted { before: &before, after: gateway.state(), external };
     let mut rows = Vec::new();
-    if !digest.known_before {
-        for (skill, review) in &digest.checked.reviews {
-            let row = row(review, &options.handler);
-            rows.push(counted.row(skill, Some(review), row));
+    if !result.known_before {
+        for (skill, review) in &result.checked.reviews {
+            let effect = review_effect(review, &options.handler);
+            rows.push(counted.applied_row(skill, Some(review), effect));
         }
-        for skill in &digest.checked.unreviewed {
+        for skill in &result.checked.unreviewed {
             let counts = Counts { times_requested: 1, times_unreviewed: 1, ..Counts::default() };
-            rows.push(counted.row(skill, None, crate::handle::ReviewEffect { counts, ..Default::default() }));
+            rows.push(counted.applied_row(
+                skill,
+                None,
+                crate::handle::ReviewEffect { counts, ..Default::default() },
+            ));
         }
     }
     Ok(AppliedReflection {
-        trajectory_id: given.trajectory_id.clone(),
-        consumer: given.consumer.clone(),
-        verdict: given.verdict,
-        known_before: digest.known_before,
+        trajectory_id: external.trajectory_id.clone(),
+        consumer: external.consumer.clone(),
+        verdict: external.verdict,
+        known_before: result.known_before,
         rows,
-        decisions: digest.decisions,
-        dropped: digest.checked.dropped,
-        refusals: digest.refusals,
+        decisions: result.decisions,
+        dropped: result.checked.dropped,
+        refusals: result.refusals,
     })
 }
 
@@ -232,38 +236,38 @@ pub async fn apply(
 struct Counted<'a> {
     before: &'a State,
     after: &'a State,
-    given: &'a Given,
+    external: &'a ExternalReflection,
 }
 
 impl Counted<'_> {
-    fn row(
+    fn applied_row(
         &self,
         skill: &SkillId,
         review: Option<&SkillReview>,
-        row: crate::handle::ReviewEffect,
+        effect: crate::handle::ReviewEffect,
     ) -> AppliedRow {
         let now = self.before.resolve(skill);
         let version = now.map(|now| now.version);
         let counts = |state: &State| {
-            let key = (version?, self.given.consumer.clone());
+            let key = (version?, self.external.consumer.clone());
             let counters: &BTreeMap<_, Counts> = &state.resolve(skill)?.counters;
             counters.get(&key).copied()
         };
         let counted = now.is_some();
         let domain = now.map_or(skill, |now| &now.id);
         let noted = |notes: Vec<String>| {
-            notes.iter().map(|note| with_version(note, domain, &self.given.versions)).collect()
+            notes.iter().map(|note| with_version(note, domain, &self.external.versions)).collect()
         };
         AppliedRow {
             skill_id: skill.to_string(),
             counted_on: now.map(|now| now.id.clone()),
             version,
             review_type: review.map_or("unreviewed", SkillReview::kind).to_owned(),
-            added: if counted { row.counts } else { Counts::default() },
+            added: if counted { effect.counts } else { Counts::default() },
             before: counts(self.before).unwrap_or_default(),
             after: counts(self.after).unwrap_or_default(),
-            annotations: if counted { noted(row.notes) } else { Vec::new() },
-            to_manager: counted && row.to_manager,
+            annotations: if counted { noted(effect.notes) } else { Vec::new() },
+            to_manager: counted && effect.to_manager,
         }
     }
 }

@@ -37,52 +37,52 @@ pub struct ReviewEffect {
 }
 
 /// The review table: maps one review to its effects.
-pub fn row(review: &SkillReview, options: &HandlerOptions) -> ReviewEffect {
+pub fn review_effect(review: &SkillReview, options: &HandlerOptions) -> ReviewEffect {
     let credit = |followed, partial| match followed {
         Followed::Yes => 1.0,
         Followed::Partially => partial,
     };
-    let mut row = ReviewEffect {
+    let mut effect = ReviewEffect {
         counts: Counts { times_requested: 1, ..Counts::default() },
         ..ReviewEffect::default()
     };
     match review {
         SkillReview::Positive(review) => {
-            row.counts.positive_impact = 1;
-            row.counts.times_followed = credit(review.followed, options.positive_partial_credit);
+            effect.counts.positive_impact = 1;
+            effect.counts.times_followed = credit(review.followed, options.positive_partial_credit);
         }
         SkillReview::Neutral(review) => {
-            row.counts.neutral_impact = 1;
-            row.counts.times_followed = credit(review.followed, 0.5);
-            row.to_manager = review.suggested_improvement.is_some();
+            effect.counts.neutral_impact = 1;
+            effect.counts.times_followed = credit(review.followed, 0.5);
+            effect.to_manager = review.suggested_improvement.is_some();
         }
         SkillReview::Negative(review) => {
-            row.counts.negative_impact = 1;
-            row.counts.times_followed = credit(review.followed, 0.5);
-            row.to_manager = review.corrected_guidance.is_some();
-            if !row.to_manager {
-                row.notes.push(format!("[{}] {}", review.issue_type.word(), review.what_went_wrong));
+            effect.counts.negative_impact = 1;
+            effect.counts.times_followed = credit(review.followed, 0.5);
+            effect.to_manager = review.corrected_guidance.is_some();
+            if !effect.to_manager {
+                effect.notes.push(format!("[{}] {}", review.issue_type.word(), review.what_went_wrong));
             }
         }
-        SkillReview::NotFollowed(review) => not_followed(review, &mut row),
+        SkillReview::NotFollowed(review) => not_followed(review, &mut effect),
     }
-    row
+    effect
 }
 
-fn not_followed(review: &SkillNotFollowed, row: &mut ReviewEffect) {
+fn not_followed(review: &SkillNotFollowed, effect: &mut ReviewEffect) {
     match review.reason {
         NotFollowedReason::Irrelevant | NotFollowedReason::AlreadyKnew => {}
-        NotFollowedReason::SeemedWrong => row.to_manager = true,
+        NotFollowedReason::SeemedWrong => effect.to_manager = true,
         NotFollowedReason::ChoseAlternative => {
-            row.notes.push(format!("[chose_alternative] {}", review.explanation));
-            row.notes.extend(review.alternative_used.iter().map(|used| format!("[alternative] {used}")));
+            effect.notes.push(format!("[chose_alternative] {}", review.explanation));
+            effect.notes.extend(review.alternative_used.iter().map(|used| format!("[alternative] {used}")));
         }
     }
 }
 
 /// The input of learning: a trajectory and the timestamp of the resulting operations.
 #[derive(Clone, Copy, Debug)]
-pub struct Lesson<'a> {
+pub struct LearningInput<'a> {
     /// The trajectory.
     pub trajectory: &'a Trajectory,
     /// End time of the attempt. It is the same however often the trajectory is processed.
@@ -91,14 +91,14 @@ pub struct Lesson<'a> {
     pub conversation: Option<&'a Conversation>,
 }
 
-impl<'a> Lesson<'a> {
+impl<'a> LearningInput<'a> {
     /// Returns the input for a trajectory without its conversation.
     pub fn new(trajectory: &'a Trajectory, time: Timestamp) -> Self {
         Self { trajectory, time, conversation: None }
     }
 }
 
-impl Lesson<'_> {
+impl LearningInput<'_> {
     /// Returns whether the attempt passed.
     pub fn passed(&self) -> bool {
         self.trajectory.verdict == Verdict::Pass
@@ -153,15 +153,15 @@ pub struct HandlerResult {
 /// Counts every received skill, writes the notes of the table, and stores candidates.
 pub fn handle(
     gateway: &mut Gateway,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     checked: &Checked,
     options: &HandlerOptions,
 ) -> Result<HandlerResult, WriteRefusal> {
     let HandlerResult { mut forward, mut refusals } = HandlerResult::default();
     for (received, review) in &checked.reviews {
-        let row = row(review, options);
-        count(gateway, lesson, (received, Some(review)), &row, &mut refusals)?;
-        if row.to_manager {
+        let effect = review_effect(review, options);
+        count(gateway, input, (received, Some(review)), &effect, &mut refusals)?;
+        if effect.to_manager {
             forward.push((received.clone(), review.clone()));
         }
     }
@@ -169,13 +169,13 @@ pub fn handle(
         let counts = Counts { times_requested: 1, times_unreviewed: 1, ..Counts::default() };
         count(
             gateway,
-            lesson,
+            input,
             (received, None),
             &ReviewEffect { counts, ..ReviewEffect::default() },
             &mut refusals,
         )?;
     }
-    keep_candidates(gateway, lesson, checked, &mut refusals)?;
+    keep_candidates(gateway, input, checked, &mut refusals)?;
     Ok(HandlerResult { forward, refusals })
 }
 
@@ -183,9 +183,9 @@ pub fn handle(
 /// its successor. A deleted skill is not counted.
 fn count(
     gateway: &mut Gateway,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     (received, review): (&SkillId, Option<&SkillReview>),
-    row: &ReviewEffect,
+    effect: &ReviewEffect,
     refusals: &mut Vec<Refusal>,
 ) -> Result<(), WriteRefusal> {
     let Some((skill, current)) = gateway.state().resolve(received).map(|now| (now.id.clone(), now.version))
@@ -197,24 +197,24 @@ fn count(
         });
         return Ok(());
     };
-    let of_receipt = lesson.trajectory.skills.iter().find(|retrieved| retrieved.id == *received);
+    let of_receipt = input.trajectory.skills.iter().find(|retrieved| retrieved.id == *received);
     let version = of_receipt.filter(|_| skill == *received).map_or(current, |retrieved| retrieved.version);
     let change = Change::SkillReviewed {
         skill: skill.clone(),
         version,
-        consumer: lesson.trajectory.consumer.clone(),
-        counts: row.counts,
+        consumer: input.trajectory.consumer.clone(),
+        counts: effect.counts,
         review: review.cloned(),
-        passed: lesson.passed(),
+        passed: input.passed(),
     };
-    let request = lesson.request(Actor::Handler, Stage::Handle, format!("review:{received}"), change);
+    let request = input.request(Actor::Handler, Stage::Handle, format!("review:{received}"), change);
     write(gateway, request, Some(&skill), refusals)?;
-    for (place, note) in row.notes.iter().enumerate() {
-        let note = with_version(note, &skill, &lesson.trajectory.versions);
+    for (place, note) in effect.notes.iter().enumerate() {
+        let note = with_version(note, &skill, &input.trajectory.versions);
         let note = note.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(500).collect();
         let change = Change::SkillAnnotated { skill: skill.clone(), note };
         let item = format!("note:{received}:{place}");
-        write(gateway, lesson.request(Actor::Handler, Stage::Handle, item, change), Some(&skill), refusals)?;
+        write(gateway, input.request(Actor::Handler, Stage::Handle, item, change), Some(&skill), refusals)?;
     }
     Ok(())
 }
@@ -231,15 +231,15 @@ pub(crate) fn with_version(note: &str, skill: &SkillId, versions: &Versions) -> 
 /// Stores suspicions and learnings over the cap as candidates until a second attempt confirms them.
 fn keep_candidates(
     gateway: &mut Gateway,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     checked: &Checked,
     refusals: &mut Vec<Refusal>,
 ) -> Result<(), WriteRefusal> {
     let low = |learning: &&Learning| learning.confidence() == Confidence::Low;
     let waiting = checked.learnings.iter().filter(low).chain(&checked.overflow);
     for (place, learning) in waiting.enumerate() {
-        let change = Change::CandidateRecorded { learning: learning.clone(), passed: lesson.passed() };
-        let request = lesson.request(Actor::Learner, Stage::Handle, format!("candidate:{place}"), change);
+        let change = Change::CandidateRecorded { learning: learning.clone(), passed: input.passed() };
+        let request = input.request(Actor::Learner, Stage::Handle, format!("candidate:{place}"), change);
         write(gateway, request, None, refusals)?;
     }
     Ok(())

@@ -1,5 +1,5 @@
 //! Learns from one trajectory: reflect, count, decide item by item, and clean up when it is due. Every step leaves its
-//! cause in the log. An interrupted digest therefore continues where it stopped, and a finished one does nothing.
+//! cause in the log. Interrupted learning therefore continues where it stopped, and a finished one does nothing.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use apprentice_protocol::{BoundedText, ChatModel, ModelError, TextBudget};
 
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
 use crate::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
-use crate::handle::{HandlerOptions, Lesson, Refusal, handle, write};
+use crate::handle::{HandlerOptions, LearningInput, Refusal, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, WorkItem, manage};
 use crate::reflect::{
     Checked, Dropped, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
-    TrajectoryReflection, check, reflect, reflect_here,
+    TrajectoryReflection, check, reflect, reflect_in_context,
 };
 
 /// Largest length of an embedder's error message, in characters.
@@ -41,7 +41,7 @@ pub struct LearnOptions {
 
 /// The result of learning from one trajectory.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Digest {
+pub struct LearnResult {
     /// Whether the book had already learned all of it.
     pub known_before: bool,
     /// How the reflection was made. `None` if the book already contained it.
@@ -87,21 +87,21 @@ pub enum LearnError {
 }
 
 /// Learns from one trajectory.
-pub async fn digest(
+pub async fn learn_trajectory(
     gateway: &mut Gateway,
-    staff: &LearnerModels,
-    lesson: &Lesson<'_>,
+    models: &LearnerModels,
+    input: &LearningInput<'_>,
     options: &LearnOptions,
-) -> Result<Digest, LearnError> {
-    let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
-    let mut digest = Digest::default();
+) -> Result<LearnResult, LearnError> {
+    let done = input.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
+    let mut result = LearnResult::default();
     let learned = done.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause)).copied();
     if learned.is_some() {
-        digest.known_before = true;
-        digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
+        result.known_before = true;
+        result.checked = gateway.state().reflections.get(&input.trajectory.id).cloned().unwrap_or_default();
     } else {
-        (digest.checked, digest.reflected) = reflected(gateway, staff, lesson, options).await?;
-        process_reflection(gateway, staff.manager.as_ref(), lesson, &mut digest, options).await?;
+        (result.checked, result.reflected) = load_or_reflect(gateway, models, input, options).await?;
+        process_reflection(gateway, models.manager.as_ref(), input, &mut result, options).await?;
         gateway.apply(done)?;
     }
     // An interrupted cleanup is resumed by the trajectory that began it, never by an earlier one.
@@ -109,29 +109,29 @@ pub async fn digest(
     let last = causes.filter(|(cause, _)| cause.stage == Stage::Learn).map(|(_, operation)| *operation).max();
     let due = gateway.state().learned_since_cleaning >= options.clean.every.max(1);
     if due && (learned.is_none() || learned == last) {
-        digest.decisions.extend(clean(gateway, staff, lesson, options).await?);
+        result.decisions.extend(clean(gateway, models, input, options).await?);
     }
-    Ok(digest)
+    Ok(result)
 }
 
 /// Counts a reflection and has its items decided: first the reviews that the table forwards, then the learnings.
 async fn process_reflection(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
-    lesson: &Lesson<'_>,
-    digest: &mut Digest,
+    input: &LearningInput<'_>,
+    result: &mut LearnResult,
     options: &LearnOptions,
 ) -> Result<(), LearnError> {
-    let handled = handle(gateway, lesson, &digest.checked, &options.handler)?;
-    digest.refusals = handled.refusals;
+    let handled = handle(gateway, input, &result.checked, &options.handler)?;
+    result.refusals = handled.refusals;
     let reviews = handled.forward.iter().map(|(received, review)| WorkItem::Review(received, review));
-    let learnings = digest.checked.learnings.iter().enumerate();
+    let learnings = result.checked.learnings.iter().enumerate();
     let learnings = learnings.map(|(place, learning)| WorkItem::Learning(place, learning));
-    for matter in reviews.chain(learnings) {
-        if matches!(&matter, WorkItem::Review(received, _) if gateway.state().resolve(received).is_none()) {
+    for item in reviews.chain(learnings) {
+        if matches!(&item, WorkItem::Review(received, _) if gateway.state().resolve(received).is_none()) {
             continue;
         }
-        digest.decisions.push(decide(gateway, manager, lesson, &matter, options).await?);
+        result.decisions.push(decide(gateway, manager, input, &item, options).await?);
     }
     Ok(())
 }
@@ -140,51 +140,51 @@ async fn process_reflection(
 pub async fn learn_external_reflection(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     reflection: TrajectoryReflection,
     options: &LearnOptions,
-) -> Result<Digest, LearnError> {
-    let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
-    let mut digest = Digest::default();
+) -> Result<LearnResult, LearnError> {
+    let done = input.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
+    let mut result = LearnResult::default();
     if done.cause.as_ref().is_some_and(|cause| gateway.state().causes.contains_key(cause)) {
-        digest.known_before = true;
-        digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
-        return Ok(digest);
+        result.known_before = true;
+        result.checked = gateway.state().reflections.get(&input.trajectory.id).cloned().unwrap_or_default();
+        return Ok(result);
     }
-    digest.checked = match gateway.state().reflections.get(&lesson.trajectory.id) {
+    result.checked = match gateway.state().reflections.get(&input.trajectory.id) {
         Some(known) => known.clone(),
         None => {
             let checked =
-                check(reflection, lesson.trajectory, EvidenceRule::Word, options.reflect.max_learnings);
-            keep(gateway, lesson, (ReflectMode::Given, None), checked)?
+                check(reflection, input.trajectory, EvidenceRule::Word, options.reflect.max_learnings);
+            keep(gateway, input, (ReflectMode::Given, None), checked)?
         }
     };
-    process_reflection(gateway, manager, lesson, &mut digest, options).await?;
+    process_reflection(gateway, manager, input, &mut result, options).await?;
     gateway.apply(done)?;
-    Ok(digest)
+    Ok(result)
 }
 
 /// Cleans up: scans, has each finding decided, and scans again until there is no new finding.
 pub async fn clean(
     gateway: &mut Gateway,
-    staff: &LearnerModels,
-    lesson: &Lesson<'_>,
+    models: &LearnerModels,
+    input: &LearningInput<'_>,
     options: &LearnOptions,
 ) -> Result<Vec<Decision>, LearnError> {
     let mut decisions: Vec<Decision> = Vec::new();
     loop {
         // If the embedder fails, words decide alone.
-        let sense = match gateway.meaning() {
+        let embeddings = match gateway.meaning() {
             Some(meaning) => Some(SkillEmbeddings::of(gateway.state(), meaning).await),
             None => None,
         };
-        if let Some(Err(error)) = &sense {
+        if let Some(Err(error)) = &embeddings {
             let why = BoundedText::cut(&error.to_string(), WHY).as_str().to_owned();
             let change = Change::CleanupByWords { why };
-            gateway.apply(lesson.request(Actor::Cleaner, Stage::Clean, "by_words".to_owned(), change))?;
+            gateway.apply(input.request(Actor::Cleaner, Stage::Clean, "by_words".to_owned(), change))?;
         }
-        let sense = sense.and_then(Result::ok);
-        let tasks = find_cleanup_tasks(gateway.state(), &options.clean, sense.as_ref());
+        let embeddings = embeddings.and_then(Result::ok);
+        let tasks = find_cleanup_tasks(gateway.state(), &options.clean, embeddings.as_ref());
         let decided = |key: &String| {
             gateway.state().causes.keys().any(|cause| cause.stage == Stage::Clean && cause.item == *key)
         };
@@ -193,33 +193,33 @@ pub async fn clean(
             skills: task.skills().into_iter().cloned().collect(),
             finding: task.headline(),
         };
-        gateway.apply(lesson.request(
+        gateway.apply(input.request(
             Actor::Cleaner,
             Stage::Clean,
             format!("flagged:{}", task.key()),
             change,
         ))?;
-        let matter = WorkItem::Cleanup(&task, &options.clean);
-        decisions.push(decide(gateway, staff.manager.as_ref(), lesson, &matter, options).await?);
+        let item = WorkItem::Cleanup(&task, &options.clean);
+        decisions.push(decide(gateway, models.manager.as_ref(), input, &item, options).await?);
     }
     let change = Change::CleanupFinished;
-    gateway.apply(lesson.request(Actor::Cleaner, Stage::Clean, String::new(), change))?;
+    gateway.apply(input.request(Actor::Cleaner, Stage::Clean, String::new(), change))?;
     Ok(decisions)
 }
 
 /// Returns the reflection on a trajectory: from the log if it is there; otherwise requests, checks, filters and stores
 /// it.
-async fn reflected(
+async fn load_or_reflect(
     gateway: &mut Gateway,
-    staff: &LearnerModels,
-    lesson: &Lesson<'_>,
+    models: &LearnerModels,
+    input: &LearningInput<'_>,
     options: &LearnOptions,
 ) -> Result<(Checked, Option<ReflectionRoute>), LearnError> {
-    let trajectory = lesson.trajectory;
+    let trajectory = input.trajectory;
     if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
         return Ok((known.clone(), None));
     }
-    let (answer, mode) = request_reflection(staff.reflector.as_ref(), lesson, &options.reflect).await;
+    let (answer, mode) = request_reflection(models.reflector.as_ref(), input, &options.reflect).await;
     let (reflection, unusable) = match answer {
         Ok(reflected) => (reflected.reflection, None),
         Err(problem @ (ReflectError::Unusable { .. } | ReflectError::Full)) => {
@@ -233,38 +233,38 @@ async fn reflected(
     let mut checked = check(reflection, trajectory, EvidenceRule::Trace, options.reflect.max_learnings);
     let unusable = unusable.map(|why| Dropped::Refused { place: "the reflection".to_owned(), why });
     checked.dropped.extend(unusable);
-    Ok((keep(gateway, lesson, mode.clone(), checked)?, Some(mode)))
+    Ok((keep(gateway, input, mode.clone(), checked)?, Some(mode)))
 }
 
 /// Requests a reflection in the chosen mode. Falls back to a separate reader if that mode is not possible.
 async fn request_reflection(
     reflector: &dyn ChatModel,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     options: &ReflectOptions,
 ) -> (Result<Reflected, ReflectError>, ReflectionRoute) {
     let fallback = match options.mode {
         ReflectMode::Fresh | ReflectMode::Given => None,
         ReflectMode::InContext => {
-            match reflect_here(reflector, lesson.conversation, lesson.trajectory, options).await {
+            match reflect_in_context(reflector, input.conversation, input.trajectory, options).await {
                 Ok(Ok(reflected)) => return (Ok(reflected), (ReflectMode::InContext, None)),
                 Ok(Err(fallback)) => Some(fallback),
                 Err(error) => return (Err(error), (ReflectMode::InContext, None)),
             }
         }
     };
-    (reflect(reflector, lesson.trajectory, options).await, (ReflectMode::Fresh, fallback))
+    (reflect(reflector, input.trajectory, options).await, (ReflectMode::Fresh, fallback))
 }
 
 /// Stores a checked reflection without the texts that no skill may contain.
 fn keep(
     gateway: &mut Gateway,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     (mode, fallback): ReflectionRoute,
     checked: Checked,
 ) -> Result<Checked, WriteRefusal> {
-    let checked = checked.without_refused(|text| gateway.objection(text).map(|(_, why)| why));
+    let checked = checked.without_refused(|text| gateway.check_text(text).map(|(_, why)| why));
     let change = Change::TrajectoryReflected { mode, fallback, checked: checked.clone() };
-    let request = lesson.request(Actor::Learner, Stage::Reflect, String::new(), change);
+    let request = input.request(Actor::Learner, Stage::Reflect, String::new(), change);
     write(gateway, request, None, &mut Vec::new())?;
     Ok(checked)
 }
@@ -272,11 +272,11 @@ fn keep(
 async fn decide(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
-    lesson: &Lesson<'_>,
-    matter: &WorkItem<'_>,
+    input: &LearningInput<'_>,
+    item: &WorkItem<'_>,
     options: &LearnOptions,
 ) -> Result<Decision, LearnError> {
-    manage(manager, gateway, lesson, matter, &options.manage)
+    manage(manager, gateway, input, item, &options.manage)
         .await
-        .map_err(|source| LearnError::Manage { trajectory: lesson.trajectory.id.clone(), source })
+        .map_err(|source| LearnError::Manage { trajectory: input.trajectory.id.clone(), source })
 }

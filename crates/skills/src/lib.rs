@@ -11,6 +11,7 @@ mod external_reflection;
 pub mod foreground;
 pub mod guidance;
 mod handle;
+mod known_versions;
 pub mod leak;
 mod learn_trajectory;
 pub mod manage;
@@ -27,12 +28,15 @@ mod words;
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
 pub use embedding::EmbeddingModel;
 pub use external_reflection::{
-    AppliedReflection, AppliedRow, ExternalReflectionError, Given, apply, trajectory_by_name,
+    AppliedReflection, AppliedRow, ExternalReflection, ExternalReflectionError, apply, trajectory_by_name,
 };
-pub use handle::{HandlerOptions, HandlerResult, Lesson, Refusal, ReviewEffect, handle, row};
+pub use handle::{
+    HandlerOptions, HandlerResult, LearningInput, Refusal, ReviewEffect, handle, review_effect,
+};
+pub use known_versions::KnownVersions;
 pub use learn_trajectory::{
-    Digest, LearnError, LearnOptions, LearnerModels, ReflectionRoute, clean as clean_book, digest,
-    learn_external_reflection,
+    LearnError, LearnOptions, LearnResult, LearnerModels, ReflectionRoute, clean as clean_book,
+    learn_external_reflection, learn_trajectory,
 };
 pub use prompts::PROMPTS;
 pub use scan::{Finding, scan};

@@ -45,7 +45,7 @@ static RELATED: LazyLock<HashMap<String, Vec<RelatedWord>>> = LazyLock::new(|| {
         let mut entries = line.split(' ');
         let Some(word) = entries.next() else { continue };
         let root = stem(word);
-        for other in entries.filter_map(near) {
+        for other in entries.filter_map(parse_neighbour) {
             relate(&root, other.word, other.weight);
             relate(&stem(other.word), word, other.weight);
         }
@@ -61,7 +61,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Parses an entry: `photo6` is `photo` with nearness six ninths.
-fn near(entry: &'static str) -> Option<RelatedWord> {
+fn parse_neighbour(entry: &'static str) -> Option<RelatedWord> {
     let (word, digit) = entry.split_at_checked(entry.len().checked_sub(1)?)?;
     Some(RelatedWord { word, weight: f32::from(digit.parse::<u8>().ok()?) / MAX_NEARNESS })
 }
@@ -73,7 +73,7 @@ pub(crate) fn related(root: &str) -> &'static [RelatedWord] {
 
 #[cfg(test)]
 mod tests {
-    use super::{NEAREST, lines, near, related};
+    use super::{NEAREST, lines, parse_neighbour, related};
     use crate::words::stem;
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn every_entry_can_be_read() {
         let entries = || lines(NEAREST).flat_map(|line| line.split(' ').skip(1));
-        let unread: Vec<&str> = entries().filter(|entry| near(entry).is_none()).collect();
+        let unread: Vec<&str> = entries().filter(|entry| parse_neighbour(entry).is_none()).collect();
         assert!(unread.is_empty() && entries().count() > 40_000, "{unread:?}");
     }
 }

@@ -84,17 +84,19 @@ impl Search {
     /// Returns the best `limit` hits by words. Equal scores are ordered by id, so that the same book gives the same
     /// answer.
     pub(crate) fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let asked = asked(query);
+        let asked = query_words(query);
         let scores = self.scores(&asked);
         self.best(&scores, limit).into_iter().map(|key| self.hit(key, scores[key], &asked)).collect()
     }
 
-    /// Returns the best `limit` hits by words and by `nearness`, the cosine similarity of each skill.
-    pub(crate) fn find_by_both(&self, query: &str, nearness: &[f64], limit: usize) -> Vec<Hit> {
-        let asked = asked(query);
-        let scores = combine_scores(&self.scores(&asked), nearness);
-        let hit =
-            |key: usize| Hit { similarity: nearness.get(key).copied(), ..self.hit(key, scores[key], &asked) };
+    /// Returns the best `limit` hits by words and by `similarities`, the cosine similarity of each skill.
+    pub(crate) fn find_by_both(&self, query: &str, similarities: &[f64], limit: usize) -> Vec<Hit> {
+        let asked = query_words(query);
+        let scores = combine_scores(&self.scores(&asked), similarities);
+        let hit = |key: usize| Hit {
+            similarity: similarities.get(key).copied(),
+            ..self.hit(key, scores[key], &asked)
+        };
         self.best(&scores, limit).into_iter().map(hit).collect()
     }
 
@@ -166,7 +168,7 @@ struct QueryWord {
 }
 
 /// Returns the words of a query, without duplicates.
-fn asked(query: &str) -> Vec<QueryWord> {
+fn query_words(query: &str) -> Vec<QueryWord> {
     let mut seen = BTreeSet::new();
     let spelled = query
         .split(|c: char| !c.is_alphanumeric())
@@ -184,18 +186,18 @@ fn asked(query: &str) -> Vec<QueryWord> {
 
 /// Combines word scores and cosine similarities. Neither scale is absolute, so each is normalized to the best of this
 /// book: word scores from zero, similarities from the book's average.
-fn combine_scores(words: &[f32], nearness: &[f64]) -> Vec<f32> {
+fn combine_scores(words: &[f32], similarities: &[f64]) -> Vec<f32> {
     let most = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than a few digits")]
-    let usual = nearness.iter().sum::<f64>() / nearness.len().max(1) as f64;
-    let nearest = nearness.iter().copied().fold(usual, f64::max);
+    let usual = similarities.iter().sum::<f64>() / similarities.len().max(1) as f64;
+    let nearest = similarities.iter().copied().fold(usual, f64::max);
     let span = (nearest - usual).max(f64::MIN_POSITIVE);
     let both = |(words, near): (&f32, &f64)| {
         #[expect(clippy::cast_possible_truncation, reason = "a share of one")]
         let near = ((near - usual) / span).max(0.0) as f32;
         (1.0 - EMBEDDING_WEIGHT) * words / most + EMBEDDING_WEIGHT * near
     };
-    words.iter().zip(nearness).map(both).collect()
+    words.iter().zip(similarities).map(both).collect()
 }
 
 /// A skill that is similar to a text.
@@ -214,12 +216,12 @@ pub(crate) struct SimilarSkills<'a> {
     pub(crate) embedding_error: Option<String>,
 }
 
-/// Returns skills that are similar to a text, so that the manager finds existing ones. `nearness` is the cosine
+/// Returns skills that are similar to a text, so that the manager finds existing ones. `similarities` is the cosine
 /// similarity of each skill, if embeddings were used.
 pub(crate) fn similar_skills<'a>(
     skills: impl Iterator<Item = &'a Skill>,
     text: &str,
-    nearness: Option<&[f64]>,
+    similarities: Option<&[f64]>,
     limit: usize,
 ) -> Vec<SkillSimilarity<'a>> {
     let by_words = |skill: &Skill| {
@@ -231,7 +233,7 @@ pub(crate) fn similar_skills<'a>(
     let mut found: Vec<SkillSimilarity<'_>> = skills
         .enumerate()
         .map(|(place, skill)| {
-            let meaning = nearness.and_then(|all| all.get(place)).copied();
+            let meaning = similarities.and_then(|all| all.get(place)).copied();
             SkillSimilarity { skill, words: by_words(skill), meaning }
         })
         .filter(|one| one.words > 0.0 || one.meaning.is_some())

@@ -9,12 +9,12 @@ use apprentice_protocol::SkillId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::adherence::follow;
+use crate::adherence::adherence;
 use crate::book::{
     Actor, Applied, Change, Gateway, OpId, Origin, ReceivedSkill, Skill, Snapshot, Stage, State,
     WriteRefusal, hash,
 };
-use crate::handle::Lesson;
+use crate::handle::LearningInput;
 
 /// Number of attempts at tasks of one template that verify a skill.
 pub const REQUIRED_PASSES: usize = 2;
@@ -49,23 +49,23 @@ pub struct Admission {
 /// the same attempt record it once.
 pub fn note_trial(
     gateway: &mut Gateway,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     template: &str,
 ) -> Result<Applied, WriteRefusal> {
-    let trajectory = lesson.trajectory;
+    let trajectory = input.trajectory;
     let tried = trajectory.skills.iter().map(|received| ReceivedSkill {
         skill: received.id.clone(),
         version: received.version,
-        followed: follow(&received.text, &trajectory.steps, received.step).verdict(),
+        followed: adherence(&received.text, &trajectory.steps, received.step).verdict(),
     });
     let mut template = hash(template.as_bytes());
     template.truncate(HASH);
-    let change = Change::SkillsTried { template, skills: tried.collect(), passed: lesson.passed() };
-    gateway.apply(lesson.request(Actor::Handler, Stage::Handle, "trial".to_owned(), change))
+    let change = Change::SkillsTried { template, skills: tried.collect(), passed: input.passed() };
+    gateway.apply(input.request(Actor::Handler, Stage::Handle, "trial".to_owned(), change))
 }
 
 /// Returns the skills whose current text is verified.
-pub fn proved(state: &State) -> BTreeSet<SkillId> {
+pub fn verified_skills(state: &State) -> BTreeSet<SkillId> {
     let causes: BTreeMap<OpId, &str> =
         state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect();
     let proved = state.skills.values().filter(|skill| is_verified(state, &causes, skill));
@@ -109,7 +109,7 @@ pub fn admit(book: &Snapshot, policy: AdmissionPolicy) -> (Snapshot, Admission) 
             let eligible = book.skills().count();
             return (book.clone(), Admission { policy, eligible, quarantined: Vec::new() });
         }
-        AdmissionPolicy::Verified => proved(book.state()),
+        AdmissionPolicy::Verified => verified_skills(book.state()),
         AdmissionPolicy::Human => human_written(book),
     };
     let (through, waiting): (BTreeMap<_, _>, BTreeMap<_, _>) =

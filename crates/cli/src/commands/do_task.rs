@@ -14,10 +14,11 @@ use apprentice_protocol::{
     StopReason, TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
+use apprentice_skills::KnownVersions;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
 use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::{ArmPolicy, KnownVersions, TaskView, build_guidance_with_tools};
+use apprentice_skills::guidance::{ArmPolicy, TaskView, build_guidance_with_tools};
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_trace::Recorder;
 use clap::Args;
@@ -273,7 +274,7 @@ impl DoSession<'_> {
             told = roll.call(machine, &programs) => told,
         };
         if let Some(told) = told {
-            self.present.hear(&told);
+            self.present.record(&told);
             if let Err(error) = sink.emit(None, told) {
                 tracing::warn!(%error, "the versions of the programs could not be recorded");
             }
@@ -339,7 +340,7 @@ fn guidance_for(
     );
     let lent = lent.kind(Kind::NothingMatched)?;
     Ok(match workshop {
-        Some(workshop) => workshop.lend(lent),
+        Some(workshop) => workshop.extend_guidance(lent),
         None => lent,
     })
 }

@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let leaks = Arc::new(HeldOutTasks::build(&lock, &suite));
     let time = SystemClock::default().now();
     let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks, mode }).kind(Kind::Config)?;
-    gateway.understand(models.meaning()?);
+    gateway.set_embedding(models.meaning()?);
     let mut tally = Tally::default();
     let reflect = ReflectOptions { mode: arguments.reflection.into(), ..ReflectOptions::default() };
     let options = LearnOptions { reflect, ..LearnOptions::default() };
@@ -177,7 +177,7 @@ impl Tally {
             let attempted = recorded(path, row, suite).kind(Kind::Config)?;
             let worked = learn_from(gateway, (lock, staff), attempted, options).await;
             let worked = worked.map_err(|error| match error {
-                CycleError::Digest(error) => apply_failure(error),
+                CycleError::Learn(error) => apply_failure(error),
                 other @ (CycleError::Attempt { .. } | CycleError::Split(_)) => {
                     Failure::new(Kind::Config, other)
                 }

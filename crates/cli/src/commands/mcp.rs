@@ -97,7 +97,7 @@ impl BookServer {
             return tools.clone();
         }
         let part = if self.write { ShippedPart::All } else { ShippedPart::Interaction };
-        let tools = reading_tools(&book.with_shipped(part).understood(self.meaning.clone()));
+        let tools = reading_tools(&book.with_shipped(part).with_embedding(self.meaning.clone()));
         *known = Some((content, tools.clone()));
         tools
     }

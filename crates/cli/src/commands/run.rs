@@ -128,7 +128,7 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
         // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
         let (book, counts) =
             admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?;
-        (book.understood(models.meaning()?), Some(counts))
+        (book.with_embedding(models.meaning()?), Some(counts))
     } else {
         (Snapshot::empty(), None)
     };

@@ -32,7 +32,7 @@ pub(super) async fn learn(
     let leaks = Arc::new(HeldOutTasks::build(lock, &experiment.suite));
     let options = GatewayOptions { leaks, ..GatewayOptions::at(clock.now()) };
     let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
-    gateway.understand(laboratory.meaning.clone());
+    gateway.set_embedding(laboratory.meaning.clone());
     let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");
     let noted = |name| {

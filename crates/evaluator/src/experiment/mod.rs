@@ -273,7 +273,7 @@ async fn run_one_book(
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),
     };
-    let book = book.understood(laboratory.meaning.clone());
+    let book = book.with_embedding(laboratory.meaning.clone());
     let sides = (experiment.suite.as_ref(), experiment.lock.as_ref());
     let kept = examine(sides, &book, &learned).write(folder);
     kept.map_err(|source| ExperimentError::Read { path: folder.join(CONTAMINATION_FILE), source })?;

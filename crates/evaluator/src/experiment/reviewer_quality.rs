@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use apprentice_protocol::{Trajectory, Verdict};
-use apprentice_skills::adherence::follow;
+use apprentice_skills::adherence::adherence;
 use apprentice_skills::book::State;
 use apprentice_skills::reflect::{Checked, Dropped, SkillReview};
 use apprentice_trace::Trace;
@@ -52,7 +52,7 @@ fn agree(sum: &mut ReviewerSummary, checked: &Checked, seen: &Trajectory) {
     for (id, review) in &checked.reviews {
         let Some(received) = seen.skills.iter().find(|skill| skill.id == *id) else { continue };
         let says = !matches!(review, SkillReview::NotFollowed(_));
-        match (says, follow(&received.text, &seen.steps, received.step).verdict()) {
+        match (says, adherence(&received.text, &seen.steps, received.step).verdict()) {
             (true, Some(true)) => sum.both_followed += 1,
             (true, Some(false)) => sum.only_reviewer += 1,
             (false, Some(true)) => sum.only_detector += 1,

@@ -9,7 +9,9 @@ use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode};
 use apprentice_skills::verification::note_trial;
-use apprentice_skills::{LearnError, LearnOptions, LearnerModels, Lesson, clean_book, digest};
+use apprentice_skills::{
+    LearnError, LearnOptions, LearnerModels, LearningInput, clean_book, learn_trajectory,
+};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use rand::SeedableRng;
@@ -153,7 +155,7 @@ pub enum CycleError {
     Split(#[from] SplitError),
     /// A trajectory could not be learned from.
     #[error(transparent)]
-    Digest(#[from] LearnError),
+    Learn(#[from] LearnError),
 }
 
 /// The context of a learning cycle.
@@ -193,8 +195,8 @@ pub async fn cycle(
     }
     // Skills flagged by the rehearsal are cleaned up before the book is frozen.
     if let Some((trajectory, time)) = last.filter(|_| gateway.state().learned_since_cleaning > 0) {
-        let lesson = Lesson::new(&trajectory, time);
-        clean_book(gateway, room.staff, &lesson, &options.learn).await?;
+        let input = LearningInput::new(&trajectory, time);
+        clean_book(gateway, room.staff, &input, &options.learn).await?;
     }
     Ok(worked)
 }
@@ -281,23 +283,24 @@ async fn learn_one(
     };
     let trajectory = lock.admit(&row, trajectory)?;
     let before = versions(gateway);
-    let lesson = Lesson { conversation: said.as_ref(), ..Lesson::new(trajectory.trajectory(), time) };
-    note_trial(gateway, &lesson, trajectory.template()).map_err(LearnError::from)?;
-    let digest = digest(gateway, staff, &lesson, options).await?;
-    worked.known_before = digest.known_before;
-    (worked.reviewed, worked.fallback) = match digest.reflected {
+    let input =
+        LearningInput { conversation: said.as_ref(), ..LearningInput::new(trajectory.trajectory(), time) };
+    note_trial(gateway, &input, trajectory.template()).map_err(LearnError::from)?;
+    let result = learn_trajectory(gateway, staff, &input, options).await?;
+    worked.known_before = result.known_before;
+    (worked.reviewed, worked.fallback) = match result.reflected {
         Some((mode, fallback)) => (Some(mode), fallback),
         None => (None, None),
     };
     worked.received = trajectory.trajectory().skills.len();
-    worked.reviews = digest.checked.reviews.len();
-    for (_, review) in &digest.checked.reviews {
+    worked.reviews = result.checked.reviews.len();
+    for (_, review) in &result.checked.reviews {
         *worked.review_kinds.entry(review.kind().to_owned()).or_default() += 1;
     }
-    worked.learnings = digest.checked.learnings.len();
-    let refused = digest.refusals.iter().chain(digest.decisions.iter().flat_map(|one| &one.refusals));
+    worked.learnings = result.checked.learnings.len();
+    let refused = result.refusals.iter().chain(result.decisions.iter().flat_map(|one| &one.refusals));
     worked.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
-    worked.decisions = digest.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
+    worked.decisions = result.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
     let after = versions(gateway);
     worked.skills = after.len();
     worked.changed =

@@ -221,7 +221,7 @@ impl AttemptExecution<'_> {
     ) -> Result<(), Void> {
         let domains = apps_of(&self.varied.task);
         if let Some(told) = roll.call(machine, &domains).await {
-            self.lent.present.hear(&told);
+            self.lent.present.record(&told);
             recorder.emit(None, told)?;
         }
         Ok(())

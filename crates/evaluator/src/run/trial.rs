@@ -10,7 +10,7 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
 };
-use apprentice_skills::guidance::KnownVersions;
+use apprentice_skills::KnownVersions;
 use apprentice_trace::Redactor;
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::BookError;
-use super::state::hash;
+use super::hash::hash;
 
 const FOLDER: &str = ".meta/attachments";
 

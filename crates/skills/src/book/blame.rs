@@ -7,9 +7,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use super::operation::{Actor, Change, OpId};
-use super::serialization::Operation;
-use super::state::{Skill, State};
+use super::change::Change;
+use super::model::{Actor, OpId};
+use super::operation::Operation;
+use super::skill::Skill;
+use super::state::State;
 
 /// A section of a skill page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,7 +61,7 @@ struct LineSources {
 impl LineSources {
     /// Applies one operation. Unchanged lines keep their source. A line that comes from another skill, or that returns,
     /// brings its own source.
-    fn take(&mut self, operation: &Operation, state: &State) {
+    fn apply(&mut self, operation: &Operation, state: &State) {
         let touched = operation.change.skills();
         let known: BTreeMap<String, OpId> = touched
             .iter()
@@ -109,7 +111,7 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
         {
             ledger.texts.insert(to.clone(), lines);
         }
-        ledger.take(operation, &state);
+        ledger.apply(operation, &state);
     }
     let known = state.resolve(skill)?.clone();
     let sections = ledger.texts.get(&known.id)?;

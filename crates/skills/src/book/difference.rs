@@ -7,8 +7,8 @@ use apprentice_protocol::SkillId;
 use serde::Serialize;
 use similar::TextDiff;
 
+use super::skill::Skill;
 use super::snapshot::Snapshot;
-use super::state::Skill;
 
 /// One skill that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

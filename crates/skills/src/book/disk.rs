@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::SkillId;
 
+use super::change::Change;
 use super::file_stamps::{Stamp, Stamps};
-use super::operation::{Change, OpId, Origin, SkillText};
+use super::hash::hash;
+use super::model::{OpId, Origin, SkillText};
+use super::operation::Operation;
 use super::page::Page;
-use super::serialization::Operation;
-use super::state::{State, hash, page_path};
+use super::page::page_path;
+use super::state::State;
 use super::{BookError, Problem};
 use crate::scan::{Finding, scan};
 
@@ -63,7 +66,7 @@ pub(super) fn compare(
         let known = state.files.get(&path).and_then(Option::as_deref);
         match pages.get(id) {
             Some(page) if Some(page.hash.as_str()) == known => {}
-            Some(page) if open.was(&path, &page.hash) => found.unfinished.push(id.clone()),
+            Some(page) if open.may_contain(&path, &page.hash) => found.unfinished.push(id.clone()),
             Some(page) => edited(id, page, &mut found),
             // A page that exists but cannot be read is not a deleted page.
             None if found.is_unreadable(id) => {}
@@ -72,7 +75,7 @@ pub(super) fn compare(
         }
     }
     for (id, page) in pages.iter().filter(|(id, _)| !state.skills.contains_key(id)) {
-        if open.was(&page_path(id), &page.hash) {
+        if open.may_contain(&page_path(id), &page.hash) {
             found.unfinished.push(id.clone());
         } else {
             arrived(id, page, (state, &mut missing), &mut found);
@@ -111,7 +114,7 @@ impl<'a> PendingWrites<'a> {
     }
 
     /// Returns whether the file may have had this content before or after one of these operations.
-    fn was(&self, path: &str, hash: &str) -> bool {
+    fn may_contain(&self, path: &str, hash: &str) -> bool {
         self.files.get(path).is_some_and(|contents| contents.contains(hash))
     }
 }

@@ -9,11 +9,12 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::blame::steps;
-use super::operation::{Actor, Change, OpId};
-use super::serialization::Operation;
+use super::change::Change;
+use super::model::{Actor, OpId};
+use super::operation::Operation;
 use super::snapshot::Snapshot;
 use super::state::State;
-use crate::verification::proved;
+use crate::verification::verified_skills;
 
 /// One skill event, derived from the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -133,7 +134,7 @@ impl Snapshot {
             state.apply(&operation);
             told.extend(quarantines(&told));
             if let Change::SkillsTried { .. } = operation.change {
-                let now = proved(&state);
+                let now = verified_skills(&state);
                 told.extend(
                     now.difference(&verified)
                         .map(|skill| (SkillEventKind::Verified, Some(skill.clone()), None)),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::attachment;
 use super::disk::{mark_applied, put};
-use super::state::page_path;
+use super::page::page_path;
 use super::{BookError, Snapshot, domains_file, index_file};
 
 /// Creates `folder` and writes the snapshot's log, pages and indexes into it.

@@ -10,17 +10,21 @@ use apprentice_protocol::{SkillId, Versions};
 use jiff::Timestamp;
 
 use super::attachment::{self, AttachedFile, FileText, reading};
+use super::change::Change;
 use super::disk::{self, Edit};
+use super::hash::hash;
 use super::index::{domains_file, index_file};
 use super::log::{self, Log};
-use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId};
-use super::proposal::WriteMode;
-use super::revert::{self, Restored};
-use super::serialization::Operation;
+use super::model::{Actor, FileChange, OpId};
+use super::operation::{OPERATION_VERSION, Operation};
+use super::page::page_path;
+use super::proposal::{Proposal, fingerprint, shows};
+use super::revert;
 use super::snapshot::Snapshot;
-use super::state::{State, page_path};
+use super::state::State;
 use super::validate::validate;
-use super::version_evidence;
+use super::write::{Applied, WriteRefusal, WriteRequest};
+use super::write_mode::WriteMode;
 use super::{BookError, Problem};
 use crate::embedding::EmbeddingModel;
 use crate::leak::{HeldOutIndex, NoHeldOutTasks};
@@ -55,57 +59,6 @@ pub struct OpenReport {
     pub problems: Vec<Problem>,
     /// File that now contains the torn last line of the log. That line was never committed.
     pub set_aside: Option<String>,
-}
-
-/// A request for one change.
-#[derive(Clone, Debug)]
-pub struct WriteRequest {
-    /// Time of the change.
-    pub time: Timestamp,
-    /// Author of the change.
-    pub actor: Actor,
-    /// The cause of the change. The same cause never acts twice.
-    pub cause: Option<Cause>,
-    /// Program versions that the writer observed. The log keeps those that are relevant to the change.
-    pub seen: Versions,
-    /// Skill versions that the decision was based on.
-    pub read: BTreeMap<SkillId, u32>,
-    /// The change.
-    pub change: Change,
-}
-
-impl WriteRequest {
-    /// Returns a request without a cause, observed versions or read versions.
-    pub fn of(actor: Actor, time: Timestamp, change: Change) -> Self {
-        Self { time, actor, cause: None, seen: Versions::new(), read: BTreeMap::new(), change }
-    }
-}
-
-/// The result of applying a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
-    /// The change was written.
-    Written(OpId),
-    /// The change waits for a person's approval and has no effect yet.
-    Proposed(OpId),
-    /// The cause had already acted.
-    AlreadyThere(OpId),
-}
-
-/// The reason why a change was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteRefusal {
-    /// The request was refused. The writer can correct it.
-    #[error("{code}: {why}")]
-    Refused {
-        /// A code for programs.
-        code: &'static str,
-        /// An explanation for the writer.
-        why: String,
-    },
-    /// Reading or writing the book failed.
-    #[error("the skillbook could not be written")]
-    Book(#[from] BookError),
 }
 
 /// The only type that writes a book. Holds the book's lock for its lifetime. The lock of a dead process is released.
@@ -180,19 +133,14 @@ impl Gateway {
         &self.state
     }
 
-    /// Returns whether writes of models take effect at once.
-    pub(super) fn mode(&self) -> WriteMode {
-        self.mode
-    }
-
     /// Returns a snapshot of the current book.
     pub fn snapshot(&self) -> Snapshot {
         let book = Snapshot::of(self.state.clone(), self.bytes.clone()).within(&self.folder);
-        book.understood(self.meaning.clone())
+        book.with_embedding(self.meaning.clone())
     }
 
     /// Sets the embedder that the manager and the cleaner use to compare skills by meaning.
-    pub fn understand(&mut self, meaning: Option<Arc<EmbeddingModel>>) {
+    pub fn set_embedding(&mut self, meaning: Option<Arc<EmbeddingModel>>) {
         self.meaning = meaning;
     }
 
@@ -226,11 +174,64 @@ impl Gateway {
             actor,
             cause,
             accepts: None,
-            seen: version_evidence::relevant_versions(&seen, &change),
+            seen: change.relevant_versions(&seen),
             files: Vec::new(),
             change,
         })?;
         Ok(Applied::Written(id))
+    }
+
+    /// Returns whether a change must wait for approval. Refuses a change that a person refused before or that is
+    /// already waiting.
+    fn must_wait(&self, actor: Actor, change: &Change) -> Result<bool, (&'static str, String)> {
+        let state = &self.state;
+        if actor == Actor::Human || !shows(change) {
+            return Ok(false);
+        }
+        if !state.refused.is_empty()
+            && let Some(by) = state.refused.get(&fingerprint(change, &state.base_versions(change)))
+        {
+            return Err((
+                "refused_before",
+                format!("a person refused exactly this ({by}); leave it, or change it"),
+            ));
+        }
+        if self.mode == WriteMode::Auto {
+            return Ok(false);
+        }
+        let same = |one: &Proposal| match (&one.change, change) {
+            // Only one proposal per new skill name may wait, whatever its text.
+            (Change::SkillCreated { skill: one, .. }, Change::SkillCreated { skill: other, .. }) => {
+                one == other
+            }
+            (one, other) => one == other,
+        };
+        match state.proposals.values().find(|one| same(one)) {
+            Some(one) => {
+                Err(("waits", format!("{} proposes that already, and waits for a person's word", one.id)))
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Writes a proposal to the log without changing pages.
+    fn propose(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
+        let WriteRequest { time, actor, cause, seen, change, .. } = request;
+        let (seen, read) = (change.relevant_versions(&seen), self.state.base_versions(&change));
+        let change = Change::WriteProposed { change: Box::new(change), read };
+        let id = OpId(self.state.last.0 + 1);
+        let (version, files) = (OPERATION_VERSION, Vec::new());
+        Ok(Applied::Proposed(self.commit(Operation {
+            version,
+            id,
+            time,
+            actor,
+            cause,
+            accepts: None,
+            seen,
+            files,
+            change,
+        })?))
     }
 
     /// Checks a change against the current state without writing it. Returns the refusal, if any.
@@ -277,7 +278,7 @@ impl Gateway {
     }
 
     /// Returns the reason why a learned text is not allowed in this book: a secret, an injection, or sealed material.
-    pub fn objection(&self, text: &str) -> Option<(&'static str, String)> {
+    pub fn check_text(&self, text: &str) -> Option<(&'static str, String)> {
         let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));
         unsafe_text.or_else(|| self.leak(text))
     }
@@ -288,14 +289,14 @@ impl Gateway {
     }
 
     pub(super) fn inspect(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
-        texts(change).into_iter().find_map(|text| self.check_text_of(actor, text)).map_or(Ok(()), Err)
+        change.texts().into_iter().find_map(|text| self.check_text_of(actor, text)).map_or(Ok(()), Err)
     }
 
     /// Checks a text. People may write addresses; the other rules hold for every writer.
     fn check_text_of(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
         match actor == Actor::Human && scan(text) == Some(Finding::Address) {
             true => self.leak(text),
-            false => self.objection(text),
+            false => self.check_text(text),
         }
     }
 
@@ -312,7 +313,7 @@ impl Gateway {
 
     /// Refuses a change to a page that a person has edited in the meantime.
     pub(super) fn check_pages(&self, change: &Change) -> Result<(), WriteRefusal> {
-        for skill in touched(change) {
+        for skill in change.written_skills() {
             let path = page_path(skill);
             let known = self.state.files.get(&path).cloned().flatten();
             let now = disk::hash_of(&self.folder.join(&path))?;
@@ -327,13 +328,13 @@ impl Gateway {
     /// Appends an operation to the log, then writes pages and indexes. After a failure in between, the committed prefix
     /// of the log is valid and the next opening completes the write.
     pub(super) fn commit(&mut self, mut operation: Operation) -> Result<OpId, BookError> {
-        let skills: Vec<SkillId> = touched(&operation.change).into_iter().cloned().collect();
+        let skills: Vec<SkillId> = operation.change.written_skills().into_iter().cloned().collect();
         let before: Vec<Option<String>> = skills.iter().map(|skill| self.known_hash(skill)).collect();
         let mut after = self.state.part(&skills);
         after.apply(&operation);
         for (skill, before) in skills.iter().zip(before) {
             let page = after.skills.get(skill).map(|skill| skill.page().render());
-            let hash = page.map(|text| super::state::hash(text.as_bytes()));
+            let hash = page.map(|text| hash(text.as_bytes()));
             operation.files.push(FileChange { path: page_path(skill), before, after: hash });
         }
         self.append(&operation)?;
@@ -401,7 +402,7 @@ impl Gateway {
         }
         for (path, text) in wanted {
             let now = disk::hash_of(&self.folder.join(&path))?;
-            if now != text.as_deref().map(|text| super::state::hash(text.as_bytes())) {
+            if now != text.as_deref().map(|text| hash(text.as_bytes())) {
                 disk::put(&self.folder, &path, text.as_deref())?;
             }
         }
@@ -415,61 +416,4 @@ fn lock_file(folder: &Path) -> Result<File, BookError> {
     fs::create_dir_all(&meta).map_err(failed)?;
     // Closing the file releases the lock, so the lock file itself can stay.
     File::options().create(true).truncate(false).write(true).open(meta.join("lock")).map_err(failed)
-}
-
-/// Returns the skills whose pages the change writes.
-fn touched(change: &Change) -> Vec<&SkillId> {
-    match change {
-        Change::SkillReviewed { .. }
-        | Change::WriteProposed { .. }
-        | Change::SkillsTried { .. }
-        | Change::PairKept { .. }
-        | Change::PackageAttached { .. } => Vec::new(),
-        other => other.skills(),
-    }
-}
-
-/// Returns every free text of a change.
-fn texts(change: &Change) -> Vec<&str> {
-    match change {
-        Change::DomainCreated(NewDomain { domain, description }) => vec![domain, description],
-        Change::SkillCreated { skill, text, annotations, domain, .. } => {
-            let mut all = vec![skill.as_str(), &text.description, &text.situation, &text.guidance];
-            all.extend(annotations.iter().map(String::as_str));
-            all.extend(domain.iter().map(|domain| domain.description.as_str()));
-            all
-        }
-        Change::SkillUpdated { description, situation, guidance, .. } => {
-            [description, situation, guidance].into_iter().flatten().map(String::as_str).collect()
-        }
-        Change::SkillEdited { situation, guidance, annotations, .. } => {
-            [situation, guidance].into_iter().chain(annotations).map(String::as_str).collect()
-        }
-        Change::SkillPublished { skill, text, domain, .. } => {
-            let mut all = vec![skill.as_str(), &text.description, &text.situation, &text.guidance];
-            all.extend(domain.iter().map(|domain| domain.description.as_str()));
-            all
-        }
-        Change::SkillMerged { text, .. } => vec![&text.description, &text.situation, &text.guidance],
-        Change::SkillAnnotated { note, .. } => vec![note],
-        Change::SkillReviewed { review, .. } => {
-            review.as_ref().map(crate::reflect::SkillReview::texts).unwrap_or_default()
-        }
-        Change::TrajectoryReflected { checked, .. } => checked.texts(),
-        Change::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
-        Change::WriteProposed { change, .. } => texts(change),
-        Change::ProposalRefused { why, .. } => vec![why],
-        Change::ItemClosed { outcome } => vec![outcome],
-        Change::CleanupByWords { why } => vec![why],
-        Change::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
-        Change::SkillRenamed { to, .. } => vec![to.as_str()],
-        Change::SkillDeleted { .. }
-        | Change::PackageAttached { .. }
-        | Change::PairKept { .. }
-        | Change::CleanupFlagged { .. }
-        | Change::SkillsTried { .. }
-        | Change::TrajectoryLearned
-        | Change::CleanupFinished
-        | Change::Unknown { .. } => Vec::new(),
-    }
 }

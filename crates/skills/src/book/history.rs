@@ -6,8 +6,9 @@ use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::operation::{Actor, Cause, Change, OpId};
-use super::serialization::Operation;
+use super::change::Change;
+use super::model::{Actor, Cause, OpId};
+use super::operation::Operation;
 use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;

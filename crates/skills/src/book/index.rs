@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::operation::Origin;
+use super::model::Origin;
 use super::state::State;
 use crate::words::clip_line;
 

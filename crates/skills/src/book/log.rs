@@ -4,8 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::operation::{Change, OpId};
-use super::serialization::Operation;
+use super::change::Change;
+use super::model::OpId;
+use super::operation::Operation;
 use super::{BookError, Problem};
 
 const FILE: &str = ".meta/ops.jsonl";

@@ -1,8 +1,10 @@
 //! The skillbook on disk: an operation log as the source of truth, pages that a person may edit, generated indexes,
 //! snapshots for every read, and one gateway for every write.
 
+mod approval;
 mod attachment;
 mod blame;
+mod change;
 mod counts;
 mod difference;
 mod disk;
@@ -10,21 +12,27 @@ mod events;
 mod file_stamps;
 mod freeze;
 mod gateway;
+mod hash;
 mod history;
 mod index;
 mod log;
+mod model;
 mod note;
+mod open_unlocked;
 mod operation;
 mod page;
 mod proposal;
-mod publish;
+mod restored;
 mod revert;
-mod serialization;
+mod skill;
+mod skill_update;
 mod snapshot;
 mod state;
 mod trial;
 mod validate;
 mod version_evidence;
+mod write;
+mod write_mode;
 
 use std::io;
 use std::path::PathBuf;
@@ -32,27 +40,30 @@ use std::path::PathBuf;
 pub use attachment::{AttachedFile, AttachedPackage};
 pub(crate) use attachment::{FileText, reading};
 pub use blame::{BlameLine, Section, blame};
+pub use change::Change;
 pub use counts::Counts;
 pub use difference::{DifferenceKind, SkillDifference, difference};
 pub use events::BookEvent;
 pub use freeze::freeze;
-pub use gateway::{Applied, Gateway, GatewayOptions, OpenReport, WriteRefusal, WriteRequest};
+pub use gateway::{Gateway, GatewayOptions, OpenReport};
+pub(crate) use hash::hash;
 pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
+pub use model::{Actor, Cause, FileChange, NewDomain, OpId, Origin, SkillText, Stage};
 pub use note::{Note, VISIBLE_NOTES};
-pub use operation::{
-    Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Origin, SkillText, Stage,
-};
+pub(crate) use open_unlocked::open_unlocked;
+pub use operation::{OPERATION_VERSION, Operation};
 pub use page::{Page, PageError};
-pub use proposal::{Proposal, WriteMode, WriteModeError};
-pub use revert::{Content, Counter, Restored};
-pub use serialization::Operation;
+pub use proposal::Proposal;
+pub use restored::{Content, Counter, Restored};
+pub use skill::{Skill, Tombstone};
 pub use snapshot::{At, Snapshot};
-pub(crate) use state::hash;
-pub use state::{Candidate, Skill, State, Tombstone};
+pub use state::{Candidate, State};
 pub use trial::{ReceivedSkill, ReviewRemark, Trial};
 pub use version_evidence::{VersionEvidence, is_same_release, version_of};
+pub use write::{Applied, WriteRefusal, WriteRequest};
+pub use write_mode::{WriteMode, WriteModeError};
 
 /// A part of a book that could not be read. The rest of the book still opens.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,445 +1,106 @@
-//! The operations of a book: every change ever made, as typed records. Their log is the source of truth.
+//! The operations of a book: every change ever made, each as one line of the log, which is the source of truth. Parsing
+//! has two stages: the envelope first, then the data according to its name. Operations of a later version are preserved
+//! unchanged.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use apprentice_protocol::SkillId;
+use apprentice_protocol::Versions;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use super::attachment::AttachedPackage;
-use super::counts::Counts;
-use super::revert::Restored;
-use super::trial::ReceivedSkill;
-use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
+use super::change::Change;
+use super::model::{Actor, Cause, FileChange, OpId};
 
 /// Version of the line format.
 pub const OPERATION_VERSION: u32 = 1;
 
-/// Id of an operation within one book, counted from `o1`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct OpId(pub u64);
-
-impl fmt::Display for OpId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "o{}", self.0)
-    }
+/// One operation of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// Version of the line format.
+    pub version: u32,
+    /// Id of the operation.
+    pub id: OpId,
+    /// Time of the operation, given by the caller.
+    pub time: Timestamp,
+    /// Author of the operation.
+    pub actor: Actor,
+    /// Cause of the operation.
+    pub cause: Option<Cause>,
+    /// The proposal that a person accepted with this operation.
+    pub accepts: Option<OpId>,
+    /// Program versions that the writer observed, as far as they are relevant to the change.
+    pub seen: Versions,
+    /// Files that the operation writes.
+    pub files: Vec<FileChange>,
+    /// The change.
+    pub change: Change,
 }
 
-impl From<OpId> for String {
-    fn from(id: OpId) -> Self {
-        id.to_string()
-    }
+#[derive(Serialize, Deserialize)]
+struct Envelope<'a> {
+    v: u32,
+    id: OpId,
+    time: Timestamp,
+    actor: Actor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepts: Option<OpId>,
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    seen: Versions,
+    op: std::borrow::Cow<'a, str>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileChange>,
 }
 
-impl TryFrom<String> for OpId {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        let number = text.strip_prefix('o').and_then(|digits| digits.parse().ok());
-        number.map(Self).ok_or_else(|| format!("expected o<number>, found {text:?}"))
-    }
+#[derive(Serialize, Deserialize)]
+struct Tagged {
+    op: String,
+    #[serde(default)]
+    data: Option<Box<RawValue>>,
 }
 
-/// The author of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Actor {
-    /// The reflector's part of learning: reflections, candidates and progress marks.
-    Learner,
-    /// The programmatic handler: counters and notes.
-    Handler,
-    /// The manager agent.
-    Manager,
-    /// The manager agent while it works on a cleanup task.
-    Cleaner,
-    /// An agent with the authoring tools.
-    Agent,
-    /// A person.
-    Human,
-}
-
-/// The stage of learning in which a change arose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// Reflecting on a trajectory.
-    Reflect,
-    /// Counting reviews.
-    Handle,
-    /// Deciding one item.
-    Manage,
-    /// Cleaning up.
-    Clean,
-    /// Completing a trajectory.
-    Learn,
-}
-
-/// The cause of a change. The same cause never acts twice.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Cause {
-    /// The trajectory.
-    pub trajectory: String,
-    /// The item within the trajectory: `review:<skill>`, `learning:<n>`, a pair of skills, or empty.
-    pub item: String,
-    /// The stage of learning.
-    pub stage: Stage,
-}
-
-/// A file that an operation writes. `None` as a hash means that the file does not exist.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
-    /// Path relative to the book, with `/` as separator.
-    pub path: String,
-    /// SHA-256 of the content before.
-    pub before: Option<String>,
-    /// SHA-256 of the content after.
-    pub after: Option<String>,
-}
-
-/// The origin of a skill's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// Distilled from trajectories.
-    Learned,
-    /// Written by a person.
-    Authored,
-    /// Imported from a package.
-    Imported,
-    /// Part of the program. Such a skill is in no log and is never written.
-    Shipped,
-}
-
-/// A domain that is created together with its first skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NewDomain {
-    /// Name of the domain.
-    pub domain: String,
-    /// One-line description.
-    pub description: String,
-}
-
-/// The texts of a skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkillText {
-    /// One line that says when to look at the skill.
-    pub description: String,
-    /// The situation in which the skill applies.
-    pub situation: String,
-    /// The instructions.
-    pub guidance: String,
-}
-
-/// The change that an operation makes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "op", content = "data")]
-pub enum Change {
-    /// Creates a domain.
-    #[serde(rename = "domain.created")]
-    DomainCreated(NewDomain),
-    /// Creates a skill, together with its domain if that is new. One change, so that neither exists without the other.
-    #[serde(rename = "skill.created")]
-    SkillCreated {
-        /// Id of the skill.
-        skill: SkillId,
-        /// Texts of the skill.
-        text: SkillText,
-        /// Initial notes.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        annotations: Vec<String>,
-        /// Origin of the text.
-        origin: Origin,
-        /// The domain, if it is new.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        domain: Option<NewDomain>,
-    },
-    /// Replaces parts of a skill. Its counters start again from zero.
-    #[serde(rename = "skill.updated")]
-    SkillUpdated {
-        /// Id of the skill.
-        skill: SkillId,
-        /// New description. `None` keeps the old one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        description: Option<String>,
-        /// New situation. `None` keeps the old one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        situation: Option<String>,
-        /// New guidance. `None` keeps the old one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        guidance: Option<String>,
-    },
-    /// Records a person's edit of a page.
-    #[serde(rename = "skill.edited")]
-    SkillEdited {
-        /// Id of the skill.
-        skill: SkillId,
-        /// The situation on the page.
-        situation: String,
-        /// The guidance on the page.
-        guidance: String,
-        /// The notes on the page.
-        annotations: Vec<String>,
-    },
-    /// Merges one skill into another.
-    #[serde(rename = "skill.merged")]
-    SkillMerged {
-        /// The skill that is removed.
-        source: SkillId,
-        /// The skill that remains.
-        target: SkillId,
-        /// The merged texts.
-        text: SkillText,
-    },
-    /// Adds a note.
-    #[serde(rename = "skill.annotated")]
-    SkillAnnotated {
-        /// Id of the skill.
-        skill: SkillId,
-        /// Text of the note.
-        note: String,
-    },
-    /// Deletes a skill. Its content stays in the log.
-    #[serde(rename = "skill.tombstoned")]
-    SkillDeleted {
-        /// Id of the skill.
-        skill: SkillId,
-    },
-    /// Renames a skill. The old id redirects to the new one.
-    #[serde(rename = "skill.renamed")]
-    SkillRenamed {
-        /// The old id.
-        from: SkillId,
-        /// The new id.
-        to: SkillId,
-    },
-    /// Counts a review.
-    #[serde(rename = "skill.reviewed")]
-    SkillReviewed {
-        /// Id of the skill.
-        skill: SkillId,
-        /// The version that the agent received.
-        version: u32,
-        /// Class of the model that received the skill.
-        consumer: String,
-        /// Contribution to the counters.
-        counts: Counts,
-        /// The review. `None` if the reflector did not review the skill.
-        review: Option<SkillReview>,
-        /// Whether the attempt passed.
-        passed: bool,
-    },
-    /// Stores the reflection on a trajectory.
-    #[serde(rename = "trajectory.reflected")]
-    TrajectoryReflected {
-        /// How the reflection was made.
-        mode: ReflectMode,
-        /// The reason for falling back to a separate reader, if the attempt's own conversation had been requested.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        fallback: Option<Fallback>,
-        /// The checked reflection.
-        checked: Checked,
-    },
-    /// Stores knowledge that is not supported well enough to become a skill.
-    #[serde(rename = "candidate.recorded")]
-    CandidateRecorded {
-        /// The learning.
-        learning: Learning,
-        /// Whether the attempt passed.
-        passed: bool,
-    },
-    /// Closes an item without a change.
-    #[serde(rename = "item.closed")]
-    ItemClosed {
-        /// The outcome in words.
-        outcome: String,
-    },
-    /// Keeps a pair of similar skills as it is.
-    #[serde(rename = "cleanup.kept")]
-    PairKept {
-        /// The two skills, sorted by id.
-        skills: [SkillId; 2],
-        /// Hashes of their texts.
-        hashes: [String; 2],
-    },
-    /// Marks a skill or pair that the counters or the similarity single out, before the manager decides on it.
-    #[serde(rename = "cleanup.flagged")]
-    CleanupFlagged {
-        /// The skill, or the pair.
-        skills: Vec<SkillId>,
-        /// The finding, in one line.
-        finding: String,
-    },
-    /// Notes that a cleanup compares skills by words alone, because the embedder is not available.
-    #[serde(rename = "cleanup.by_words")]
-    CleanupByWords {
-        /// The reason why the embedder was not available.
-        why: String,
-    },
-    /// Marks a trajectory as completely processed.
-    #[serde(rename = "trajectory.learned")]
-    TrajectoryLearned,
-    /// Records which skills an attempt received, whether it followed them, and how it ended.
-    #[serde(rename = "trajectory.tried")]
-    SkillsTried {
-        /// Hash of the task's template. The book contains no text of a task.
-        template: String,
-        /// The skills.
-        skills: Vec<ReceivedSkill>,
-        /// Whether the attempt passed.
-        passed: bool,
-    },
-    /// Marks a cleanup as finished.
-    #[serde(rename = "cleanup.finished")]
-    CleanupFinished,
-    /// Stores the package that a skill was created from.
-    #[serde(rename = "package.attached")]
-    PackageAttached {
-        /// Id of the skill.
-        skill: SkillId,
-        /// The package.
-        package: AttachedPackage,
-    },
-    /// Publishes a package that an agent wrote, with all its files. One change, so that no part exists alone.
-    #[serde(rename = "skill.published")]
-    SkillPublished {
-        /// The new skill, or the skill that gets a new text.
-        skill: SkillId,
-        /// Texts of the skill.
-        text: SkillText,
-        /// The domain, if it is new.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        domain: Option<NewDomain>,
-        /// The package.
-        package: AttachedPackage,
-    },
-    /// Reverts an operation: restores the state from before it.
-    #[serde(rename = "operation.reverted")]
-    Reverted {
-        /// The operation to revert.
-        operation: OpId,
-        /// Every skill that the operation had changed, in its restored state.
-        skills: Vec<Restored>,
-        /// Domains that the operation had created and that are empty now.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        closed: Vec<String>,
-        /// Domains that the operation had removed, with their descriptions.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        opened: Vec<NewDomain>,
-    },
-    /// Proposes a change that waits for a person's approval and has no effect yet.
-    #[serde(rename = "write.proposed")]
-    WriteProposed {
-        /// The proposed change.
-        change: Box<Self>,
-        /// The skill versions that the change is based on.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        read: BTreeMap<SkillId, u32>,
-    },
-    /// Refuses a proposal on a person's behalf.
-    #[serde(rename = "proposal.refused")]
-    ProposalRefused {
-        /// The operation that made the proposal.
-        proposal: OpId,
-        /// The reason, in the person's words.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        why: String,
-    },
-    /// An operation of a later version, preserved unchanged.
-    #[serde(skip)]
-    Unknown {
-        /// Name of the operation.
-        op: String,
-        /// Data of the operation, as JSON text.
-        data: String,
-    },
-}
-
-impl Change {
-    /// The operation names of this version.
-    pub const NAMES: &'static [&'static str] = &[
-        "domain.created",
-        "skill.created",
-        "skill.updated",
-        "skill.edited",
-        "skill.merged",
-        "skill.annotated",
-        "skill.tombstoned",
-        "skill.renamed",
-        "skill.reviewed",
-        "trajectory.reflected",
-        "candidate.recorded",
-        "item.closed",
-        "cleanup.kept",
-        "trajectory.learned",
-        "cleanup.finished",
-        "operation.reverted",
-        "package.attached",
-        "trajectory.tried",
-        "skill.published",
-        "cleanup.flagged",
-        "cleanup.by_words",
-        "write.proposed",
-        "proposal.refused",
-    ];
-
-    /// Returns the operation's name in the log.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::DomainCreated(_) => "domain.created",
-            Self::SkillCreated { .. } => "skill.created",
-            Self::SkillUpdated { .. } => "skill.updated",
-            Self::SkillEdited { .. } => "skill.edited",
-            Self::SkillMerged { .. } => "skill.merged",
-            Self::SkillAnnotated { .. } => "skill.annotated",
-            Self::SkillDeleted { .. } => "skill.tombstoned",
-            Self::SkillRenamed { .. } => "skill.renamed",
-            Self::SkillReviewed { .. } => "skill.reviewed",
-            Self::TrajectoryReflected { .. } => "trajectory.reflected",
-            Self::CandidateRecorded { .. } => "candidate.recorded",
-            Self::ItemClosed { .. } => "item.closed",
-            Self::PairKept { .. } => "cleanup.kept",
-            Self::CleanupFlagged { .. } => "cleanup.flagged",
-            Self::CleanupByWords { .. } => "cleanup.by_words",
-            Self::TrajectoryLearned => "trajectory.learned",
-            Self::SkillsTried { .. } => "trajectory.tried",
-            Self::CleanupFinished => "cleanup.finished",
-            Self::Reverted { .. } => "operation.reverted",
-            Self::PackageAttached { .. } => "package.attached",
-            Self::SkillPublished { .. } => "skill.published",
-            Self::WriteProposed { .. } => "write.proposed",
-            Self::ProposalRefused { .. } => "proposal.refused",
-            Self::Unknown { op, .. } => op,
-        }
+impl Operation {
+    /// Returns the operation as one compact JSON line, without the line break.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        let tagged = match &self.change {
+            Change::Unknown { op, data } => {
+                Tagged { op: op.clone(), data: Some(RawValue::from_string(data.clone())?) }
+            }
+            known => serde_json::from_str(&serde_json::to_string(known)?)?,
+        };
+        serde_json::to_string(&Envelope {
+            v: self.version,
+            id: self.id,
+            time: self.time,
+            actor: self.actor,
+            cause: self.cause.clone(),
+            accepts: self.accepts,
+            seen: self.seen.clone(),
+            op: tagged.op.as_str().into(),
+            data: tagged.data.as_deref(),
+            files: self.files.clone(),
+        })
     }
 
-    /// Returns the skills that the change concerns.
-    pub fn skills(&self) -> Vec<&SkillId> {
-        match self {
-            Self::SkillCreated { skill, .. }
-            | Self::SkillUpdated { skill, .. }
-            | Self::SkillEdited { skill, .. }
-            | Self::SkillAnnotated { skill, .. }
-            | Self::SkillReviewed { skill, .. }
-            | Self::PackageAttached { skill, .. }
-            | Self::SkillPublished { skill, .. }
-            | Self::SkillDeleted { skill } => vec![skill],
-            Self::SkillMerged { source, target, .. } => vec![target, source],
-            Self::SkillRenamed { from, to } => vec![to, from],
-            Self::PairKept { skills, .. } => skills.iter().collect(),
-            Self::CleanupFlagged { skills, .. } => skills.iter().collect(),
-            Self::SkillsTried { skills, .. } => skills.iter().map(|tried| &tried.skill).collect(),
-            Self::Reverted { skills, .. } => skills.iter().map(|restored| &restored.skill).collect(),
-            Self::WriteProposed { change, .. } => change.skills(),
-            Self::DomainCreated(_)
-            | Self::ProposalRefused { .. }
-            | Self::TrajectoryReflected { .. }
-            | Self::CandidateRecorded { .. }
-            | Self::ItemClosed { .. }
-            | Self::TrajectoryLearned
-            | Self::CleanupFinished
-            | Self::CleanupByWords { .. }
-            | Self::Unknown { .. } => Vec::new(),
-        }
+    /// Parses one line.
+    pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
+        let envelope: Envelope<'_> = serde_json::from_str(line)?;
+        let name = envelope.op.as_ref();
+        let data = envelope.data.map_or("null", RawValue::get);
+        let change = if Change::NAMES.contains(&name) {
+            let text = if data == "null" {
+                format!(r#"{{"op":"{name}"}}"#)
+            } else {
+                format!(r#"{{"op":"{name}","data":{data}}}"#)
+            };
+            serde_json::from_str(&text)?
+        } else {
+            Change::Unknown { op: name.to_owned(), data: data.to_owned() }
+        };
+        let Envelope { v: version, id, time, actor, cause, accepts, seen, files, .. } = envelope;
+        Ok(Self { version, id, time, actor, cause, accepts, seen, files, change })
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use apprentice_protocol::SkillId;
+
 /// The content of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
@@ -56,6 +58,11 @@ pub enum PageError {
 
 const SECTIONS: [&str; 3] = ["Situation", "Guidance", "Annotations"];
 const NONE: &str = "None";
+
+/// Returns the path of a skill page, relative to the book.
+pub(crate) fn page_path(skill: &SkillId) -> String {
+    format!("{skill}.md")
+}
 
 impl Page {
     /// Parses a page.

@@ -3,96 +3,46 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::SkillId;
-use serde::{Deserialize, Serialize};
 
+use super::change::Change;
 use super::counts::Counts;
+use super::model::{NewDomain, OpId, SkillText};
 use super::note::Note;
-use super::operation::{OpId, Origin, SkillText};
-use super::serialization::Operation;
-use super::state::{Skill, State};
+use super::operation::Operation;
+use super::restored::{Content, Counter, Restored};
+use super::skill::Skill;
+use super::state::State;
 use super::trial::ReviewRemark;
 use super::validate::Fault;
-use super::version_evidence::{self, VersionEvidence};
+use super::version_evidence::VersionEvidence;
 
-/// The state of a skill after a revert.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Restored {
-    /// The skill.
-    pub skill: SkillId,
-    /// The restored content. `None` if the skill is removed.
-    pub content: Option<Content>,
-}
-
-/// The content of a skill without its name, id and version.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Content {
-    /// Texts of the skill.
-    pub text: SkillText,
-    /// Notes, oldest first.
-    pub notes: Vec<Note>,
-    /// Number of the oldest notes that the page hides.
-    pub hidden_notes: usize,
-    /// Counters.
-    pub counters: Vec<Counter>,
-    /// The most recent review remarks.
-    pub remarks: Vec<ReviewRemark>,
-    /// Evidence for program versions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sightings: Vec<VersionEvidence>,
-    /// Origin of the text.
-    pub origin: Origin,
-}
-
-/// The counters of one version for one class of consumer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counter {
-    /// Version of the skill.
-    pub version: u32,
-    /// Class of the consuming model.
-    pub consumer: String,
-    /// The counts.
-    pub counts: Counts,
-}
-
-impl Restored {
-    /// Returns every free text of the content.
-    pub(super) fn texts(&self) -> Vec<&str> {
-        let Some(content) = &self.content else { return Vec::new() };
-        let SkillText { description, situation, guidance } = &content.text;
-        let mut all = vec![description.as_str(), situation, guidance];
-        all.extend(content.notes.iter().map(|note| note.text.as_str()));
-        all
-    }
-}
-
-impl Content {
-    fn of(skill: &Skill) -> Self {
-        let counters = skill.counters.iter().map(|((version, consumer), counts)| Counter {
-            version: *version,
-            consumer: consumer.clone(),
-            counts: *counts,
-        });
-        Self {
-            text: skill.text.clone(),
-            notes: skill.notes.clone(),
-            hidden_notes: skill.hidden_notes,
-            counters: counters.collect(),
-            remarks: skill.remarks.clone(),
-            sightings: skill.sightings.clone(),
-            origin: skill.origin,
-        }
+/// Returns the content of a skill.
+fn content_of(skill: &Skill) -> Content {
+    let counters = skill.counters.iter().map(|((version, consumer), counts)| Counter {
+        version: *version,
+        consumer: consumer.clone(),
+        counts: *counts,
+    });
+    Content {
+        text: skill.text.clone(),
+        notes: skill.notes.clone(),
+        hidden_notes: skill.hidden_notes,
+        counters: counters.collect(),
+        remarks: skill.remarks.clone(),
+        version_evidence: skill.version_evidence.clone(),
+        origin: skill.origin,
     }
 }
 
 /// Returns the change that reverts an operation.
-pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
+pub(super) fn change(operations: &[Operation], target: OpId) -> Result<Change, Fault> {
     let Some(place) = operations.iter().position(|operation| operation.id == target) else {
         return Err(("unknown_operation", format!("the book has no operation {target}")));
     };
-    if let super::Change::SkillsTried { .. } = operations[place].change {
+    if let Change::SkillsTried { .. } = operations[place].change {
         return Err(("nothing_to_revert", format!("{target} is an observation and changed no skill")));
     }
-    if let super::Change::ProposalRefused { .. } = operations[place].change {
+    if let Change::ProposalRefused { .. } = operations[place].change {
         return revert_refusal(operations, target);
     }
     let before = State::fold(&operations[..place]);
@@ -118,23 +68,22 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Ch
     let closed: Vec<String> =
         opened.filter(|domain| now.domains.contains_key(*domain)).filter(empty).cloned().collect();
     let gone = before.domains.iter().filter(|(domain, _)| !after.domains.contains_key(*domain));
-    let reopened =
-        gone.filter(|(domain, _)| !now.domains.contains_key(*domain)).map(|(domain, description)| {
-            super::NewDomain { domain: domain.clone(), description: description.clone() }
-        });
-    let opened: Vec<super::NewDomain> = reopened.collect();
+    let reopened = gone
+        .filter(|(domain, _)| !now.domains.contains_key(*domain))
+        .map(|(domain, description)| NewDomain { domain: domain.clone(), description: description.clone() });
+    let opened: Vec<NewDomain> = reopened.collect();
     if skills.is_empty() && closed.is_empty() && opened.is_empty() {
         let why =
             format!("{target} ({}) changed no skill that still shows it", operations[place].change.name());
         return Err(("nothing_to_revert", why));
     }
-    Ok(super::Change::Reverted { operation: target, skills, closed, opened })
+    Ok(Change::Reverted { operation: target, skills, closed, opened })
 }
 
 /// Reverts the refusal of a proposal. Models may propose the change again; the old proposal does not wait again.
-fn revert_refusal(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
+fn revert_refusal(operations: &[Operation], target: OpId) -> Result<Change, Fault> {
     if State::fold(operations).refused.values().any(|by| *by == target) {
-        return Ok(super::Change::Reverted {
+        return Ok(Change::Reverted {
             operation: target,
             skills: Vec::new(),
             closed: Vec::new(),
@@ -158,7 +107,7 @@ fn restored(
     let content = match (was, became, now) {
         (None, Some(_), None) | (Some(_), Some(_), None) | (None, None, _) => return Ok(None),
         (None, Some(became), Some(now)) if became.text == now.text => None,
-        (Some(was), None, None) => Some(Content::of(was)),
+        (Some(was), None, None) => Some(content_of(was)),
         (Some(was), Some(became), Some(now)) => Some(merge_reversal(was, became, now).ok_or_else(conflict)?),
         (None, Some(_), Some(_)) | (Some(_), None, Some(_)) => return Err(conflict()),
     };
@@ -188,10 +137,15 @@ fn merge_reversal(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     let said = |remark: &&ReviewRemark| !became.remarks.contains(remark) || was.remarks.contains(remark);
     let remarks = now.remarks.iter().filter(said).cloned().collect();
     let next = (text != now.text).then_some(now.version + 1);
-    let sightings = version_evidence::without(now, (was, became), next);
-    let bare =
-        Skill { sightings, text, hidden_notes: now.hidden_notes.min(notes.len()), notes, ..now.clone() };
-    Some(Content { remarks, ..Content::of(&Skill { counters, ..bare }) })
+    let version_evidence = evidence_without(now, (was, became), next);
+    let bare = Skill {
+        version_evidence,
+        text,
+        hidden_notes: now.hidden_notes.min(notes.len()),
+        notes,
+        ..now.clone()
+    };
+    Some(Content { remarks, ..content_of(&Skill { counters, ..bare }) })
 }
 
 fn merge_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {
@@ -210,4 +164,35 @@ fn merge_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {
     notes.extend(taken.cloned());
     notes.sort_by_key(|note| note.time);
     notes
+}
+
+/// Returns the evidence that remains after reverting an operation that led from `was` to `became`. If its text is
+/// removed, the text of `was` is restored as version `next`.
+fn evidence_without(now: &Skill, (was, became): (&Skill, &Skill), next: Option<u32>) -> Vec<VersionEvidence> {
+    let same = |one: &VersionEvidence, other: &VersionEvidence| {
+        (one.version, &one.app, &one.app_version) == (other.version, &other.app, &other.app_version)
+    };
+    let told = |skill: &Skill, wanted: &VersionEvidence| {
+        let found = skill.version_evidence.iter().find(|one| same(one, wanted));
+        found.map_or((false, 0, 0), |one| (one.written, one.confirmed, one.outdated))
+    };
+    let mut left = Vec::new();
+    for one in &now.version_evidence {
+        let (before, after) = (told(was, one), told(became, one));
+        let kept = VersionEvidence {
+            written: one.written && (before.0 || !after.0),
+            confirmed: one.confirmed.saturating_sub(after.1.saturating_sub(before.1)),
+            outdated: one.outdated.saturating_sub(after.2.saturating_sub(before.2)),
+            ..one.clone()
+        };
+        if kept.written || kept.confirmed > 0 || kept.outdated > 0 {
+            left.push(kept);
+        }
+    }
+    let again = was.version_evidence.iter().filter(|one| one.version == was.version);
+    let again = next
+        .into_iter()
+        .flat_map(|version| again.clone().map(move |one| VersionEvidence { version, ..one.clone() }));
+    left.extend(again.collect::<Vec<_>>());
+    left
 }

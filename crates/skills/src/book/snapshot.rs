@@ -9,14 +9,16 @@ use jiff::Timestamp;
 
 use super::attachment;
 use super::disk::{self, DiskChanges};
+use super::hash::hash;
 use super::index::{domain_lines, index_file};
 use super::log::{self, Log};
-use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId};
-use super::serialization::Operation;
-use super::state::{Skill, State, hash};
+use super::model::{Actor, FileChange, OpId};
+use super::operation::{OPERATION_VERSION, Operation};
+use super::skill::Skill;
+use super::state::State;
 use super::{BookError, Problem};
 use crate::embedding::{EmbeddingModel, Vector, cosine};
-use crate::guidance::KnownVersions;
+use crate::known_versions::KnownVersions;
 use crate::search::{Hit, Search, Searched, SimilarSkills, embedded_text, similar_skills};
 
 /// A point in a book's history.
@@ -35,12 +37,12 @@ pub struct Snapshot {
     log: Arc<[u8]>,
     pending: Vec<String>,
     problems: Vec<Problem>,
-    cut_off: bool,
+    torn_line: bool,
     search: Arc<OnceLock<Search>>,
     meaning: Option<Arc<EmbeddingModel>>,
     vectors: Arc<Mutex<Option<Arc<[Vector]>>>>,
     folder: Option<PathBuf>,
-    present: KnownVersions,
+    app_versions: KnownVersions,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -61,12 +63,12 @@ impl Snapshot {
             log: log.into(),
             pending: Vec::new(),
             problems: Vec::new(),
-            cut_off: false,
+            torn_line: false,
             search: Arc::default(),
             meaning: None,
             vectors: Arc::default(),
             folder: None,
-            present: KnownVersions::default(),
+            app_versions: KnownVersions::default(),
         }
     }
 
@@ -82,25 +84,26 @@ impl Snapshot {
     /// Returns a book with the same names and other texts, for placebo arms.
     pub(crate) fn with_skills(&self, skills: BTreeMap<SkillId, Arc<Skill>>) -> Self {
         let state = State { skills, ..(*self.state).clone() };
-        let (folder, meaning, present) = (self.folder.clone(), self.meaning.clone(), self.present.clone());
-        Self { folder, meaning, present, ..Self::of(state, self.log.to_vec()) }
+        let (folder, meaning, app_versions) =
+            (self.folder.clone(), self.meaning.clone(), self.app_versions.clone());
+        Self { folder, meaning, app_versions, ..Self::of(state, self.log.to_vec()) }
     }
 
     /// Returns the same book with search by meaning.
     #[must_use]
-    pub fn understood(self, meaning: Option<Arc<EmbeddingModel>>) -> Self {
+    pub fn with_embedding(self, meaning: Option<Arc<EmbeddingModel>>) -> Self {
         Self { meaning, vectors: Arc::default(), ..self }
     }
 
     /// Returns the same book for an agent whose programs have these versions.
     #[must_use]
-    pub(crate) fn with_app_versions(&self, present: &KnownVersions) -> Self {
-        Self { present: present.clone(), ..self.clone() }
+    pub(crate) fn with_app_versions(&self, app_versions: &KnownVersions) -> Self {
+        Self { app_versions: app_versions.clone(), ..self.clone() }
     }
 
     /// Returns the versions of the programs of the agent that the book is lent to.
-    pub(crate) fn present(&self) -> &KnownVersions {
-        &self.present
+    pub(crate) fn app_versions(&self) -> &KnownVersions {
+        &self.app_versions
     }
 
     /// Returns the same book with additional domains that it does not describe itself.
@@ -136,8 +139,8 @@ impl Snapshot {
             pending = overlay(&mut state, &found);
             problems.extend(found.problems);
         }
-        let cut_off = !log.torn.is_empty();
-        Ok(Self { pending, problems, cut_off, ..Self::of(state, log.bytes).within(folder) })
+        let torn_line = !log.torn.is_empty();
+        Ok(Self { pending, problems, torn_line, ..Self::of(state, log.bytes).within(folder) })
     }
 
     /// Reads the log up to an operation, or the whole log and the pages.
@@ -178,7 +181,7 @@ impl Snapshot {
 
     /// Returns whether the log ends in the middle of a line: a write is in progress or was interrupted.
     pub fn has_torn_line(&self) -> bool {
-        self.cut_off
+        self.torn_line
     }
 
     /// Returns the id of the last operation.
@@ -244,9 +247,9 @@ impl Snapshot {
         let Some(meaning) = &self.meaning else {
             return Searched { hits: self.search(query, limit), embedding_error: None };
         };
-        match self.nearness(meaning, Side::Query, query).await {
-            Ok(nearness) => {
-                let hits = self.index_of_words().find_by_both(query, &nearness, limit);
+        match self.similarities(meaning, Side::Query, query).await {
+            Ok(similarities) => {
+                let hits = self.index_of_words().find_by_both(query, &similarities, limit);
                 Searched { hits, embedding_error: None }
             }
             Err(error) => {
@@ -260,7 +263,7 @@ impl Snapshot {
     }
 
     /// Returns the similarity of each skill's embedding to a text's, in the order of the skills.
-    async fn nearness(
+    async fn similarities(
         &self,
         meaning: &EmbeddingModel,
         side: Side,
@@ -284,7 +287,7 @@ impl Snapshot {
     /// Returns the skills that are similar to a text, most similar first.
     pub(crate) async fn similar_skills(&self, text: &str, limit: usize) -> SimilarSkills<'_> {
         let near = match &self.meaning {
-            Some(meaning) => self.nearness(meaning, Side::Passage, text).await.map(Some),
+            Some(meaning) => self.similarities(meaning, Side::Passage, text).await.map(Some),
             None => Ok(None),
         };
         let (near, embedding_error) = match near {

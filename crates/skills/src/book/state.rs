@@ -6,141 +6,19 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
-use super::attachment::AttachedPackage;
-use super::counts::Counts;
-use super::note::{Note, annotate, edit, read_note};
-use super::operation::{Cause, Change, NewDomain, OpId, Origin, SkillText};
-use super::page::Page;
-use super::proposal::Proposal;
-use super::revert::Restored;
-use super::serialization::Operation;
-use super::trial::{ReviewRemark, Trial};
-use super::version_evidence::VersionEvidence;
+use super::change::Change;
+use super::hash::hash;
+use super::model::{Cause, NewDomain, OpId, Origin, SkillText};
+use super::operation::Operation;
+use super::proposal::{Proposal, fingerprint};
+use super::restored::Restored;
+use super::skill::{Skill, Tombstone};
+use super::skill_update::read_note;
+use super::trial::ReviewRemark;
 use crate::reflect::{Checked, Learning};
 
 const KEPT_REMARKS: usize = 20;
-
-/// The current state of a skill.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Skill {
-    /// Id of the skill.
-    pub id: SkillId,
-    /// The operation that created the skill. It stays the same when the id changes.
-    pub uid: OpId,
-    /// Version, from 1. Each new text is a new version.
-    pub version: u32,
-    /// Texts of the skill.
-    #[serde(flatten)]
-    pub text: SkillText,
-    /// Notes, oldest first.
-    pub notes: Vec<Note>,
-    /// Number of the oldest notes that the page hides.
-    pub hidden_notes: usize,
-    /// Counters by version and class of consumer.
-    #[serde(serialize_with = "by_version")]
-    pub counters: BTreeMap<(u32, String), Counts>,
-    /// The most recent review remarks.
-    pub remarks: Vec<ReviewRemark>,
-    /// Attempts that received the skill and whose task template is known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub trials: Vec<Trial>,
-    /// Evidence for program versions: where the text was written, helped, or was outdated.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sightings: Vec<VersionEvidence>,
-    /// Origin of the text.
-    pub origin: Origin,
-    /// Operations that produced the current text, oldest first.
-    pub history: Vec<OpId>,
-    /// The package that the skill was created from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub package: Option<AttachedPackage>,
-}
-
-fn by_version<S: serde::Serializer>(
-    counters: &BTreeMap<(u32, String), Counts>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let mut nested: BTreeMap<u32, BTreeMap<&str, Counts>> = BTreeMap::new();
-    for ((version, consumer), counts) in counters {
-        nested.entry(*version).or_default().insert(consumer, *counts);
-    }
-    nested.serialize(serializer)
-}
-
-impl Skill {
-    pub(crate) fn new(
-        id: &SkillId,
-        (text, notes): (&SkillText, Vec<Note>),
-        origin: Origin,
-        by: OpId,
-    ) -> Self {
-        Self {
-            id: id.clone(),
-            uid: by,
-            version: 1,
-            text: text.clone(),
-            notes,
-            hidden_notes: 0,
-            counters: BTreeMap::new(),
-            remarks: Vec::new(),
-            trials: Vec::new(),
-            sightings: Vec::new(),
-            origin,
-            history: vec![by],
-            package: None,
-        }
-    }
-
-    /// Returns the page as it is written to disk.
-    pub fn page(&self) -> Page {
-        Page {
-            situation: self.text.situation.clone(),
-            guidance: self.text.guidance.clone(),
-            annotations: self.notes.iter().skip(self.hidden_notes).map(Note::shown).collect(),
-        }
-    }
-
-    /// Returns the text that a model receives from `skill_view`.
-    pub fn view(&self) -> String {
-        format!("# {}\n\n{}\n\n{}", self.id, self.text.description, self.page().render())
-    }
-
-    /// Returns the counters of the current version, for one class of consumer or for all.
-    pub fn counts(&self, consumer: Option<&str>) -> Counts {
-        let mut sum = Counts::default();
-        for ((version, class), counts) in &self.counters {
-            if *version == self.version && consumer.is_none_or(|wanted| wanted == class) {
-                sum += *counts;
-            }
-        }
-        sum
-    }
-
-    /// Returns the counters of all versions, for all consumers.
-    pub fn lifetime(&self) -> Counts {
-        self.counters.values().fold(Counts::default(), |mut sum, counts| {
-            sum += *counts;
-            sum
-        })
-    }
-
-    /// Returns a hash of the texts alone.
-    pub fn text_hash(&self) -> String {
-        let SkillText { description, situation, guidance } = &self.text;
-        hash(format!("{description}\n\u{1f}{situation}\n\u{1f}{guidance}").as_bytes())
-    }
-}
-
-/// The record of a removed skill.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tombstone {
-    /// The skill before its removal.
-    pub skill: Arc<Skill>,
-    /// The skill that took over its knowledge, if any.
-    pub redirect: Option<SkillId>,
-}
 
 /// Knowledge that waits for more support.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -206,16 +84,6 @@ impl Default for State {
             last: OpId(0),
         }
     }
-}
-
-/// Returns the SHA-256 as hex.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Returns the path of a skill page, relative to the book.
-pub(crate) fn page_path(skill: &SkillId) -> String {
-    format!("{skill}.md")
 }
 
 impl State {
@@ -287,14 +155,14 @@ impl State {
             }
             Change::SkillUpdated { skill, description, situation, guidance } => {
                 let parts = [description, situation, guidance];
-                self.with(skill, |skill| update(skill, parts, operation));
+                self.with(skill, |skill| skill.update(parts, operation));
             }
             Change::SkillEdited { skill, situation, guidance, annotations } => {
-                self.with(skill, |skill| edit(skill, (situation, guidance), annotations, operation));
+                self.with(skill, |skill| skill.edit((situation, guidance), annotations, operation));
             }
             Change::SkillMerged { source, target, text } => self.merge((source, target), text, operation),
             Change::SkillAnnotated { skill, note } => {
-                self.with(skill, |skill| annotate(skill, read_note(note, operation)));
+                self.with(skill, |skill| skill.annotate(read_note(note, operation)));
             }
             Change::SkillDeleted { skill } => self.remove(skill, None),
             Change::SkillRenamed { from, to } => self.rename(from, to),
@@ -359,23 +227,23 @@ impl State {
         }
     }
 
-    pub(super) fn open_domain(&mut self, domain: &NewDomain) {
+    fn open_domain(&mut self, domain: &NewDomain) {
         self.domains.insert(domain.domain.clone(), domain.description.clone());
     }
 
-    pub(super) fn with(&mut self, id: &SkillId, change: impl FnOnce(&mut Skill)) {
+    fn with(&mut self, id: &SkillId, change: impl FnOnce(&mut Skill)) {
         if let Some(skill) = self.skills.get_mut(id) {
             change(Arc::make_mut(skill));
         }
     }
 
     /// Inserts a skill. A reused name continues its version numbers, so that old counters never refer to the new text.
-    pub(super) fn create(&mut self, mut skill: Skill) {
+    fn create(&mut self, mut skill: Skill) {
         self.domains.entry(skill.id.domain().to_owned()).or_default();
         if let Some(tomb) = self.tombstones.remove(&skill.id) {
             let version = tomb.skill.version + 1;
             skill.version = version;
-            skill.sightings.iter_mut().for_each(|one| one.version = version);
+            skill.version_evidence.iter_mut().for_each(|one| one.version = version);
         }
         self.skills.insert(skill.id.clone(), Arc::new(skill));
     }
@@ -387,9 +255,9 @@ impl State {
         self.with(target, |skill| {
             skill.text.clone_from(text);
             for note in notes {
-                annotate(skill, note);
+                skill.annotate(note);
             }
-            renew(skill, operation.id);
+            skill.renew(operation.id);
             skill.record_written(&operation.seen, operation.actor);
             skill.inherit_evidence(gone.as_deref(), operation.actor);
         });
@@ -419,10 +287,10 @@ impl State {
             skill.remarks.clone_from(&content.remarks);
             skill.notes.clone_from(&content.notes);
             skill.hidden_notes = content.hidden_notes;
-            skill.sightings.clone_from(&content.sightings);
+            skill.version_evidence.clone_from(&content.version_evidence);
             if skill.text != content.text {
                 skill.text.clone_from(&content.text);
-                renew(skill, by);
+                skill.renew(by);
             }
         });
     }
@@ -434,19 +302,64 @@ impl State {
         self.tombstones.remove(to);
         self.skills.insert(to.clone(), Arc::new(Skill { id: to.clone(), ..(*skill).clone() }));
     }
-}
 
-fn update(skill: &mut Skill, parts: [&Option<String>; 3], operation: &Operation) {
-    let text = &mut skill.text;
-    let places = [&mut text.description, &mut text.situation, &mut text.guidance];
-    for (place, new) in places.into_iter().zip(parts) {
-        new.iter().for_each(|new| place.clone_from(new));
+    /// Applies a published package. Its files are stored under their hashes before the operation is written, so the
+    /// operation alone decides whether the skill exists.
+    fn publish(&mut self, operation: &Operation) {
+        let Change::SkillPublished { skill: id, text, domain, package } = &operation.change else { return };
+        domain.iter().for_each(|domain| self.open_domain(domain));
+        if self.skills.contains_key(id) {
+            self.with(id, |skill| {
+                skill.text.clone_from(text);
+                skill.renew(operation.id);
+                skill.record_written(&operation.seen, operation.actor);
+            });
+        } else {
+            let mut new = Skill::new(id, (text, Vec::new()), Origin::Learned, operation.id);
+            new.record_written(&operation.seen, operation.actor);
+            self.create(new);
+        }
+        self.with(id, |skill| {
+            let mut package = package.clone();
+            package.view_hash = hash(skill.view().as_bytes());
+            skill.package = Some(package);
+        });
     }
-    renew(skill, operation.id);
-    skill.record_written(&operation.seen, operation.actor);
-}
 
-pub(super) fn renew(skill: &mut Skill, by: OpId) {
-    skill.version += 1;
-    skill.history.push(by);
+    /// Updates the proposals of the state: one is made, accepted or refused.
+    fn update_proposals(&mut self, operation: &Operation) {
+        if let Some(proposal) = &operation.accepts {
+            self.proposals.remove(proposal);
+        }
+        match &operation.change {
+            Change::WriteProposed { change, read } => {
+                let proposal = Proposal {
+                    id: operation.id,
+                    time: operation.time,
+                    actor: operation.actor,
+                    cause: operation.cause.clone(),
+                    seen: operation.seen.clone(),
+                    read: read.clone(),
+                    change: (**change).clone(),
+                };
+                self.proposals.insert(operation.id, proposal.into());
+            }
+            Change::ProposalRefused { proposal, .. } => {
+                if let Some(refused) = self.proposals.remove(proposal) {
+                    self.refused.insert(fingerprint(&refused.change, &refused.read), operation.id);
+                }
+            }
+            Change::Reverted { operation, .. } => self.refused.retain(|_, by| by != operation),
+            _ => {}
+        }
+    }
+
+    /// Returns the skill versions that a change depends on. A note depends on none.
+    pub(super) fn base_versions(&self, change: &Change) -> BTreeMap<SkillId, u32> {
+        if matches!(change, Change::SkillAnnotated { .. }) {
+            return BTreeMap::new();
+        }
+        let version = |id: &SkillId| Some((id.clone(), self.skills.get(id)?.version));
+        change.skills().into_iter().filter_map(version).collect()
+    }
 }

@@ -2,8 +2,8 @@
 
 use apprentice_protocol::SkillId;
 
-use super::operation::{Actor, Change, NewDomain, Origin, SkillText};
-use super::proposal::unknown_proposal;
+use super::change::Change;
+use super::model::{Actor, NewDomain, OpId, Origin, SkillText};
 use super::state::State;
 use crate::shipped::is_shipped;
 
@@ -207,4 +207,15 @@ fn sized(name: &str, text: &str, cap: usize) -> Result<(), Fault> {
         return Err(("control_character", format!("the {name} holds control characters")));
     }
     Ok(())
+}
+
+/// Returns the refusal for an id under which no proposal waits.
+pub(super) fn unknown_proposal(state: &State, id: OpId) -> Fault {
+    let waiting: Vec<String> = state.proposals.keys().map(ToString::to_string).collect();
+    let waiting = if waiting.is_empty() {
+        "no proposal is waiting".to_owned()
+    } else {
+        format!("waiting: {}", waiting.join(", "))
+    };
+    ("unknown_proposal", format!("{id} is not a waiting proposal; {waiting}"))
 }

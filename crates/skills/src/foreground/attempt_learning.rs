@@ -3,11 +3,10 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use apprentice_protocol::{
-    BoundedText, Clock, Command, EventKind, Guidance, Machine, MachineError, Prompt, SkillEvent,
-    SkillEventKind, SkillId, StepId, TextBudget, ToolOutcome, Why,
+    BoundedText, Clock, Command, EventKind, Machine, MachineError, SkillEvent, SkillEventKind, SkillId,
+    StepId, TextBudget, ToolOutcome,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,23 +16,15 @@ use super::gate::Counters;
 use super::journal::{Journal, JournalEntry, JournalLine, counters};
 use super::publish::{Base, Fault, Published, collect, publish, unreachable};
 use super::receipt::{Language, Receipt, receipt};
-use super::signal::FinalReport;
+use super::signal::{FinalReport, OWN_PREFIX};
 use super::timeline::Timeline;
-use crate::book::{Actor, At, BookError, Gateway, GatewayOptions, OpId, Skill, Snapshot, WriteMode};
+use crate::book::{Actor, At, BookError, Gateway, OpId, Skill, Snapshot, WriteMode, open_unlocked};
 use crate::package::{Package, to_edit};
 use crate::shipped::{ShippedPart, is_shipped};
 
-pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
-
 /// Folder for unpublished packages in the environment, below the home folder.
 const STAGING: &str = ".claude/skills";
-/// Prefix of packages that an agent writes on its own.
-const OWN_PREFIX: &str = "rl-";
 const MESSAGE: TextBudget = TextBudget(300);
-const OPENING: TextBudget = TextBudget(6000);
-/// Attempts to open a book that another writer has locked, and the pause between them: five seconds in total.
-const OPEN_TRIES: u32 = 50;
-const OPEN_PAUSE: Duration = Duration::from_millis(100);
 
 /// Settings of an attempt that may learn.
 #[derive(Clone)]
@@ -55,7 +46,7 @@ pub struct AttemptLearning {
     plan: AttemptLearningOptions,
     pub(super) timeline: Timeline,
     machine: OnceLock<Arc<dyn Machine>>,
-    bench: Mutex<AttemptState>,
+    state: Mutex<AttemptState>,
 }
 
 #[derive(Default)]
@@ -102,8 +93,8 @@ pub struct FinalOutput {
 impl AttemptLearning {
     /// Prepares learning for one attempt. The environment is connected with [`Self::enter`] once it is open.
     pub fn new(plan: AttemptLearningOptions) -> Arc<Self> {
-        let (timeline, machine, bench) = (Timeline::default(), OnceLock::new(), Mutex::default());
-        Arc::new(Self { plan, timeline, machine, bench })
+        let (timeline, machine, state) = (Timeline::default(), OnceLock::new(), Mutex::default());
+        Arc::new(Self { plan, timeline, machine, state })
     }
 
     /// Returns the timeline to which the owner of the trace forwards each event.
@@ -116,24 +107,12 @@ impl AttemptLearning {
         let _ = self.machine.set(machine);
     }
 
-    /// Returns the guidance extended with the learning tools.
-    pub fn lend(self: &Arc<Self>, guidance: Guidance) -> Guidance {
-        let mut tools = guidance.tools;
-        tools.extend(super::tools::over(self));
-        let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
-        Guidance {
-            opening: BoundedText::cut(opening.trim_start(), OPENING),
-            tools,
-            refresh: guidance.refresh,
-        }
-    }
-
     pub(super) fn shown(&self) -> String {
         self.timeline.shown()
     }
 
     pub(super) async fn start(&self, call: StartCall, step: StepId) -> Result<ToolOutcome, Fault> {
-        if let Some(open) = &self.bench().open {
+        if let Some(open) = &self.state().open {
             return Err(("already_started", format!("{} is open; finish it first", open.call.skill_name)));
         }
         self.check_refs(&call.event_refs)?;
@@ -155,7 +134,7 @@ impl AttemptLearning {
             text: Some(format!("{} ({told})", self.say(Receipt::Writing, &open.package))),
             ..happened(SkillEventKind::LearningStarted)
         };
-        self.bench().open = Some(open);
+        self.state().open = Some(open);
         Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(answer) })
     }
 
@@ -177,7 +156,7 @@ impl AttemptLearning {
     }
 
     pub(super) async fn finish(&self, call: FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
-        let open = self.bench().open.clone();
+        let open = self.state().open.clone();
         let Some(open) = open.filter(|open| same(open, &call)) else {
             let name = &call.skill_name;
             return Err(("not_started", format!("no {} of {name} was started", word(&call.action))));
@@ -226,9 +205,9 @@ impl AttemptLearning {
         });
         let unwritten = self.journal(lines.to_vec()).err();
         {
-            let mut bench = self.bench();
-            bench.open = None;
-            bench.finished = true;
+            let mut state = self.state();
+            state.open = None;
+            state.finished = true;
         }
         let receipt = self.say(said, &open.package);
         let mut answer = match proposed {
@@ -259,7 +238,7 @@ impl AttemptLearning {
         let last = self.read_book()?.last();
         let line = self.line(step, SkillEventKind::LearningFinished, (last, last));
         self.journal(vec![JournalLine { skill: skill_of(open), data: json!(call), ..line }])?;
-        self.bench().open = None;
+        self.state().open = None;
         self.clear(open).await;
         let detail = format!("{} {}: {}", word(&call.status), call.skill_name, bounded(&call.summary));
         let event = SkillEvent { detail: Some(detail), ..happened(SkillEventKind::LearningFinished) };
@@ -283,10 +262,10 @@ impl AttemptLearning {
             Err(error) => return Err(error),
         };
         let (report, open) = {
-            let mut bench = self.bench();
-            (bench.report.clone(), bench.open.take())
+            let mut state = self.state();
+            (state.report.clone(), state.open.take())
         };
-        let turn = JournalEntry::Turn { tool_iters: self.timeline.deeds(), usd: 0.0 };
+        let turn = JournalEntry::Turn { tool_iters: self.timeline.action_count(), usd: 0.0 };
         let blank = self.blank(None, turn, (last, last));
         let left = open.map(|open| JournalLine {
             told: JournalEntry::Event { event: SkillEventKind::LearningFinished },
@@ -336,19 +315,8 @@ impl AttemptLearning {
 
     /// Opens the book for writing. Waits for another writer for a while.
     async fn open_book(&self) -> Result<Gateway, Fault> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let options =
-                GatewayOptions { mode: self.plan.mode, ..GatewayOptions::at(self.plan.clock.now()) };
-            match Gateway::try_open(&self.plan.book, options) {
-                Ok((gateway, _)) => return Ok(gateway),
-                Err(BookError::Locked(_)) if tries < OPEN_TRIES => {
-                    self.plan.clock.pause(OPEN_PAUSE, Why::PollFloor).await;
-                }
-                Err(error) => return Err(("unavailable", error.to_string())),
-            }
-        }
+        let opened = open_unlocked(&self.plan.book, self.plan.clock.as_ref(), self.plan.mode).await;
+        opened.map_err(|error| ("unavailable", error.to_string()))
     }
 
     pub(super) fn say(&self, what: Receipt, name: &str) -> String {
@@ -390,8 +358,8 @@ impl AttemptLearning {
     }
 
     /// Locks the mutable state. The guard must not be held across an await.
-    pub(super) fn bench(&self) -> MutexGuard<'_, AttemptState> {
-        self.bench.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, AttemptState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,7 +15,6 @@ mod signal;
 mod timeline;
 mod tools;
 
-pub(crate) use attempt_learning::LEARN;
 pub use attempt_learning::{AttemptLearning, AttemptLearningOptions, FinalOutput, Verdict};
 pub use bundle::{
     Bundle, BundleBudget, CoveredEvents, IncludedEvent, IndexEntry, OmittedSpan, Reason, SummarizedEvent,
@@ -32,5 +31,5 @@ pub use signal::{
     LearningSignal, Ruling, SkillKind, UsedReceipt, judge,
 };
 pub use timeline::Timeline;
-pub(crate) use tools::REPORT;
+pub(crate) use tools::{LEARN, REPORT};
 pub use tools::{SKILL_LEARNING_FINISH, SKILL_LEARNING_START, SKILL_REPORT, SKILL_TIMELINE};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::book::{
     Actor, Applied, AttachedPackage, Change, FileText, Gateway, OpId, WriteRefusal, WriteRequest, reading,
 };
-use crate::package::{Level, Package, check, described};
+use crate::package::{Level, Package, check, parse_package};
 
 /// Largest number of files in a package; below, the largest total size in bytes.
 const MOST_FILES: usize = 64;
@@ -120,7 +120,7 @@ pub(super) fn publish(
     if !wrong.is_empty() {
         return Err(("bad_package", wrong.join("; ")));
     }
-    let (named, domain, text) = described(package, DOMAIN).map_err(|why| ("bad_package", why))?;
+    let (named, domain, text) = parse_package(package, DOMAIN).map_err(|why| ("bad_package", why))?;
     gateway.inspect_files(Actor::Agent, &package.files)?;
     let skill = match base {
         Some(base) => base.skill.clone(),

@@ -18,11 +18,11 @@ const REPORT_TRIES: u32 = 3;
 impl AttemptLearning {
     pub(super) fn report(&self, arguments: &Value, step: StepId) -> Result<ToolOutcome, Fault> {
         {
-            let bench = self.bench();
-            if bench.report.is_some() {
+            let state = self.state();
+            if state.report.is_some() {
                 return Err(("already_reported", "a report is there; call finish".to_owned()));
             }
-            if bench.wrong_reports >= REPORT_TRIES {
+            if state.wrong_reports >= REPORT_TRIES {
                 return Err(("report_left_out", "the attempt goes without a report; call finish".to_owned()));
             }
         }
@@ -58,7 +58,7 @@ impl AttemptLearning {
             None => "Noted.".to_owned(),
             Some(why) => format!("Noted without the signal, {}: {why}.", verdict.code),
         };
-        self.bench().report = Some((report, verdict));
+        self.state().report = Some((report, verdict));
         Ok(ToolOutcome { events, ..ToolOutcome::text(answer) })
     }
 
@@ -87,9 +87,9 @@ impl AttemptLearning {
 
     /// Counts a malformed report and says how many attempts remain.
     fn malformed(&self, why: &str) -> Fault {
-        let mut bench = self.bench();
-        bench.wrong_reports += 1;
-        let left = REPORT_TRIES - bench.wrong_reports.min(REPORT_TRIES);
+        let mut state = self.state();
+        state.wrong_reports += 1;
+        let left = REPORT_TRIES - state.wrong_reports.min(REPORT_TRIES);
         let then =
             if left == 0 { "the attempt goes without one".to_owned() } else { format!("{left} more tries") };
         ("bad_report", format!("{why}; {then}"))
@@ -105,7 +105,7 @@ impl AttemptLearning {
         Invocation {
             timeline: self.timeline.ids(),
             requests: self.timeline.requests(),
-            finished: self.bench().finished,
+            finished: self.state().finished,
             skills,
             one_off: false,
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Prefix of packages that an agent writes on its own.
-const OWN_PREFIX: &str = "rl-";
+pub(super) const OWN_PREFIX: &str = "rl-";
 /// Number of event references that make a signal worth a review.
 const USEFUL_REFS: usize = 2;
 
@@ -236,7 +236,7 @@ fn create(signal: &LearningSignal, turn: &Invocation) -> Result<(), Fault> {
         ));
     }
     said(&signal.summary, "summary")?;
-    useful(&signal.event_refs, turn, signal.trigger == CreateTrigger::ExplicitUserRequest)
+    check_references(&signal.event_refs, turn, signal.trigger == CreateTrigger::ExplicitUserRequest)
 }
 
 fn update(signal: &IssueSignal, turn: &Invocation) -> Result<(), Fault> {
@@ -248,7 +248,7 @@ fn update(signal: &IssueSignal, turn: &Invocation) -> Result<(), Fault> {
         None => return Err(("unknown_skill", format!("there is no skill {:?}", signal.skill_name))),
     }
     said(&signal.patch_hint, "patch_hint")?;
-    useful(&signal.event_refs, turn, false)
+    check_references(&signal.event_refs, turn, false)
 }
 
 fn said(text: &str, name: &str) -> Result<(), Fault> {
@@ -256,7 +256,7 @@ fn said(text: &str, name: &str) -> Result<(), Fault> {
 }
 
 /// Checks the references of a signal: two events of the turn, or the user's explicit request if that is the trigger.
-fn useful(refs: &[String], turn: &Invocation, may_be_asked: bool) -> Result<(), Fault> {
+fn check_references(refs: &[String], turn: &Invocation, may_be_asked: bool) -> Result<(), Fault> {
     if let Some(unknown) = refs.iter().find(|one| !turn.timeline.contains(one)) {
         return Err(("unknown_event", format!("{unknown} is no event of this turn")));
     }

@@ -8,7 +8,7 @@ use apprentice_protocol::{EventId, EventKind, SkillEventKind, SkillId, Versions}
 
 use super::bundle::{Reason, SummarizedEvent};
 use super::event_summary::EventSummarizer;
-use crate::guidance::KnownVersions;
+use crate::known_versions::KnownVersions;
 
 /// Number of events in one answer; below, the characters of each.
 const SHOWN: usize = 80;
@@ -23,7 +23,7 @@ struct Events {
     spotter: EventSummarizer,
     all: Vec<SummarizedEvent>,
     viewed: BTreeSet<SkillId>,
-    deeds: u32,
+    action_count: u32,
     present: KnownVersions,
 }
 
@@ -31,13 +31,13 @@ impl Timeline {
     /// Adds one event.
     pub fn note(&self, id: EventId, kind: &EventKind) {
         let mut events = self.events();
-        events.present.hear(kind);
+        events.present.record(kind);
         let spotted = events.spotter.spot(id, kind);
         match kind {
             EventKind::Skill(skill) if skill.happening == SkillEventKind::Viewed => {
                 events.viewed.extend(skill.skill.clone());
             }
-            EventKind::Action(_) | EventKind::ToolCalled { .. } => events.deeds += 1,
+            EventKind::Action(_) | EventKind::ToolCalled { .. } => events.action_count += 1,
             _ => {}
         }
         events.all.push(spotted);
@@ -66,8 +66,8 @@ impl Timeline {
     }
 
     /// Returns the number of actions and tool calls.
-    pub(super) fn deeds(&self) -> u32 {
-        self.events().deeds
+    pub(super) fn action_count(&self) -> u32 {
+        self.events().action_count
     }
 
     /// Returns the events worth referring to, one line each, the latest last.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, StepRef, Tool, ToolOutcome, ToolSpec,
+    BoundedText, EventKind, Guidance, PortFuture, Prompt, SkillEvent, SkillEventKind, StepRef, TextBudget,
+    Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +17,9 @@ use super::publish::Fault;
 use super::signal::FinalReport;
 
 pub(crate) const REPORT: Prompt = Prompt::new("skills/report", include_str!("prompts/report.md"), &[]);
+pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
+/// Size cap of the opening text with the learning prompt, in characters.
+const OPENING: TextBudget = TextBudget(6000);
 
 /// `skill_learning_start { action, skill_name, reason, event_refs, message }`
 pub const SKILL_LEARNING_START: &str = "skill_learning_start";
@@ -45,15 +49,29 @@ enum LearningAction {
 }
 
 struct LearningTool {
-    deed: LearningAction,
+    action: LearningAction,
     spec: ToolSpec,
-    workshop: Arc<AttemptLearning>,
+    learning: Arc<AttemptLearning>,
+}
+
+impl AttemptLearning {
+    /// Returns the guidance extended with the learning tools.
+    pub fn extend_guidance(self: &Arc<Self>, guidance: Guidance) -> Guidance {
+        let mut tools = guidance.tools;
+        tools.extend(over(self));
+        let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
+        Guidance {
+            opening: BoundedText::cut(opening.trim_start(), OPENING),
+            tools,
+            refresh: guidance.refresh,
+        }
+    }
 }
 
 /// Returns the learning tools of one attempt.
-pub(super) fn over(workshop: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
-    let tool = |deed, spec| -> Arc<dyn Tool> {
-        Arc::new(LearningTool { deed, spec, workshop: Arc::clone(workshop) })
+fn over(learning: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
+    let tool = |action, spec| -> Arc<dyn Tool> {
+        Arc::new(LearningTool { action, spec, learning: Arc::clone(learning) })
     };
     vec![
         tool(LearningAction::Timeline, spec::<NoArguments>(SKILL_TIMELINE, TIMELINE)),
@@ -82,19 +100,19 @@ impl Tool for LearningTool {
 
     fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
         Box::pin(async move {
-            let outcome = match self.deed {
+            let outcome = match self.action {
                 LearningAction::Start => match read(arguments) {
-                    Ok(call) => self.workshop.start(call, at.step).await,
+                    Ok(call) => self.learning.start(call, at.step).await,
                     Err(fault) => Err(fault),
                 },
                 LearningAction::Finish => match read(arguments) {
-                    Ok(call) => self.workshop.finish(call, at.step).await,
+                    Ok(call) => self.learning.finish(call, at.step).await,
                     Err(fault) => Err(fault),
                 },
                 LearningAction::Timeline => {
-                    read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.workshop.shown()))
+                    read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.learning.shown()))
                 }
-                LearningAction::Report => self.workshop.report(arguments, at.step),
+                LearningAction::Report => self.learning.report(arguments, at.step),
             };
             outcome.unwrap_or_else(|(code, why)| self.refused(code, &why))
         })
@@ -103,7 +121,7 @@ impl Tool for LearningTool {
 
 impl LearningTool {
     fn refused(&self, code: &str, why: &str) -> ToolOutcome {
-        let happening = match self.deed {
+        let happening = match self.action {
             LearningAction::Report => SkillEventKind::LearningSignalRejected,
             LearningAction::Start | LearningAction::Finish | LearningAction::Timeline => {
                 SkillEventKind::WriteRefused

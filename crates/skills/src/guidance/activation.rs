@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::source_format::{CallArguments, NameArguments};
 use super::tools::{find, happened, read, spec, unknown, viewed};
 use crate::book::{Skill, Snapshot};
 
@@ -104,6 +103,25 @@ struct ToolArguments {
     arguments: Value,
 }
 
+/// Arguments of the activation tools in the source design's format.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NameArguments {
+    /// The skill's id, as listed.
+    skill_name: String,
+}
+
+/// Arguments of a tool call in the source design's format.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallArguments {
+    /// The tool's name, as the guide of an active skill gives it.
+    tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    arguments: Value,
+}
+
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Activate,
@@ -124,7 +142,7 @@ pub(super) struct ActivationState {
 pub(super) struct ActivationTool {
     pub(super) kind: Kind,
     pub(super) spec: ToolSpec,
-    pub(super) bench: Arc<ActivationState>,
+    pub(super) state: Arc<ActivationState>,
 }
 
 /// Returns the skills that bring tools.
@@ -137,9 +155,9 @@ pub(super) fn over(book: &Snapshot, contributed: &ContributedTools) -> Vec<Arc<d
     if skills_with_tools(book).next().is_none() {
         return Vec::new();
     }
-    let bench = Arc::new(ActivationState::over(book, contributed));
+    let state = Arc::new(ActivationState::over(book, contributed));
     let tool =
-        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, bench: Arc::clone(&bench) }) };
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, state: Arc::clone(&state) }) };
     vec![
         tool(
             Kind::Activate,
@@ -161,16 +179,16 @@ impl Tool for ActivationTool {
         };
         match self.kind {
             Kind::Activate => match read::<SkillArguments>(arguments) {
-                Ok(one) => Box::pin(async move { self.bench.activate(&one.skill).await }),
+                Ok(one) => Box::pin(async move { self.state.activate(&one.skill).await }),
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
             Kind::Offload => {
-                let outcome = read::<SkillArguments>(arguments).map(|one| self.bench.offload(&one.skill));
+                let outcome = read::<SkillArguments>(arguments).map(|one| self.state.offload(&one.skill));
                 Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
             }
             Kind::Call => match read::<ToolArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
-                    match self.bench.open(&call).await {
+                    match self.state.open(&call).await {
                         Ok(tool) => tool.call(&call.arguments, at).await,
                         Err(why) => ToolOutcome::error(why),
                     }
@@ -178,17 +196,17 @@ impl Tool for ActivationTool {
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
             Kind::SeedActivate => match read::<NameArguments>(arguments) {
-                Ok(one) => Box::pin(async move { self.bench.seed_activate(&one.skill_name).await }),
+                Ok(one) => Box::pin(async move { self.state.seed_activate(&one.skill_name).await }),
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
             Kind::SeedOffload => {
                 let outcome =
-                    read(arguments).map(|one: NameArguments| self.bench.seed_offload(&one.skill_name));
+                    read(arguments).map(|one: NameArguments| self.state.seed_offload(&one.skill_name));
                 Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
             }
             Kind::SeedCall => match read::<CallArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
-                    match self.bench.open_any(&call.tool).await {
+                    match self.state.open_any(&call.tool).await {
                         Ok(tool) => tool.call(&call.arguments, at).await,
                         Err(why) => ToolOutcome::error(why),
                     }

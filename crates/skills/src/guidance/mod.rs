@@ -5,7 +5,8 @@
 //! three sections `## Situation`, `## Guidance`, `## Annotations`.
 
 mod activation;
-mod app_versions;
+mod model;
+mod other_version;
 mod placebo;
 mod policy;
 mod source_format;
@@ -14,10 +15,10 @@ mod tools;
 pub use activation::{
     ContributedTools, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolFormat, ToolServers,
 };
-pub use app_versions::KnownVersions;
-pub(crate) use app_versions::OTHER_VERSION;
-pub use policy::{ArmPolicy, GuidanceError, TaskView, build_guidance_with_tools, lend};
+pub use model::{ArmPolicy, GuidanceError, TaskView};
+pub(crate) use other_version::OTHER_VERSION;
 pub(crate) use policy::{GIVEN, PULL, TOOLS};
+pub use policy::{build_guidance, build_guidance_with_tools};
 pub(crate) use source_format::SEED;
 pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

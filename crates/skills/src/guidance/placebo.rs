@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 
-use super::{GuidanceError, TaskView};
+use super::model::{GuidanceError, TaskView};
 use crate::book::{Skill, Snapshot};
 
 /// Skills that score at least this share of the best hit also count as relevant to the task.
@@ -14,7 +14,7 @@ const NEAR: f32 = 0.8;
 
 /// Returns the book without the skills that are relevant to the task. If no skill of the task's programs remains, uses
 /// spare skills of these programs. Every text is as long as the text that would have helped.
-pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, GuidanceError> {
+pub(super) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot, GuidanceError> {
     let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
     let of_task = |id: &SkillId| {
         task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")

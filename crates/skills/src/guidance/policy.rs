@@ -1,12 +1,11 @@
 //! Arm policies as data: which part of a book reaches a trial, and how. The agent loop does not know them.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use apprentice_protocol::{BoundedText, Guidance, Prompt, SkillId, TextBudget};
+use apprentice_protocol::{BoundedText, Guidance, Prompt, TextBudget};
 
 use super::activation::{self, ContributedTools, ToolFormat};
-use super::app_versions::KnownVersions;
+use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
 use super::{placebo, source_format, tools};
 use crate::book::{Skill, Snapshot};
 
@@ -17,71 +16,13 @@ const NO_DOMAINS: &str = "(none yet)\n";
 const SHIPPED: &str = "Notes that came with the program, for any of them:";
 
 /// Size cap of the opening text, in characters.
-pub(super) const OPENING_BUDGET: TextBudget = TextBudget(4000);
-/// Size cap of the opening text for arms that include whole skill texts.
-pub(super) const INCLUDED_BUDGET: TextBudget = TextBudget(24_000);
-
-/// The help that a trial gets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArmPolicy {
-    /// No help.
-    None,
-    /// The tools and their prompt over an empty book.
-    ToolsOnly,
-    /// The index lines, without bodies and without tools.
-    Index,
-    /// The list of domains; everything else on request through tools.
-    Pull,
-    /// The texts of the best skills for the instruction.
-    Push {
-        /// Number of skills.
-        count: usize,
-    },
-    /// The texts of all skills.
-    All,
-    /// The texts of these skills.
-    Forced {
-        /// Ids of the skills.
-        skills: Vec<SkillId>,
-    },
-    /// Exactly this text.
-    Inline {
-        /// The text.
-        text: String,
-    },
-    /// Genuine skills of the same program that are irrelevant to the task, at the delivered length, through the same
-    /// tools.
-    PlaceboInert,
-    /// The original names with bodies from other domains, at the delivered length, through the same tools.
-    PlaceboWrong,
-}
-
-/// The facts about a task that lending may use.
-#[derive(Clone, Debug, Default)]
-pub struct TaskView {
-    /// The instruction that the agent gets.
-    pub instruction: String,
-    /// Programs involved, as domain names.
-    pub apps: Vec<String>,
-    /// The skills that are relevant to the task, if provenance tells. Otherwise the words decide.
-    pub relevant: Option<BTreeSet<SkillId>>,
-    /// Genuine skills from outside the book that are irrelevant to every task. The inert placebo uses them if the book
-    /// has no irrelevant skills for the task's programs.
-    pub spare: Option<Snapshot>,
-    /// Versions of the task's programs, as soon as they are known.
-    pub present: KnownVersions,
-}
-
-/// The reason why an arm cannot serve a task. Such a trial is not run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GuidanceError {
-    /// The book contains no skill of the kind that the arm needs.
-    #[error("the arm has no eligible skill for this task: {0}")]
-    NoEligibleSkill(String),
-}
-
+const OPENING_BUDGET: TextBudget = TextBudget(4000);
 /// Prepares a book for one trial.
-pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, GuidanceError> {
+pub fn build_guidance(
+    book: &Snapshot,
+    policy: &ArmPolicy,
+    task: &TaskView,
+) -> Result<Guidance, GuidanceError> {
     build_guidance_with_tools(book, policy, task, &ContributedTools::default())
 }
 
@@ -95,7 +36,7 @@ pub fn build_guidance_with_tools(
     let pull = |book: &Snapshot| {
         let book = &book.with_app_versions(&task.present);
         if contributed.dialect == ToolFormat::Seed {
-            return source_format::lend(book, contributed);
+            return source_format::build_guidance(book, contributed);
         }
         let mut tools = tools::over(book);
         tools.extend(activation::over(book, contributed));
@@ -107,7 +48,7 @@ pub fn build_guidance_with_tools(
         ArmPolicy::Pull => pull(book),
         ArmPolicy::Index => {
             let lines: String = book.domains().into_iter().map(|domain| book.index(domain) + "\n").collect();
-            given(&lines)
+            included_texts(&lines)
         }
         ArmPolicy::Push { count } => {
             let hits = book.search(&query(task), *count);
@@ -122,8 +63,8 @@ pub fn build_guidance_with_tools(
         ArmPolicy::Inline { text } if text.trim().is_empty() => {
             return Err(GuidanceError::NoEligibleSkill("there is no text to put in".to_owned()));
         }
-        ArmPolicy::Inline { text } => given(text),
-        ArmPolicy::PlaceboInert => pull(&placebo::inert(book, task)?),
+        ArmPolicy::Inline { text } => included_texts(text),
+        ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
     })
 }
@@ -152,7 +93,7 @@ fn pull_opening(book: &Snapshot) -> BoundedText {
     BoundedText::cut(&format!("{}\n{lines}{shipped}{tools}", PULL.text()), OPENING_BUDGET)
 }
 
-fn given(text: &str) -> Guidance {
+fn included_texts(text: &str) -> Guidance {
     let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), INCLUDED_BUDGET);
     Guidance { opening, ..Guidance::default() }
 }
@@ -165,5 +106,5 @@ fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> 
     for skill in skills {
         let _ = writeln!(text, "{}", skill.view());
     }
-    Ok(given(&text))
+    Ok(included_texts(&text))
 }

@@ -5,12 +5,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use apprentice_protocol::{BoundedText, Guidance, Prompt, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::Value;
 
-use super::activation::{ActivationState, ActivationTool, ContributedTools, Gating, Kind, SKILL_TOOL};
-use super::policy::INCLUDED_BUDGET;
+use super::activation::{
+    ActivationState, ActivationTool, CallArguments, ContributedTools, Gating, Kind, NameArguments, SKILL_TOOL,
+};
+use super::model::INCLUDED_BUDGET;
 use super::tools::spec;
 use crate::book::Snapshot;
 
@@ -26,29 +25,12 @@ const LINE: usize = 400;
 /// End of the block.
 const END: &str = "  </skills_info>\n</skills_guide>\n";
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NameArguments {
-    /// The skill's id, as listed.
-    pub(super) skill_name: String,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CallArguments {
-    /// The tool's name, as the guide of an active skill gives it.
-    pub(super) tool: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub(super) arguments: Value,
-}
-
 /// Prepares a book in this format. A server's tools are available only if an active skill names them.
-pub(super) fn lend(book: &Snapshot, contributed: &ContributedTools) -> Guidance {
+pub(super) fn build_guidance(book: &Snapshot, contributed: &ContributedTools) -> Guidance {
     let strict = ContributedTools { gating: Gating::Strict, ..contributed.clone() };
-    let bench = Arc::new(ActivationState::over(book, &strict));
+    let state = Arc::new(ActivationState::over(book, &strict));
     let tool =
-        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, bench: Arc::clone(&bench) }) };
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, state: Arc::clone(&state) }) };
     let tools = vec![
         tool(
             Kind::SeedActivate,

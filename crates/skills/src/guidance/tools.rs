@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::other_version::other_version_remark;
 use crate::book::{Skill, Snapshot, skill_line};
 use crate::search::Searched;
 use crate::words::domain_name;
@@ -181,7 +182,9 @@ fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
 
 /// Returns a skill's text as delivered, with its trace event.
 pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
-    let remark = book.present().remark(skill).map(|remark| format!("\n{remark}\n")).unwrap_or_default();
+    let remark = other_version_remark(book.app_versions(), skill)
+        .map(|remark| format!("\n{remark}\n"))
+        .unwrap_or_default();
     let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
     let text = BoundedText::cut(&skill.view(), room).as_str().to_owned() + &remark;
     let event = SkillEvent {

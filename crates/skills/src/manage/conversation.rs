@@ -13,7 +13,7 @@ use super::support::{self, Support};
 use super::tools::{ANNOTATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL, manager_tools, read_call};
 use crate::book::{Actor, Applied, Change, Gateway, OpId, Stage, State, WriteRefusal, WriteRequest};
 use crate::cleanup::{CleanupOptions, CleanupTask};
-use crate::handle::{Lesson, Refusal};
+use crate::handle::{LearningInput, Refusal};
 use crate::reflect::{Confidence, Learning, SkillReview};
 use crate::words::domain_name;
 
@@ -153,12 +153,12 @@ impl WorkItem<'_> {
 /// Returns the item in the form that the manager sees.
 pub fn item(
     state: &State,
-    lesson: &Lesson<'_>,
-    matter: &WorkItem<'_>,
+    input: &LearningInput<'_>,
+    work_item: &WorkItem<'_>,
     options: &ManageOptions,
 ) -> Result<ManageItem, serde_json::Error> {
     let needed = options.corroboration;
-    let (input_type, evidence, support, payload) = match matter {
+    let (input_type, evidence, support, payload) = match work_item {
         WorkItem::Review(skill, review) => {
             let input_type = match review {
                 SkillReview::Negative(_) => InputType::SkillNegative,
@@ -166,13 +166,13 @@ pub fn item(
                 SkillReview::NotFollowed(_) => InputType::SkillNotFollowed,
             };
             let now = state.resolve(skill).map_or(*skill, |now| &now.id);
-            let support = support::review_support(state, lesson, (now, review), needed);
+            let support = support::review_support(state, input, (now, review), needed);
             let mut payload = serde_json::to_value(review)?;
             payload["skill_id"] = json!(now);
-            (input_type, received_at(lesson, skill), support, payload)
+            (input_type, received_at(input, skill), support, payload)
         }
         WorkItem::Learning(_, learning) => {
-            let support = support::learning_support(state, lesson, learning, needed);
+            let support = support::learning_support(state, input, learning, needed);
             let mut payload = serde_json::to_value(learning)?;
             payload["confidence"] = json!(support.confidence.unwrap_or(Confidence::Low));
             payload["domain"] = json!(domain_name(learning.scope()));
@@ -186,10 +186,10 @@ pub fn item(
     Ok(ManageItem {
         schema: ITEM_SCHEMA.to_owned(),
         input_type,
-        trajectory_id: (input_type != InputType::CleanupTask).then(|| lesson.trajectory.id.clone()),
+        trajectory_id: (input_type != InputType::CleanupTask).then(|| input.trajectory.id.clone()),
         versions: match input_type {
             InputType::CleanupTask => Versions::new(),
-            _ => lesson.trajectory.versions.clone(),
+            _ => input.trajectory.versions.clone(),
         },
         evidence_refs: evidence,
         corroboration: support.corroboration,
@@ -198,8 +198,8 @@ pub fn item(
     })
 }
 
-fn received_at(lesson: &Lesson<'_>, skill: &SkillId) -> Vec<StepId> {
-    let received = lesson.trajectory.skills.iter().filter(|received| received.id == *skill);
+fn received_at(input: &LearningInput<'_>, skill: &SkillId) -> Vec<StepId> {
+    let received = input.trajectory.skills.iter().filter(|received| received.id == *skill);
     received.map(|received| received.step).take(1).collect()
 }
 
@@ -238,13 +238,13 @@ pub fn manage_request(item: &ManageItem) -> Result<ChatRequest, serde_json::Erro
 pub async fn manage(
     model: &dyn ChatModel,
     gateway: &mut Gateway,
-    lesson: &Lesson<'_>,
-    matter: &WorkItem<'_>,
+    input: &LearningInput<'_>,
+    work_item: &WorkItem<'_>,
     options: &ManageOptions,
 ) -> Result<Decision, ManageError> {
-    let (actor, stage) = matter.role();
-    let key = matter.key();
-    let template = lesson.request(actor, stage, key.clone(), Change::ItemClosed { outcome: String::new() });
+    let (actor, stage) = work_item.role();
+    let key = work_item.key();
+    let template = input.request(actor, stage, key.clone(), Change::ItemClosed { outcome: String::new() });
     let earlier = template.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause));
     if let Some(earlier) = earlier {
         let outcome = ItemOutcome::DecidedBefore { operation: *earlier };
@@ -256,11 +256,11 @@ pub async fn manage(
             calls: Vec::new(),
         });
     }
-    let item = item(gateway.state(), lesson, matter, options)?;
+    let item = item(gateway.state(), input, work_item, options)?;
     let mut request = manage_request(&item)?;
-    let skills = matter.skills(gateway.state());
+    let skills = work_item.skills(gateway.state());
     let scope = PermittedChanges { tools: &item.writes_allowed, skills: &skills };
-    let mut desk = ManagerTools::new(gateway, template.clone(), scope);
+    let mut tools = ManagerTools::new(gateway, template.clone(), scope);
     let mut decision = Decision {
         item: key,
         outcome: ItemOutcome::Nothing { words: String::new() },
@@ -275,14 +275,14 @@ pub async fn manage(
             words = reply.say.join(" ");
             break;
         }
-        let (results, wrote) = answer(&mut desk, &reply.calls, &mut decision).await?;
+        let (results, wrote) = answer(&mut tools, &reply.calls, &mut decision).await?;
         if let Some(outcome) = wrote {
             return Ok(Decision { outcome, ..decision });
         }
         request.messages.push(Message::Assistant { raw: reply.raw, say: reply.say, calls: reply.calls });
         request.messages.push(Message::Results { results, notices: Vec::new() });
     }
-    let operation = close(gateway, template, matter, &words)?;
+    let operation = close(gateway, template, work_item, &words)?;
     let outcome = match operation {
         Applied::Written(_) | Applied::Proposed(_) => ItemOutcome::Nothing { words },
         Applied::AlreadyThere(id) => ItemOutcome::DecidedBefore { operation: id },
@@ -292,7 +292,7 @@ pub async fn manage(
 
 /// Answers every call of a turn, in order.
 async fn answer(
-    desk: &mut ManagerTools<'_>,
+    tools: &mut ManagerTools<'_>,
     calls: &[Call],
     decision: &mut Decision,
 ) -> Result<(Vec<CallResult>, Option<ItemOutcome>), WriteRefusal> {
@@ -302,7 +302,7 @@ async fn answer(
         let (answer, is_error) = match &call.body {
             CallBody::Tool { name, arguments } => match read_call(name, arguments) {
                 Err(why) => (json!({ "error": "bad_arguments", "message": why }), true),
-                Ok(asked) => match desk.call(asked).await? {
+                Ok(asked) => match tools.call(asked).await? {
                     ToolAnswer::Said(answer) => (answer, false),
                     ToolAnswer::Wrote(operation, answer) => {
                         let skill_id = answer["skill_id"].as_str().and_then(|id| SkillId::parse(id).ok());
@@ -345,13 +345,13 @@ fn result(call: &Call, answer: &Value, is_error: bool) -> CallResult {
 fn close(
     gateway: &mut Gateway,
     template: WriteRequest,
-    matter: &WorkItem<'_>,
+    work_item: &WorkItem<'_>,
     words: &str,
 ) -> Result<Applied, WriteRefusal> {
     let outcome = BoundedText::cut(words.trim(), TextBudget(300)).as_str().to_owned();
-    let objects = gateway.objection(&outcome).is_some();
+    let objects = gateway.check_text(&outcome).is_some();
     let outcome = if objects { "nothing".to_owned() } else { outcome };
-    let change = match matter {
+    let change = match work_item {
         WorkItem::Cleanup(CleanupTask::Duplicates { skill_ids, hashes, .. }, _) => {
             Change::PairKept { skills: skill_ids.clone(), hashes: hashes.clone() }
         }

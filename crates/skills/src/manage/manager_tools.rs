@@ -308,7 +308,7 @@ fn shown(skill: &Skill) -> Value {
         "helped": skill.remarks.iter().rev().filter_map(helped).take(3).collect::<Vec<_>>(),
     });
     let seen = |one: &VersionEvidence| format!("{} {}", one.app, one.app_version);
-    let seen_on: Vec<String> = skill.seen_on().into_iter().map(seen).collect();
+    let seen_on: Vec<String> = skill.confirmed_versions().into_iter().map(seen).collect();
     if !seen_on.is_empty() {
         shown["seen_on"] = json!(seen_on);
     }

@@ -8,10 +8,10 @@ use apprentice_protocol::{SkillId, StepId};
 
 use super::item::Corroboration;
 use super::tools::{ANNOTATE_SKILL, CREATE_DOMAIN, CREATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL};
-use crate::adherence::follow;
+use crate::adherence::adherence;
 use crate::book::{ReviewRemark, State};
 use crate::cleanup::{CleanupOptions, negative_heavy};
-use crate::handle::Lesson;
+use crate::handle::LearningInput;
 use crate::reflect::{Confidence, IssueType, Learning, NotFollowedReason, SkillReview};
 use crate::words::{domain_name, word_similarity};
 
@@ -32,7 +32,7 @@ pub(super) struct Support {
 /// passed, raise a suspicion to medium confidence.
 pub(super) fn learning_support(
     state: &State,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     learning: &Learning,
     needed: usize,
 ) -> Support {
@@ -41,13 +41,13 @@ pub(super) fn learning_support(
     let agreeing: Vec<_> = state
         .candidates
         .iter()
-        .filter(|candidate| candidate.trajectory != lesson.trajectory.id)
+        .filter(|candidate| candidate.trajectory != input.trajectory.id)
         .filter(|candidate| domain_name(candidate.learning.scope()) == domain)
         .filter(|candidate| word_similarity(&said(&candidate.learning), &said(learning)) >= AGREE_SIMILARITY)
         .collect();
     let others: BTreeSet<&str> = agreeing.iter().map(|candidate| candidate.trajectory.as_str()).collect();
     let reports = others.len() + 1;
-    let passed = lesson.passed() || agreeing.iter().any(|candidate| candidate.passed);
+    let passed = input.passed() || agreeing.iter().any(|candidate| candidate.passed);
     let lifted = learning.confidence() == Confidence::Low && reports >= needed && passed;
     let confidence = if lifted { Confidence::Medium } else { learning.confidence() };
     let writes = match confidence {
@@ -56,7 +56,7 @@ pub(super) fn learning_support(
             vec![CREATE_DOMAIN, CREATE_SKILL, UPDATE_SKILL, MERGE_SKILLS, ANNOTATE_SKILL]
         }
     };
-    let proven_here = lesson.passed() && !learning.evidence().is_empty();
+    let proven_here = input.passed() && !learning.evidence().is_empty();
     let corroboration = Corroboration { reports, needed, conflicts: false, proven_here };
     Support { corroboration, writes, confidence: Some(confidence) }
 }
@@ -64,7 +64,7 @@ pub(super) fn learning_support(
 /// Returns the support of a review: other attempts' reviews of the same text.
 pub(super) fn review_support(
     state: &State,
-    lesson: &Lesson<'_>,
+    input: &LearningInput<'_>,
     (skill, review): (&SkillId, &SkillReview),
     needed: usize,
 ) -> Support {
@@ -72,20 +72,20 @@ pub(super) fn review_support(
     let remarks: Vec<&ReviewRemark> = known
         .map(|known| known.remarks.iter().filter(|remark| remark.version == known.version).collect())
         .unwrap_or_default();
-    let others = || remarks.iter().filter(|remark| remark.trajectory != lesson.trajectory.id);
+    let others = || remarks.iter().filter(|remark| remark.trajectory != input.trajectory.id);
     let agreeing: BTreeSet<&str> = others()
         .filter(|remark| agrees(&remark.review, review))
         .map(|remark| remark.trajectory.as_str())
         .collect();
     let reports = agreeing.len() + 1;
     let conflicts = others().any(|remark| contradicts(&remark.review, review));
-    let proven_here = lesson.passed() && correction_proved(lesson, review);
+    let proven_here = input.passed() && correction_proved(input, review);
     let mut writes = vec![ANNOTATE_SKILL];
     if !conflicts && (reports >= needed || proven_here) {
         writes.insert(0, UPDATE_SKILL);
     }
     let hopeless = known.is_some_and(|known| {
-        negative_heavy(&known.counts(Some(&lesson.trajectory.consumer)), &CleanupOptions::default())
+        negative_heavy(&known.counts(Some(&input.trajectory.consumer)), &CleanupOptions::default())
     });
     if hopeless {
         writes.push(DELETE_SKILL);
@@ -95,13 +95,13 @@ pub(super) fn review_support(
 }
 
 /// Returns whether the attempt did what a correction of wrong or outdated guidance says, after the guidance had failed.
-fn correction_proved(lesson: &Lesson<'_>, review: &SkillReview) -> bool {
+fn correction_proved(input: &LearningInput<'_>, review: &SkillReview) -> bool {
     let SkillReview::Negative(review) = review else { return false };
     let wrong = matches!(review.issue_type, IssueType::Incorrect | IssueType::Outdated);
     let Some(correction) = review.corrected_guidance.as_deref().filter(|_| wrong) else { return false };
-    let received = lesson.trajectory.skills.iter().find(|skill| skill.id.as_str() == review.skill_id);
+    let received = input.trajectory.skills.iter().find(|skill| skill.id.as_str() == review.skill_id);
     let since = received.map_or(StepId(1), |skill| skill.step);
-    matches!(follow(correction, &lesson.trajectory.steps, since).verdict(), Some(true))
+    matches!(adherence(correction, &input.trajectory.steps, since).verdict(), Some(true))
 }
 
 /// Returns the alternative that a review proposes.

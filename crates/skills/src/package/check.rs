@@ -3,11 +3,9 @@
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::frontmatter::{Field, Frontmatter};
-use super::{Package, PackageFinding, SKILL_FILE};
+use super::{DESCRIPTION_CAP, NAME_CAP, Package, PackageFinding, SKILL_FILE};
 
 const FIELDS: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
-const NAME_CAP: usize = 64;
-const DESCRIPTION_CAP: usize = 1024;
 const COMPATIBILITY_CAP: usize = 500;
 const LINES: usize = 500;
 const BYTES: usize = 100_000;

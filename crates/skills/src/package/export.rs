@@ -5,11 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
+use super::{DESCRIPTION_CAP, NAME_CAP, PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
 use crate::book::{Page, Skill, Snapshot, hash, history};
-
-const NAME_CAP: usize = 64;
-const DESCRIPTION_CAP: usize = 1024;
 
 /// Returns every skill as a package, by name. An imported skill that has not changed since is returned as its original
 /// package.

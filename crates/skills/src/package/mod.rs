@@ -7,6 +7,7 @@ mod check;
 mod export;
 mod frontmatter;
 mod import;
+mod parse;
 
 use std::collections::BTreeMap;
 
@@ -16,11 +17,15 @@ pub use check::check;
 pub use export::export;
 pub(crate) use export::to_edit;
 pub use frontmatter::{Field, Frontmatter};
-pub(crate) use import::described;
 pub use import::{ImportOptions, Imported, import, import_configs};
+pub(crate) use parse::parse_package;
 
 /// The file that makes a folder a package.
 pub const SKILL_FILE: &str = "SKILL.md";
+/// Largest length of a package's name, in characters. The format sets it.
+const NAME_CAP: usize = 64;
+/// Largest length of a package's description, in characters. The format sets it.
+const DESCRIPTION_CAP: usize = 1024;
 /// File in an exported package that contains the data for which the format has no place.
 pub(crate) const PROVENANCE_FILE: &str = "assets/provenance.json";
 /// Schema name of that file.

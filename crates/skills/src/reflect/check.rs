@@ -151,7 +151,7 @@ fn adjust_confidence(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict:
 }
 
 /// Returns the contradictions between a reflection and the trace that the model can correct.
-pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<String> {
+pub(super) fn trace_problems(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<String> {
     let steps = trajectory.steps.len();
     learning_problems(reflection, |wasted| {
         let fits = (1..=steps).contains(&usize::try_from(wasted).unwrap_or(usize::MAX));
@@ -160,7 +160,7 @@ pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Tra
 }
 
 /// Returns the deficiencies of a reflection for which no trace is available.
-pub(crate) fn gaps(reflection: &TrajectoryReflection) -> Vec<String> {
+pub(crate) fn missing_parts(reflection: &TrajectoryReflection) -> Vec<String> {
     learning_problems(reflection, |wasted| (wasted == 0).then(|| "it must be 1 at least".to_owned()))
 }
 

@@ -2,12 +2,11 @@
 //! tries.
 
 use apprentice_protocol::{
-    BoundedText, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt,
-    Purpose, ReplyStop, TextBudget, Trajectory,
+    BoundedText, CallResult, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema,
+    Prompt, Purpose, ReplyStop, TextBudget, Trajectory,
 };
 
-use super::check::contradictions;
-use super::in_context::say;
+use super::check::trace_problems;
 use super::{MaterialBudget, REFLECTION_SCHEMA, ReflectMode, TrajectoryReflection, material};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);
@@ -130,7 +129,7 @@ fn read(reply: &ChatReply, trajectory: &Trajectory) -> Result<TrajectoryReflecti
     let object = json_of(&text).ok_or(none)?;
     let reflection: TrajectoryReflection = serde_json::from_str(object)
         .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
-    let wrong = contradictions(&reflection, trajectory);
+    let wrong = trace_problems(&reflection, trajectory);
     if wrong.is_empty() { Ok(reflection) } else { Err(wrong.join("; ")) }
 }
 
@@ -147,5 +146,32 @@ fn answer(request: &mut ChatRequest, reply: ChatReply, problem: &str) {
         "This answer cannot be used: {}. Answer again with the whole JSON object and nothing else.",
         problem.as_str()
     );
-    say(request, Content::text(words), "nothing can be called any more");
+    append_user_message(request, Content::text(words), "nothing can be called any more");
+}
+
+/// Appends a user message to a conversation. Answers open calls first.
+pub(super) fn append_user_message(request: &mut ChatRequest, words: Content, unanswered: &str) {
+    let open: Vec<CallResult> = match request.messages.last() {
+        Some(Message::Assistant { calls, .. }) => calls
+            .iter()
+            .map(|call| CallResult {
+                id: call.id.clone(),
+                per_action: Vec::new(),
+                content: vec![Content::text(unanswered)],
+                is_error: true,
+            })
+            .collect(),
+        Some(Message::User { .. } | Message::Results { .. }) | None => Vec::new(),
+    };
+    match request.messages.last_mut() {
+        _ if !open.is_empty() => {
+            request.messages.push(Message::Results { results: open, notices: vec![words] });
+        }
+        // Merges the words into one user turn instead of sending two in a row.
+        Some(Message::Results { notices, .. }) => notices.push(words),
+        Some(Message::User { content }) => content.push(words),
+        Some(Message::Assistant { .. }) | None => {
+            request.messages.push(Message::User { content: vec![words] });
+        }
+    }
 }

@@ -2,13 +2,13 @@
 //! one question appended. The server can therefore reuse its prompt cache.
 
 use apprentice_protocol::{
-    BoundedText, CallResult, ChatModel, ChatRequest, Content, Message, ModelErrorKind, Prompt, Purpose,
-    SkillId, StepAction, StepId, StopReason, TextBudget, Trajectory,
+    BoundedText, ChatModel, ChatRequest, Content, ModelErrorKind, Prompt, Purpose, SkillId, StepAction,
+    StepId, StopReason, TextBudget, Trajectory,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conversation::{ReflectError, ReflectOptions, Reflected, converse};
+use super::conversation::{ReflectError, ReflectOptions, Reflected, append_user_message, converse};
 use super::material::AttemptFacts;
 
 pub(crate) const PROMPT: Prompt =
@@ -141,40 +141,13 @@ pub fn continued_request(
     let question = Content::text(PROMPT.fill(&[("outcome", &block)]));
     let mut request = conversation.request.clone();
     request.purpose = Purpose::Reflect;
-    say(&mut request, question, "the attempt had ended");
+    append_user_message(&mut request, question, "the attempt had ended");
     Ok(request)
-}
-
-/// Appends a user message to a conversation. Answers open calls first.
-pub(super) fn say(request: &mut ChatRequest, words: Content, unanswered: &str) {
-    let open: Vec<CallResult> = match request.messages.last() {
-        Some(Message::Assistant { calls, .. }) => calls
-            .iter()
-            .map(|call| CallResult {
-                id: call.id.clone(),
-                per_action: Vec::new(),
-                content: vec![Content::text(unanswered)],
-                is_error: true,
-            })
-            .collect(),
-        Some(Message::User { .. } | Message::Results { .. }) | None => Vec::new(),
-    };
-    match request.messages.last_mut() {
-        _ if !open.is_empty() => {
-            request.messages.push(Message::Results { results: open, notices: vec![words] });
-        }
-        // Merges the words into one user turn instead of sending two in a row.
-        Some(Message::Results { notices, .. }) => notices.push(words),
-        Some(Message::User { content }) => content.push(words),
-        Some(Message::Assistant { .. }) | None => {
-            request.messages.push(Message::User { content: vec![words] });
-        }
-    }
 }
 
 /// Asks the acting model in its own conversation. If that is not possible, returns the reason for using a separate
 /// reader instead of an error. Dropping the future cancels it.
-pub async fn reflect_here(
+pub async fn reflect_in_context(
     model: &dyn ChatModel,
     conversation: Option<&Conversation>,
     trajectory: &Trajectory,

@@ -7,7 +7,7 @@ mod in_context;
 mod material;
 mod reflection;
 
-pub(crate) use check::gaps;
+pub(crate) use check::missing_parts;
 pub use check::{Checked, Dropped, EvidenceRule, check};
 pub(crate) use conversation::PROMPT;
 pub use conversation::{
@@ -16,7 +16,7 @@ pub use conversation::{
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{
     Conversation, Fallback, OUTCOME_SCHEMA, OutcomeBlock, SkillRef, StepSummary, continued_request, outcome,
-    reflect_here,
+    reflect_in_context,
 };
 pub use material::{
     AttemptFacts, BudgetUse, Gap, MATERIAL_SCHEMA, Material, MaterialBudget, ReceivedSkillText, ReflectMode,

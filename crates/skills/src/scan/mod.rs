@@ -53,10 +53,10 @@ fn any_match(rules: &Rules, text: &str) -> bool {
     rules.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.is_match(text)))
 }
 
-/// Returns the most severe finding in a text, over all its readings.
+/// Returns the most severe finding in a text, over all its normalized forms.
 pub fn scan(text: &str) -> Option<Finding> {
-    let readings = normalization::readings(text);
-    let any = |holds: &dyn Fn(&str) -> bool| readings.iter().any(|text| holds(text));
+    let forms = normalization::normalized_forms(text);
+    let any = |holds: &dyn Fn(&str) -> bool| forms.iter().any(|text| holds(text));
     if any(&|text| any_match(&SECRETS, text) || secret::contains_secret(text)) {
         return Some(Finding::Secret);
     }

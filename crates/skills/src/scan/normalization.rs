@@ -1,4 +1,4 @@
-//! The readings of a text: as written, as rendered, and as decoded by a reader who is told to decode it.
+//! The normalized forms of a text: as written, as rendered, and as decoded by a reader who is told to decode it.
 
 use std::sync::LazyLock;
 
@@ -20,8 +20,8 @@ static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Returns all readings of a text.
-pub(super) fn readings(text: &str) -> Vec<String> {
+/// Returns all normalized forms of a text.
+pub(super) fn normalized_forms(text: &str) -> Vec<String> {
     let looks = as_it_looks(text);
     let mut all = vec![text.to_owned()];
     all.extend([joined_lines(text), join_spaced_letters(&looks), unescaped(text)]);

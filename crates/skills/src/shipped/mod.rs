@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use apprentice_protocol::SkillId;
 
 use crate::book::{OpId, Origin, Skill, Snapshot};
-use crate::package::{Package, SKILL_FILE, described};
+use crate::package::{Package, SKILL_FILE, parse_package};
 
 /// Package folders with their skill files.
 const FILES: [(&str, &str); 5] = [
@@ -61,7 +61,7 @@ fn shelf() -> &'static ShippedSkills {
 }
 
 fn skill(package: &Package) -> Option<Skill> {
-    let (id, _, text) = described(package, INTERACTION).ok()?;
+    let (id, _, text) = parse_package(package, INTERACTION).ok()?;
     Some(Skill::new(&id, (&text, Vec::new()), Origin::Shipped, OpId(0)))
 }
 

@@ -9,11 +9,11 @@ use apprentice_protocol::{
 };
 use apprentice_skills::book::{Change, Origin, Snapshot};
 use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings, find_cleanup_tasks};
-use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, TaskView, build_guidance};
 use apprentice_skills::manage::{ManageOptions, WorkItem, manage};
 use apprentice_skills::reflect::Learning;
 use apprentice_skills::{
-    EmbeddingModel, LearnOptions, LearnerModels, Lesson, clean_book, trajectory_by_name,
+    EmbeddingModel, LearnOptions, LearnerModels, LearningInput, clean_book, trajectory_by_name,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -86,7 +86,7 @@ fn ids(book: &Snapshot, query: &str) -> Vec<String> {
 fn meaning_finds_what_shares_no_word_and_words_keep_their_part() {
     let words = shelf().snapshot();
     assert_eq!(ids(&words, "decolorationists"), [""; 0], "no word is shared");
-    let book = words.understood(by(Letters));
+    let book = words.with_embedding(by(Letters));
     assert_eq!(ids(&book, "decolorationists")[0], "gimp/decolorize");
     let found = run(book.find("layer", 1));
     assert_eq!((found.hits[0].id.as_str(), found.embedding_error), ("gimp/layers", None));
@@ -96,7 +96,7 @@ fn meaning_finds_what_shares_no_word_and_words_keep_their_part() {
 
 #[test]
 fn a_book_with_skills_left_out_is_understood_by_those_that_are_left() {
-    let book = shelf().snapshot().understood(by(Letters));
+    let book = shelf().snapshot().with_embedding(by(Letters));
     assert_eq!(ids(&book, "decolorizing")[0], "gimp/decolorize");
     let rest = book.without(&[id("gimp/decolorize")].into());
     assert_eq!(ids(&rest, "wrapped line")[0], "mousepad/wrap");
@@ -111,8 +111,8 @@ fn without_a_usable_answer_words_decide_and_the_trace_says_so() {
         (vec![vec![1.0], vec![1.0, 2.0], vec![1.0]], "answered 1 texts with 3"),
     ];
     for (answer, expected) in cases {
-        let book = shelf().snapshot().understood(by(Nonsense(answer)));
-        let guidance = lend(&book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+        let book = shelf().snapshot().with_embedding(by(Nonsense(answer)));
+        let guidance = build_guidance(&book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
         let tool = guidance.tools.iter().find(|tool| tool.spec().name == SKILL_SEARCH).expect("the tool");
         let outcome = run(tool.call(&json!({ "query": "layer" }), StepRef { step: StepId(1) }));
         assert!(outcome.content[0].as_text().expect("text").starts_with("- gimp/layers: "));
@@ -174,13 +174,13 @@ fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>
     let shelf = alike();
     let (mut gateway, _) = shelf.open();
     let before = gateway.state().last;
-    gateway.understand(by(embedder));
+    gateway.set_embedding(by(embedder));
     let manager: Arc<dyn ChatModel> = Arc::new(Written::turns(vec![vec![]]));
     let staff = LearnerModels { reflector: manager.clone(), manager };
     let clean = CleanupOptions { similarity: 0.99, ..CleanupOptions::default() };
     let options = LearnOptions { clean, ..LearnOptions::default() };
     let trajectory = trajectory_by_name("cleaning");
-    run(clean_book(&mut gateway, &staff, &Lesson::new(&trajectory, Timestamp::UNIX_EPOCH), &options))
+    run(clean_book(&mut gateway, &staff, &LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH), &options))
         .expect("cleans");
     let log = gateway.snapshot().operations();
     let told =
@@ -212,7 +212,7 @@ fn a_cleaning_without_an_answer_goes_by_words_and_the_log_says_so() {
 fn the_manager_looks_for_like_skills_by_meaning_too() {
     let shelf = shelf();
     let (mut gateway, _) = shelf.open();
-    gateway.understand(by(Letters));
+    gateway.set_embedding(by(Letters));
     let look = ("fetch_similar_skills", json!({ "situation": "photographic discoloring" }));
     let model = Written::turns(vec![vec![look], vec![]]);
     let learning: Learning = serde_json::from_value(json!({
@@ -220,9 +220,9 @@ fn the_manager_looks_for_like_skills_by_meaning_too() {
     }))
     .expect("a learning");
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    let matter = WorkItem::Learning(0, &learning);
-    run(manage(&model, &mut gateway, &lesson, &matter, &ManageOptions::default())).expect("decides");
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let work_item = WorkItem::Learning(0, &learning);
+    run(manage(&model, &mut gateway, &input, &work_item, &ManageOptions::default())).expect("decides");
     let (answer, is_error) = model.answers().remove(0);
     let first = &answer["skills"][0];
     assert!(!is_error && first["skill_id"] == "gimp/decolorize", "no word is shared: {answer}");

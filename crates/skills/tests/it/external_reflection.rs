@@ -3,7 +3,7 @@
 use apprentice_skills::book::{Counts, Gateway};
 use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::Dropped;
-use apprentice_skills::{AppliedReflection, Given, HandlerOptions, LearnOptions, apply};
+use apprentice_skills::{AppliedReflection, ExternalReflection, HandlerOptions, LearnOptions, apply};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn work_in(
     manager: &Written,
     options: &LearnOptions,
 ) -> Vec<AppliedReflection> {
-    let given = Given::read(&reflections.to_string()).expect("reads");
+    let given = ExternalReflection::read(&reflections.to_string()).expect("reads");
     let one = |given| run(apply(gateway, manager, (given, Timestamp::UNIX_EPOCH), options)).expect("applies");
     given.iter().map(one).collect()
 }
@@ -138,7 +138,7 @@ fn a_first_complaint_is_noted_and_a_second_attempt_changes_the_text() {
     );
     let skill = gateway.state().skills[&id("gimp/a")].clone();
     assert_eq!(
-        (skill.version, skill.counts(None), skill.lifetime().negative_impact),
+        (skill.version, skill.counts(None), skill.lifetime_counts().negative_impact),
         (2, Counts::default(), 2)
     );
     let calls: Vec<(&str, bool)> =
@@ -192,7 +192,7 @@ fn learnings_need_no_trace_here_but_a_failure_leaves_suspicions() {
 #[test]
 fn what_does_not_fit_is_named() {
     let check = |text: &str, part: &str| {
-        let error = Given::read(text).expect_err("refused").to_string();
+        let error = ExternalReflection::read(text).expect_err("refused").to_string();
         assert!(error.contains(part), "{error}");
     };
     check("[", "not JSON");
@@ -238,8 +238,8 @@ fn what_a_reflection_lacks_is_named_with_its_place() {
         (learning("confidence", json!("sure")), "new_learnings[0]: unknown variant `sure`"),
         (json!({"skill_reviews": [{"followed": "yes"}]}).to_string(), "skill_reviews[0]: a review needs"),
     ] {
-        let error = Given::read(&text).expect_err("it lacks something").to_string();
+        let error = ExternalReflection::read(&text).expect_err("it lacks something").to_string();
         assert!(error.contains(part), "{error}");
     }
-    assert_eq!(Given::read("\u{feff}[{}]\r\n").expect("a mark is no fault").len(), 1);
+    assert_eq!(ExternalReflection::read("\u{feff}[{}]\r\n").expect("a mark is no fault").len(), 1);
 }

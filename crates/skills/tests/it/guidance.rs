@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{EventKind, Guidance, SkillEventKind, StepId, StepRef, TextMark, ToolOutcome};
 use apprentice_skills::guidance::{
-    ArmPolicy, GuidanceError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, lend,
+    ArmPolicy, GuidanceError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, build_guidance,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn said(outcome: &ToolOutcome) -> &str {
 
 #[test]
 fn pull_shows_domains_and_answers_through_tools() {
-    let guidance = lend(&shelf().snapshot(), &ArmPolicy::Pull, &task()).expect("lends");
+    let guidance = build_guidance(&shelf().snapshot(), &ArmPolicy::Pull, &task()).expect("lends");
     insta::assert_snapshot!(guidance.opening.as_str());
     let specs: Vec<_> = guidance.tools.iter().map(|tool| tool.spec().clone()).collect();
     insta::assert_json_snapshot!(specs);
@@ -76,7 +76,7 @@ fn pull_shows_domains_and_answers_through_tools() {
 
 #[test]
 fn wrong_calls_are_answered_in_words() {
-    let guidance = lend(&shelf().snapshot(), &ArmPolicy::Pull, &task()).expect("lends");
+    let guidance = build_guidance(&shelf().snapshot(), &ArmPolicy::Pull, &task()).expect("lends");
     let check = |name: &str, arguments: &Value, part: &str| {
         let outcome = call(&guidance, name, arguments);
         assert!(outcome.is_error && said(&outcome).contains(part), "{outcome:?}");
@@ -91,13 +91,13 @@ fn wrong_calls_are_answered_in_words() {
 #[test]
 fn arms_without_knowledge_look_the_same() {
     let book = shelf().snapshot();
-    let none = lend(&book, &ArmPolicy::None, &task()).expect("lends");
+    let none = build_guidance(&book, &ArmPolicy::None, &task()).expect("lends");
     assert!(none.opening.is_empty() && none.tools.is_empty());
-    let bare = lend(&book, &ArmPolicy::ToolsOnly, &task()).expect("lends");
+    let bare = build_guidance(&book, &ArmPolicy::ToolsOnly, &task()).expect("lends");
     assert_eq!(bare.tools.len(), 3);
     assert!(call(&bare, SKILL_LIST, &json!({ "domain": "gimp" })).is_error);
     for policy in [ArmPolicy::Pull, ArmPolicy::PlaceboInert, ArmPolicy::PlaceboWrong] {
-        let lent = lend(&book, &policy, &task()).expect("lends");
+        let lent = build_guidance(&book, &policy, &task()).expect("lends");
         assert_eq!(
             lent.tools.iter().map(|tool| tool.spec().clone()).collect::<Vec<_>>(),
             bare.tools.iter().map(|tool| tool.spec().clone()).collect::<Vec<_>>()
@@ -108,10 +108,10 @@ fn arms_without_knowledge_look_the_same() {
 #[test]
 fn an_inert_placebo_withholds_what_helps_and_delivers_as_much() {
     let book = shelf().snapshot();
-    let pull = lend(&book, &ArmPolicy::Pull, &task()).expect("lends");
+    let pull = build_guidance(&book, &ArmPolicy::Pull, &task()).expect("lends");
     let helpful = call(&pull, SKILL_VIEW, &json!({ "skill": "gimp/color-to-alpha" }));
     let length = said(&helpful).chars().count();
-    let inert = lend(&book, &ArmPolicy::PlaceboInert, &task()).expect("lends");
+    let inert = build_guidance(&book, &ArmPolicy::PlaceboInert, &task()).expect("lends");
     assert!(call(&inert, SKILL_VIEW, &json!({ "skill": "gimp/color-to-alpha" })).is_error);
     for other in ["gimp/export", "gimp/layers"] {
         let viewed = call(&inert, SKILL_VIEW, &json!({ "skill": other }));
@@ -123,8 +123,8 @@ fn an_inert_placebo_withholds_what_helps_and_delivers_as_much() {
 #[test]
 fn a_wrong_placebo_keeps_names_and_changes_bodies() {
     let book = shelf().snapshot();
-    let wrong = lend(&book, &ArmPolicy::PlaceboWrong, &task()).expect("lends");
-    let pull = lend(&book, &ArmPolicy::Pull, &task()).expect("lends");
+    let wrong = build_guidance(&book, &ArmPolicy::PlaceboWrong, &task()).expect("lends");
+    let pull = build_guidance(&book, &ArmPolicy::Pull, &task()).expect("lends");
     for name in ["gimp/color-to-alpha", "gimp/export", "mousepad/find"] {
         let (wrong, right) = (
             call(&wrong, SKILL_VIEW, &json!({ "skill": name })),
@@ -145,12 +145,12 @@ fn an_arm_without_an_eligible_skill_says_so() {
     for policy in
         [ArmPolicy::PlaceboInert, ArmPolicy::PlaceboWrong, ArmPolicy::Forced { skills: vec![id("a/b")] }]
     {
-        let lent = lend(&book, &policy, &task());
+        let lent = build_guidance(&book, &policy, &task());
         assert!(matches!(lent, Err(GuidanceError::NoEligibleSkill(_))), "{policy:?}");
     }
     let known = TaskView { relevant: Some(BTreeSet::new()), ..task() };
     assert!(
-        lend(&book, &ArmPolicy::PlaceboInert, &known).is_ok(),
+        build_guidance(&book, &ArmPolicy::PlaceboInert, &known).is_ok(),
         "provenance may say that nothing bears on it"
     );
 }
@@ -164,14 +164,17 @@ fn an_inert_placebo_draws_on_spare_skills_of_the_same_program_alone() {
     .snapshot();
     let shelf = |pages: &[(&str, &str)]| TaskView { spare: Some(Shelf::with(pages).snapshot()), ..task() };
     let strange = shelf(&[("thunar/sort-entries", "sorting the entries of a folder")]);
-    assert!(lend(&book, &ArmPolicy::PlaceboInert, &strange).is_err(), "skills of other programs will not do");
+    assert!(
+        build_guidance(&book, &ArmPolicy::PlaceboInert, &strange).is_err(),
+        "skills of other programs will not do"
+    );
 
     let own = shelf(&[
         ("gimp/full-screen", "seeing the picture without anything around it"),
         ("thunar/sort-entries", "sorting the entries of a folder"),
     ]);
-    let pull = lend(&book, &ArmPolicy::Pull, &own).expect("lends");
-    let inert = lend(&book, &ArmPolicy::PlaceboInert, &own).expect("lends");
+    let pull = build_guidance(&book, &ArmPolicy::Pull, &own).expect("lends");
+    let inert = build_guidance(&book, &ArmPolicy::PlaceboInert, &own).expect("lends");
     let view = |guidance: &Guidance, skill: &str| call(guidance, SKILL_VIEW, &json!({ "skill": skill }));
     assert!(view(&pull, "gimp/full-screen").is_error, "no other arm lends a spare skill");
     assert!(view(&inert, "gimp/color-to-alpha").is_error && view(&inert, "thunar/sort-entries").is_error);
@@ -183,18 +186,18 @@ fn an_inert_placebo_draws_on_spare_skills_of_the_same_program_alone() {
 fn a_programs_name_makes_no_skill_bear_on_a_task() {
     let book = Shelf::with(&[("gimp/color-to-alpha", "making a colour transparent in gimp")]).snapshot();
     let other = TaskView { instruction: "Rotate it by 90 degrees".into(), ..task() };
-    assert!(lend(&book, &ArmPolicy::PlaceboInert, &other).is_ok());
+    assert!(build_guidance(&book, &ArmPolicy::PlaceboInert, &other).is_ok());
 }
 
 #[test]
 fn whole_texts_are_put_in_within_a_cap() {
     let book = shelf().snapshot();
-    let push = lend(&book, &ArmPolicy::Push { count: 1 }, &task()).expect("lends");
+    let push = build_guidance(&book, &ArmPolicy::Push { count: 1 }, &task()).expect("lends");
     assert!(push.tools.is_empty() && push.opening.as_str().contains("# gimp/color-to-alpha"));
     assert!(!push.opening.as_str().contains("# gimp/export"));
-    let all = lend(&book, &ArmPolicy::All, &task()).expect("lends");
+    let all = build_guidance(&book, &ArmPolicy::All, &task()).expect("lends");
     assert_eq!(all.opening.as_str().matches("## Guidance").count(), 4);
     let long = ArmPolicy::Inline { text: "x".repeat(100_000) };
-    let inline = lend(&book, &long, &task()).expect("lends");
+    let inline = build_guidance(&book, &long, &task()).expect("lends");
     assert!(inline.opening.as_str().chars().count() <= 24_000);
 }

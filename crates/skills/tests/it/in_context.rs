@@ -12,7 +12,7 @@ use apprentice_skills::book::{Change, Operation};
 use apprentice_skills::reflect::{
     Conversation, Fallback, ReflectMode, ReflectOptions, continued_request, outcome,
 };
-use apprentice_skills::{Digest, LearnOptions, LearnerModels, Lesson, digest};
+use apprentice_skills::{LearnOptions, LearnResult, LearnerModels, LearningInput, learn_trajectory};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -87,15 +87,15 @@ fn learned(
     model: Written,
     trajectory: &Trajectory,
     said: Option<&Conversation>,
-) -> (Arc<Written>, Digest, Shelf) {
+) -> (Arc<Written>, LearnResult, Shelf) {
     let folder = Shelf::new();
     let (mut gateway, _) = folder.open();
     let model = Arc::new(model);
     let asked: Arc<dyn ChatModel> = model.clone();
     let staff = LearnerModels { reflector: asked, manager: Arc::new(Clerk::with(usize::MAX)) };
     let options = LearnOptions { reflect: OPTIONS, ..LearnOptions::default() };
-    let lesson = Lesson { conversation: said, ..Lesson::new(trajectory, Timestamp::UNIX_EPOCH) };
-    let digested = run(digest(&mut gateway, &staff, &lesson, &options)).expect("digests");
+    let input = LearningInput { conversation: said, ..LearningInput::new(trajectory, Timestamp::UNIX_EPOCH) };
+    let digested = run(learn_trajectory(&mut gateway, &staff, &input, &options)).expect("learns");
     (model, digested, folder)
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Trajectory, Verdict};
 use apprentice_skills::book::Gateway;
-use apprentice_skills::{Digest, LearnError, LearnOptions, LearnerModels, Lesson, digest};
+use apprentice_skills::{
+    LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, learn_trajectory,
+};
 use jiff::Timestamp;
 
 use crate::clerk::{Clerk, attempt, run};
@@ -20,19 +22,19 @@ fn lessons() -> Vec<Trajectory> {
 }
 
 /// Learns from all trajectories, in order. `replies` limits the number of model calls.
-fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, LearnError> {
+fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<LearnResult>, LearnError> {
     let clerk = Arc::new(Clerk::with(replies));
     let staff = LearnerModels { reflector: clerk.clone(), manager: clerk };
     let mut options = LearnOptions::default();
     options.clean.every = 4;
     // Low enough that the cleaner has a pair to ask about.
     options.clean.similarity = 0.5;
-    let mut digests = Vec::new();
+    let mut results = Vec::new();
     for trajectory in &lessons() {
-        let lesson = Lesson::new(trajectory, Timestamp::UNIX_EPOCH);
-        digests.push(run(digest(gateway, &staff, &lesson, &options))?);
+        let input = LearningInput::new(trajectory, Timestamp::UNIX_EPOCH);
+        results.push(run(learn_trajectory(gateway, &staff, &input, &options))?);
     }
-    Ok(digests)
+    Ok(results)
 }
 
 fn undisturbed() -> Shelf {
@@ -61,8 +63,8 @@ fn a_skill_is_learned_once_and_counted_where_it_was_received() {
 fn learning_again_changes_nothing_and_asks_nobody() {
     let shelf = undisturbed();
     let before = tree(shelf.path());
-    let digests = learn(&mut shelf.open().0, 0).expect("nothing to ask");
-    assert!(digests.iter().all(|digest| digest.known_before && digest.decisions.is_empty()));
+    let results = learn(&mut shelf.open().0, 0).expect("nothing to ask");
+    assert!(results.iter().all(|result| result.known_before && result.decisions.is_empty()));
     assert_eq!(tree(shelf.path()), before);
 }
 

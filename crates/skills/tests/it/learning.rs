@@ -73,7 +73,7 @@ fn turn_writing(shelf: Shelf, language: Language, mode: WriteMode) -> Turn {
     for number in 1..=3 {
         workshop.timeline().note(EventId(number), &finished("a"));
     }
-    let lent = workshop.lend(Guidance::default());
+    let lent = workshop.extend_guidance(Guidance::default());
     Turn { shelf, world, workshop, lent }
 }
 

@@ -7,7 +7,7 @@ use apprentice_skills::manage::{
     Decision, ItemOutcome, ManageOptions, WorkItem, item, manage, manage_request, manager_tools,
 };
 use apprentice_skills::reflect::{Checked, Learning, SkillReview};
-use apprentice_skills::{HandlerOptions, Lesson, handle};
+use apprentice_skills::{HandlerOptions, LearningInput, handle};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -48,10 +48,10 @@ fn domain() -> (&'static str, Value) {
     ("create_domain", json!({"domain": "gimp", "description": "Pictures."}))
 }
 
-fn decide(gateway: &mut Gateway, name: &str, matter: &WorkItem<'_>, model: &Written) -> Decision {
+fn decide(gateway: &mut Gateway, name: &str, work_item: &WorkItem<'_>, model: &Written) -> Decision {
     let trajectory = attempt(name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    run(manage(model, gateway, &lesson, matter, &ManageOptions::default())).expect("decides")
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(manage(model, gateway, &input, work_item, &ManageOptions::default())).expect("decides")
 }
 
 fn codes(decision: &Decision) -> Vec<&str> {
@@ -63,10 +63,10 @@ fn the_request_is_prose_tools_and_one_block() {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (gateway, _) = shelf.open();
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
     let learning = learning("medium");
-    let matter = WorkItem::Learning(0, &learning);
-    let item = item(gateway.state(), &lesson, &matter, &ManageOptions::default()).expect("an item");
+    let work_item = WorkItem::Learning(0, &learning);
+    let item = item(gateway.state(), &input, &work_item, &ManageOptions::default()).expect("an item");
     let request = manage_request(&item).expect("a request");
     let Message::User { content } = &request.messages[0] else { panic!("{:?}", request.messages) };
     insta::assert_snapshot!("manage_system", request.system);
@@ -155,9 +155,9 @@ fn complaint(correction: &str) -> SkillReview {
 /// Counts a review and lets the manager try an update.
 fn report(gateway: &mut Gateway, name: &str, review: &SkillReview) -> Decision {
     let trajectory = attempt(name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
     let checked = Checked { reviews: vec![(id("gimp/a"), review.clone())], ..Checked::default() };
-    handle(gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
+    handle(gateway, &input, &checked, &HandlerOptions::default()).expect("handled");
     let model = Written::turns(vec![vec![read(), update()], vec![annotate()]]);
     decide(gateway, name, &WorkItem::Review(&id("gimp/a"), review), &model)
 }
@@ -179,7 +179,7 @@ pub(crate) fn a_first_complaint_annotates_and_a_second_one_updates() {
     let book = gateway.snapshot();
     let skill = book.skill(&id("gimp/a")).expect("a skill");
     assert_eq!((skill.version, skill.counts(None).times_requested), (2, 0), "a new version counts from zero");
-    assert_eq!(skill.lifetime().negative_impact, 2);
+    assert_eq!(skill.lifetime_counts().negative_impact, 2);
 }
 
 #[test]
@@ -220,12 +220,12 @@ fn a_suspicion_becomes_knowledge_when_a_second_attempt_agrees() {
     let mut allowed = Vec::new();
     for (name, verdict) in attempts {
         let trajectory = attempt(name, "goal", verdict, &[]);
-        let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+        let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
         let learning = learning("low");
         let checked = Checked { learnings: vec![learning.clone()], ..Checked::default() };
-        handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
-        let matter = WorkItem::Learning(0, &learning);
-        let item = item(gateway.state(), &lesson, &matter, &ManageOptions::default()).expect("an item");
+        handle(&mut gateway, &input, &checked, &HandlerOptions::default()).expect("handled");
+        let work_item = WorkItem::Learning(0, &learning);
+        let item = item(gateway.state(), &input, &work_item, &ManageOptions::default()).expect("an item");
         allowed
             .push((item.payload["confidence"].clone(), item.writes_allowed.contains(&"create_skill".into())));
     }
@@ -286,10 +286,10 @@ fn the_teachers_indifference_deletes_nothing() {
     let mut count = |name: String, consumer: &str, said: &Value| {
         let mut trajectory = attempt(&name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
         trajectory.consumer = consumer.into();
-        let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+        let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
         let review: SkillReview = serde_json::from_value(said.clone()).expect("a review");
         let checked = Checked { reviews: vec![(id("gimp/a"), review)], ..Checked::default() };
-        handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
+        handle(&mut gateway, &input, &checked, &HandlerOptions::default()).expect("handled");
         find_cleanup_tasks(gateway.state(), &options, None)
     };
     let mut tasks = Vec::new();
@@ -298,9 +298,10 @@ fn the_teachers_indifference_deletes_nothing() {
     }
     let [task @ CleanupTask::LowFollowRate { .. }] = tasks.as_slice() else { panic!("{tasks:?}") };
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    let matter = WorkItem::Cleanup(task, &options);
-    let shown = item(shelf.snapshot().state(), &lesson, &matter, &ManageOptions::default()).expect("an item");
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let work_item = WorkItem::Cleanup(task, &options);
+    let shown =
+        item(shelf.snapshot().state(), &input, &work_item, &ManageOptions::default()).expect("an item");
     assert_eq!(shown.writes_allowed, ["annotate_skill"], "no number of the student's yet");
     for number in 0..4 {
         tasks = count(format!("student-{number}"), "student", &helped);

@@ -231,7 +231,7 @@ fn a_book_with_versions_and_proposals_still_opens() {
     assert!(book.operations().iter().all(|one| !matches!(one.change, Change::Unknown { .. })));
     let skill = book.skill(&id("gimp/brighter")).expect("it was accepted");
     let seen: Vec<(&str, bool, u32, u32)> = skill
-        .sightings
+        .version_evidence
         .iter()
         .map(|one| (one.app_version.as_str(), one.written, one.confirmed, one.outdated))
         .collect();

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, StepId, StepRef, Verdict};
-use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, SKILL_VIEW, TaskView, lend};
-use apprentice_skills::{LearnOptions, LearnerModels, Lesson, digest};
+use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, SKILL_VIEW, TaskView, build_guidance};
+use apprentice_skills::{LearnOptions, LearnerModels, LearningInput, learn_trajectory};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -38,14 +38,15 @@ fn s01_a_way_that_was_found_is_learned_once_and_asked_for() {
     let asked: Arc<dyn ChatModel> = manager.clone();
     let staff = LearnerModels { reflector: Arc::new(reflector), manager: asked };
     let trajectory = attempt("t", "Make the sky transparent", Verdict::Pass, &[]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    let digested = run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let digested =
+        run(learn_trajectory(&mut gateway, &staff, &input, &LearnOptions::default())).expect("learns");
     assert_eq!((digested.decisions.len(), digested.refusals.len()), (1, 0), "{digested:?}");
     drop(gateway);
     assert!(shelf.read("DOMAINS.md").contains("- gimp (1 skill): Edits pictures."));
     assert!(shelf.read("gimp/INDEX.md").contains("gimp/color-to-alpha"));
     // Whoever is weaker sees the domain, searches, and reads.
-    let guidance = lend(&shelf.snapshot(), &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+    let guidance = build_guidance(&shelf.snapshot(), &ArmPolicy::Pull, &TaskView::default()).expect("lends");
     assert!(guidance.opening.as_str().contains("gimp"), "{:?}", guidance.opening);
     let call = |name: &str, arguments: Value| {
         let tool = guidance.tools.iter().find(|tool| tool.spec().name == name).expect("a tool");

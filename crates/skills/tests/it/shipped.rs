@@ -2,7 +2,7 @@
 
 use apprentice_protocol::SkillId;
 use apprentice_skills::book::{Actor, Change, Origin, Snapshot, WriteRefusal};
-use apprentice_skills::guidance::{ArmPolicy, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, TaskView, build_guidance};
 use apprentice_skills::package::{ImportOptions, check, import};
 use apprentice_skills::scan;
 use apprentice_skills::shipped::{ShippedPart, is_shipped, packages};
@@ -37,7 +37,7 @@ fn they_stand_beside_a_book_and_in_no_hash_and_no_measured_arm() {
     assert_eq!(beside.log_hash(), book.log_hash());
     assert_eq!(beside.domain_lines(), book.domain_lines());
     let lent = |book: &Snapshot| {
-        let lent = lend(book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+        let lent = build_guidance(book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
         lent.opening.as_str().to_owned()
     };
     assert!(!lent(&book).contains("interaction"), "an arm gets what its book holds");

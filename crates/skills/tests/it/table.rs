@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use apprentice_protocol::Verdict;
 use apprentice_skills::book::Counts;
 use apprentice_skills::reflect::{Checked, EvidenceRule, SkillReview, TrajectoryReflection, check};
-use apprentice_skills::{HandlerOptions, Lesson, ReviewEffect, handle, row};
+use apprentice_skills::{HandlerOptions, LearningInput, ReviewEffect, handle, review_effect};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ pub(crate) fn every_row_counts_writes_and_forwards_as_the_table_says() {
                 to_manager,
             };
             let options = HandlerOptions { positive_partial_credit: credit };
-            assert_eq!(row(&review, &options), expected, "{review:?}");
+            assert_eq!(review_effect(&review, &options), expected, "{review:?}");
             stored(&review, &options, &expected);
         }
     }
@@ -86,10 +86,10 @@ fn stored(review: &SkillReview, options: &HandlerOptions, expected: &ReviewEffec
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
     let trajectory = attempt("t", "goal", Verdict::Pass, &[("gimp/a", 1)]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
     let checked = Checked { reviews: vec![(id("gimp/a"), review.clone())], ..Checked::default() };
     for _ in 0..2 {
-        let handled = handle(&mut gateway, &lesson, &checked, options).expect("handled");
+        let handled = handle(&mut gateway, &input, &checked, options).expect("handled");
         assert_eq!(handled.forward.len(), usize::from(expected.to_manager));
         assert_eq!(handled.refusals, []);
         let book = gateway.snapshot();
@@ -112,8 +112,8 @@ fn requests_are_counted_by_the_trace_and_not_by_the_model() {
     let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
     let checked = check(reflection, &trajectory, EvidenceRule::Trace, 3);
     assert_eq!(checked.dropped.len(), 2);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    handle(&mut gateway, &input, &checked, &HandlerOptions::default()).expect("handled");
     let book = gateway.snapshot();
     let counts = |skill: &str| book.skill(&id(skill)).expect("a skill").counts(Some("teacher"));
     assert_eq!((counts("gimp/a").times_requested, counts("gimp/a").positive_impact), (1, 1));

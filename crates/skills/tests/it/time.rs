@@ -5,7 +5,7 @@ use apprentice_skills::book::{
     Actor, At, Change, DifferenceKind, Gateway, OpId, Section, Snapshot, WriteRefusal, blame, difference,
     history,
 };
-use apprentice_skills::{LearnOptions, LearnerModels, Lesson, digest};
+use apprentice_skills::{LearnOptions, LearnerModels, LearningInput, learn_trajectory};
 use jiff::Timestamp;
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 use proptest::test_runner::Config;
@@ -104,10 +104,10 @@ fn counted_reviews_are_uncounted() {
     let staff = LearnerModels { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
     for name in ["one", "two"] {
         let trajectory = attempt(name, "alpha", Verdict::Pass, &[("gimp/a", 1)]);
-        let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-        run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");
+        let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+        run(learn_trajectory(&mut gateway, &staff, &input, &LearnOptions::default())).expect("learns");
     }
-    let counted = |gateway: &Gateway| gateway.state().skills[&id("gimp/a")].lifetime();
+    let counted = |gateway: &Gateway| gateway.state().skills[&id("gimp/a")].lifetime_counts();
     assert_eq!(counted(&gateway).positive_impact, 2);
     let review = history(&gateway.snapshot().operations(), Some(&id("gimp/a")));
     let review = review.iter().find(|entry| entry.op == "skill.reviewed").expect("a review");
@@ -123,8 +123,8 @@ fn each_line_names_its_operation_attempt_and_step() {
     let (mut gateway, _) = shelf.open();
     let staff = LearnerModels { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
     let trajectory = attempt("one", "posterize", Verdict::Pass, &[]);
-    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(learn_trajectory(&mut gateway, &staff, &input, &LearnOptions::default())).expect("learns");
     let skill = gateway.snapshot().skills().next().expect("a skill").id.clone();
     let renamed = Change::SkillRenamed { from: skill.clone(), to: id("gimp/poster") };
     gateway.apply(request(Actor::Human, renamed)).expect("renamed");

@@ -1,11 +1,11 @@
 //! Verified skills, and the skills that each policy admits to a trial.
 
 use apprentice_protocol::{Trajectory, Verdict};
-use apprentice_skills::Lesson;
+use apprentice_skills::LearningInput;
 use apprentice_skills::book::{
     Actor, Applied, Cause, Change, Gateway, NewDomain, Origin, Snapshot, Stage, WriteRequest,
 };
-use apprentice_skills::verification::{AdmissionPolicy, admit, note_trial, proved};
+use apprentice_skills::verification::{AdmissionPolicy, admit, note_trial, verified_skills};
 use jiff::Timestamp;
 
 use crate::clerk::attempt;
@@ -13,8 +13,8 @@ use crate::shelf::{Shelf, create, id, request, text, write};
 
 const SKILL: &str = "gimp/a";
 
-fn lesson(trajectory: &Trajectory) -> Lesson<'_> {
-    Lesson::new(trajectory, Timestamp::UNIX_EPOCH)
+fn input(trajectory: &Trajectory) -> LearningInput<'_> {
+    LearningInput::new(trajectory, Timestamp::UNIX_EPOCH)
 }
 
 /// A book whose skill was learned from an attempt at a task of the template "source".
@@ -22,7 +22,7 @@ fn learned() -> Shelf {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
     let source = attempt("source", "goal", Verdict::Pass, &[]);
-    note_trial(&mut gateway, &lesson(&source), "source").expect("noted");
+    note_trial(&mut gateway, &input(&source), "source").expect("noted");
     let domain = NewDomain { domain: "gimp".into(), description: "Pictures.".into() };
     let change = Change::SkillCreated {
         skill: id(SKILL),
@@ -41,7 +41,7 @@ fn learned() -> Shelf {
 fn tried(gateway: &mut Gateway, name: &str, (template, entry, verdict): (&str, u32, Verdict)) {
     let mut trajectory = attempt(name, "goal", verdict, &[(SKILL, version(gateway))]);
     trajectory.skills[0].text = format!("# {SKILL}\n\n1. Open Colors > Entry {entry}.");
-    note_trial(gateway, &lesson(&trajectory), template).expect("noted");
+    note_trial(gateway, &input(&trajectory), template).expect("noted");
 }
 
 fn version(gateway: &Gateway) -> u32 {
@@ -57,10 +57,10 @@ fn two_passed_attempts_that_followed_it_elsewhere_prove_a_skill() {
         for (number, trial) in trials.iter().enumerate() {
             tried(&mut gateway, &format!("t{number}"), *trial);
         }
-        assert_eq!(proved(gateway.state()).contains(&id(SKILL)), expected, "{trials:?}");
+        assert_eq!(verified_skills(gateway.state()).contains(&id(SKILL)), expected, "{trials:?}");
         drop(gateway);
         let book = shelf.snapshot();
-        assert_eq!(proved(book.state()).contains(&id(SKILL)), expected, "opened again: {trials:?}");
+        assert_eq!(verified_skills(book.state()).contains(&id(SKILL)), expected, "opened again: {trials:?}");
     };
     check(&[], false);
     check(&[("other", 2, Pass)], false);
@@ -77,8 +77,8 @@ fn an_attempt_counts_once_and_a_new_text_starts_anew() {
     let shelf = learned();
     let (mut gateway, _) = shelf.open();
     let once = attempt("same", "goal", Verdict::Pass, &[(SKILL, 1)]);
-    let first = note_trial(&mut gateway, &lesson(&once), "other").expect("noted");
-    let second = note_trial(&mut gateway, &lesson(&once), "other").expect("noted");
+    let first = note_trial(&mut gateway, &input(&once), "other").expect("noted");
+    let second = note_trial(&mut gateway, &input(&once), "other").expect("noted");
     let (Applied::Written(one), Applied::AlreadyThere(other)) = (first, second) else {
         panic!("{first:?} {second:?}")
     };
@@ -86,7 +86,7 @@ fn an_attempt_counts_once_and_a_new_text_starts_anew() {
     for name in ["one", "two"] {
         tried(&mut gateway, name, ("other", 2, Verdict::Pass));
     }
-    assert!(proved(gateway.state()).contains(&id(SKILL)));
+    assert!(verified_skills(gateway.state()).contains(&id(SKILL)));
     let change = Change::SkillUpdated {
         skill: id(SKILL),
         description: None,
@@ -94,7 +94,7 @@ fn an_attempt_counts_once_and_a_new_text_starts_anew() {
         guidance: Some("1. Open Colors > Entry 3.".into()),
     };
     write(&mut gateway, change).expect("written");
-    assert!(proved(gateway.state()).is_empty(), "another text has shown nothing yet");
+    assert!(verified_skills(gateway.state()).is_empty(), "another text has shown nothing yet");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_text_whose_source_is_not_known_is_not_proved() {
     for name in ["one", "two"] {
         tried(&mut gateway, name, ("other", 2, Verdict::Pass));
     }
-    assert!(proved(gateway.state()).is_empty());
+    assert!(verified_skills(gateway.state()).is_empty());
 }
 
 fn names(book: &Snapshot) -> Vec<String> {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{EventKind, StepId, StepRef, Trajectory, Verdict, Versions};
+use apprentice_skills::KnownVersions;
 use apprentice_skills::book::{
     Actor, Change, Gateway, Operation, Snapshot, VersionEvidence, WriteRequest, is_same_release, version_of,
 };
-use apprentice_skills::guidance::{ArmPolicy, KnownVersions, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, SKILL_VIEW, TaskView, build_guidance};
 use apprentice_skills::reflect::{ReflectOptions, material, outcome};
-use apprentice_skills::{Given, LearnOptions, apply};
+use apprentice_skills::{ExternalReflection, LearnOptions, apply};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -30,7 +31,7 @@ fn update(skill: &str, guidance: &str) -> Change {
 
 fn seen_on(book: &Snapshot, skill: &str) -> Vec<(String, String)> {
     let skill = book.skill(&id(skill)).expect("there");
-    skill.seen_on().into_iter().map(|one| (one.app.clone(), one.app_version.clone())).collect()
+    skill.confirmed_versions().into_iter().map(|one| (one.app.clone(), one.app_version.clone())).collect()
 }
 
 fn shelf_on(known: &[(&str, &str)]) -> Shelf {
@@ -41,7 +42,7 @@ fn shelf_on(known: &[(&str, &str)]) -> Shelf {
 }
 
 fn given(gateway: &mut Gateway, entry: &Value) {
-    let given = Given::read(&entry.to_string()).expect("reads");
+    let given = ExternalReflection::read(&entry.to_string()).expect("reads");
     for one in &given {
         let silent = Written::turns(vec![vec![]; 4]);
         let options = LearnOptions::default();
@@ -62,7 +63,7 @@ fn a_text_is_kept_with_the_version_it_was_written_on_and_a_new_text_starts_anew(
     drop(gateway);
     let book = shelf.snapshot();
     assert_eq!(seen_on(&book, "gimp/a"), [("gimp".into(), "3.0.2".into())]);
-    let all = &book.skill(&id("gimp/a")).expect("there").sightings;
+    let all = &book.skill(&id("gimp/a")).expect("there").version_evidence;
     assert_eq!(all.iter().map(|one| one.version).collect::<Vec<_>>(), [1, 3], "earlier versions keep theirs");
 }
 
@@ -101,7 +102,7 @@ fn reviews_confirm_and_outdate_and_their_note_names_the_version() {
         // A failed attempt confirms nothing.
         sighting("3.0.2", false, 0, 1),
     ];
-    assert_eq!(skill.sightings, expected);
+    assert_eq!(skill.version_evidence, expected);
     let holds = ["2.10.34", "2.8.0"].map(|version| ("gimp".to_owned(), version.to_owned()));
     assert_eq!(seen_on(&book, "gimp/a"), holds, "where it was outdated it was not seen to hold");
     let notes = ["[outdated] on gimp 3.0.2: the menu is gone", "[outdated] the menu is gone"];
@@ -123,14 +124,18 @@ fn what_is_taken_back_leaves_what_was_seen_before() {
     let skill = gateway.state().skills[&id("gimp/a")].clone();
     assert_eq!((skill.version, skill.text.guidance.as_str()), (3, "1. Open alpha."));
     assert_eq!(seen_on(&gateway.snapshot(), "gimp/a"), [("gimp".into(), "2.10.34".into())]);
-    assert!(skill.sightings.iter().all(|one| one.app_version != "3.0.2"), "{:?}", skill.sightings);
+    assert!(
+        skill.version_evidence.iter().all(|one| one.app_version != "3.0.2"),
+        "{:?}",
+        skill.version_evidence
+    );
 
     let operations = gateway.snapshot().operations();
     let review =
         operations.iter().find(|one| matches!(one.change, Change::SkillReviewed { .. })).expect("one");
     gateway.revert(review.id, Timestamp::UNIX_EPOCH).expect("reverted");
     let skill = gateway.state().skills[&id("gimp/a")].clone();
-    assert_eq!(skill.sightings.iter().find(|one| one.version == 1).map(|one| one.confirmed), Some(0));
+    assert_eq!(skill.version_evidence.iter().find(|one| one.version == 1).map(|one| one.confirmed), Some(0));
     drop(gateway);
     assert_eq!(
         *shelf.snapshot().skill(&id("gimp/a")).expect("there"),
@@ -202,12 +207,12 @@ fn an_agent_hears_of_versions_only_where_they_differ() {
     let told = |known: &[(&str, Option<&str>)]| {
         let present = KnownVersions::default();
         let task = TaskView { present: present.clone(), ..TaskView::default() };
-        let guidance = lend(&book, &ArmPolicy::Pull, &task).expect("lent");
+        let guidance = build_guidance(&book, &ArmPolicy::Pull, &task).expect("lent");
         let opening = guidance.opening.as_str().to_owned();
         // No world is open yet when a book is lent.
         let versions: BTreeMap<String, Option<String>> =
             known.iter().map(|(app, version)| ((*app).to_owned(), version.map(str::to_owned))).collect();
-        present.hear(&EventKind::VersionsSeen { versions });
+        present.record(&EventKind::VersionsSeen { versions });
         let tool = guidance.tools.iter().find(|tool| tool.spec().name == SKILL_VIEW).expect("lent");
         let arguments = json!({"skill": "gimp/a"});
         let outcome = run(tool.call(&arguments, StepRef { step: StepId(1) }));

@@ -10,8 +10,8 @@ use apprentice_skills::book::State;
 use apprentice_skills::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
 use apprentice_skills::manage::{Decision, ItemOutcome, ManageError};
 use apprentice_skills::{
-    AppliedReflection, EmbeddingModel, Given, HandlerOptions, LearnError, LearnOptions, LearnerModels,
-    Lesson, apply as work_in, clean_book, trajectory_by_name,
+    AppliedReflection, EmbeddingModel, ExternalReflection, HandlerOptions, LearnError, LearnOptions,
+    LearnerModels, LearningInput, apply as work_in, clean_book, trajectory_by_name,
 };
 use clap::Args;
 use serde_json::json;
@@ -94,8 +94,8 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     let place = arguments.file.display();
     let text = std::fs::read_to_string(&arguments.file)
         .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
-    let given =
-        Given::read(&text).map_err(|error| Failure::new(Kind::Config, error).hint(format!("in {place}")))?;
+    let given = ExternalReflection::read(&text)
+        .map_err(|error| Failure::new(Kind::Config, error).hint(format!("in {place}")))?;
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, given.len())?;
@@ -110,7 +110,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     options.manage.corroboration = arguments.corroboration;
     let mode = arguments.writing.mode(config);
     let mut gateway = write_as(folder, mode)?;
-    gateway.understand(models.meaning()?);
+    gateway.set_embedding(models.meaning()?);
     let runtime = wire::runtime()?;
     let mut applied = Vec::new();
     for given in &given {
@@ -228,12 +228,12 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     let mut gateway = write_as(folder, mode)?;
     let sense = sense(gateway.state(), meaning.as_deref())?;
     let tasks = find_cleanup_tasks(gateway.state(), &options, sense.as_ref());
-    gateway.understand(meaning);
+    gateway.set_embedding(meaning);
     let trajectory = trajectory_by_name(&format!("cleaning-after-{}", gateway.state().last));
-    let lesson = Lesson::new(&trajectory, SystemClock::default().now());
+    let input = LearningInput::new(&trajectory, SystemClock::default().now());
     let options = LearnOptions { clean: options, ..LearnOptions::default() };
     let staff = LearnerModels { reflector: Arc::clone(&manager), manager };
-    let cleaning = clean_book(&mut gateway, &staff, &lesson, &options);
+    let cleaning = clean_book(&mut gateway, &staff, &input, &options);
     let decisions = wire::runtime()?.block_on(async { cleaning.await.map_err(apply_failure) })?;
     let content_hash = gateway.snapshot().content_hash();
     drop(gateway);

@@ -182,7 +182,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Show { skill } => show::show(&open(folder)?, skill, json),
         What::Search { query, limit, words } => {
             let meaning = if *words { None } else { meaning(config)? };
-            show::search(&open(folder)?.understood(meaning), query, *limit, json)
+            show::search(&open(folder)?.with_embedding(meaning), query, *limit, json)
         }
         What::Sync => sync(folder, json),
         What::History { skill } => history::history(folder, skill.as_deref(), json),

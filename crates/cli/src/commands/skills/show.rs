@@ -140,7 +140,7 @@ pub(super) fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failur
         skill.origin,
         skill.history.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     ));
-    for one in &skill.sightings {
+    for one in &skill.version_evidence {
         let VersionEvidence { version, app, app_version, written, confirmed, outdated } = one;
         let written = if *written { "written there, " } else { "" };
         terminal::line(format_args!(
@@ -180,11 +180,11 @@ fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
         situation: &skill.text.situation,
         guidance: &skill.text.guidance,
         annotations: skill.notes.iter().collect(),
-        seen_on: &skill.sightings,
+        seen_on: &skill.version_evidence,
         metrics: Metrics {
             current: skill.counts(None).into(),
             by_version,
-            lifetime: skill.lifetime().into(),
+            lifetime: skill.lifetime_counts().into(),
         },
         provenance: Provenance {
             origin: skill.origin,

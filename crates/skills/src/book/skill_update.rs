@@ -1,0 +1,130 @@
+//! The ways in which operations change a skill: new texts, notes, and evidence for program versions.
+
+use apprentice_protocol::Versions;
+
+use super::model::{Actor, OpId};
+use super::note::{Note, VISIBLE_NOTES};
+use super::operation::Operation;
+use super::skill::Skill;
+use super::version_evidence::VersionEvidence;
+use crate::reflect::{IssueType, SkillReview};
+
+/// Parses a note as it stands on a page, including the count at its end.
+pub(super) fn read_note(text: &str, operation: &Operation) -> Note {
+    let counted = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (×"));
+    let counted = counted.and_then(|(text, count)| count.parse().ok().map(|count| (text, count)));
+    let (text, count) = counted.unwrap_or((text, 1));
+    Note {
+        text: text.to_owned(),
+        count,
+        author: operation.actor,
+        trajectory: operation.cause.as_ref().map(|cause| cause.trajectory.clone()),
+        time: operation.time,
+    }
+}
+
+impl Skill {
+    /// Replaces the given parts of the text: description, situation, guidance.
+    pub(super) fn update(&mut self, parts: [&Option<String>; 3], operation: &Operation) {
+        let text = &mut self.text;
+        let places = [&mut text.description, &mut text.situation, &mut text.guidance];
+        for (place, new) in places.into_iter().zip(parts) {
+            new.iter().for_each(|new| place.clone_from(new));
+        }
+        self.renew(operation.id);
+        self.record_written(&operation.seen, operation.actor);
+    }
+
+    /// Counts a new text as a new version.
+    pub(super) fn renew(&mut self, by: OpId) {
+        self.version += 1;
+        self.history.push(by);
+    }
+
+    /// Adds a note, or increments the count of an equal one.
+    pub(super) fn annotate(&mut self, note: Note) {
+        match self.notes.iter_mut().find(|known| known.text == note.text) {
+            Some(known) => known.count += note.count,
+            None => self.notes.push(note),
+        }
+        self.hidden_notes = self.hidden_notes.max(self.notes.len().saturating_sub(VISIBLE_NOTES));
+    }
+
+    /// Applies a person's edit of the visible notes. Notes that stay keep their author.
+    pub(super) fn edit(&mut self, texts: (&String, &String), annotations: &[String], operation: &Operation) {
+        let mut notes: Vec<Note> = self.notes.drain(..self.hidden_notes).collect();
+        for text in annotations {
+            let note = read_note(text, operation);
+            let known = self.notes.iter().find(|known| known.text == note.text).cloned();
+            notes.push(known.map_or_else(|| note.clone(), |known| Note { count: note.count, ..known }));
+        }
+        self.notes = notes;
+        let (situation, guidance) = texts;
+        if self.text.situation != *situation || self.text.guidance != *guidance {
+            self.text.situation.clone_from(situation);
+            self.text.guidance.clone_from(guidance);
+            self.renew(operation.id);
+        }
+    }
+
+    /// Records that the current text is new and that its author observed these versions.
+    pub(super) fn record_written(&mut self, seen: &Versions, actor: Actor) {
+        for (app, app_version) in seen {
+            self.sighting(self.version, (app, app_version)).written = true;
+        }
+        // The cleaner observes no program. Its texts inherit the evidence of the skills that they are made of.
+        if actor == Actor::Cleaner && seen.is_empty() {
+            let before = self.version.saturating_sub(1);
+            let earlier: Vec<VersionEvidence> =
+                self.version_evidence.iter().filter(|one| one.version == before).cloned().collect();
+            self.inherit(&earlier);
+        }
+    }
+
+    /// Records that the current text also contains another skill's text.
+    pub(super) fn inherit_evidence(&mut self, source: Option<&Self>, actor: Actor) {
+        if let Some(source) = source.filter(|_| actor == Actor::Cleaner) {
+            let of_source: Vec<VersionEvidence> = source.confirmed_versions().into_iter().cloned().collect();
+            self.inherit(&of_source);
+        }
+    }
+
+    fn inherit(&mut self, earlier: &[VersionEvidence]) {
+        for one in earlier.iter().filter(|one| one.written || one.confirmed > 0) {
+            self.sighting(self.version, (&one.app, &one.app_version)).written = true;
+        }
+    }
+
+    /// Records the versions that the attempt behind a review observed.
+    pub(super) fn record_review(
+        &mut self,
+        seen: &Versions,
+        version: u32,
+        told: (Option<&SkillReview>, bool),
+    ) {
+        let (confirmed, outdated) = match told {
+            (Some(SkillReview::Positive(_)), true) => (1, 0),
+            (Some(SkillReview::Negative(review)), _) if review.issue_type == IssueType::Outdated => (0, 1),
+            _ => return,
+        };
+        for (app, app_version) in seen {
+            let sighting = self.sighting(version, (app, app_version));
+            sighting.confirmed += confirmed;
+            sighting.outdated += outdated;
+        }
+    }
+
+    fn sighting(&mut self, version: u32, (app, app_version): (&str, &str)) -> &mut VersionEvidence {
+        let known = |one: &VersionEvidence| {
+            one.version == version && one.app == app && one.app_version == app_version
+        };
+        let place = self.version_evidence.iter().position(known).unwrap_or_else(|| {
+            let (app, app_version) = (app.to_owned(), app_version.to_owned());
+            let new =
+                VersionEvidence { version, app, app_version, written: false, confirmed: 0, outdated: 0 };
+            self.version_evidence.push(new);
+            self.version_evidence.len() - 1
+        });
+        &mut self.version_evidence[place]
+    }
+}
