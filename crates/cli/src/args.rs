@@ -1,14 +1,13 @@
 //! The command-line interface: subcommands, global options, and dispatch.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     bench, bundle, compare, config, demo, distill, do_task, doctor, grade, learn, mcp, models, plan, prompts,
     report, run, selftest, skills, tasks, trace, view,
 };
-use crate::config::{IsolationChoice, WorldChoice};
-use crate::failure::Failure;
-use crate::settings::{Settings, Sources};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::overrides::{self, Overrides};
 
 /// Runs computer-use agents on real desktops and in browsers, distils a skillbook from a capable model's attempts,
 /// and measures how much the skillbook helps a smaller model.
@@ -23,84 +22,6 @@ pub(crate) struct Apprentice {
     flags: Overrides,
     #[command(subcommand)]
     command: Command,
-}
-
-/// Global flags that override settings of models, worlds and external suites.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Models")]
-pub(crate) struct Overrides {
-    /// How worlds are isolated: `cell` uses Linux namespaces, `plain` does not isolate.
-    #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
-    isolation: Option<IsolationChoice>,
-    /// Where desktop tasks run: in cells on this machine, or on machines that speak OSWorld's server protocol.
-    #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
-    world: Option<WorldChoice>,
-    /// Addresses of these machines, separated by commas.
-    #[arg(long, global = true, value_name = "URL", help_heading = "Worlds")]
-    vm_url: Option<String>,
-    /// Shell command that resets a machine to its initial state before each attempt.
-    #[arg(long, global = true, value_name = "LINE", help_heading = "Worlds")]
-    vm_reset: Option<String>,
-    /// Base URL of the model's API, in place of the provider's default.
-    #[arg(long, global = true, value_name = "URL")]
-    base_url: Option<String>,
-    /// Profile of a `compat/` model: its image rules and action format, by name or as a file.
-    #[arg(long, global = true, value_name = "PROFILE")]
-    profile: Option<String>,
-    /// Cap on what this command's model calls may cost, in US dollars.
-    #[arg(long, global = true, value_name = "USD")]
-    max_usd: Option<f64>,
-    /// Record all exchanges with models; `--model cassette:FILE` replays them.
-    #[arg(long, global = true, value_name = "FILE")]
-    record: Option<String>,
-    /// Folder with prompts that replace the built-in ones; see `apprentice prompts`.
-    #[arg(long, global = true, value_name = "DIR")]
-    prompts: Option<String>,
-    /// Source of the files that tasks download: a folder, a URL, or `origin` for the tasks' own addresses.
-    #[arg(long, global = true, value_name = "DIR|URL|origin", help_heading = "Suites")]
-    mirror: Option<String>,
-    /// Whether to correct known bugs in OSWorld's checks (`fixed`) or to reproduce them (`exact`).
-    #[arg(long, global = true, value_name = "fixed|exact", help_heading = "Suites")]
-    osworld_compat: Option<String>,
-}
-
-impl Overrides {
-    fn apply_to(&self, settings: &mut Settings) -> Result<(), Failure> {
-        if let Some(url) = &self.base_url {
-            for provider in crate::models::PROVIDERS {
-                settings.set(&format!("provider.{provider}.base_url"), url, "--base-url")?;
-            }
-            settings.set_in_roles("base_url", url, "--base-url")?;
-        }
-        if let Some(profile) = &self.profile {
-            settings.set_in_roles("profile", profile, "--profile")?;
-        }
-        let dollars = self.max_usd.map(|dollars| dollars.to_string());
-        for (key, value, flag) in [
-            ("provider.compat.profile", self.profile.as_deref(), "--profile"),
-            ("cap.run_usd", dollars.as_deref(), "--max-usd"),
-            ("record", self.record.as_deref(), "--record"),
-            ("prompts", self.prompts.as_deref(), "--prompts"),
-            ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
-            ("world", self.world.map(WorldChoice::name), "--world"),
-            ("vm.url", self.vm_url.as_deref(), "--vm-url"),
-            ("vm.reset", self.vm_reset.as_deref(), "--vm-reset"),
-            ("mirror", self.mirror.as_deref(), "--mirror"),
-            ("osworld_compat", self.osworld_compat.as_deref(), "--osworld-compat"),
-        ] {
-            if let Some(value) = value {
-                settings.set(key, value, flag)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Loads the settings and applies these flags; later flags override earlier ones.
-pub(crate) fn settings(flags: &[&Overrides]) -> Result<Settings, Failure> {
-    let mut settings = Settings::layer(&Sources::read()?)?;
-    flags.iter().try_for_each(|flags| flags.apply_to(&mut settings))?;
-    Ok(settings)
 }
 
 #[derive(Debug, Subcommand)]
@@ -130,49 +51,22 @@ enum Command {
     Config(config::ConfigCommand),
 }
 
-/// The arguments of a command that runs an experiment.
-pub(crate) enum Experiment<'a> {
-    /// `demo`.
-    Demo(&'a demo::Demo),
-    /// `bench`.
-    Bench(&'a bench::Bench),
-    /// `distill`.
-    Distill(&'a distill::Distill),
-}
-
-impl Apprentice {
-    /// Returns the arguments of `apprentice run`, if this is that command.
-    pub(crate) fn as_run(&self) -> Option<&run::Run> {
-        match &self.command {
-            Command::Run(run) => Some(run),
-            _ => None,
-        }
-    }
-
-    /// Returns the arguments of `demo`, `bench` or `distill`, if this is one of these commands.
-    pub(crate) fn as_experiment(&self) -> Option<Experiment<'_>> {
-        match &self.command {
-            Command::Demo(demo) => Some(Experiment::Demo(demo)),
-            Command::Bench(bench) => Some(Experiment::Bench(bench)),
-            Command::Distill(distill) => Some(Experiment::Distill(distill)),
-            _ => None,
-        }
-    }
-
-    /// Returns the global flags.
-    pub(crate) fn flags(&self) -> &Overrides {
-        &self.flags
-    }
-}
-
-/// Returns the command line as the user typed it, for the run's plan.
-pub(crate) fn given() -> Vec<String> {
-    std::env::args().collect()
+/// Parses the command line that a run's plan or an experiment records, for `apprentice resume`.
+fn recorded(command: &[String]) -> Result<run::RecordedCommand, Failure> {
+    let Apprentice { flags, command } = Apprentice::try_parse_from(command).kind(Kind::Config)?;
+    let started = match command {
+        Command::Run(run) => run::StartedBy::Run(run),
+        Command::Demo(demo) => run::StartedBy::Demo(demo),
+        Command::Bench(bench) => run::StartedBy::Bench(bench),
+        Command::Distill(distill) => run::StartedBy::Distill(distill),
+        _ => run::StartedBy::Other,
+    };
+    Ok(run::RecordedCommand { flags, started })
 }
 
 /// Runs the chosen subcommand.
 pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
-    let settings = || settings(&[&arguments.flags]);
+    let settings = || overrides::settings(&[&arguments.flags]);
     match &arguments.command {
         Command::Demo(demo) => demo::run(demo, &settings()?.config()?),
         Command::Bench(bench) => bench::run(bench, &settings()?.config()?),
@@ -180,7 +74,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Distill(distill) => distill::run(distill, &settings()?.config()?),
         Command::Do(arguments) => do_task::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
-        Command::Resume(resume) => run::run_resume(resume, &arguments.flags),
+        Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Trace(trace) => trace::run(trace),

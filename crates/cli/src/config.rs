@@ -9,6 +9,7 @@ use apprentice_tasks::suite::SuiteOptions;
 use serde::{Deserialize, Serialize};
 
 use crate::embeddings::EmbeddingsSettings;
+use crate::provider::Providers;
 use crate::role::Roles;
 
 /// How worlds are isolated.
@@ -159,48 +160,6 @@ pub(crate) struct Caps {
     pub(crate) run_usd: Option<f64>,
     /// Cap of one day, over all commands.
     pub(crate) day_usd: Option<f64>,
-}
-
-/// Endpoints and keys of the model providers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Providers {
-    /// Anthropic's Messages API.
-    pub(crate) anthropic: Provider,
-    /// OpenAI's Responses API.
-    pub(crate) openai: Provider,
-    /// Gemini's Interactions API.
-    pub(crate) gemini: Provider,
-    /// Any server with `/chat/completions`.
-    pub(crate) compat: Provider,
-}
-
-/// The endpoint, key and options of one provider.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Provider {
-    /// Base URL of the API.
-    pub(crate) base_url: String,
-    /// Name of the environment variable with the key.
-    pub(crate) key_env: String,
-    /// File with the key; other users must not have access to it.
-    pub(crate) key_file: Option<PathBuf>,
-    /// Command that prints the key.
-    pub(crate) key_command: Option<String>,
-    /// Concurrent calls per key.
-    pub(crate) max_in_flight: u32,
-    /// Reasoning effort.
-    pub(crate) effort: Option<String>,
-    /// The version of the API (Anthropic).
-    pub(crate) version: Option<String>,
-    /// Number of input tokens above which the server drops old tool results (Anthropic).
-    pub(crate) forget_above: Option<u64>,
-    /// Profile of the model, by name or as a file (compat).
-    pub(crate) profile: Option<String>,
-    /// Context length in tokens, for servers that do not report it (compat).
-    pub(crate) context_tokens: Option<u64>,
-    /// US dollars per hour of the machine, for self-hosted models; zero for free (compat).
-    pub(crate) usd_per_hour: Option<f64>,
 }
 
 impl Config {

@@ -1,14 +1,16 @@
 //! Finds a provider's API key: from a command, a private file, or the environment.
 
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use apprentice_harness::model::http::Secret;
+use reqwest::Url;
 
-use crate::config::Provider;
 use crate::failure::{Failure, Kind};
 use crate::process_env;
+use crate::provider::Provider;
 
 /// The places to look for a key, in order: command, file, environment variable.
 pub(crate) struct Place<'a> {
@@ -58,10 +60,12 @@ fn stored(path: &Path) -> Result<Secret, Failure> {
     Ok(Secret::new(key.trim()))
 }
 
-/// Whether a URL points to this machine, where servers often need no key.
+/// Whether a URL points to this machine, where servers often need no key: its host is `localhost` or a loopback address.
 pub(crate) fn on_this_machine(url: &str) -> bool {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| rest.starts_with(host))
+    let Ok(url) = Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -90,6 +94,24 @@ mod tests {
     #[test]
     fn loopback_addresses_are_known() {
         assert!(on_this_machine("http://127.0.0.1:8000/v1") && on_this_machine("http://localhost/"));
+        assert!(on_this_machine("http://[::1]:8000/v1") && on_this_machine("HTTPS://LocalHost:8443"));
+        assert!(on_this_machine("http://127.8.9.10"), "the whole block 127.0.0.0/8 is loopback");
         assert!(!on_this_machine("https://api.example.org/localhost"));
+    }
+
+    #[test]
+    fn a_host_that_only_starts_like_this_machine_is_another_one() {
+        for url in [
+            "http://localhost.example.org",
+            "http://127.0.0.1.example.org",
+            "http://127.0.0.1@example.org/v1",
+            "http://localhost:secret@example.org",
+            "http://localhosts/v1",
+            "http://10.0.0.1/v1",
+            "localhost",
+            "",
+        ] {
+            assert!(!on_this_machine(url), "{url}");
+        }
     }
 }

@@ -28,16 +28,15 @@ use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, 
 use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
 
-use crate::config::{Config, Provider, SafetyChoice};
+use crate::config::{Config, SafetyChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::provider::{PROVIDERS, Provider, ProviderApi, ProviderEntry, provider_of};
 use crate::spelling::{Spelling, spelling};
 use crate::{key, process_env, prompts, terminal};
 
 /// Baselines that the evaluator derives from a task.
 pub(crate) const BASELINES: [&str; 4] =
     ["baseline/solution", "baseline/near-miss", "baseline/noop", "baseline/give-up"];
-/// The providers: the part of a model's name before the slash.
-pub(crate) const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
 
 /// Builds the models of one command.
 pub(crate) struct Models {
@@ -107,10 +106,8 @@ impl Models {
         if let Some(policy) = Policy::named(name) {
             return Ok(self.recorded(BuiltInModel::new(policy), trial));
         }
-        match name.split_once('/') {
-            Some((provider, model)) if PROVIDERS.contains(&provider) && !model.is_empty() => {
-                self.grounded(name, trial)
-            }
+        match provider_of(name) {
+            Some((_, model)) if !model.is_empty() => self.grounded(name, trial),
             Some(_) | None => Err(self.unknown(name)),
         }
     }
@@ -121,9 +118,9 @@ impl Models {
             return Ok(());
         }
         let name = self.resolve(name)?;
-        match name.split_once('/') {
+        match provider_of(name) {
             // `get` would start an unused recording in the cassette.
-            Some((provider, _)) if PROVIDERS.contains(&provider) => self.adapter(name).map(drop),
+            Some((_, model)) if !model.is_empty() => self.adapter(name).map(drop),
             Some(_) | None => self.get(name, "check").map(drop),
         }
     }
@@ -155,8 +152,7 @@ impl Models {
 
     /// Returns a model's tariff; `None` if its price is unknown.
     pub(crate) fn tariff(&self, name: &str) -> Result<Option<Tariff>, Failure> {
-        let (provider, _) = name.split_once('/').unwrap_or((name, ""));
-        if !PROVIDERS.contains(&provider) {
+        if provider_of(name).is_none() {
             return Ok(Some(Tariff::Hour(0.0)));
         }
         let hourly = self.settings(name)?.usd_per_hour.map(Tariff::Hour);
@@ -166,8 +162,7 @@ impl Models {
     /// Returns what a cost forecast needs to know of a model.
     pub(crate) fn quote(&self, name: &str) -> Result<Pricing, Failure> {
         let name = self.resolve(name)?;
-        let (provider, _) = name.split_once('/').unwrap_or((name, ""));
-        if !PROVIDERS.contains(&provider) {
+        if provider_of(name).is_none() {
             return Ok(Pricing::free());
         }
         let tariff = self.tariff(name)?;
@@ -185,14 +180,8 @@ impl Models {
 
     /// Returns a model's settings: its provider's, with the overrides of the model's role.
     pub(crate) fn settings(&self, name: &str) -> Result<Provider, Failure> {
-        let all = &self.config.provider;
-        let provider = match name.split_once('/').map_or(name, |(provider, _)| provider) {
-            "anthropic" => &all.anthropic,
-            "openai" => &all.openai,
-            "gemini" => &all.gemini,
-            "compat" => &all.compat,
-            _ => return Err(self.unknown(name)),
-        };
+        let (entry, _) = provider_of(name).ok_or_else(|| self.unknown(name))?;
+        let provider = entry.settings(&self.config.provider);
         let part = self.config.role.settings_of_model(name)?;
         Ok(part.map_or_else(|| provider.clone(), |part| provider.with_role_settings(part)))
     }
@@ -206,9 +195,10 @@ impl Models {
         if let Some((key, pace)) = self.shared().endpoints.get(&gate) {
             return Ok((settings, key.clone(), Arc::clone(pace)));
         }
-        let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
+        let (ProviderEntry { name: provider, api, .. }, _) =
+            provider_of(name).ok_or_else(|| self.unknown(name))?;
         let key = key::find(&settings)?;
-        if key.is_none() && provider != "compat" && !key::on_this_machine(base_url) {
+        if key.is_none() && *api != ProviderApi::Compat && !key::on_this_machine(base_url) {
             let told = format!("{key_env} is not set, so {provider} cannot be used");
             let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
             return Err(Failure::say(Kind::Model, told).hint(hint));
@@ -260,12 +250,14 @@ impl Models {
 
     /// Returns an error for a name that is probably mistyped, before any request; prints a note for a new name.
     fn check_spelling(&self, name: &str) -> Result<(), Failure> {
-        let Some((provider, model)) = name.split_once('/') else { return Ok(()) };
+        let Some((provider, model)) = provider_of(name).filter(|(_, model)| !model.is_empty()) else {
+            return Ok(());
+        };
         // Self-hosted servers choose their own model names.
-        if provider == "compat" || self.shared().told.contains(name) {
+        if provider.api == ProviderApi::Compat || self.shared().told.contains(name) {
             return Ok(());
         }
-        let head = format!("{provider}/");
+        let head = format!("{}/", provider.name);
         let known = self.prices.price.keys().filter_map(|name| name.strip_prefix(&head));
         match spelling(model, known) {
             Spelling::Known => {}
@@ -296,17 +288,20 @@ impl Models {
         let endpoint = Endpoint::new(&settings.base_url, key);
         let tariff = self.tariff(name)?;
         let transport = self.transport()?;
-        let (provider, model) = name.split_once('/').ok_or_else(|| self.unknown(name))?;
+        let named = provider_of(name).filter(|(_, model)| !model.is_empty());
+        let (provider, model) = named.ok_or_else(|| self.unknown(name))?;
         let (model, effort) = (model.to_owned(), settings.effort.clone());
         let hosted = || {
             let (model, endpoint, tariff) = (model.clone(), endpoint.clone(), tariff.clone());
             HostedConfig { model, endpoint, effort, safety: self.safety(), tariff }
         };
-        let adapter: Box<dyn IdentitySource> = match provider {
-            "anthropic" => Box::new(Anthropic::new(anthropic(model, endpoint, settings, tariff)?, transport)),
-            "openai" => Box::new(OpenAi::new(hosted(), transport)),
-            "gemini" => Box::new(Gemini::new(hosted(), transport)),
-            _ => {
+        let adapter: Box<dyn IdentitySource> = match provider.api {
+            ProviderApi::Anthropic => {
+                Box::new(Anthropic::new(anthropic(model, endpoint, settings, tariff)?, transport))
+            }
+            ProviderApi::OpenAi => Box::new(OpenAi::new(hosted(), transport)),
+            ProviderApi::Gemini => Box::new(Gemini::new(hosted(), transport)),
+            ProviderApi::Compat => {
                 let mut student = student(settings.profile.as_deref(), &model)?;
                 let told = self.shared().identities.get(name).and_then(|one| one.context_tokens);
                 let least = u64::from(student.max_output_tokens) + 1;
@@ -322,10 +317,7 @@ impl Models {
     /// Returns the identity that a model's server reports; `None` for models without a server. One request per command.
     pub(crate) async fn identify(&self, name: &str) -> Option<ModelIdentity> {
         let name = self.resolve(name).ok()?;
-        let served = name.split_once('/').is_some_and(|(provider, _)| PROVIDERS.contains(&provider));
-        if !served {
-            return None;
-        }
+        provider_of(name)?;
         if let Some(known) = self.shared().identities.get(name) {
             return Some(known.clone());
         }
@@ -423,7 +415,7 @@ impl Models {
             .hint(format!(
                 "models: {}, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
                 own.join(", "),
-                PROVIDERS.join(", "),
+                PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
                 BASELINES.join(", ")
             ))
     }

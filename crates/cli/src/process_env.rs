@@ -29,6 +29,11 @@ pub(crate) fn secrets() -> Vec<String> {
     values.filter(|value| !value.starts_with('/')).collect()
 }
 
+/// Returns the command line as the user typed it, for the run's plan.
+pub(crate) fn command_line() -> Vec<String> {
+    std::env::args().collect()
+}
+
 /// Returns the folders to search for programs: `PATH`, then the usual system folders.
 pub(crate) fn program_folders() -> Vec<PathBuf> {
     let search = variable("PATH").unwrap_or_default();

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::config::Provider;
 use crate::failure::{Failure, Kind};
+use crate::provider::Provider;
 use crate::value_type::ValueType;
 
 /// Settings of a role, below its name, with their types. The role's name alone is short for its `model`.

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::embeddings;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::process_env;
+use crate::provider::{self, PROVIDERS, ProviderEntry};
 use crate::role::{self, ROLE_NAMES};
 use crate::value_type::ValueType;
 
@@ -26,20 +27,6 @@ const OPTIONAL: &[(&str, ValueType)] = &[
     ("cap.day_usd", ValueType::Number),
     ("confirm_above", ValueType::Number),
 ];
-
-/// Settings of each provider without a default, below its name, with their types.
-const OPTIONAL_OF_PROVIDERS: &[(&str, ValueType)] = &[
-    ("key_file", ValueType::Text),
-    ("key_command", ValueType::Text),
-    ("effort", ValueType::Text),
-    ("version", ValueType::Text),
-    ("forget_above", ValueType::Whole),
-    ("profile", ValueType::Text),
-    ("context_tokens", ValueType::Whole),
-    ("usd_per_hour", ValueType::Number),
-];
-
-const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
 
 /// Untyped settings with their origins.
 #[derive(Clone, Debug)]
@@ -90,9 +77,9 @@ impl Settings {
         let mut known: BTreeMap<String, ValueType> =
             values.iter().map(|(key, value)| (key.clone(), ValueType::of(value))).collect();
         known.extend(OPTIONAL.iter().map(|(key, form)| ((*key).to_owned(), *form)));
-        for provider in PROVIDERS {
-            let own = OPTIONAL_OF_PROVIDERS.iter();
-            known.extend(own.map(|(key, form)| (format!("provider.{provider}.{key}"), *form)));
+        for ProviderEntry { name, .. } in PROVIDERS {
+            let own = provider::OPTIONAL.iter();
+            known.extend(own.map(|(key, form)| (format!("provider.{name}.{key}"), *form)));
         }
         let of_embeddings = embeddings::OPTIONAL.iter();
         known.extend(of_embeddings.map(|(key, form)| (format!("embeddings.{key}"), *form)));

@@ -1,7 +1,7 @@
 //! Splits an instruction into clauses, tells requests from statements, and finds each clause's verb.
 
-use super::goal::VALUE_MARK;
 use super::text_match::plain;
+use super::value::VALUE_MARK;
 
 /// Verbs that open an imperative clause.
 #[rustfmt::skip]

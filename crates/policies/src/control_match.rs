@@ -1,9 +1,9 @@
 //! Matches visible controls to sub-goals and values to fields.
 
-use super::goal::{Value, ValueKind};
 use super::progress::{Open, SurfaceCounts};
 use super::scene::{Element, ElementKind, Scene};
 use super::text_match::{KeyTerms, MatchScore, content, plain, same_label};
+use super::value::{Value, ValueKind};
 
 /// How closely a label must match before a policy presses the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,19 @@
 //! Executes sub-goals on the interface, shared by all acting policies: presses matching controls, fills fields, writes
 //! text, saves, and finishes. It uses general keyboard shortcuts and no knowledge of any program.
 
-use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, NodeRef, Target};
+use apprentice_protocol::{Action, Button, Finish, ImagePoint, NodeRef, Target};
 
+use super::actions::{click, clicks, dismiss, fill, key, keys, quoted, wait};
 use super::control_match::{
     CONFIRMING, ControlMatch, FieldFill, MatchThreshold, confirm_button, control, filling, key_of, mentioned,
     object, target_state,
 };
-use super::goal::{Goal, SubGoalKind, ValueKind};
+use super::goal::{Goal, SubGoalKind};
 use super::policy::Move;
 use super::progress::{Open, PendingPress, Progress, SurfaceCounts};
 use super::scene::{Element, ElementKind, Scene};
 use super::text_match::plain;
+use super::value::ValueKind;
 
 /// The state of saving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,58 +41,6 @@ pub(super) struct Executor {
     leaving: u32,
     /// Number of dialogs that were open at the start.
     home: usize,
-}
-
-/// Returns a click on an element.
-pub(super) fn click(element: &Element, button: Button, count: u8) -> Action<ImagePoint> {
-    Action::Click { at: Target::Ref(element.id.clone()), button, count, hold: None }
-}
-
-/// Returns the key action for a chord, or `None` if the spelling is not a valid chord.
-pub(super) fn key(chord: &str) -> Option<Action<ImagePoint>> {
-    Chord::parse(chord).ok().map(|chord| Action::Key { chord, hold_ms: None })
-}
-
-/// Returns a decision that presses chords in order.
-pub(super) fn keys(say: impl Into<String>, chords: &[&str]) -> Move {
-    Move::Act { say: say.into(), actions: chords.iter().filter_map(|chord| key(chord)).collect() }
-}
-
-/// Returns whether a button with this label only closes a surface.
-pub(super) fn dismisses(label: &str) -> bool {
-    matches!(plain(label).join(" ").as_str(), "cancel" | "close" | "dismiss" | "back")
-}
-
-/// Closes the menu or dialog in front without applying anything.
-pub(super) fn dismiss(say: impl Into<String>, scene: &Scene) -> Move {
-    let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
-    let buttons = if in_dialog { scene.below(scene.surface()) } else { Vec::new() };
-    match buttons.into_iter().find(|element| element.kind == ElementKind::Button && dismisses(&element.name))
-    {
-        Some(button) => clicks(say, button),
-        None => keys(say, &["escape"]),
-    }
-}
-
-/// Returns a decision that waits 500 ms.
-pub(super) fn wait(say: &str) -> Move {
-    Move::Act { say: say.to_owned(), actions: vec![Action::Wait { ms: 500 }] }
-}
-
-/// Returns a decision that clicks one element.
-pub(super) fn clicks(say: impl Into<String>, element: &Element) -> Move {
-    Move::Act { say: say.into(), actions: vec![click(element, Button::Left, 1)] }
-}
-
-/// Returns the actions that replace a field's content with a text.
-pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
-    let mut actions = vec![click(field, Button::Left, 1)];
-    actions.extend(key("ctrl+a"));
-    actions.push(Action::Type { text: text.to_owned() });
-    if field.role.contains("spin") {
-        actions.extend(key("tab"));
-    }
-    actions
 }
 
 impl Executor {
@@ -494,9 +444,4 @@ fn says_save(label: &str) -> bool {
 /// Returns whether an element opens another surface rather than performing an action.
 fn leads_on(element: &Element) -> bool {
     matches!(element.kind, ElementKind::Menu | ElementKind::Tab | ElementKind::Combo) || element.promises()
-}
-
-/// Returns a label in quotation marks.
-pub(super) fn quoted(label: &str) -> String {
-    format!("\"{label}\"")
 }

@@ -3,8 +3,9 @@
 
 use apprentice_protocol::NodeRef;
 
+use super::actions::{dismiss, keys, wait};
 use super::control_match::{ControlMatch, MatchThreshold};
-use super::executor::{Executor, dismiss, keys, wait};
+use super::executor::Executor;
 use super::goal::Goal;
 use super::guidance;
 use super::guidance_follower::{FollowOutcome, GuidanceFollower};

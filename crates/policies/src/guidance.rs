@@ -5,8 +5,8 @@ use apprentice_protocol::Chord;
 
 use super::label_extraction::{head_label, labels, strip_marks, tail_label};
 use super::sentence::{
-    CHOOSING, WANTED, clauses, leaves_choice, on_condition, sentences, split_deeds, split_then, without_list,
-    without_marker, without_negation,
+    clauses, leaves_choice, leaves_choice_among, on_condition, sentences, split_deeds, split_then,
+    without_list, without_marker, without_negation,
 };
 use super::text_match::plain;
 
@@ -63,6 +63,27 @@ pub(super) fn read(note: &str) -> Vec<Step> {
 pub(super) fn read_all(note: &str) -> Vec<Step> {
     let flat = |step| if let Step::Maybe(steps) = step { steps } else { vec![step] };
     read(note).into_iter().flat_map(flat).collect()
+}
+
+/// Returns the labels that a skill's guidance names unconditionally.
+pub(super) fn named(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in read(text) {
+        match step {
+            Step::Path(labels) | Step::Labels(labels) => {
+                found.extend(labels.into_iter().map(|label| label.text));
+            }
+            Step::Fill(Some(label)) | Step::Context(Some(label)) => found.push(label),
+            Step::Fill(None)
+            | Step::Context(None)
+            | Step::Keys(_)
+            | Step::Pick
+            | Step::Cell
+            | Step::Maybe(_) => {}
+            Step::Visit(address) => found.push(address),
+        }
+    }
+    found
 }
 
 /// Returns the lines of a skill's guidance without numbers and bullets.
@@ -164,12 +185,6 @@ fn values_step(words: &[String], sentence: &str, label: Option<&Label>) -> Optio
         has(&["value", "name", "number", "text", "values", "task", "wanted", "asked", "it", "what", "new"]);
     let presses_enter = sentence.to_lowercase().contains("press enter");
     (types && told && !presses_enter).then(|| Step::Fill(label.map(|label| label.text.clone())))
-}
-
-/// Returns whether words say to choose one of several.
-pub(super) fn leaves_choice_among(words: &[String]) -> bool {
-    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    has(CHOOSING) && (has(WANTED) || has(&["entry", "one", "what"]))
 }
 
 /// Parses a menu path: labels joined by arrows.

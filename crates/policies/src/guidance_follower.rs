@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use apprentice_protocol::{Action, Button, State, Target};
 
+use super::actions::{click, dismisses, fill, keys, quoted};
 use super::control_match::{ControlMatch, MatchThreshold, control, filling, key_of, object};
-use super::executor::{Executor, click, dismisses, fill, keys, quoted};
+use super::executor::Executor;
 use super::goal::SubGoalKind;
 use super::guidance::{Label, Step};
 use super::page;

@@ -3,7 +3,8 @@
 
 use apprentice_protocol::Chord;
 
-use super::guidance::leaves_choice_among;
+use super::quotation::quotations;
+use super::sentence::leaves_choice_among;
 use super::text_match::plain;
 
 /// Nouns for kinds of controls; a label stands before them.
@@ -172,34 +173,6 @@ const OPENERS: &[&str] = &[
 const JOINING: &[&str] =
     &["of", "to", "and", "the", "for", "in", "on", "with", "a", "or", "as", "at", "by", "from"];
 
-/// Returns the mark that closes a quotation.
-fn closer(open: char) -> Option<char> {
-    match open {
-        '"' => Some('"'),
-        '`' => Some('`'),
-        '“' => Some('”'),
-        '‘' => Some('’'),
-        '\'' => Some('\''),
-        '«' => Some('»'),
-        _ => None,
-    }
-}
-
-/// Iterates over the characters outside quotations, each with its byte offset. A quotation mark inside a word does not
-/// open a quotation.
-pub(super) fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> {
-    let (mut before, mut closing) = (' ', None);
-    text.char_indices().filter(move |(_, c)| {
-        if closing == Some(*c) {
-            closing = None;
-        } else if closing.is_none() && !before.is_alphanumeric() {
-            closing = closer(*c);
-        }
-        before = *c;
-        closing.is_none()
-    })
-}
-
 pub(super) fn strip_marks(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || "\"'`“”‘’«»*_,:()".contains(c))
 }
@@ -249,31 +222,6 @@ pub(super) fn head_label(text: &str) -> String {
         end += 1;
     }
     strip_marks(&words[..end].join(" ")).to_owned()
-}
-
-/// Returns the texts between quotation marks or double asterisks.
-fn quotations(text: &str) -> Vec<String> {
-    let text = text.replace("**", "\"");
-    let mut found = Vec::new();
-    let mut open: Option<(usize, char)> = None;
-    let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        match open {
-            Some((from, close)) if c == close => {
-                let after = text[at + c.len_utf8()..].chars().next();
-                if close != '\'' && close != '’' || !after.is_some_and(char::is_alphanumeric) {
-                    found.push(text[from..at].trim().to_owned());
-                    open = None;
-                }
-            }
-            Some(_) => {}
-            None if !before.is_alphanumeric() => open = closer(c).map(|close| (at + c.len_utf8(), close)),
-            None => {}
-        }
-        before = c;
-    }
-    found.retain(|label| !label.is_empty());
-    found
 }
 
 /// Returns the labels of a sentence without a menu path: quotations, runs of capitalized words, and text before nouns

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{Button, NodeRef};
 
+use super::actions::{click, dismiss, quoted, wait};
 use super::control_match::{MatchThreshold, control};
-use super::executor::{Executor, click, dismiss, quoted, wait};
+use super::executor::Executor;
 use super::goal::Goal;
 use super::page::PageAgent;
 use super::policy::Move;

@@ -5,11 +5,12 @@ use apprentice_protocol::{StepId, TrajectoryStep};
 use serde_json::{Value, json};
 
 use super::attempt_summary::{AttemptSummary, SurfaceAction, Visit};
-use super::goal::{Goal, ValueKind};
+use super::goal::Goal;
+use super::guidance::named;
 use super::page::PageLearning;
-use super::reflect::{ReceivedSkill, ReviewMaterial};
-use super::review::named;
+use super::review_material::{ReceivedSkill, ReviewMaterial};
 use super::text_match::{KeyTerms, content, plain, same_label};
+use super::value::ValueKind;
 
 /// The largest number of goal words that a learning repeats: too few to reveal the task.
 const MAX_GOAL_WORDS: usize = 6;

@@ -5,7 +5,9 @@
 //! maintains a skillbook when a request asks for it. The policies contain no knowledge of any specific program: their
 //! word lists describe user interfaces in general.
 
+mod actions;
 mod attempt_summary;
+mod builtin_model;
 mod clause;
 mod control_match;
 mod dispatch;
@@ -24,9 +26,11 @@ mod page;
 mod policy;
 mod prerequisites;
 mod progress;
+mod quotation;
 mod reconstruct;
 mod reflect;
 mod review;
+mod review_material;
 mod route;
 mod scene;
 mod search;
@@ -37,5 +41,7 @@ mod text_match;
 mod trajectory_analysis;
 mod transcript;
 mod unquoted_values;
+mod value;
 
-pub use policy::{BuiltInModel, Policy};
+pub use builtin_model::BuiltInModel;
+pub use policy::Policy;

@@ -1,8 +1,9 @@
 //! The `novice` policy: presses visible controls that the task names, and follows guidance as written. It does not
 //! search.
 
+use super::actions::{dismiss, wait};
 use super::control_match::MatchThreshold;
-use super::executor::{Executor, dismiss, wait};
+use super::executor::Executor;
 use super::goal::Goal;
 use super::guidance;
 use super::guidance_follower::{FollowOutcome, GuidanceFollower};

@@ -2,9 +2,10 @@
 
 use apprentice_protocol::NodeRef;
 
-use super::goal::{Goal, SubGoal, SubGoalKind, Value, ValueKind};
+use super::goal::{Goal, SubGoal, SubGoalKind};
 use super::scene::{ElementKind, Scene};
 use super::text_match::{KeyTerms, content, plain, same_label};
+use super::value::{Value, ValueKind};
 
 /// A sub-goal with its progress.
 #[derive(Clone, Debug)]

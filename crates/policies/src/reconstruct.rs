@@ -9,7 +9,7 @@ use apprentice_protocol::{
 use serde::Deserialize;
 
 use super::json_block::fenced;
-use super::reflect::{ReceivedSkill, ReviewMaterial, default_max_learnings};
+use super::review_material::{ReceivedSkill, ReviewMaterial, default_max_learnings};
 use super::transcript::Transcript;
 
 /// The schema name in the block of the review question.

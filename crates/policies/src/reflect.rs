@@ -1,8 +1,7 @@
 //! Reviews an attempt: rates each skill that was read and extracts learnings that are not obvious. The attempt comes
 //! from a fenced block of material, or from the conversation that precedes the question.
 
-use apprentice_protocol::{ChatRequest, TrajectoryStep};
-use serde::Deserialize;
+use apprentice_protocol::ChatRequest;
 use serde_json::{Value, json};
 
 use super::control_match::MatchThreshold;
@@ -11,34 +10,9 @@ use super::json_block::block;
 use super::learning_text::{is_own, learnings, page_learning};
 use super::policy::Move;
 use super::review::AttemptReview;
+use super::review_material::ReviewMaterial;
 use super::trajectory_analysis::walk;
 use super::{page, reconstruct};
-
-/// The attempt under review.
-#[derive(Deserialize)]
-pub(super) struct ReviewMaterial {
-    pub(super) goal: String,
-    #[serde(default)]
-    pub(super) apps: Vec<String>,
-    pub(super) verdict: String,
-    #[serde(default = "default_max_learnings")]
-    pub(super) max_learnings: usize,
-    #[serde(default)]
-    pub(super) skills: Vec<ReceivedSkill>,
-    #[serde(default)]
-    pub(super) steps: Vec<TrajectoryStep>,
-}
-
-/// A skill that the attempt received.
-#[derive(Deserialize)]
-pub(super) struct ReceivedSkill {
-    pub(super) id: String,
-    pub(super) text: String,
-}
-
-pub(super) const fn default_max_learnings() -> usize {
-    3
-}
 
 /// Returns the review if the request asks for one: recognized by its schema, by the block it contains, or by a
 /// question below the attempt's own conversation.

@@ -4,32 +4,11 @@ use serde_json::{Value, json};
 
 use super::attempt_summary::{AttemptSummary, SurfaceAction, Visit};
 use super::goal::Goal;
-use super::guidance::{self, Step};
+use super::guidance::{self, Step, named};
 use super::learning_text::route;
 use super::page::PageLearning;
-use super::reflect::{ReceivedSkill, ReviewMaterial};
+use super::review_material::{ReceivedSkill, ReviewMaterial};
 use super::text_match::same_label;
-
-/// Returns the labels that a skill's guidance names unconditionally.
-pub(super) fn named(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for step in guidance::read(text) {
-        match step {
-            Step::Path(labels) | Step::Labels(labels) => {
-                found.extend(labels.into_iter().map(|label| label.text));
-            }
-            Step::Fill(Some(label)) | Step::Context(Some(label)) => found.push(label),
-            Step::Fill(None)
-            | Step::Context(None)
-            | Step::Keys(_)
-            | Step::Pick
-            | Step::Cell
-            | Step::Maybe(_) => {}
-            Step::Visit(address) => found.push(address),
-        }
-    }
-    found
-}
 
 /// Returns the label of the first destination of a skill's guidance.
 fn destination(text: &str) -> Option<String> {

@@ -2,8 +2,8 @@
 
 use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
+use super::actions::{click, dismiss, key};
 use super::control_match::{MatchThreshold, omits_target, target_state};
-use super::executor::{click, dismiss, key};
 use super::opener_prior::{promise, strays};
 use super::policy::Move;
 use super::prerequisites::{PrerequisiteSearch, PrerequisiteStep};

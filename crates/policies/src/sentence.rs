@@ -1,11 +1,11 @@
 //! Splits the sentences of a skill into conditions, actions, clauses and lists. Text inside quotation marks is never
 //! split.
 
-use super::label_extraction::unquoted;
+use super::quotation::unquoted;
 use super::text_match::plain;
 
 /// Verbs of choosing and setting.
-pub(super) const CHOOSING: &[&str] = &[
+const CHOOSING: &[&str] = &[
     "choose", "pick", "select", "click", "take", "set", "press", "adjust", "change", "switch", "tick", "use",
     "toggle",
 ];
@@ -22,7 +22,7 @@ const LEADING: &[&str] =
     &["then", "first", "now", "next", "finally", "afterwards", "please", "just", "after", "that"];
 
 /// Words for what the task asks for.
-pub(super) const WANTED: &[&str] = &[
+const WANTED: &[&str] = &[
     "task",
     "asked",
     "asks",
@@ -219,4 +219,10 @@ fn split_list(clause: &str) -> (&str, bool) {
 pub(super) fn leaves_choice(words: &[String]) -> bool {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     has(CHOOSING) && has(WANTED)
+}
+
+/// Returns whether words say to choose one of several.
+pub(super) fn leaves_choice_among(words: &[String]) -> bool {
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    has(CHOOSING) && (has(WANTED) || has(&["entry", "one", "what"]))
 }

@@ -236,6 +236,18 @@ pub(super) fn same_label(one: &str, other: &str) -> bool {
     !one.is_empty() && one == other
 }
 
+/// Returns whether a label starts with the words of another.
+pub(super) fn starts_with_words(label: &str, with: &str) -> bool {
+    let (label, with) = (plain(label), plain(with));
+    !with.is_empty() && label.len() >= with.len() && label[..with.len()] == with
+}
+
+/// Returns whether a label contains these words in sequence.
+pub(super) fn holds(label: &str, words: &str) -> bool {
+    let (label, words) = (plain(label), plain(words));
+    !words.is_empty() && label.windows(words.len()).any(|run| run == words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{KeyTerms, same_label, stem};

@@ -1,7 +1,7 @@
 //! Extracts values that an instruction gives without quotation marks: text to type, and names for new objects.
 
-use super::goal::{VALUE_MARK, Value, ValueKind};
 use super::text_match::plain;
+use super::value::{VALUE_MARK, Value, ValueKind};
 
 /// Phrases that end a text to type and start its location.
 const PLACES: &[&str] = &[

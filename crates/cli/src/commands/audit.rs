@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
 use crate::run_progress::RunProgress;
-use crate::{args, terminal, wire};
+use crate::{process_env, terminal, wire};
 
 /// Tests a suite's checks: each task's solution must pass; its near miss, doing nothing and giving up must fail.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ struct Report<'a> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
-    let suite = super::tasks::load(&arguments.suite)?;
+    let suite = crate::suite::load(&arguments.suite)?;
     let wanted =
         |task: &&Task| arguments.tasks.is_empty() || arguments.tasks.iter().any(|id| id == task.id.as_str());
     let tasks: Vec<&Task> = suite.tasks.iter().filter(wanted).collect();
@@ -55,12 +55,7 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
         return Err(Failure::say(Kind::NothingMatched, "the suite contains none of these tasks"));
     }
     let summary = carry_out(arguments, config, &suite, &tasks)?;
-    if summary.interrupted {
-        return Err(Failure::say(Kind::Interrupted, "interrupted"));
-    }
-    if summary.interrupted {
-        return Err(Failure::say(Kind::Interrupted, "interrupted: an audit says nothing by halves"));
-    }
+    completed(&summary)?;
     let findings = findings(&tasks, arguments.seeds.max(1), &summary.results);
     show(arguments, &suite, &summary, tasks.len(), &findings)?;
     match findings.len() {
@@ -69,6 +64,17 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
             Kind::TasksFailed,
             format!("{count} findings: checks that accept a wrong result or reject a right one"),
         )),
+    }
+}
+
+/// Returns a failure if the audit was interrupted.
+fn completed(summary: &RunSummary) -> Result<(), Failure> {
+    match summary.interrupted {
+        true => Err(Failure::say(
+            Kind::Interrupted,
+            "interrupted: an audit reports findings only after all its trials have run",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -89,7 +95,7 @@ fn carry_out(
         attempts: config.attempts.max(1),
         order_seed: 0,
         conversations: Conversations::Dropped,
-        command: args::given(),
+        command: process_env::command_line(),
         books: Vec::new(),
     };
     wire::runtime()?.block_on(async {
@@ -137,4 +143,30 @@ fn show(
     let place = summary.folder.display();
     terminal::line(format_args!("{tasks} tasks, {trials} trials, {} findings; {place}", findings.len()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_evaluator::run::RunSummary;
+    use apprentice_protocol::RunId;
+
+    use super::completed;
+
+    #[test]
+    fn an_interrupted_audit_says_why_it_has_no_findings() {
+        let summary = |interrupted| RunSummary {
+            run: RunId::new("r"),
+            folder: "runs/r".into(),
+            planned: 4,
+            results: Vec::new(),
+            not_run: 4,
+            interrupted,
+        };
+        assert!(completed(&summary(false)).is_ok());
+        let failure = completed(&summary(true)).expect_err("is interrupted").to_string();
+        assert_eq!(
+            failure,
+            "error: interrupted: an audit reports findings only after all its trials have run"
+        );
+    }
 }

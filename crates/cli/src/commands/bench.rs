@@ -22,7 +22,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::servers::Servers;
-use crate::{args, terminal, wire};
+use crate::{process_env, terminal, wire};
 
 /// Measures the effect of a skillbook on a model: the same tasks and variations with and without it, in pairs.
 ///
@@ -163,7 +163,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
     for model in arguments.teacher.iter().chain([&arguments.student]) {
         models.check(model)?;
     }
-    let suite = super::tasks::load(&arguments.suite)?;
+    let suite = crate::suite::load(&arguments.suite)?;
     let lock = match arguments.unsplit {
         true => None,
         false => experiment_command::split(arguments.split.as_ref(), &suite)?,
@@ -208,7 +208,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         replicates: 1,
         tools: arguments.servers.tool_box(&experiment_command::clock())?,
         registered: None,
-        command: args::given(),
+        command: process_env::command_line(),
         program: env!("CARGO_PKG_VERSION").into(),
     })
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
-use apprentice_evaluator::learn::{LearningRecord, Phase};
 use apprentice_results::arm::Arm;
 use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
@@ -18,7 +17,7 @@ use crate::experiment_progress::Verbosity;
 use crate::failure::Failure;
 use crate::forecast::{Proceed, SpendingArgs};
 use crate::servers::Servers;
-use crate::{args, terminal, wire};
+use crate::{process_env, terminal, wire};
 
 /// Runs the whole cycle: a capable agent fills a skillbook, and a weak one is measured with and without it.
 ///
@@ -109,7 +108,7 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
         load_experiment_with(&arguments.sheet(), config, Arc::clone(&clock), change)?;
     let learner = draft.learner.clone();
     let tools = arguments.servers.tool_box(&clock)?;
-    let experiment = experiment(draft, (&config, &models), (args::given(), tools))?;
+    let experiment = experiment(draft, (&config, &models), (process_env::command_line(), tools))?;
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     if experiment_command::confirm_cost(paid, (&config, &models), arguments.consent)? == Proceed::Off {
         return Ok(());
@@ -138,22 +137,4 @@ fn introduce(experiment: &Experiment, folder: &Path) {
         terminal::note(format_args!("Both are rule-based policies, not language models."));
     }
     terminal::note(format_args!("All files are in {}\n", folder.display()));
-}
-
-/// Prints in one line what the review of one trajectory changed in the skillbook.
-pub(crate) fn tell(worked: &LearningRecord) {
-    let phase = match worked.phase {
-        Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
-        Phase::Rehearse => "rehearsal".into(),
-        Phase::Recorded => "recorded".into(),
-    };
-    let wrote: Vec<&str> = worked.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
-    let wrote = if wrote.is_empty() { "no changes".into() } else { wrote.join(", ") };
-    terminal::note(format_args!(
-        "  {phase}, {}: {} reviews, {} learnings; {wrote}; {} skills in the skillbook",
-        worked.task, worked.reviews, worked.learnings, worked.skills
-    ));
-    if let Some(why) = &worked.fallback {
-        terminal::note(format_args!("    reviewed in a new conversation: {why}"));
-    }
 }

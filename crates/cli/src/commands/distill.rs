@@ -18,7 +18,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::servers::Servers;
-use crate::{args, terminal, wire};
+use crate::{process_env, terminal, wire};
 
 /// Runs the experiment that a file describes: a teacher fills a skillbook on training tasks, students are measured on
 /// test tasks with and without it, and a report states which claims the results support.
@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
     let learner = draft.learner.clone();
     let tools = arguments.servers.tool_box(&clock)?;
-    let experiment = experiment(draft, (&config, &models), (args::given(), tools))?;
+    let experiment = experiment(draft, (&config, &models), (process_env::command_line(), tools))?;
     let experiment = Experiment { registered, ..experiment };
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     let consent = arguments.consent.in_json(arguments.json);

@@ -23,7 +23,7 @@ pub(crate) struct GradeCommand {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &GradeCommand) -> Result<(), Failure> {
-    let suite = arguments.suite.as_deref().map(super::tasks::load).transpose()?;
+    let suite = arguments.suite.as_deref().map(crate::suite::load).transpose()?;
     let report = grade(&arguments.run, suite.as_ref()).kind(Kind::Config)?;
     if arguments.json {
         terminal::json(&report)?;

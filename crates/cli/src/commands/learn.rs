@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::learn::{CycleError, HeldOutTasks, LearningRecord, learn_from, recorded, results};
+use apprentice_evaluator::learn::{
+    CycleError, HeldOutTasks, LearningRecord, Phase, learn_from, recorded, results,
+};
 use apprentice_evaluator::run::{RunFolder, finished, has_conversation, read_run};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock as _, Verdict};
@@ -86,7 +88,7 @@ struct Learned<'a> {
 /// Runs the command.
 pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
-    let suite = super::tasks::load(&arguments.suite)?;
+    let suite = crate::suite::load(&arguments.suite)?;
     let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     lock.check_suite(&suite.hash).kind(Kind::Config)?;
@@ -182,10 +184,28 @@ impl Tally {
                     Failure::new(Kind::Config, other)
                 }
             })?;
-            super::demo::tell(&worked);
+            tell(&worked);
             self.worked.push(worked);
         }
         Ok(())
+    }
+}
+
+/// Prints in one line what the review of one trajectory changed in the skillbook.
+fn tell(worked: &LearningRecord) {
+    let phase = match worked.phase {
+        Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
+        Phase::Rehearse => "rehearsal".into(),
+        Phase::Recorded => "recorded".into(),
+    };
+    let wrote: Vec<&str> = worked.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
+    let wrote = if wrote.is_empty() { "no changes".into() } else { wrote.join(", ") };
+    terminal::note(format_args!(
+        "  {phase}, {}: {} reviews, {} learnings; {wrote}; {} skills in the skillbook",
+        worked.task, worked.reviews, worked.learnings, worked.skills
+    ));
+    if let Some(why) = &worked.fallback {
+        terminal::note(format_args!("    reviewed in a new conversation: {why}"));
     }
 }
 

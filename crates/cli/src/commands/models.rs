@@ -17,7 +17,8 @@ use clap::{Args, Subcommand};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
-use crate::models::{BASELINES, Models, PROVIDERS, student};
+use crate::models::{BASELINES, Models, student};
+use crate::provider::{PROVIDERS, ProviderApi, provider_of};
 use crate::{key, terminal, wire};
 
 /// System prompt of the test request.
@@ -97,13 +98,8 @@ fn list(config: &Config, models: &Models) -> Result<(), Failure> {
     let own = Policy::ALL.iter().map(|policy| policy.name()).chain(BASELINES);
     terminal::line(format_args!("built in, no key needed: {}", own.collect::<Vec<_>>().join(", ")));
     terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
-    let all = &config.provider;
-    for (name, provider) in [
-        ("anthropic", &all.anthropic),
-        ("openai", &all.openai),
-        ("gemini", &all.gemini),
-        ("compat", &all.compat),
-    ] {
+    for entry in PROVIDERS {
+        let (name, provider) = (entry.name, entry.settings(&config.provider));
         let stated = match (&provider.key_command, &provider.key_file) {
             (Some(_), _) => "key from key_command".to_owned(),
             (None, Some(file)) => format!("key from {}", file.display()),
@@ -149,16 +145,15 @@ struct Claims {
 impl Claims {
     /// Reads the claims from a model's profile. Models without a server have none.
     fn of(models: &Models, name: &str) -> Result<Self, Failure> {
-        let (provider, model) = name.split_once('/').unwrap_or((name, ""));
-        if !PROVIDERS.contains(&provider) {
+        let Some((provider, model)) = provider_of(name) else {
             return Ok(Self { picture: None, form: false });
-        }
-        let form = match provider {
-            "compat" => {
+        };
+        let form = match provider.api {
+            ProviderApi::Compat => {
                 let settings = models.settings(name)?;
                 student(settings.profile.as_deref(), model)?.structured != Structured::Words
             }
-            _ => true,
+            ProviderApi::Anthropic | ProviderApi::OpenAi | ProviderApi::Gemini => true,
         };
         Ok(Self { picture: shown(&models.profile(name)?.images), form })
     }

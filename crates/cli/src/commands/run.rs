@@ -19,16 +19,19 @@ use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
 use apprentice_tasks::suite::Suite;
-use clap::{Args, Parser as _};
+use clap::Args;
 
-use crate::args::Overrides;
+use super::bench::Bench;
+use super::demo::Demo;
+use super::distill::Distill;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
+use crate::overrides::{self, Overrides};
 use crate::run_progress::{RunProgress, conclude};
 use crate::servers::Servers;
-use crate::{args, terminal, wire};
+use crate::{process_env, terminal, wire};
 
 /// Runs tasks of a suite with one model.
 #[derive(Debug, Args)]
@@ -100,6 +103,31 @@ pub(crate) struct Resume {
     json: bool,
 }
 
+/// A command line that a plan or an experiment records, parsed.
+pub(crate) struct RecordedCommand {
+    /// Its global flags.
+    pub(crate) flags: Overrides,
+    /// Its subcommand.
+    pub(crate) started: StartedBy,
+}
+
+/// The subcommand that started a run or an experiment, with its arguments.
+pub(crate) enum StartedBy {
+    /// `run`.
+    Run(Run),
+    /// `demo`.
+    Demo(Demo),
+    /// `bench`.
+    Bench(Bench),
+    /// `distill`.
+    Distill(Distill),
+    /// A command that cannot be resumed.
+    Other,
+}
+
+/// Parses a recorded command line. The caller gives this function, because it knows all subcommands.
+pub(crate) type ParseCommand = fn(&[String]) -> Result<RecordedCommand, Failure>;
+
 fn arm(text: &str) -> Result<Arm, String> {
     Arm::parse(text).map_err(|error| error.to_string())
 }
@@ -121,7 +149,7 @@ struct Loaded {
 }
 
 fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded, Failure> {
-    let suite = super::tasks::load(&arguments.suite)?;
+    let suite = crate::suite::load(&arguments.suite)?;
     let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
     let (book, admission) = if arguments.arm.needs_book() {
         let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
@@ -201,7 +229,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
             true => Conversations::Kept,
             false => Conversations::Dropped,
         },
-        command: args::given(),
+        command: process_env::command_line(),
         books: loaded.books.clone(),
     };
     let planned = plan(&request, clock.now(), env!("CARGO_PKG_VERSION")).kind(Kind::NothingMatched)?;
@@ -269,18 +297,18 @@ fn eligible(
 }
 
 /// Runs `apprentice resume` with the command line that the run's plan records.
-pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
+pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
-        return resume_experiment(arguments, (&folder, &definition), flags);
+        return resume_experiment(arguments, (&folder, &definition), (flags, parse));
     }
     let plan = wire::plan_of(&arguments.run)?;
-    let given = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
-    let Some(asked) = given.as_run() else {
+    let given = parse(&plan.command)?;
+    let StartedBy::Run(asked) = &given.started else {
         return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
             .hint(format!("start it again: {}", plan.command.join(" "))));
     };
     // Flags of the original command apply unless this command overrides them.
-    let config = &args::settings(&[given.flags(), flags])?.config()?;
+    let config = &overrides::settings(&[&given.flags, flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
@@ -311,20 +339,20 @@ fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure
 fn resume_experiment(
     arguments: &Resume,
     (folder, definition): (&Path, &Definition),
-    flags: &Overrides,
+    (flags, parse): (&Overrides, ParseCommand),
 ) -> Result<(), Failure> {
     if arguments.accept_drift {
         return Err(Failure::say(Kind::Usage, "--accept-drift does not apply to experiments")
             .hint("start the experiment again in another folder"));
     }
-    let given = args::Apprentice::try_parse_from(&definition.command).kind(Kind::Config)?;
-    let config = &args::settings(&[given.flags(), flags])?.config()?;
+    let given = parse(&definition.command)?;
+    let config = &overrides::settings(&[&given.flags, flags])?.config()?;
     let (out, consent) = (folder.to_owned(), arguments.consent);
-    match given.as_experiment() {
-        Some(args::Experiment::Demo(demo)) => super::demo::run(&demo.again(out, consent), config),
-        Some(args::Experiment::Bench(bench)) => super::bench::run(&bench.again(out, consent), config),
-        Some(args::Experiment::Distill(distill)) => super::distill::run(&distill.again(out, consent), config),
-        None => {
+    match given.started {
+        StartedBy::Demo(demo) => super::demo::run(&demo.again(out, consent), config),
+        StartedBy::Bench(bench) => super::bench::run(&bench.again(out, consent), config),
+        StartedBy::Distill(distill) => super::distill::run(&distill.again(out, consent), config),
+        StartedBy::Run(_) | StartedBy::Other => {
             let command = definition.command.join(" ");
             Err(Failure::say(Kind::Config, format!("{command:?} is not an experiment command")))
         }

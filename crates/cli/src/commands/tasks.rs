@@ -1,17 +1,17 @@
 //! `apprentice tasks`: lists, checks, audits and imports tasks.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use apprentice_protocol::EnvironmentKind;
+use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::suite::{self, Suite};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::{tasks_add, tasks_check, tasks_metric};
 use crate::config::Config;
-use crate::failure::{Failure, Kind, WithKind as _};
-use crate::terminal;
+use crate::failure::Failure;
+use crate::{suite, terminal};
 
 /// Lists, checks, audits and imports tasks of suites.
 #[derive(Debug, Args)]
@@ -76,11 +76,6 @@ pub(crate) fn run(
     }
 }
 
-/// Loads a suite, or returns an error that locates the problem.
-pub(crate) fn load(path: &Path) -> Result<Suite, Failure> {
-    suite::load(path).kind(Kind::Config)
-}
-
 fn listing(suite: &Suite) -> Listing<'_> {
     let tasks = suite.tasks.iter().map(entry).collect();
     Listing { schema: "apprentice.tasks/1", suite: &suite.name, suite_hash: &suite.hash, tasks }
@@ -99,7 +94,7 @@ fn entry(task: &Task) -> Entry<'_> {
 }
 
 fn list(place: &Place) -> Result<(), Failure> {
-    let suite = load(&place.path)?;
+    let suite = suite::load(&place.path)?;
     let listing = listing(&suite);
     if place.json {
         return terminal::json(&listing);

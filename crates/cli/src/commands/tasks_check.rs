@@ -177,7 +177,7 @@ fn table(report: &Report) {
 
 /// Runs `tasks show`.
 pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
-    let suite = super::tasks::load(&arguments.path)?;
+    let suite = crate::suite::load(&arguments.path)?;
     let task = match (&arguments.id, suite.tasks.as_slice()) {
         (Some(id), _) => suite.task(id),
         (None, [only]) => Some(only),

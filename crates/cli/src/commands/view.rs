@@ -58,15 +58,64 @@ pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> 
         found.sort();
         found
     };
-    let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(trial));
+    // A trial's folder is named `TASK-ID`; an id contains no hyphen.
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let has_id = |path: &PathBuf| {
+        let name = name(path);
+        !trial.is_empty() && name.rsplit_once('-').map_or(name.as_str(), |(_, id)| id) == trial
+    };
     let missing =
         || Failure::say(Kind::NothingMatched, format!("{} contains no trial {trial:?}", trials.display()));
-    let folder = folders(&trials).into_iter().find(named).ok_or_else(missing)?;
-    folders(&folder).pop().ok_or_else(missing)
+    let found: Vec<PathBuf> = folders(&trials).into_iter().filter(has_id).collect();
+    let folder = match found.as_slice() {
+        [] => return Err(missing()),
+        [folder] => folder,
+        several => {
+            let names: Vec<String> = several.iter().map(|path| name(path)).collect();
+            let story =
+                format!("{} contains several trials {trial:?}: {}", trials.display(), names.join(", "));
+            return Err(
+                Failure::say(Kind::Usage, story).hint("give the folder of the attempt instead of `--trial`")
+            );
+        }
+    };
+    folders(folder).pop().ok_or_else(missing)
 }
 
 /// Returns the folder of an attempt's pictures: its own, or its run's.
 fn blobs_of(attempt: &Path) -> PathBuf {
     let above = attempt.ancestors().map(|folder| folder.join("blobs"));
     above.take(4).find(|folder| folder.is_dir()).unwrap_or_else(|| attempt.join("blobs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_attempt;
+
+    #[test]
+    fn a_trial_is_matched_by_its_whole_id() {
+        let run = tempfile::tempdir().expect("a folder");
+        for attempt in
+            ["bake-bread-0a1b2c/attempt-01", "bake-bread-0a1b2c/attempt-02", "bake-rye-ff0a1b2c/attempt-01"]
+        {
+            std::fs::create_dir_all(run.path().join("trials").join(attempt)).expect("creates");
+        }
+        let found = |trial: &str| last_attempt(run.path(), trial).map_err(|failure| failure.to_string());
+        assert_eq!(found("0a1b2c"), Ok(run.path().join("trials/bake-bread-0a1b2c/attempt-02")));
+        assert_eq!(found("ff0a1b2c"), Ok(run.path().join("trials/bake-rye-ff0a1b2c/attempt-01")));
+        for part in ["2c", "a1b2c", "bread-0a1b2c", ""] {
+            assert!(found(part).expect_err("is no id").contains("contains no trial"), "{part}");
+        }
+    }
+
+    #[test]
+    fn an_id_of_several_trials_is_refused_with_their_names() {
+        let run = tempfile::tempdir().expect("a folder");
+        for trial in ["bake-bread-0a1b2c", "bake-rye-0a1b2c"] {
+            std::fs::create_dir_all(run.path().join("trials").join(trial).join("attempt-01"))
+                .expect("creates");
+        }
+        let told = last_attempt(run.path(), "0a1b2c").expect_err("which of them?").to_string();
+        assert!(told.contains("several") && told.contains("bake-bread-0a1b2c, bake-rye-0a1b2c"), "{told}");
+    }
 }

@@ -5,51 +5,19 @@ use std::ops::Range;
 use apprentice_protocol::NodeRef;
 
 use super::super::control_match::MatchThreshold;
-use super::super::text_match::{MatchScore, content, plain, same_label};
+use super::super::text_match::{MatchScore, content, holds, plain, same_label};
+use super::button::{REFUSING_WORDS, first};
 use super::date::date;
-use super::explore::holds;
 use super::instruction::{AssignedValue, InstructionClause, Intent, Told, is_commit_verb};
 use super::list_order;
 use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView};
 use super::token::FieldType;
 
-/// First words of labels that commit changes.
-const COMMITTING: &[&str] = &[
-    "save", "store", "apply", "submit", "update", "confirm", "done", "send", "publish", "keep", "ok",
-    "finish", "register", "vote", "place", "reserve",
-];
 /// Verbs that add an entry to a collection.
 const ADDING: &[&str] = &["add", "put", "append", "insert", "include", "enter", "list"];
-/// First words of buttons that accept typed text.
-const ACCEPTING: &[&str] = &["add", "insert", "create", "plus", "append", "enter"];
 /// Verbs that open what they name.
 const OPENING: &[&str] =
     &["open", "go", "show", "visit", "click", "press", "choose", "select", "pick", "use"];
-/// First words of dialog buttons that confirm, in order of preference.
-const CONFIRMING_WORDS: &[&str] = &[
-    "yes",
-    "confirm",
-    "ok",
-    "continue",
-    "accept",
-    "agree",
-    "allow",
-    "turn",
-    "proceed",
-    "apply",
-    "save",
-    "delete",
-    "remove",
-    "done",
-    "add",
-    "set",
-    "send",
-    "understood",
-    "got",
-];
-/// First words of labels that leave things unchanged.
-const REFUSING_WORDS: &[&str] =
-    &["cancel", "no", "close", "dismiss", "keep", "back", "not", "later", "abort"];
 /// The largest number of controls on a page where a partial label match is trusted.
 const SMALL_PAGE: usize = 12;
 /// The score from which a value is taken to belong to a label.
@@ -86,11 +54,6 @@ pub(super) struct ControlAction {
     pub(super) score: f32,
 }
 
-/// Returns the first word of a label.
-fn first(label: &str) -> String {
-    plain(label).into_iter().next().unwrap_or_default()
-}
-
 /// Returns whether a clause asks to commit changes.
 pub(super) fn is_commit(clause: &InstructionClause) -> bool {
     is_commit_verb(&clause.verb) && clause.commands && clause.ask == Intent::Wish
@@ -99,11 +62,6 @@ pub(super) fn is_commit(clause: &InstructionClause) -> bool {
 /// Returns whether a clause adds an entry to a collection.
 pub(super) fn is_adding(clause: &InstructionClause) -> bool {
     ADDING.contains(&clause.verb.as_str())
-}
-
-/// Returns whether a control with this label commits changes.
-pub(super) fn commits(label: &str) -> bool {
-    COMMITTING.contains(&first(label).as_str()) && plain(label).len() <= 4
 }
 
 /// Returns how well a control matches a clause; `None` if it does not. A quoted text must occur in the label as a
@@ -461,81 +419,11 @@ pub(super) fn lone_field(
     let free: Vec<_> = controls.iter().filter(is_free).collect();
     let [(at, _)] = free.as_slice() else { return None };
     let given = told.object(&told.clauses[clause], used)?;
-    if sheet.controls.iter().any(|control| super::explore::holds(&control.label, &given.value)) {
+    if sheet.controls.iter().any(|control| holds(&control.label, &given.value)) {
         return None;
     }
     Some(ControlAction {
         control: *at,
         ..deed(clause, ControlOp::Fill(given.value), Some(given.span), given.score)
-    })
-}
-
-/// Returns the button near a field that accepts the typed text.
-pub(super) fn taking<'a, 's>(
-    sheet: &'a PageView<'s>,
-    field: &PageControl<'_>,
-) -> Option<&'a PageControl<'s>> {
-    let at = field.element.at?;
-    sheet.controls.iter().find(|control| {
-        control.sort == PageControlKind::Button
-            && (ACCEPTING.contains(&first(&control.label).as_str()) || control.label.trim() == "+")
-            && control.element.at.is_some_and(|place| (place.y - at.y).abs() <= 60.0)
-    })
-}
-
-/// Returns the control that commits changes: the one that the clause names, else one with a usual label.
-pub(super) fn committing<'a, 's>(
-    sheet: &'a PageView<'s>,
-    clause: Option<&InstructionClause>,
-) -> Option<&'a PageControl<'s>> {
-    let pressable =
-        |control: &&PageControl<'_>| matches!(control.sort, PageControlKind::Button | PageControlKind::Item);
-    let usual = || sheet.controls.iter().filter(pressable).filter(|control| commits(&control.label));
-    let score =
-        |control: &&PageControl<'_>| clause.map_or(0.0, |clause| clause.words.fit(&control.label).score());
-    let rank = |control: &&PageControl<'_>| COMMITTING.iter().position(|word| *word == first(&control.label));
-    let best =
-        usual().max_by(|one, other| score(one).total_cmp(&score(other)).then(rank(other).cmp(&rank(one))));
-    let named = clause.and_then(|clause| {
-        let fits = |control: &&PageControl<'_>| {
-            clause.words.fit(&control.label).share >= 0.99 && clause.words.fit(&control.label).matched > 0.3
-        };
-        sheet.controls.iter().filter(pressable).find(fits)
-    });
-    named.or(best)
-}
-
-/// Returns the button that confirms a dialog.
-pub(super) fn confirm_button<'a, 's>(
-    sheet: &'a PageView<'s>,
-    clause: Option<&InstructionClause>,
-) -> Option<&'a PageControl<'s>> {
-    let buttons = || {
-        sheet
-            .controls
-            .iter()
-            .filter(|control| control.sort == PageControlKind::Button && !control.label.is_empty())
-    };
-    let refuses = |control: &&PageControl<'_>| REFUSING_WORDS.contains(&first(&control.label).as_str());
-    let asked = clause.and_then(|clause| {
-        let score = |control: &PageControl<'_>| clause.words.fit(&control.label).matched;
-        buttons()
-            .filter(|control| !refuses(control) && score(control) > 0.3)
-            .max_by(|one, other| score(one).total_cmp(&score(other)))
-    });
-    let usual =
-        CONFIRMING_WORDS.iter().find_map(|word| buttons().find(|control| first(&control.label) == *word));
-    usual
-        .or(asked)
-        .or_else(|| buttons().rfind(|control| !refuses(control) && control.label.chars().count() > 1))
-}
-
-/// Returns the button that leaves a dialog without changes.
-pub(super) fn cancel_button<'a, 's>(sheet: &'a PageView<'s>) -> Option<&'a PageControl<'s>> {
-    REFUSING_WORDS.iter().find_map(|word| {
-        sheet
-            .controls
-            .iter()
-            .find(|control| control.sort == PageControlKind::Button && first(&control.label) == *word)
     })
 }

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{Action, Button, ImagePoint};
 
-use super::super::executor::{click, fill};
+use super::super::actions::{click, fill};
 use super::page_view::{PageControl, PageView};
 
 /// Parses a numeric date into year, month and day.

@@ -3,11 +3,12 @@
 
 use apprentice_protocol::{Action, Button, History, State, Target};
 
-use super::super::executor::{click, fill, key, quoted};
+use super::super::actions::{click, fill, key, quoted};
 use super::super::policy::Move;
 use super::super::scene::Element;
-use super::super::text_match::{KeyTerms, content, plain, same_label, stem};
-use super::control_action::{commits, looks_up};
+use super::super::text_match::{KeyTerms, content, plain, same_label, starts_with_words, stem};
+use super::button::commits;
+use super::control_action::looks_up;
 use super::instruction::{InstructionClause, Told};
 use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView, is_blank, program_button};
 
@@ -118,18 +119,6 @@ const MAX_WAITS: u32 = 2;
 pub(super) fn fingerprint(sheet: &PageView<'_>) -> String {
     let labels: Vec<&str> = sheet.controls.iter().map(|control| control.label.as_str()).collect();
     format!("{} {:?} {}", sheet.key, sheet.front, labels.join("|"))
-}
-
-/// Returns whether a label starts with the words of another.
-pub(super) fn starts_with_words(label: &str, with: &str) -> bool {
-    let (label, with) = (plain(label), plain(with));
-    !with.is_empty() && label.len() >= with.len() && label[..with.len()] == with
-}
-
-/// Returns whether a label contains these words in sequence.
-pub(super) fn holds(label: &str, words: &str) -> bool {
-    let (label, words) = (plain(label), plain(words));
-    !words.is_empty() && label.windows(words.len()).any(|run| run == words)
 }
 
 fn is_asked(quest: &ExploreContext<'_>, label: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{Action, Button, ImagePoint};
 
-use super::super::executor::{click, key, quoted};
+use super::super::actions::{click, key, quoted};
 use super::super::policy::Move;
 use super::super::scene::Element;
 use super::super::text_match::plain;

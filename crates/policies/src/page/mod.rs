@@ -2,6 +2,7 @@
 //! that the instruction gives it, searches for controls that are not visible, and verifies results before it counts
 //! them as done.
 
+mod button;
 mod control_action;
 mod date;
 mod explore;

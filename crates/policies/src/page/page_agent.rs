@@ -5,18 +5,21 @@ use std::ops::Range;
 
 use apprentice_protocol::{Action, Button, Finish, ImagePoint, NodeRef};
 
-use super::super::executor::{click, fill, key, quoted, wait};
+use super::super::actions::{click, fill, key, quoted, wait};
 use super::super::policy::Move;
 use super::super::scene::Scene;
-use super::super::text_match::{KeyTerms, same_label};
+use super::super::text_match::{KeyTerms, holds, same_label};
 use super::super::transcript::{Transcript, Turn};
+use super::button;
 use super::control_action::{self, ControlAction, ControlOp};
 use super::date::date_actions;
-use super::explore::{ExploreContext, PageExplorer, fingerprint, holds};
+use super::explore::{ExploreContext, PageExplorer, fingerprint};
 use super::instruction::{Intent, Told};
 use super::list_order::{self, ListOrdering};
 use super::matching::hints;
 use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView, address_field, is_blank};
+
+mod closing;
 
 /// Number of world actions after which it stops searching and finishes with what it has.
 const MAX_ACTIONS: u32 = 37;
@@ -324,7 +327,7 @@ impl PageAgent {
                 let committing = control.sort == PageControlKind::Button;
                 self.done[deed.clause] |= committing && !leads && !self.waits_for_values(deed.clause)
                     || matches!(control.sort, PageControlKind::Link | PageControlKind::Tab);
-                self.committed = committing && control_action::commits(&control.label);
+                self.committed = committing && button::commits(&control.label);
                 Move::Act {
                     say: format!("{label} answers what is asked."),
                     actions: vec![click(control.element, Button::Left, 1)],
@@ -386,9 +389,8 @@ impl PageAgent {
                 if control.element.value.as_deref().unwrap_or_default().trim() != text {
                     return None;
                 }
-                let taking = control_action::taking(sheet, control)
-                    .filter(|_| tries == 0)
-                    .map(|button| button.element);
+                let taking =
+                    button::taking(sheet, control).filter(|_| tries == 0).map(|button| button.element);
                 self.typed = Some(PendingInput::Entry { field, text: text.clone(), tries: tries + 1 });
                 Some(match taking {
                     Some(button) => Move::Act {
@@ -402,60 +404,6 @@ impl PageAgent {
                 })
             }
         }
-    }
-
-    /// Handles a dialog without anything left to fill in: confirms it if it results from the agent's own actions, else
-    /// closes it.
-    fn dialog(&mut self, sheet: &PageView<'_>) -> Option<Move> {
-        let ours = self.changed || !self.tried.is_empty();
-        let clause = self.tried.last().and_then(|_| self.open().first().copied()).or(self
-            .told
-            .clauses
-            .len()
-            .checked_sub(1));
-        let clause = clause.map(|at| self.told.clauses[at].clone());
-        let button = if ours {
-            control_action::confirm_button(sheet, clause.as_ref())
-        } else {
-            control_action::cancel_button(sheet)
-        };
-        let button = button.filter(|control| {
-            self.tried.iter().filter(|(what, id)| what == "dialog" && *id == control.element.id).count()
-                < MAX_TRIES
-        })?;
-        let (pressed, waited) = (
-            ("dialog".to_owned(), button.element.id.clone()),
-            ("gone".to_owned(), button.element.id.clone()),
-        );
-        if self.tried.contains(&pressed) && !self.tried.contains(&waited) {
-            self.tried.push(waited);
-            return Some(wait("The dialog may be about to close."));
-        }
-        self.tried.push(pressed);
-        Some(Move::Act {
-            say: format!("{} answers the question.", quoted(&button.label)),
-            actions: vec![click(button.element, Button::Left, 1)],
-        })
-    }
-
-    /// Commits the changes if that is requested, or if a commit button is visible.
-    fn commit(&mut self, sheet: &PageView<'_>, asked: Option<usize>) -> Option<Move> {
-        if self.committed || asked.is_none() && (!self.changed || sheet.front != FrontSurface::Page) {
-            if let Some(asked) = asked {
-                self.done[asked] = true;
-            }
-            return None;
-        }
-        let clause = asked.map(|at| self.told.clauses[at].clone());
-        let control = control_action::committing(sheet, clause.as_ref())?;
-        self.committed = true;
-        if let Some(asked) = asked {
-            self.done[asked] = true;
-        }
-        Some(Move::Act {
-            say: format!("{} carries it through.", quoted(&control.label)),
-            actions: vec![click(control.element, Button::Left, 1)],
-        })
     }
 
     /// Returns whether a page that was just opened is still changing.

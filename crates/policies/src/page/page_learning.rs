@@ -4,7 +4,7 @@
 use apprentice_protocol::{Outline, StepId, TrajectoryStep};
 
 use super::super::text_match::{plain, same_label};
-use super::control_action::commits;
+use super::button::commits;
 
 /// The largest number of a page's labels that a learning lists.
 const MAX_LABELS: usize = 8;

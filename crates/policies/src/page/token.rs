@@ -1,6 +1,6 @@
 //! Tokenizes an instruction into words, values and punctuation.
 
-use super::super::goal::{ValueKind, bare, quoted};
+use super::super::value::{ValueKind, bare, quoted};
 use super::date::date;
 
 /// The type of a token.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use apprentice_skills::package::Package;
 use zip::ZipArchive;
 
-use super::package::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
+use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
 use crate::failure::{Failure, Kind};
 
 /// Returns the packages in an archive, sorted by path. A package at the top level gets the archive's name. Links are

@@ -5,6 +5,7 @@ pub(crate) mod curate;
 mod events;
 mod history;
 mod package;
+mod package_files;
 pub(crate) mod proposals;
 mod show;
 

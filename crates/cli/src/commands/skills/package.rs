@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::archive::read_archive;
+use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
 use super::{open, write};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
@@ -24,20 +25,6 @@ use crate::terminal;
 const NOTES: &str = "interaction-";
 const DEPTH: usize = 5;
 const MOST_FOLDERS: usize = 2000;
-pub(super) const MOST_FILES: usize = 1000;
-pub(super) const MOST_BYTES: u64 = 10_000_000;
-/// Files and folders that contain no skills.
-const PASSED_OVER: [&str; 6] = [".git", "node_modules", "__pycache__", "target", "__MACOSX", ".DS_Store"];
-
-/// Whether a file or folder is skipped.
-pub(super) fn is_passed_over(path: &Path) -> bool {
-    PASSED_OVER.iter().any(|name| path.ends_with(name))
-}
-
-/// Whether a file is a skill file, which makes its folder a package.
-pub(super) fn is_skill_file(path: &Path) -> bool {
-    [SKILL_FILE, "skill.md"].iter().any(|name| path.ends_with(name))
-}
 
 /// Validates a skillbook, a package, or a folder or archive of packages; exit code 3 if it is invalid.
 #[derive(Debug, Args)]

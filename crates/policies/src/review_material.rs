@@ -1,0 +1,31 @@
+//! The material of a review: the attempt, its verdict, and the skills that it received.
+
+use apprentice_protocol::TrajectoryStep;
+use serde::Deserialize;
+
+/// The attempt under review.
+#[derive(Deserialize)]
+pub(super) struct ReviewMaterial {
+    pub(super) goal: String,
+    #[serde(default)]
+    pub(super) apps: Vec<String>,
+    pub(super) verdict: String,
+    #[serde(default = "default_max_learnings")]
+    pub(super) max_learnings: usize,
+    #[serde(default)]
+    pub(super) skills: Vec<ReceivedSkill>,
+    #[serde(default)]
+    pub(super) steps: Vec<TrajectoryStep>,
+}
+
+/// A skill that the attempt received.
+#[derive(Deserialize)]
+pub(super) struct ReceivedSkill {
+    pub(super) id: String,
+    pub(super) text: String,
+}
+
+/// Returns the number of learnings that a review may extract if its request names none.
+pub(super) const fn default_max_learnings() -> usize {
+    3
+}
