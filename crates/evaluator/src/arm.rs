@@ -1,10 +1,11 @@
 //! Experiment arms: the guidance policy of each arm, and the guidance it gives to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{Guidance, SkillId, TaskId};
+use apprentice_protocol::{SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::domain_name;
 use apprentice_skills::guidance::{
@@ -12,15 +13,18 @@ use apprentice_skills::guidance::{
 };
 use apprentice_skills::verification::{AdmissionPolicy, admit};
 
+use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::demonstration::{Demonstration, nearest};
 use crate::hidden_skills::HiddenSkills;
 use crate::split::trajectory_id;
 use crate::tool_servers::{ToolPolicy, ToolSettings, hash, tool_contribution};
 use apprentice_results::arm::{Arm, UnknownArm, is_masked};
 use apprentice_results::row::TrialRow;
+use apprentice_results::rows::RowsError;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::variation::{VariationError, vary};
+use apprentice_trace::TraceError;
 
 /// The number of skills that `push` inlines.
 const PUSH_COUNT: usize = 3;
@@ -37,7 +41,7 @@ pub fn open_inert_skills(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
     if folder.is_dir() { Snapshot::open(&folder, At::Now).map(Some) } else { Ok(None) }
 }
 
-/// Why there is no arm, or nothing that it could lend.
+/// Why an arm cannot give guidance to a trial.
 #[derive(Debug, thiserror::Error)]
 pub enum ArmError {
     /// No arm has this name.
@@ -66,6 +70,25 @@ pub enum ArmError {
         #[source]
         source: GuidanceError,
     },
+    /// The arm `inline` needs a judged trial of the arm `pull`, and there is none.
+    #[error(
+        "the arm inline inserts what the arm pull retrieved, and no trial of pull on task {task}, seed {seed} was judged"
+    )]
+    NothingRetrieved {
+        /// The task.
+        task: TaskId,
+        /// The index of the task's variation.
+        seed: u32,
+    },
+    /// The rows that name the trial of the arm `pull` cannot be read.
+    #[error("cannot read what the arm pull retrieved")]
+    RetrievedRows(#[from] RowsError),
+    /// The trace of the trial of the arm `pull` cannot be read.
+    #[error("cannot read what the arm pull retrieved")]
+    RetrievedTrace(#[from] TraceError),
+    /// The trace of the trial of the arm `pull` ends too early.
+    #[error("cannot read what the arm pull retrieved: {} is incomplete", .0.display())]
+    IncompleteTrace(PathBuf),
 }
 
 /// The policy by which an arm lends; `relevant` are the skills that bear on the task.
@@ -132,21 +155,6 @@ impl Provenance {
         let shares = |labels: &BTreeSet<String>| labels.iter().any(|label| wanted.contains(label));
         self.knowledge.iter().filter(|(_, labels)| shares(labels)).map(|(skill, _)| skill.clone()).collect()
     }
-}
-
-/// The guidance that an arm gives to one trial.
-#[derive(Clone, Default)]
-pub struct Loan {
-    /// Prompt text and tools.
-    pub guidance: Guidance,
-    /// Content hash of the skillbook; `None` for arms without one.
-    pub skillbook_hash: Option<String>,
-    /// Servers whose tools the book's skills may open, for this trial only.
-    pub servers: Option<Arc<McpServers>>,
-    /// Skills hidden from the task because they caused harm in one of its programs.
-    pub suppressed: Vec<SkillId>,
-    /// Receives the program versions of the world, for the skill tools.
-    pub present: KnownVersions,
 }
 
 /// Inputs to an arm's guidance other than the book, for the run's plan: the embedding model, a hash of the tool
@@ -229,8 +237,19 @@ impl GuidanceProvider {
         &self.hash
     }
 
+    /// Builds the guidance of one trial from the name of its arm. The arm `inline` is an error here: only an
+    /// experiment knows what `pull` retrieved, and calls [`GuidanceProvider::inline`].
+    pub fn guidance_for(&self, arm: &str, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
+        match TrialHelp::of_arm(arm)? {
+            TrialHelp::Unaided => Ok(ArmGuidance::unaided()),
+            TrialHelp::Aided(Arm::Inline) => Err(ArmError::NothingRetrieved { task: task.clone(), seed }),
+            TrialHelp::Aided(arm) => self.lend(arm, task, seed),
+            TrialHelp::AidedWithout(skill) => self.guidance_without(&skill, task, seed),
+        }
+    }
+
     /// Builds the guidance of an arm for one variation of a task. Equal arguments give equal guidance.
-    pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+    pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
         let hidden = match arm {
             Arm::Masked => self.hidden(task, seed),
             _ => BTreeSet::new(),
@@ -239,10 +258,15 @@ impl GuidanceProvider {
     }
 
     /// Builds the guidance of `pull` over the book without one skill.
-    pub fn guidance_without(&self, skill: &SkillId, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+    pub fn guidance_without(
+        &self,
+        skill: &SkillId,
+        task: &TaskId,
+        seed: u32,
+    ) -> Result<ArmGuidance, ArmError> {
         let hidden = BTreeSet::from([skill.clone()]);
         let loan = self.guidance_hiding(Arm::Pull, (task, seed), &hidden)?;
-        Ok(Loan { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
     }
 
     /// Returns the most requested skills, summed over all consumers; ties are sorted by name.
@@ -265,7 +289,7 @@ impl GuidanceProvider {
         arm: Arm,
         (task, seed): (&TaskId, u32),
         hidden: &BTreeSet<SkillId>,
-    ) -> Result<Loan, ArmError> {
+    ) -> Result<ArmGuidance, ArmError> {
         let found = self.suite.task(task.as_str()).ok_or_else(|| ArmError::NoTask(task.clone()))?;
         let varied = vary(found, &self.suite.name, seed)
             .map_err(|source| ArmError::Vary { task: task.clone(), source })?;
@@ -306,7 +330,7 @@ impl GuidanceProvider {
         };
         let lent = tool_contribution(servers.as_ref(), &self.rules);
         let guidance = build_guidance_with_tools(&left, &policy, &view, &lent).map_err(nothing)?;
-        Ok(Loan {
+        Ok(ArmGuidance {
             guidance,
             skillbook_hash: arm.needs_book().then(|| self.hash.clone()),
             servers,
@@ -318,14 +342,14 @@ impl GuidanceProvider {
 
 impl GuidanceProvider {
     /// Builds the guidance of `inline` from the text that `pull` read; no guidance when `pull` read nothing.
-    pub fn inline(&self, task: &TaskId, text: &str) -> Result<Loan, ArmError> {
+    pub fn inline(&self, task: &TaskId, text: &str) -> Result<ArmGuidance, ArmError> {
         let policy = match text.trim().is_empty() {
             true => ArmPolicy::None,
             false => ArmPolicy::Inline { text: text.to_owned() },
         };
         let guidance = lend(&self.book, &policy, &TaskView::default())
             .map_err(|source| ArmError::NoGuidance { arm: Arm::Inline, task: task.clone(), source })?;
-        Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), ..Loan::default() })
+        Ok(ArmGuidance { guidance, skillbook_hash: Some(self.hash.clone()), ..ArmGuidance::unaided() })
     }
 
     /// Returns the nearest successful training attempt, cut to the length of the longest relevant skill. Without a

@@ -5,21 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::{EventKind, SkillEventKind, TaskId};
+use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
-use apprentice_trace::Trace;
 
+use super::trial_guidance::trial_guidance;
 use super::{Experiment, ExperimentDeps, ExperimentError, keep, latest_run};
 use crate::arm::{ArmError, GuidanceProvider, Provenance, guidance_inputs, open_inert_skills};
 use crate::demonstration::demonstrations;
 use crate::run::{
-    ArmPlan, Contender, Conversations, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
+    ArmPlan, Contender, Conversations, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
     Runner, TrialSpec, execute_plan, plan,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
-use apprentice_results::rows;
 
 /// The baselines, by model name.
 const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/give-up"];
@@ -46,7 +45,7 @@ pub(super) async fn measure(
     };
     keep(book, &run)?;
     let place = run.path().to_owned();
-    let lend = Arc::new(move |trial: &TrialSpec| arm_guidance(&lender, &place, trial));
+    let lend = Arc::new(move |trial: &TrialSpec| trial_guidance(&lender, &place, trial));
     let deps = RunDeps { lend, ..laboratory.deps.clone() };
     let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
     let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
@@ -114,39 +113,6 @@ pub(super) fn refuse_drift(run: &RunFolder, fields: Vec<String>) -> Result<(), E
         true => Ok(()),
         false => Err(ExperimentError::Drift { run: run.path().to_owned(), fields }),
     }
-}
-
-fn arm_guidance(lender: &GuidanceProvider, run: &Path, trial: &TrialSpec) -> Lent {
-    if let (Role::Student, Some(AblationArm::Without(skill))) = (trial.role, AblationArm::parse(&trial.arm)) {
-        return lender
-            .guidance_without(&skill, &trial.task, trial.seed)
-            .map_or_else(|_| Lent::default(), Lent::from);
-    }
-    let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
-    let loan = arm.map_err(ArmError::from).and_then(|arm| match arm {
-        Arm::Inline => lender.inline(&trial.task, &retrieved_guidance(run, trial)),
-        arm => lender.lend(arm, &trial.task, trial.seed),
-    });
-    // The plan contains only eligible trials, so lending succeeds; other arms get no guidance.
-    loan.map_or_else(|_| Lent::default(), Lent::from)
-}
-
-/// The guidance text that the same model retrieved in the matching trial of the arm `pull`, which runs first.
-fn retrieved_guidance(run: &Path, trial: &TrialSpec) -> String {
-    let Ok(read) = rows::read(&run.join("trials.jsonl")) else { return String::new() };
-    let same = |row: &&TrialRow| {
-        row.arm == Arm::Pull.as_str()
-            && (row.role, &row.model, &row.task, row.seed)
-                == (trial.role, &trial.model, &trial.task, trial.seed)
-    };
-    let Some(row) = read.rows.iter().rfind(same) else { return String::new() };
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"));
-    let events = trace.map(|trace| trace.events).unwrap_or_default();
-    let texts = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Skill(skill) if skill.happening == SkillEventKind::Viewed => skill.text.as_deref(),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn contenders(

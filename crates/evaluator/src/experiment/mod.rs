@@ -18,6 +18,7 @@ mod prereg;
 mod replicate;
 mod reviewer_quality;
 mod stored_report;
+mod trial_guidance;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ use apprentice_protocol::{
     ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, StopReason, TaskBrief, Verdict, VoidCause,
     World, WorldError,
 };
+use apprentice_skills::guidance::KnownVersions;
 use apprentice_skills::reflect::Conversation;
 use apprentice_trace::Recorder;
 use futures_util::FutureExt as _;
@@ -18,9 +19,11 @@ use tokio::sync::SemaphorePermit;
 
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
-use super::trial::{Lent, Runner};
+use super::trial::Runner;
 use crate::app_versions::AppVersions;
-use crate::arm::apps_of;
+use crate::arm::{ArmError, apps_of};
+use crate::arm_guidance::ArmGuidance;
+use crate::error_chain::error_chain;
 use apprentice_tasks::check::{
     AttemptEnding, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
 };
@@ -41,7 +44,7 @@ pub(super) struct AttemptExecution<'a> {
     pub(super) trial: &'a TrialSpec,
     pub(super) varied: &'a TaskVariation,
     pub(super) model: &'a dyn ChatModel,
-    pub(super) lent: &'a Lent,
+    pub(super) guidance: Result<&'a ArmGuidance, &'a ArmError>,
     pub(super) folder: PathBuf,
 }
 
@@ -79,6 +82,13 @@ impl From<WorldError> for Void {
     }
 }
 
+impl From<&ArmError> for Void {
+    /// Guidance belongs to what an attempt needs before its agent acts, so its failure is one of the setup.
+    fn from(error: &ArmError) -> Self {
+        Self::new(VoidCause::Setup, format!("the guidance of the arm: {}", error_chain(error)))
+    }
+}
+
 impl From<SetupError> for Void {
     fn from(error: SetupError) -> Self {
         Self::new(error.void_cause(), error.story())
@@ -87,8 +97,7 @@ impl From<SetupError> for Void {
 
 impl From<CollectError> for Void {
     fn from(error: CollectError) -> Self {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-        Self::new(error.void_cause(), format!("{error}{}", source.unwrap_or_default()))
+        Self::new(error.void_cause(), error_chain(&error))
     }
 }
 
@@ -139,7 +148,7 @@ impl AttemptExecution<'_> {
             }
             done.void = Some(void);
         }
-        if let Some(servers) = &self.lent.servers {
+        if let Ok(ArmGuidance { servers: Some(servers), .. }) = self.guidance {
             servers.leave().await;
         }
         if let Some(world) = world {
@@ -160,7 +169,8 @@ impl AttemptExecution<'_> {
     ) -> Result<(), Void> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
-        for skill in &self.lent.suppressed {
+        let lent = self.guidance?;
+        for skill in &lent.suppressed {
             recorder.emit(None, EventKind::Skill(suppressed(skill)))?;
         }
         // A run cancelled while waiting here does not begin the attempt.
@@ -169,9 +179,14 @@ impl AttemptExecution<'_> {
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
         let mut roll = AppVersions::default();
-        self.unless_cancelled(self.query_versions(&mut roll, world.machine.as_ref(), recorder)).await??;
+        self.unless_cancelled(self.query_versions(
+            (&mut roll, &lent.present),
+            world.machine.as_ref(),
+            recorder,
+        ))
+        .await??;
         drop(permit);
-        if let Some(servers) = &self.lent.servers {
+        if let Some(servers) = &lent.servers {
             servers.enter(world.machine.clone());
         }
         let clock = self.runner.deps.clock.as_ref();
@@ -179,7 +194,7 @@ impl AttemptExecution<'_> {
         let attempt = AttemptInput {
             brief: &header.brief.clone(),
             model: self.model,
-            guidance: &self.lent.guidance,
+            guidance: &lent.guidance,
             tools: &[],
             clock,
             header,
@@ -199,7 +214,7 @@ impl AttemptExecution<'_> {
         };
         // After a cancellation, the user waits only for the verdict.
         if !self.runner.cancel.is_cancelled() {
-            self.query_versions(&mut roll, world.machine.as_ref(), recorder).await?;
+            self.query_versions((&mut roll, &lent.present), world.machine.as_ref(), recorder).await?;
         }
         // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
         let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
@@ -215,13 +230,13 @@ impl AttemptExecution<'_> {
     /// a result.
     async fn query_versions(
         &self,
-        roll: &mut AppVersions,
+        (roll, present): (&mut AppVersions, &KnownVersions),
         machine: &dyn Machine,
         recorder: &mut Recorder,
     ) -> Result<(), Void> {
         let domains = apps_of(&self.varied.task);
         if let Some(told) = roll.call(machine, &domains).await {
-            self.lent.present.hear(&told);
+            present.hear(&told);
             recorder.emit(None, told)?;
         }
         Ok(())

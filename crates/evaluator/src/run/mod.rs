@@ -18,4 +18,4 @@ pub use plan::{
 pub use resume::{ResumeInputs, resume};
 pub use scheduler::{Progress, RunError, RunSummary, execute_plan, start};
 pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, read_run};
-pub use trial::{GuidanceFactory, Lent, ModelSource, RunDeps, Runner};
+pub use trial::{GuidanceFactory, ModelSource, RunDeps, Runner};

@@ -6,11 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{
-    ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
-};
-use apprentice_skills::guidance::KnownVersions;
+use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, PortFuture, TrialId, Verdict, VoidCause};
 use apprentice_trace::Redactor;
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
@@ -21,7 +17,8 @@ use super::attempt::{AttemptExecution, AttemptOutcome};
 use super::plan::TrialSpec;
 use super::scheduler::{Progress, RunError};
 use super::store::RunFolder;
-use crate::arm::Loan;
+use crate::arm::ArmError;
+use crate::arm_guidance::ArmGuidance;
 use apprentice_results::row::TrialRow;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::task::Task;
@@ -40,30 +37,8 @@ pub trait ModelSource: Send + Sync {
     }
 }
 
-/// The guidance that an arm gives to one trial.
-#[derive(Clone, Default)]
-pub struct Lent {
-    /// Prompt text and tools.
-    pub guidance: Guidance,
-    /// Content hash of the skillbook; `None` for arms without one.
-    pub skillbook_hash: Option<String>,
-    /// Servers whose tools the trial may open. They start in its world and end with it.
-    pub servers: Option<Arc<McpServers>>,
-    /// Skills of the book that are hidden from the task; the trace records them.
-    pub suppressed: Vec<SkillId>,
-    /// Receives the program versions of the world, for the skill tools.
-    pub present: KnownVersions,
-}
-
-impl From<Loan> for Lent {
-    fn from(loan: Loan) -> Self {
-        let Loan { guidance, skillbook_hash, servers, suppressed, present } = loan;
-        Self { guidance, skillbook_hash, servers, suppressed, present }
-    }
-}
-
-/// Builds an arm's guidance anew for every attempt.
-pub type GuidanceFactory = Arc<dyn Fn(&TrialSpec) -> Lent + Send + Sync>;
+/// Builds an arm's guidance anew for every attempt. An error makes the attempt void.
+pub type GuidanceFactory = Arc<dyn Fn(&TrialSpec) -> Result<ArmGuidance, ArmError> + Send + Sync>;
 
 /// The external dependencies of a run.
 #[derive(Clone)]
@@ -166,20 +141,23 @@ impl Runner {
         let varied = vary(task, &self.suite.name, trial.seed)
             .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
         let model = self.model(trial, &varied.task)?;
-        let lent = (self.deps.lend)(trial);
+        // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.
+        let guidance = (self.deps.lend)(trial);
         let row = self.folder.blank_row(trial, attempt);
         let life = AttemptExecution {
             runner: self,
             trial,
             varied: &varied,
             model: model.as_ref(),
-            lent: &lent,
+            guidance: guidance.as_ref(),
             folder: self.folder.path().join(&row.trace),
         };
         let done = life.live().await;
         let wall = clock.mono().saturating_sub(begun);
         let story = done.void.as_ref().map(|void| void.story.clone());
-        Ok((self.completed_row(TrialRow { started_at, ..row }, lent, done, wall), story))
+        let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
+        let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
+        Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), story))
     }
 
     fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
@@ -197,13 +175,12 @@ impl Runner {
         })
     }
 
-    fn completed_row(&self, row: TrialRow, lent: Lent, done: AttemptOutcome, wall: Duration) -> TrialRow {
+    fn completed_row(&self, row: TrialRow, done: AttemptOutcome, wall: Duration) -> TrialRow {
         let ended = done.ended.as_ref();
         let spent = ended.map(|ended| ended.spent).unwrap_or_default();
         let working = wall.saturating_sub(done.idle);
         let judged = done.judged.filter(|_| done.void.is_none());
         TrialRow {
-            skillbook_hash: lent.skillbook_hash.or(row.skillbook_hash),
             verdict: judged.as_ref().map_or(Verdict::Void, |judged| judged.verdict),
             score: judged.map_or(0.0, |judged| judged.score),
             world_steps: spent.world_steps,
