@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
-use apprentice_skills::domain_name;
 use apprentice_skills::guidance::{
     ArmPolicy, GuidanceError, KnownVersions, TaskView, build_guidance_with_tools, lend,
 };
@@ -16,8 +14,9 @@ use apprentice_skills::verification::{AdmissionPolicy, admit};
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::demonstration::{Demonstration, nearest};
 use crate::hidden_skills::HiddenSkills;
-use crate::split::trajectory_id;
-use crate::tool_servers::{ToolPolicy, ToolSettings, hash, tool_contribution};
+use crate::task_apps::apps_of;
+use crate::tool_servers::{ServerFactory, ToolPolicy, ToolSettings, hash, tool_contribution};
+use crate::trial_identity::trajectory_id;
 use apprentice_results::arm::{Arm, UnknownArm, is_masked};
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows::RowsError;
@@ -109,15 +108,6 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
     }
 }
 
-/// Returns the programs of a task as skillbook domains.
-pub fn apps_of(task: &Task) -> Vec<String> {
-    let mut apps: Vec<String> = domain_name(&task.app).into_iter().collect();
-    let related = task.extra.get("related_apps").and_then(|apps| apps.as_array());
-    let related = related.into_iter().flatten().filter_map(|app| app.as_str());
-    apps.extend(related.filter_map(domain_name).filter(|app| !task.app.eq_ignore_ascii_case(app)));
-    apps
-}
-
 /// The knowledge labels of each skill, traced through the operations that wrote its text, the attempts behind those
 /// operations, and the labels of the attempts' tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,22 +147,6 @@ impl Provenance {
     }
 }
 
-/// Inputs to an arm's guidance other than the book, for the run's plan: the embedding model, a hash of the tool
-/// server list, and the skills suppressed per program.
-pub fn guidance_inputs(
-    book: &Snapshot,
-    servers: Option<&str>,
-    suppressed: &HiddenSkills,
-) -> BTreeMap<String, String> {
-    let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
-    let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
-    let suppressed = (!suppressed.is_empty()).then(|| ("suppressed".to_owned(), suppressed.to_string()));
-    embeddings.into_iter().chain(servers).chain(suppressed).collect()
-}
-
-/// Creates the servers of one trial.
-pub type ServerFactory = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
-
 /// Provides guidance from one frozen book to the trials of a suite.
 #[derive(Clone)]
 pub struct GuidanceProvider {
@@ -183,6 +157,7 @@ pub struct GuidanceProvider {
     spare: Option<Snapshot>,
     precedents: Vec<Demonstration>,
     servers: Option<ServerFactory>,
+    server_list: Option<String>,
     rules: ToolPolicy,
     suppressed: HiddenSkills,
 }
@@ -193,7 +168,18 @@ impl GuidanceProvider {
         let hash = book.content_hash();
         let rules = ToolPolicy::default();
         let (spare, precedents, suppressed) = (None, Vec::new(), HiddenSkills::default());
-        Self { suite, book, hash, provenance, spare, precedents, servers: None, rules, suppressed }
+        Self {
+            suite,
+            book,
+            hash,
+            provenance,
+            spare,
+            precedents,
+            servers: None,
+            server_list: None,
+            rules,
+            suppressed,
+        }
     }
 
     /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
@@ -208,22 +194,11 @@ impl GuidanceProvider {
         Self { precedents, ..self }
     }
 
-    /// Adds MCP servers for the skills that use them.
-    #[must_use]
-    pub fn with_servers(self, servers: Option<ServerFactory>) -> Self {
-        Self { servers, ..self }
-    }
-
-    /// Sets the servers and rules of an experiment's tool settings.
+    /// Sets the MCP servers for the skills that use them, and the rules for their tools.
     #[must_use]
     pub fn with_tools(self, tools: &ToolSettings) -> Self {
-        self.with_servers(tools.servers.clone()).with_rules(tools.rules.clone())
-    }
-
-    /// Sets the rules for tools that skills use.
-    #[must_use]
-    pub fn with_rules(self, rules: ToolPolicy) -> Self {
-        Self { rules, ..self }
+        let ToolSettings { servers, list, rules } = tools.clone();
+        Self { servers, server_list: list, rules, ..self }
     }
 
     /// Hides skills from the tasks of some programs.
@@ -235,6 +210,33 @@ impl GuidanceProvider {
     /// Returns the content hash of the book.
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// Returns the inputs of an arm's guidance other than the book, for the run's plan: the embedding model, a hash of
+    /// the tool server list, and the skills suppressed per program. Empty for an arm without a book.
+    pub fn inputs(&self, arm: Arm) -> BTreeMap<String, String> {
+        if !arm.needs_book() {
+            return BTreeMap::new();
+        }
+        let embeddings =
+            self.book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
+        let servers = self.server_list.as_deref().map(|list| ("mcp_servers".to_owned(), hash(list)));
+        let suppressed =
+            (!self.suppressed.is_empty()).then(|| ("suppressed".to_owned(), self.suppressed.to_string()));
+        embeddings.into_iter().chain(servers).chain(suppressed).collect()
+    }
+
+    /// Returns the tasks on which an arm has guidance.
+    pub fn eligible_tasks(&self, arm: Arm, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, ArmError> {
+        let mut eligible = BTreeSet::new();
+        for task in tasks {
+            match self.lend(arm, task, 0) {
+                Ok(_) => drop(eligible.insert(task.clone())),
+                Err(ArmError::NoGuidance { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(eligible)
     }
 
     /// Builds the guidance of one trial from the name of its arm. The arm `inline` is an error here: only an

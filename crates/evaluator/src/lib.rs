@@ -19,4 +19,6 @@ pub mod run;
 #[cfg(test)]
 mod sample;
 pub mod split;
+pub mod task_apps;
 pub mod tool_servers;
+pub mod trial_identity;

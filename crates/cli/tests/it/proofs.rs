@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{GuidanceProvider, apps_of};
+use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
@@ -21,6 +21,7 @@ use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
+use apprentice_evaluator::task_apps::apps_of;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{ChatModel, Clock, TaskId, Verdict};

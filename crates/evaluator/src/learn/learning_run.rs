@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, wanted};
 use super::trajectory::{TrajectoryError, trajectory};
-use crate::arm::{ArmError, GuidanceProvider, apps_of};
+use crate::arm::{ArmError, GuidanceProvider};
 use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
 use crate::run::{
@@ -23,6 +23,7 @@ use crate::run::{
     TrialSpec, said, trial_id,
 };
 use crate::split::SplitLock;
+use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;

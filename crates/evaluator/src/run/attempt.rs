@@ -17,13 +17,14 @@ use apprentice_trace::Recorder;
 use futures_util::FutureExt as _;
 use tokio::sync::SemaphorePermit;
 
+use super::context::RunContext;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
-use super::trial::Runner;
 use crate::app_versions::AppVersions;
-use crate::arm::{ArmError, apps_of};
+use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
+use crate::task_apps::apps_of;
 use apprentice_tasks::check::{
     AttemptEnding, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
 };
@@ -36,11 +37,11 @@ const SETUP_DEADLINE: Duration = Duration::from_secs(600);
 const CHECK_DEADLINE: Duration = Duration::from_secs(300);
 const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
 /// The time left for judging an attempt whose agent has finished when the run is cancelled.
-const GRACE: Duration = Duration::from_secs(10);
+const JUDGING_GRACE: Duration = Duration::from_secs(10);
 
 /// The inputs of one attempt.
 pub(super) struct AttemptExecution<'a> {
-    pub(super) runner: &'a Runner,
+    pub(super) context: &'a RunContext,
     pub(super) trial: &'a TrialSpec,
     pub(super) varied: &'a TaskVariation,
     pub(super) model: &'a dyn ChatModel,
@@ -102,7 +103,7 @@ impl From<CollectError> for Void {
 }
 
 /// The event for a skill hidden from the trial's task.
-fn suppressed(skill: &SkillId) -> SkillEvent {
+fn suppression_event(skill: &SkillId) -> SkillEvent {
     SkillEvent {
         happening: SkillEventKind::Suppressed,
         skill: Some(skill.clone()),
@@ -124,8 +125,8 @@ impl AttemptExecution<'_> {
             isolation: Isolation::None,
             idle: Duration::ZERO,
         };
-        let deps = &self.runner.deps;
-        let blobs = self.runner.folder.blobs();
+        let deps = &self.context.deps;
+        let blobs = self.context.folder.blobs();
         let recorder = Recorder::create(&self.folder, &blobs, deps.clock.clone(), deps.redactor.clone());
         let mut recorder = match recorder {
             Ok(recorder) => recorder,
@@ -136,7 +137,8 @@ impl AttemptExecution<'_> {
             }
         };
         let mut world = None;
-        let acted = AssertUnwindSafe(self.act(&mut recorder, &mut world, &mut done)).catch_unwind().await;
+        let acted =
+            AssertUnwindSafe(self.run_phases(&mut recorder, &mut world, &mut done)).catch_unwind().await;
         let acted = acted.unwrap_or_else(|_| {
             let cause = if done.ended.is_some() { VoidCause::CheckCrashed } else { VoidCause::Internal };
             Err(Void::new(cause, "panic around the agent; see the log"))
@@ -161,7 +163,7 @@ impl AttemptExecution<'_> {
         done
     }
 
-    async fn act(
+    async fn run_phases(
         &self,
         recorder: &mut Recorder,
         slot: &mut Option<World>,
@@ -171,7 +173,7 @@ impl AttemptExecution<'_> {
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
         let lent = self.guidance?;
         for skill in &lent.suppressed {
-            recorder.emit(None, EventKind::Skill(suppressed(skill)))?;
+            recorder.emit(None, EventKind::Skill(suppression_event(skill)))?;
         }
         // A run cancelled while waiting here does not begin the attempt.
         let permit = self.unless_cancelled(self.permit(done)).await??;
@@ -189,7 +191,7 @@ impl AttemptExecution<'_> {
         if let Some(servers) = &lent.servers {
             servers.enter(world.machine.clone());
         }
-        let clock = self.runner.deps.clock.as_ref();
+        let clock = self.context.deps.clock.as_ref();
         let header_seed = header.seed;
         let attempt = AttemptInput {
             brief: &header.brief.clone(),
@@ -199,7 +201,7 @@ impl AttemptExecution<'_> {
             clock,
             header,
             seed: header_seed,
-            cancel: self.runner.cancel.clone(),
+            cancel: self.context.cancel.clone(),
         };
         let begun = clock.mono();
         let mut ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
@@ -213,7 +215,7 @@ impl AttemptExecution<'_> {
             Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
         };
         // After a cancellation, the user waits only for the verdict.
-        if !self.runner.cancel.is_cancelled() {
+        if !self.context.cancel.is_cancelled() {
             self.query_versions((&mut roll, &lent.present), world.machine.as_ref(), recorder).await?;
         }
         // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
@@ -245,18 +247,18 @@ impl AttemptExecution<'_> {
     /// Saves the conversation if the plan asks for it. A failure is only logged: the attempt is complete without
     /// it.
     fn save_conversation(&self, request: ChatRequest) {
-        if self.runner.folder.plan().conversations == Conversations::Dropped {
+        if self.context.folder.plan().conversations == Conversations::Dropped {
             return;
         }
         let conversation = Conversation { model: self.model.profile().name.clone(), request };
-        if let Err(error) = conversation::save(conversation, &self.folder, &self.runner.deps.redactor) {
+        if let Err(error) = conversation::save(conversation, &self.folder, &self.context.deps.redactor) {
             tracing::warn!(%error, folder = %self.folder.display(), "cannot save a conversation");
         }
     }
 
     fn header(&self) -> Header {
         let task = &self.varied.task;
-        let plan = self.runner.folder.plan();
+        let plan = self.context.folder.plan();
         let limits = plan.limits_of(self.trial, task.limits());
         Header {
             version: EVENT_VERSION,
@@ -271,30 +273,31 @@ impl AttemptExecution<'_> {
 
     /// Acquires a permit for starting, setting up or checking a world. The wait counts as idle time.
     async fn permit(&self, done: &mut AttemptOutcome) -> Result<SemaphorePermit<'_>, Void> {
-        let begun = self.runner.deps.clock.mono();
-        let permit = self.runner.permits.acquire().await;
-        done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
+        let begun = self.context.deps.clock.mono();
+        let permit = self.context.permits.acquire().await;
+        done.idle += self.context.deps.clock.mono().saturating_sub(begun);
         permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
     }
 
-    /// Waits for work that a cancellation does not end at once, but limits it to [`GRACE`] from then on.
+    /// Waits for work that a cancellation does not end at once, but limits it to [`JUDGING_GRACE`] from then on.
     async fn with_grace<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
         let mut work = std::pin::pin!(work);
         tokio::select! {
             biased;
             worked = &mut work => return Ok(worked),
-            () = self.runner.cancel.cancelled() => {}
+            () = self.context.cancel.cancelled() => {}
         }
-        let story =
-            || format!("the run was stopped, and judging did not finish within {} s", GRACE.as_secs());
-        let worked = tokio::time::timeout(GRACE, work).await;
+        let story = || {
+            format!("the run was stopped, and judging did not finish within {} s", JUDGING_GRACE.as_secs())
+        };
+        let worked = tokio::time::timeout(JUDGING_GRACE, work).await;
         worked.map_err(|_| Void::new(VoidCause::Interrupted, story()))
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
         tokio::select! {
             biased;
-            () = self.runner.cancel.cancelled() => {
+            () = self.context.cancel.cancelled() => {
                 Err(Void::new(VoidCause::Interrupted, "the run was stopped from outside"))
             }
             worked = work => Ok(worked),
@@ -313,8 +316,8 @@ impl AttemptExecution<'_> {
     }
 
     async fn open(&self, recorder: &mut Recorder) -> Result<World, Void> {
-        let begun = self.runner.deps.clock.mono();
-        let opening = self.runner.deps.worlds.open(&self.varied.world);
+        let begun = self.context.deps.clock.mono();
+        let opening = self.context.deps.worlds.open(&self.varied.world);
         let world = self.within(OPEN_DEADLINE, VoidCause::WorldStart, opening).await??;
         let opened = EventKind::WorldOpened { isolation: world.isolation, took_ms: self.since(begun) };
         match recorder.emit(None, opened) {
@@ -348,15 +351,15 @@ impl AttemptExecution<'_> {
     fn setup_context<'w>(&'w self, machine: &'w dyn Machine, cache: &'w std::path::Path) -> SetupContext<'w> {
         SetupContext {
             machine,
-            clock: self.runner.deps.clock.as_ref(),
-            suite_root: self.runner.suite_root(),
+            clock: self.context.deps.clock.as_ref(),
+            suite_root: &self.context.suite.root,
             // A remote machine has a fixed screen size.
             screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
             cache_dir: cache,
-            mirror: self.runner.deps.reading.mirror.as_ref(),
-            pace: self.runner.deps.reading.sleep_mode(),
+            mirror: self.context.deps.reading.mirror.as_ref(),
+            pace: self.context.deps.reading.sleep_mode(),
             stage: SetupPhase::Start,
-            password: &self.runner.deps.reading.password,
+            password: &self.context.deps.reading.password,
         }
     }
 
@@ -376,10 +379,10 @@ impl AttemptExecution<'_> {
         machine: &dyn Machine,
         (stop, ending): (StopReason, AttemptEnding),
     ) -> Result<Judged, Void> {
-        let ended = self.runner.deps.clock.mono();
+        let ended = self.context.deps.clock.mono();
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
-        let compat = self.runner.deps.reading.compat;
+        let compat = self.context.deps.reading.compat;
         let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };
         let late = SetupContext { stage: SetupPhase::Grade, ..self.setup_context(machine, &cache) };
         let work = async {
@@ -393,14 +396,14 @@ impl AttemptExecution<'_> {
             })?;
             let context = CollectContext {
                 machine,
-                clock: self.runner.deps.clock.as_ref(),
+                clock: self.context.deps.clock.as_ref(),
                 ended,
                 cache_dir: &cache,
                 folder: &kept,
-                redactor: &self.runner.deps.redactor,
-                suite_root: self.runner.suite_root(),
-                mirror: self.runner.deps.reading.mirror.as_ref(),
-                compat: self.runner.deps.reading.compat,
+                redactor: &self.context.deps.redactor,
+                suite_root: &self.context.suite.root,
+                mirror: self.context.deps.reading.mirror.as_ref(),
+                compat: self.context.deps.reading.compat,
             };
             Ok::<_, Void>(collect(spec, &context).await?)
         };
@@ -413,7 +416,7 @@ impl AttemptExecution<'_> {
     }
 
     async fn close(&self, world: World, recorder: &mut Recorder) {
-        let begun = self.runner.deps.clock.mono();
+        let begun = self.context.deps.clock.mono();
         let closed = AssertUnwindSafe(world.environment.close(CLOSE_DEADLINE)).catch_unwind().await;
         let killed = !matches!(closed, Ok(Ok(())));
         let event = EventKind::WorldClosed { took_ms: self.since(begun), killed };
@@ -423,7 +426,7 @@ impl AttemptExecution<'_> {
     }
 
     fn since(&self, begun: Duration) -> u64 {
-        let took = self.runner.deps.clock.mono().saturating_sub(begun);
+        let took = self.context.deps.clock.mono().saturating_sub(begun);
         u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
     }
 }
