@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::ServerFactory;
-use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
+use apprentice_evaluator::tool_servers::{ServerFactory, ToolPolicy, ToolSettings};
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::Clock;
 use apprentice_skills::guidance::{Gating, ToolFormat};

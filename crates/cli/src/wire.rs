@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::arm::{ArmError, GuidanceProvider};
-use apprentice_evaluator::run::{GuidanceFactory, Lent, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
+use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
@@ -13,7 +13,6 @@ use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_protocol::{
     Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
 };
-use apprentice_results::arm::Arm;
 use apprentice_sandbox::{self, CellIsolation, CellSpec};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -235,12 +234,7 @@ pub(crate) fn deps(
 
 /// Returns a function that provides each trial with the guidance of its arm.
 pub(crate) fn lend(lender: GuidanceProvider) -> GuidanceFactory {
-    Arc::new(move |trial: &TrialSpec| {
-        let loan = Arm::parse(&trial.arm).map_err(ArmError::from);
-        let loan = loan.and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
-        // Plans hold eligible trials only, so that there is always a loan.
-        loan.map_or_else(|_| Lent::default(), Lent::from)
-    })
+    Arc::new(move |trial: &TrialSpec| lender.guidance_for(&trial.arm, &trial.task, trial.seed))
 }
 
 /// Converts a run's error into a failure of the command.

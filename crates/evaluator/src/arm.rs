@@ -1,10 +1,10 @@
 //! Experiment arms: the guidance policy of each arm, and the guidance it gives to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{Guidance, SkillId, TaskId};
+use apprentice_protocol::{SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::guidance::{
     ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools,
@@ -12,15 +12,19 @@ use apprentice_skills::guidance::{
 use apprentice_skills::verification::{AdmissionPolicy, admit};
 use apprentice_skills::{KnownVersions, domain_name};
 
+use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::demonstration::{Demonstration, nearest};
 use crate::hidden_skills::HiddenSkills;
-use crate::split::trajectory_id;
-use crate::tool_servers::{ToolPolicy, ToolSettings, hash, tool_contribution};
+use crate::task_apps::apps_of;
+use crate::tool_servers::{ServerFactory, ToolPolicy, ToolSettings, hash, tool_contribution};
+use crate::trial_identity::trajectory_id;
 use apprentice_results::arm::{Arm, UnknownArm, is_masked};
 use apprentice_results::row::TrialRow;
+use apprentice_results::rows::RowsError;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::variation::{VariationError, vary};
+use apprentice_trace::TraceError;
 
 /// The number of skills that `push` inlines.
 const PUSH_COUNT: usize = 3;
@@ -37,7 +41,7 @@ pub fn open_inert_skills(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
     if folder.is_dir() { Snapshot::open(&folder, At::Now).map(Some) } else { Ok(None) }
 }
 
-/// Why there is no arm, or nothing that it could lend.
+/// Why an arm cannot give guidance to a trial.
 #[derive(Debug, thiserror::Error)]
 pub enum ArmError {
     /// No arm has this name.
@@ -66,6 +70,25 @@ pub enum ArmError {
         #[source]
         source: GuidanceError,
     },
+    /// The arm `inline` needs a judged trial of the arm `pull`, and there is none.
+    #[error(
+        "the arm inline inserts what the arm pull retrieved, and no trial of pull on task {task}, seed {seed} was judged"
+    )]
+    NothingRetrieved {
+        /// The task.
+        task: TaskId,
+        /// The index of the task's variation.
+        seed: u32,
+    },
+    /// The rows that name the trial of the arm `pull` cannot be read.
+    #[error("cannot read what the arm pull retrieved")]
+    RetrievedRows(#[from] RowsError),
+    /// The trace of the trial of the arm `pull` cannot be read.
+    #[error("cannot read what the arm pull retrieved")]
+    RetrievedTrace(#[from] TraceError),
+    /// The trace of the trial of the arm `pull` ends too early.
+    #[error("cannot read what the arm pull retrieved: {} is incomplete", .0.display())]
+    IncompleteTrace(PathBuf),
 }
 
 /// The policy by which an arm lends; `relevant` are the skills that bear on the task.
@@ -84,15 +107,6 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
         // Its text is found by the lender.
         Arm::RawTrace => ArmPolicy::None,
     }
-}
-
-/// Returns the programs of a task as skillbook domains.
-pub fn apps_of(task: &Task) -> Vec<String> {
-    let mut apps: Vec<String> = domain_name(&task.app).into_iter().collect();
-    let related = task.extra.get("related_apps").and_then(|apps| apps.as_array());
-    let related = related.into_iter().flatten().filter_map(|app| app.as_str());
-    apps.extend(related.filter_map(domain_name).filter(|app| !task.app.eq_ignore_ascii_case(app)));
-    apps
 }
 
 /// The knowledge labels of each skill, traced through the operations that wrote its text, the attempts behind those
@@ -134,37 +148,6 @@ impl Provenance {
     }
 }
 
-/// The guidance that an arm gives to one trial.
-#[derive(Clone, Default)]
-pub struct Loan {
-    /// Prompt text and tools.
-    pub guidance: Guidance,
-    /// Content hash of the skillbook; `None` for arms without one.
-    pub skillbook_hash: Option<String>,
-    /// Servers whose tools the book's skills may open, for this trial only.
-    pub servers: Option<Arc<McpServers>>,
-    /// Skills hidden from the task because they caused harm in one of its programs.
-    pub suppressed: Vec<SkillId>,
-    /// Receives the program versions of the world, for the skill tools.
-    pub present: KnownVersions,
-}
-
-/// Inputs to an arm's guidance other than the book, for the run's plan: the embedding model, a hash of the tool
-/// server list, and the skills suppressed per program.
-pub fn guidance_inputs(
-    book: &Snapshot,
-    servers: Option<&str>,
-    suppressed: &HiddenSkills,
-) -> BTreeMap<String, String> {
-    let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
-    let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
-    let suppressed = (!suppressed.is_empty()).then(|| ("suppressed".to_owned(), suppressed.to_string()));
-    embeddings.into_iter().chain(servers).chain(suppressed).collect()
-}
-
-/// Creates the servers of one trial.
-pub type ServerFactory = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
-
 /// Provides guidance from one frozen book to the trials of a suite.
 #[derive(Clone)]
 pub struct GuidanceProvider {
@@ -175,6 +158,7 @@ pub struct GuidanceProvider {
     spare: Option<Snapshot>,
     precedents: Vec<Demonstration>,
     servers: Option<ServerFactory>,
+    server_list: Option<String>,
     rules: ToolPolicy,
     suppressed: HiddenSkills,
 }
@@ -185,7 +169,18 @@ impl GuidanceProvider {
         let hash = book.content_hash();
         let rules = ToolPolicy::default();
         let (spare, precedents, suppressed) = (None, Vec::new(), HiddenSkills::default());
-        Self { suite, book, hash, provenance, spare, precedents, servers: None, rules, suppressed }
+        Self {
+            suite,
+            book,
+            hash,
+            provenance,
+            spare,
+            precedents,
+            servers: None,
+            server_list: None,
+            rules,
+            suppressed,
+        }
     }
 
     /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
@@ -200,22 +195,11 @@ impl GuidanceProvider {
         Self { precedents, ..self }
     }
 
-    /// Adds MCP servers for the skills that use them.
-    #[must_use]
-    pub fn with_servers(self, servers: Option<ServerFactory>) -> Self {
-        Self { servers, ..self }
-    }
-
-    /// Sets the servers and rules of an experiment's tool settings.
+    /// Sets the MCP servers for the skills that use them, and the rules for their tools.
     #[must_use]
     pub fn with_tools(self, tools: &ToolSettings) -> Self {
-        self.with_servers(tools.servers.clone()).with_rules(tools.rules.clone())
-    }
-
-    /// Sets the rules for tools that skills use.
-    #[must_use]
-    pub fn with_rules(self, rules: ToolPolicy) -> Self {
-        Self { rules, ..self }
+        let ToolSettings { servers, list, rules } = tools.clone();
+        Self { servers, server_list: list, rules, ..self }
     }
 
     /// Hides skills from the tasks of some programs.
@@ -229,8 +213,46 @@ impl GuidanceProvider {
         &self.hash
     }
 
+    /// Returns the inputs of an arm's guidance other than the book, for the run's plan: the embedding model, a hash of
+    /// the tool server list, and the skills suppressed per program. Empty for an arm without a book.
+    pub fn inputs(&self, arm: Arm) -> BTreeMap<String, String> {
+        if !arm.needs_book() {
+            return BTreeMap::new();
+        }
+        let embeddings =
+            self.book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
+        let servers = self.server_list.as_deref().map(|list| ("mcp_servers".to_owned(), hash(list)));
+        let suppressed =
+            (!self.suppressed.is_empty()).then(|| ("suppressed".to_owned(), self.suppressed.to_string()));
+        embeddings.into_iter().chain(servers).chain(suppressed).collect()
+    }
+
+    /// Returns the tasks on which an arm has guidance.
+    pub fn eligible_tasks(&self, arm: Arm, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, ArmError> {
+        let mut eligible = BTreeSet::new();
+        for task in tasks {
+            match self.lend(arm, task, 0) {
+                Ok(_) => drop(eligible.insert(task.clone())),
+                Err(ArmError::NoGuidance { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(eligible)
+    }
+
+    /// Builds the guidance of one trial from the name of its arm. The arm `inline` is an error here: only an
+    /// experiment knows what `pull` retrieved, and calls [`GuidanceProvider::inline`].
+    pub fn guidance_for(&self, arm: &str, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
+        match TrialHelp::of_arm(arm)? {
+            TrialHelp::Unaided => Ok(ArmGuidance::unaided()),
+            TrialHelp::Aided(Arm::Inline) => Err(ArmError::NothingRetrieved { task: task.clone(), seed }),
+            TrialHelp::Aided(arm) => self.lend(arm, task, seed),
+            TrialHelp::AidedWithout(skill) => self.guidance_without(&skill, task, seed),
+        }
+    }
+
     /// Builds the guidance of an arm for one variation of a task. Equal arguments give equal guidance.
-    pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+    pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
         let hidden = match arm {
             Arm::Masked => self.hidden(task, seed),
             _ => BTreeSet::new(),
@@ -239,10 +261,15 @@ impl GuidanceProvider {
     }
 
     /// Builds the guidance of `pull` over the book without one skill.
-    pub fn guidance_without(&self, skill: &SkillId, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+    pub fn guidance_without(
+        &self,
+        skill: &SkillId,
+        task: &TaskId,
+        seed: u32,
+    ) -> Result<ArmGuidance, ArmError> {
         let hidden = BTreeSet::from([skill.clone()]);
         let loan = self.guidance_hiding(Arm::Pull, (task, seed), &hidden)?;
-        Ok(Loan { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
     }
 
     /// Returns the most requested skills, summed over all consumers; ties are sorted by name.
@@ -265,7 +292,7 @@ impl GuidanceProvider {
         arm: Arm,
         (task, seed): (&TaskId, u32),
         hidden: &BTreeSet<SkillId>,
-    ) -> Result<Loan, ArmError> {
+    ) -> Result<ArmGuidance, ArmError> {
         let found = self.suite.task(task.as_str()).ok_or_else(|| ArmError::NoTask(task.clone()))?;
         let varied = vary(found, &self.suite.name, seed)
             .map_err(|source| ArmError::Vary { task: task.clone(), source })?;
@@ -306,7 +333,7 @@ impl GuidanceProvider {
         };
         let lent = tool_contribution(servers.as_ref(), &self.rules);
         let guidance = build_guidance_with_tools(&left, &policy, &view, &lent).map_err(nothing)?;
-        Ok(Loan {
+        Ok(ArmGuidance {
             guidance,
             skillbook_hash: arm.needs_book().then(|| self.hash.clone()),
             servers,
@@ -318,14 +345,14 @@ impl GuidanceProvider {
 
 impl GuidanceProvider {
     /// Builds the guidance of `inline` from the text that `pull` read; no guidance when `pull` read nothing.
-    pub fn inline(&self, task: &TaskId, text: &str) -> Result<Loan, ArmError> {
+    pub fn inline(&self, task: &TaskId, text: &str) -> Result<ArmGuidance, ArmError> {
         let policy = match text.trim().is_empty() {
             true => ArmPolicy::None,
             false => ArmPolicy::Inline { text: text.to_owned() },
         };
         let guidance = build_guidance(&self.book, &policy, &TaskView::default())
             .map_err(|source| ArmError::NoGuidance { arm: Arm::Inline, task: task.clone(), source })?;
-        Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), ..Loan::default() })
+        Ok(ArmGuidance { guidance, skillbook_hash: Some(self.hash.clone()), ..ArmGuidance::unaided() })
     }
 
     /// Returns the nearest successful training attempt, cut to the length of the longest relevant skill. Without a

@@ -13,7 +13,8 @@ use apprentice_skills::leak::HeldOutIndex as _;
 
 use crate::learn::HeldOutTasks;
 use crate::learn::held_out::{task_texts, words};
-use crate::split::{SplitLock, trajectory_id};
+use crate::split::SplitLock;
+use crate::trial_identity::trajectory_id;
 use apprentice_results::row::{Split, TrialRow};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;

@@ -2,15 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
-use apprentice_protocol::{TaskId, Trajectory, Verdict};
-
-use crate::arm::apps_of;
-use crate::learn::recorded;
-use crate::split::SplitLock;
-use apprentice_results::row::TrialRow;
-use apprentice_tasks::suite::Suite;
+use apprentice_protocol::{TaskId, Trajectory};
 
 /// A successful attempt at a training task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,36 +16,7 @@ pub struct Demonstration {
     goal: String,
     /// The attempt's actions, one per line.
     text: String,
-    world_steps: u32,
-}
-
-/// Collects the successful attempts of a learning run, keeping the shortest of each task. Skips attempts that the
-/// split lock does not admit to learning and attempts whose trace cannot be read.
-pub fn demonstrations(
-    run: &Path,
-    rows: &[TrialRow],
-    (suite, lock): (&Suite, &SplitLock),
-) -> Vec<Demonstration> {
-    let mut found: Vec<Demonstration> = Vec::new();
-    for row in rows.iter().filter(|row| row.verdict == Verdict::Pass) {
-        let Some(task) = suite.task(row.task.as_str()) else { continue };
-        let seen = recorded(run, row.clone(), suite).ok().and_then(|attempted| attempted.seen);
-        let Some(Ok(admitted)) = seen.map(|(trajectory, _)| lock.admit(row, trajectory)) else { continue };
-        let trajectory = admitted.trajectory();
-        let one = Demonstration {
-            task: row.task.clone(),
-            apps: apps_of(task),
-            goal: trajectory.goal.clone(),
-            text: format_attempt(trajectory),
-            world_steps: row.world_steps,
-        };
-        match found.iter_mut().find(|known| known.task == one.task) {
-            Some(known) if one.world_steps < known.world_steps => *known = one,
-            Some(_) => {}
-            None => found.push(one),
-        }
-    }
-    found
+    pub(crate) world_steps: u32,
 }
 
 /// Formats an attempt as numbered lines: each action and its target element.
@@ -89,6 +53,17 @@ pub fn nearest<'p>(
 }
 
 impl Demonstration {
+    /// Makes a demonstration of an attempt at a task of these programs.
+    pub(crate) fn of_attempt(
+        task: TaskId,
+        apps: Vec<String>,
+        trajectory: &Trajectory,
+        world_steps: u32,
+    ) -> Self {
+        let (goal, text) = (trajectory.goal.clone(), format_attempt(trajectory));
+        Self { task, apps, goal, text, world_steps }
+    }
+
     /// Returns the whole lines that fit into `characters`; always at least the first line.
     pub fn within(&self, characters: usize) -> String {
         let mut text = String::new();

@@ -4,11 +4,13 @@
 
 pub mod app_versions;
 pub mod arm;
+pub mod arm_guidance;
 pub mod audit;
 pub mod bundle;
 pub mod contamination;
 pub mod cost_estimate;
 pub mod demonstration;
+mod error_chain;
 pub mod experiment;
 pub mod grade;
 pub mod hidden_skills;
@@ -17,4 +19,6 @@ pub mod run;
 #[cfg(test)]
 mod sample;
 pub mod split;
+pub mod task_apps;
 pub mod tool_servers;
+pub mod trial_identity;

@@ -9,7 +9,8 @@ use apprentice_protocol::{PortFuture, Tool};
 use apprentice_skills::guidance::{ContributedTools, Gating, ToolFormat, ToolServers};
 use sha2::{Digest as _, Sha256};
 
-use crate::arm::ServerFactory;
+/// Creates the servers of one trial.
+pub type ServerFactory = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
 
 struct BookServers(Arc<McpServers>);
 

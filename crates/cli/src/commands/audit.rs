@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
-use apprentice_evaluator::run::{Conversations, Lent, PlanRequest, RunSummary, start};
+use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
 use apprentice_protocol::{Clock, TaskId};
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
@@ -101,7 +102,7 @@ fn carry_out(
     wire::runtime()?.block_on(async {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let models = wire::models(config, Arc::clone(&clock))?;
-        let deps = wire::deps(config, clock, Arc::new(|_: &_| Lent::default()), &models)?;
+        let deps = wire::deps(config, clock, Arc::new(|_: &_| Ok(ArmGuidance::unaided())), &models)?;
         let board = RunProgress::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
         let place = (config.runs.as_path(), env!("CARGO_PKG_VERSION"));

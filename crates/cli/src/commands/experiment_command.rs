@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     Experiment, ExperimentDeps, ExperimentError, ExperimentResult, done, run_experiment,
 };
-use apprentice_evaluator::run::Lent;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, TaskId};
 use apprentice_results::report::Report;
@@ -66,7 +66,7 @@ pub(crate) async fn perform(
     let stage = ExperimentProgress::open(&experiment.suite, Arc::clone(&clock), voice);
     let (progress, lessons) = stage.senders();
     let laboratory = ExperimentDeps {
-        deps: wire::deps(config, clock, Arc::new(|_| Lent::default()), models)?,
+        deps: wire::deps(config, clock, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
         jobs: match config.jobs {
             // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
             // thirds of the time of two, and four hardly less than three.

@@ -1,15 +1,15 @@
 //! `apprentice run` and `apprentice resume`: run a suite's tasks with one model, and continue a stopped run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{GuidanceProvider, guidance_inputs, open_inert_skills};
+use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, ResumeInputs, RunDeps, RunSummary,
-    finished, plan, read_run, resume, start,
+    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, ResumeInputs, RunDeps,
+    RunPlan, RunSummary, finished, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, TaskId};
@@ -140,6 +140,51 @@ fn part(text: &str) -> Result<Split, String> {
     serde_json::from_value(text.into()).map_err(|_| "expected train, dev or test".to_owned())
 }
 
+/// What a run is made from: `run` takes it from its arguments, `resume` from the stored plan and command.
+struct RunInputs {
+    suite: PathBuf,
+    split: Option<PathBuf>,
+    arm: Arm,
+    skillbook: Option<PathBuf>,
+    admit: AdmissionPolicy,
+    suppress: Vec<HiddenSkill>,
+    servers: Servers,
+}
+
+impl RunInputs {
+    /// Takes the inputs from the arguments of `run`.
+    fn given(run: &Run) -> Self {
+        Self {
+            suite: run.suite.clone(),
+            split: run.split.clone(),
+            arm: run.arm,
+            skillbook: run.skillbook.clone(),
+            admit: run.admit,
+            suppress: run.suppress.clone(),
+            servers: run.servers.clone(),
+        }
+    }
+
+    /// Reads the inputs of a stored run, and the command line that started it. The plan fixes the trials, models,
+    /// caps and seeds, the arm and its admission policy. It does not hold where files are or how services are
+    /// reached, so that exactly the following comes from the stored command: the paths of the suite, the split and
+    /// the skillbook, the tool servers and their rules, the hidden skills, and the overrides of settings (for example
+    /// a model's address). Nothing else of the stored command is used.
+    fn stored(plan: &RunPlan) -> Result<(Self, args::Apprentice), Failure> {
+        let command = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
+        let (Some(run), [arm]) = (command.as_run(), plan.arms.as_slice()) else {
+            return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
+                .hint(format!("start it again: {}", plan.command.join(" "))));
+        };
+        let inputs = Self {
+            arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
+            admit: arm.admission.as_ref().map_or(run.admit, |admission| admission.policy),
+            ..Self::given(run)
+        };
+        Ok((inputs, command))
+    }
+}
+
 /// The suite, split and skillbook of a run, loaded.
 struct Loaded {
     suite: Suite,
@@ -148,39 +193,29 @@ struct Loaded {
     books: Vec<ArmPlan>,
 }
 
-fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded, Failure> {
-    let suite = crate::suite::load(&arguments.suite)?;
-    let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
-    let (book, admission) = if arguments.arm.needs_book() {
-        let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
+fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Loaded, Failure> {
+    if inputs.arm == Arm::Inline {
+        let failure = "the arm inline inserts the guidance that the arm pull retrieved: `run` has one arm";
+        return Err(Failure::say(Kind::Usage, failure).hint("use `bench` with the arms pull and inline"));
+    }
+    let suite = super::tasks::load(&inputs.suite)?;
+    let split = inputs.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
+    let (book, admission) = if inputs.arm.needs_book() {
+        let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
         // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
         let (book, counts) =
-            admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?;
-        (book.with_embedding(models.meaning()?), Some(counts))
+            admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, inputs.admit)?;
+        (book.understood(models.meaning()?), Some(counts))
     } else {
         (Snapshot::empty(), None)
     };
     let spare = open_inert_skills(&suite).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let (servers, list) = arguments.servers.make(&clock)?.unzip();
-    let suppressed: HiddenSkills = arguments.suppress.iter().cloned().collect();
-    let inputs = if arguments.arm.needs_book() {
-        guidance_inputs(&book, list.as_deref(), &suppressed)
-    } else {
-        BTreeMap::new()
-    };
     let lender = GuidanceProvider::new(Arc::new(suite.clone()), book, None)
         .with_inert_skills(spare)
-        .with_servers(servers);
-    let lender = lender.with_rules(arguments.servers.rules()).with_suppressed(suppressed);
-    let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
-    let books = vec![ArmPlan {
-        arm: arguments.arm.to_string(),
-        skillbook_hash,
-        admission,
-        aids: inputs,
-        ..ArmPlan::default()
-    }];
+        .with_tools(&inputs.servers.tool_box(&clock)?)
+        .with_suppressed(inputs.suppress.iter().cloned().collect::<HiddenSkills>());
+    let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &lender) }];
     Ok(Loaded { suite, split, lender, books })
 }
 
@@ -204,7 +239,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     models.check(&arguments.model)?;
-    let loaded = load(arguments, (config, &models))?;
+    let loaded = load(&RunInputs::given(arguments), (config, &models))?;
     let tasks = selected(arguments, &loaded)?;
     let request = PlanRequest {
         suite: &loaded.suite,
@@ -242,8 +277,8 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
         let board = RunProgress::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
-        let place = (root, env!("CARGO_PKG_VERSION"));
-        let ended = start(&request, place, wire::jobs(config), deps, (board.sender(), cancel)).await;
+        let ends = (board.sender(), cancel);
+        let ended = start_plan((planned, &loaded.suite), root, wire::jobs(config), deps, ends).await;
         board.finish().await;
         ended.map_err(wire::run_failure)
     })?;
@@ -282,8 +317,7 @@ fn eligible(
     lender: &GuidanceProvider,
     tasks: &BTreeSet<TaskId>,
 ) -> Result<BTreeSet<TaskId>, Failure> {
-    let eligible: BTreeSet<TaskId> =
-        tasks.iter().filter(|task| lender.lend(arm, task, 0).is_ok()).cloned().collect();
+    let eligible = PlannedArm::new(arm, lender, tasks).kind(Kind::Config)?.tasks;
     for task in tasks.difference(&eligible) {
         terminal::note(format_args!("{task}: skipped, the arm {arm} has no eligible skill"));
     }
@@ -296,23 +330,19 @@ fn eligible(
     }
 }
 
-/// Runs `apprentice resume` with the command line that the run's plan records.
-pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
+/// Runs `apprentice resume`: executes the unfinished trials of the stored plan.
+pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
         return resume_experiment(arguments, (&folder, &definition), (flags, parse));
     }
     let plan = wire::plan_of(&arguments.run)?;
-    let given = parse(&plan.command)?;
-    let StartedBy::Run(asked) = &given.started else {
-        return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
-            .hint(format!("start it again: {}", plan.command.join(" "))));
-    };
+    let (inputs, given) = RunInputs::stored(&plan)?;
     // Flags of the original command apply unless this command overrides them.
     let config = &overrides::settings(&[&given.flags, flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
-    let loaded = load(asked, (config, &models))?;
+    let loaded = load(&inputs, (config, &models))?;
     let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &finished(&plan, rows))?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {

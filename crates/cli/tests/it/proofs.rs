@@ -10,16 +10,18 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{GuidanceProvider, apps_of};
+use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
 };
 use apprentice_evaluator::hidden_skills::HiddenSkills;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{
-    Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+    Contender, Conversations, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
+use apprentice_evaluator::task_apps::apps_of;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{ChatModel, Clock, TaskId, Verdict};
@@ -131,7 +133,7 @@ impl Studio {
         let (lessons, _told) = unbounded_channel();
         let laboratory = ExperimentDeps {
             meaning: None,
-            deps: self.deps(Arc::new(|_: &TrialSpec| Lent::default())),
+            deps: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
             progress: tell(),
             lessons,
@@ -178,11 +180,8 @@ impl Studio {
         let lenders: BTreeMap<String, Option<GuidanceProvider>> =
             lenders.into_iter().map(|(name, lender)| (name.to_owned(), lender)).collect();
         let lend = move |trial: &TrialSpec| match lenders.get(&trial.arm) {
-            Some(Some(lender)) => {
-                let loan = lender.lend(Arm::Pull, &trial.task, trial.seed).expect("a book lends");
-                Lent::from(loan)
-            }
-            Some(None) | None => Lent::default(),
+            Some(Some(lender)) => lender.lend(Arm::Pull, &trial.task, trial.seed),
+            Some(None) | None => Ok(ArmGuidance::unaided()),
         };
         let request = PlanRequest {
             suite: &self.suite,

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{Baseline, contenders, findings};
 use apprentice_evaluator::run::{
-    Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+    Conversations, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{ChatModel, Clock};
@@ -66,7 +67,7 @@ fn deps(state: PathBuf) -> RunDeps {
         models: Arc::new(NoModels),
         worlds: Arc::new(DesktopSource::new(config, clock.clone())),
         clock,
-        lend: Arc::new(|_: &TrialSpec| Lent::default()),
+        lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
         reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,

@@ -14,9 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
-use crate::arm::{apps_of, open_inert_skills};
+use crate::arm::open_inert_skills;
 use crate::hidden_skills::HiddenSkills;
 use crate::split::SplitLock;
+use crate::task_apps::apps_of;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::report::{PrimaryComparison, Stratum};
 use apprentice_results::row::Split;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::experiment_config::PowerQuestion as Asked;
-use super::stored_report::{LEARNING, MEASURE};
+use super::stored_run::{LEARNING, MEASURE};
 use super::{
     BookSource, Experiment, ExperimentError, PrimaryComparison, check, latest_run, measure, replicate,
 };

@@ -75,12 +75,12 @@ async fn opened(
     let folder = match latest_run(root) {
         Some(path) => {
             let folder = RunFolder::open(&path)?;
-            measure::refuse_drift(&folder, folder.plan().model_drift(&laboratory.deps).await)?;
+            measure::refuse_drift(&folder, laboratory.deps.model_drift(folder.plan()).await)?;
             folder
         }
         None => {
             let plan = planned((experiment, lessons, lock), laboratory)?;
-            RunFolder::create(root, plan.settle(&laboratory.deps).await)?
+            RunFolder::create(root, laboratory.deps.resolve_runtime(plan).await)?
         }
     };
     let ends = (laboratory.progress.clone(), laboratory.cancel.clone());

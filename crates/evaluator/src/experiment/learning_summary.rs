@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::ExperimentError;
 use super::reviewer_quality::reviewer;
-use crate::split::trajectory_id;
+use crate::trial_identity::trajectory_id;
 use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary};
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows;

@@ -1,25 +1,24 @@
 //! The measuring half: runs the student in every arm, the teacher once, and the baselines, on test tasks only. Resumes
 //! an interrupted run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::{EventKind, SkillEventKind, TaskId};
+use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
-use apprentice_trace::Trace;
 
+use super::trial_guidance::trial_guidance;
 use super::{Experiment, ExperimentDeps, ExperimentError, keep, latest_run};
-use crate::arm::{ArmError, GuidanceProvider, Provenance, guidance_inputs, open_inert_skills};
-use crate::demonstration::demonstrations;
+use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
+use crate::learn::demonstrations;
 use crate::run::{
-    ArmPlan, Contender, Conversations, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
-    Runner, TrialSpec, execute_plan, plan,
+    ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, RunDeps, RunError, RunFolder, RunPlan,
+    RunSummary, Runner, TrialSpec, execute_plan, plan,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
-use apprentice_results::rows;
 
 /// The baselines, by model name.
 const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/give-up"];
@@ -38,15 +37,15 @@ pub(super) async fn measure(
         Some(path) => {
             let run = RunFolder::open(&path)?;
             let mut differing = differing(run.plan(), &wanted);
-            differing.extend(run.plan().model_drift(&laboratory.deps).await);
+            differing.extend(laboratory.deps.model_drift(run.plan()).await);
             refuse_drift(&run, differing)?;
             run
         }
-        None => RunFolder::create(&root, wanted.settle(&laboratory.deps).await)?,
+        None => RunFolder::create(&root, laboratory.deps.resolve_runtime(wanted).await)?,
     };
     keep(book, &run)?;
     let place = run.path().to_owned();
-    let lend = Arc::new(move |trial: &TrialSpec| arm_guidance(&lender, &place, trial));
+    let lend = Arc::new(move |trial: &TrialSpec| trial_guidance(&lender, &place, trial));
     let deps = RunDeps { lend, ..laboratory.deps.clone() };
     let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
     let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
@@ -70,15 +69,12 @@ pub(super) fn request<'a>(
     let lender = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
     let lender = lender.with_inert_skills(spare).with_demonstrations(attempts).with_tools(&experiment.tools);
     let lender = lender.with_suppressed(experiment.suppress.clone());
-    let contenders = contenders(experiment, &lender, &tasks)?;
-    let books = experiment.arms.iter().map(|arm| ArmPlan {
-        arm: arm.to_string(),
-        skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
-        aids: if arm.needs_book() { aids_of(experiment, book) } else { BTreeMap::new() },
-        ..ArmPlan::default()
-    });
+    let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, &lender, &tasks));
+    let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
+    let contenders = contenders(experiment, &lender, &planned, &tasks);
+    let books = planned.into_iter().map(|arm| arm.entry);
     let more = further(experiment, &lender);
-    let books = books.chain(more.iter().map(|arm| arm_plan(experiment, book, arm)));
+    let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, (book, &lender), arm)));
     let request = PlanRequest {
         suite: &experiment.suite,
         split: experiment.lock.as_ref(),
@@ -116,60 +112,20 @@ pub(super) fn refuse_drift(run: &RunFolder, fields: Vec<String>) -> Result<(), E
     }
 }
 
-fn arm_guidance(lender: &GuidanceProvider, run: &Path, trial: &TrialSpec) -> Lent {
-    if let (Role::Student, Some(AblationArm::Without(skill))) = (trial.role, AblationArm::parse(&trial.arm)) {
-        return lender
-            .guidance_without(&skill, &trial.task, trial.seed)
-            .map_or_else(|_| Lent::default(), Lent::from);
-    }
-    let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
-    let loan = arm.map_err(ArmError::from).and_then(|arm| match arm {
-        Arm::Inline => lender.inline(&trial.task, &retrieved_guidance(run, trial)),
-        arm => lender.lend(arm, &trial.task, trial.seed),
-    });
-    // The plan contains only eligible trials, so lending succeeds; other arms get no guidance.
-    loan.map_or_else(|_| Lent::default(), Lent::from)
-}
-
-/// The guidance text that the same model retrieved in the matching trial of the arm `pull`, which runs first.
-fn retrieved_guidance(run: &Path, trial: &TrialSpec) -> String {
-    let Ok(read) = rows::read(&run.join("trials.jsonl")) else { return String::new() };
-    let same = |row: &&TrialRow| {
-        row.arm == Arm::Pull.as_str()
-            && (row.role, &row.model, &row.task, row.seed)
-                == (trial.role, &trial.model, &trial.task, trial.seed)
-    };
-    let Some(row) = read.rows.iter().rfind(same) else { return String::new() };
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"));
-    let events = trace.map(|trace| trace.events).unwrap_or_default();
-    let texts = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Skill(skill) if skill.happening == SkillEventKind::Viewed => skill.text.as_deref(),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
 fn contenders(
     experiment: &Experiment,
     lender: &GuidanceProvider,
+    planned: &[PlannedArm],
     tasks: &BTreeSet<TaskId>,
-) -> Result<Vec<Contender>, ExperimentError> {
+) -> Vec<Contender> {
     let mut contenders = Vec::new();
-    for arm in &experiment.arms {
-        let mut eligible = BTreeSet::new();
-        for task in tasks {
-            match lender.lend(*arm, task, 0) {
-                Ok(_) => drop(eligible.insert(task.clone())),
-                Err(ArmError::NoGuidance { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+    for PlannedArm { arm, tasks, .. } in planned {
         let students = [&experiment.student].into_iter().chain(&experiment.others);
-        contenders.extend(students.filter(|_| !eligible.is_empty()).map(|student| Contender {
+        contenders.extend(students.filter(|_| !tasks.is_empty()).map(|student| Contender {
             role: Role::Student,
             model: student.clone(),
             arm: arm.to_string(),
-            tasks: Some(eligible.clone()),
+            tasks: Some(tasks.clone()),
             seeds: None,
         }));
     }
@@ -183,7 +139,7 @@ fn contenders(
         contenders.extend(Some(with_student(experiment, &arm.to_string(), on)).filter(has_tasks));
     }
     contenders.extend(single_run_contenders(experiment));
-    Ok(contenders)
+    contenders
 }
 
 fn has_tasks(contender: &Contender) -> bool {
@@ -201,19 +157,19 @@ fn further(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationAr
     experiment.further.without_book().chain(skills.into_iter().map(AblationArm::Without)).collect()
 }
 
-fn aids_of(experiment: &Experiment, book: &Snapshot) -> BTreeMap<String, String> {
-    guidance_inputs(book, experiment.tools.list.as_deref(), &experiment.suppress)
-}
-
-fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &AblationArm) -> ArmPlan {
+fn ablation_entry(
+    experiment: &Experiment,
+    (book, lender): (&Snapshot, &GuidanceProvider),
+    arm: &AblationArm,
+) -> ArmPlan {
     let plan = ArmPlan { arm: arm.to_string(), ..ArmPlan::default() };
     match arm {
         AblationArm::Without(skill) => {
             let left = book.without(&BTreeSet::from([skill.clone()]));
-            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: aids_of(experiment, book), ..plan }
+            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: lender.inputs(Arm::Pull), ..plan }
         }
-        AblationArm::MoreSteps => ArmPlan { budget: experiment.further.more_steps, ..plan },
-        AblationArm::Retry(number) => ArmPlan { again: Some(*number), ..plan },
+        AblationArm::MoreSteps => ArmPlan { cap_factor: experiment.further.more_steps, ..plan },
+        AblationArm::Retry(number) => ArmPlan { try_number: Some(*number), ..plan },
     }
 }
 

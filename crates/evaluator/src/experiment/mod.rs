@@ -18,6 +18,8 @@ mod prereg;
 mod replicate;
 mod reviewer_quality;
 mod stored_report;
+mod stored_run;
+mod trial_guidance;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use apprentice_skills::book::{At, Snapshot};
 
 use super::definition::Definition;
-use super::stored_report::{LEARNING, MEASURE, StoredRun};
+use super::stored_run::{LEARNING, MEASURE, StoredRun};
 use super::{BookSource, Experiment, ExperimentError};
 use crate::learn::CycleOptions;
 use apprentice_results::ablations::Ablations;

@@ -10,7 +10,7 @@ use apprentice_skills::reflect::{Checked, Dropped, SkillReview};
 use apprentice_trace::Trace;
 
 use crate::learn::trajectory;
-use crate::split::trajectory_id;
+use crate::trial_identity::trajectory_id;
 use apprentice_results::report::ReviewerSummary;
 use apprentice_results::row::TrialRow;
 use apprentice_results::stats::kappa;

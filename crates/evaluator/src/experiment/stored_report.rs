@@ -6,52 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::definition::{BookPlan, Definition};
 use super::prereg::{PREREG_FILE, Prereg};
-use super::{ExperimentError, latest_run, learning_summary, replicate};
-use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, read_run};
+use super::stored_run::{LEARNING, MEASURE, StoredRun};
+use super::{ExperimentError, learning_summary, replicate};
+use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan};
 use apprentice_results::compare::MixedVersions;
 use apprentice_results::contamination::{CONTAMINATION_FILE, Contamination};
 use apprentice_results::report::{
-    ArmKey, Eligibility, FixedPlan, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
+    Eligibility, FixedPlan, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
     default_contrasts,
 };
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_results::rows;
-
-/// Names of the run folders below an experiment.
-pub(super) const LEARNING: &str = "learning";
-pub(super) const MEASURE: &str = "measure";
-
-/// A stored run. Trace paths of its rows are relative to the report's folder.
-pub(super) struct StoredRun {
-    plan: RunPlan,
-    pub(super) rows: Vec<TrialRow>,
-}
-
-impl StoredRun {
-    fn read(folder: &Path, from: &str) -> Result<Self, ExperimentError> {
-        let (plan, mut rows) = read_run(folder)?;
-        for row in rows.iter_mut().filter(|_| !from.is_empty()) {
-            row.trace = format!("{from}/{}", row.trace);
-        }
-        Ok(Self { plan, rows })
-    }
-
-    /// Reads the latest run below `folder/name`.
-    pub(super) fn below(folder: &Path, name: &str) -> Result<Option<Self>, ExperimentError> {
-        let Some(path) = latest_run(&folder.join(name)) else { return Ok(None) };
-        let run = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Self::read(&path, &format!("{name}/{run}")).map(Some)
-    }
-
-    pub(super) fn planned(&self) -> impl Iterator<Item = PlannedTrial> {
-        self.plan.trials.iter().map(|trial| PlannedTrial {
-            trial: trial.trial.clone(),
-            task: trial.task.clone(),
-            key: ArmKey { role: trial.role, model: trial.model.clone(), arm: trial.arm.clone() },
-            seed: trial.seed,
-        })
-    }
-}
 
 /// Builds the report of the experiment in a folder, finished or not.
 pub fn report(folder: &Path) -> Result<Report, ExperimentError> {

@@ -15,14 +15,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, wanted};
 use super::trajectory::{TrajectoryError, trajectory};
-use crate::arm::{ArmError, GuidanceProvider, apps_of};
+use crate::arm::{ArmError, GuidanceProvider};
+use crate::arm_guidance::ArmGuidance;
+use crate::error_chain::error_chain;
 use crate::run::{
-    ArmPlan, Contender, Conversations, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan,
-    Runner, TrialSpec, said, trial_id,
+    ArmPlan, Contender, Conversations, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan, Runner,
+    TrialSpec, said, trial_id,
 };
 use crate::split::SplitLock;
+use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
-use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
 
@@ -143,7 +145,7 @@ impl LearningRun {
         let (shelf, of_suite, bench) = (book.clone(), suite.clone(), tools.clone());
         let lend = move |trial: &TrialSpec| {
             let book = shelf.read().unwrap_or_else(PoisonError::into_inner).clone();
-            arm_guidance((&of_suite, bench.get()), book, trial).unwrap_or_default()
+            arm_guidance((&of_suite, bench.get()), book, trial)
         };
         let deps = RunDeps { lend: Arc::new(lend), ..deps };
         let runner = Runner::new(folder, Suite::clone(suite), deps, progress, cancel);
@@ -179,16 +181,15 @@ impl LearningRun {
     }
 }
 
-/// The arms of a cycle, `none` and `pull`, always provide guidance.
+/// Builds the guidance of one of the cycle's trials from the book as it is then.
 fn arm_guidance(
     (suite, tools): (&Arc<Suite>, Option<&ToolSettings>),
     book: Snapshot,
     trial: &TrialSpec,
-) -> Result<Lent, ArmError> {
+) -> Result<ArmGuidance, ArmError> {
     let lender = GuidanceProvider::new(suite.clone(), book, None);
     let lender = tools.map(|tools| lender.clone().with_tools(tools)).unwrap_or(lender);
-    let loan = lender.lend(Arm::parse(&trial.arm)?, &trial.task, trial.seed)?;
-    Ok(Lent::from(loan))
+    lender.guidance_for(&trial.arm, &trial.task, trial.seed)
 }
 
 impl AttemptSource for LearningRun {
@@ -197,18 +198,8 @@ impl AttemptSource for LearningRun {
         wanted: &'a AttemptRequest,
         book: &'a Snapshot,
     ) -> PortFuture<'a, Result<AttemptOutcome, String>> {
-        Box::pin(async move { self.run(wanted, book).await.map_err(|error| chain(&error)) })
+        Box::pin(async move { self.run(wanted, book).await.map_err(|error| error_chain(&error)) })
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 /// Reads one attempt of a run for learning: its row and its trajectory.

@@ -1,6 +1,7 @@
 //! The learning cycle: from traces through reviews and learnings to the skillbook.
 
 mod cycle;
+mod demonstrations;
 pub(crate) mod held_out;
 mod learning_run;
 mod screenshot;
@@ -10,6 +11,7 @@ pub use cycle::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, LearningRecord,
     Phase, cycle, learn_from, wanted,
 };
+pub use demonstrations::demonstrations;
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
     LearningRun, RecordedAttemptError, Roles, learning_plan, recorded, results, training_tasks,

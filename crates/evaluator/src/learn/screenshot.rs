@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{EventKind, StepId};
 use apprentice_trace::{Trace, blob_path};
 
-use crate::split::trajectory_id;
+use crate::trial_identity::trajectory_id;
 use apprentice_results::row::TrialRow;
 
 /// How deep runs may be nested below the folder of runs; experiments contain runs.

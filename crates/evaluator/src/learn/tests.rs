@@ -28,13 +28,15 @@ use super::{
     LearningRecord, LearningRun, Phase, Roles, cycle, learn_from, learning_plan, recorded, results,
     training_tasks, trajectory,
 };
-use crate::arm::{GuidanceProvider, Provenance, apps_of};
+use crate::arm::{GuidanceProvider, Provenance};
+use crate::arm_guidance::ArmGuidance;
 use crate::run::{
-    Contender, Conversations, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec, plan,
-    said,
+    Contender, Conversations, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec, plan, said,
 };
 use crate::sample::row;
-use crate::split::{LockedSuite, SplitLock, expected_trial_id};
+use crate::split::{LockedSuite, SplitLock};
+use crate::task_apps::apps_of;
+use crate::trial_identity::expected_trial_id;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
@@ -310,7 +312,7 @@ fn deps(models: Models) -> RunDeps {
         models: Arc::new(models),
         worlds: Arc::new(SceneSource::default()),
         clock: Arc::new(VirtualClock::default()),
-        lend: Arc::new(|_: &TrialSpec| Lent::default()),
+        lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
         reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,

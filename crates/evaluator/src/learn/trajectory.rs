@@ -10,7 +10,7 @@ use apprentice_protocol::{
 use apprentice_trace::Trace;
 use jiff::Timestamp;
 
-use crate::split::trajectory_id;
+use crate::trial_identity::trajectory_id;
 use apprentice_results::row::TrialRow;
 
 /// The reason a trace cannot be converted to a trajectory.

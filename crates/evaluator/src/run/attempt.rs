@@ -11,16 +11,20 @@ use apprentice_protocol::{
     ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, StopReason, TaskBrief, Verdict, VoidCause,
     World, WorldError,
 };
+use apprentice_skills::guidance::KnownVersions;
 use apprentice_skills::reflect::Conversation;
 use apprentice_trace::Recorder;
 use futures_util::FutureExt as _;
 use tokio::sync::SemaphorePermit;
 
+use super::context::RunContext;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
-use super::trial::{Lent, Runner};
 use crate::app_versions::AppVersions;
-use crate::arm::apps_of;
+use crate::arm::ArmError;
+use crate::arm_guidance::ArmGuidance;
+use crate::error_chain::error_chain;
+use crate::task_apps::apps_of;
 use apprentice_tasks::check::{
     AttemptEnding, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
 };
@@ -33,15 +37,15 @@ const SETUP_DEADLINE: Duration = Duration::from_secs(600);
 const CHECK_DEADLINE: Duration = Duration::from_secs(300);
 const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
 /// The time left for judging an attempt whose agent has finished when the run is cancelled.
-const GRACE: Duration = Duration::from_secs(10);
+const JUDGING_GRACE: Duration = Duration::from_secs(10);
 
 /// The inputs of one attempt.
 pub(super) struct AttemptExecution<'a> {
-    pub(super) runner: &'a Runner,
+    pub(super) context: &'a RunContext,
     pub(super) trial: &'a TrialSpec,
     pub(super) varied: &'a TaskVariation,
     pub(super) model: &'a dyn ChatModel,
-    pub(super) lent: &'a Lent,
+    pub(super) guidance: Result<&'a ArmGuidance, &'a ArmError>,
     pub(super) folder: PathBuf,
 }
 
@@ -79,6 +83,13 @@ impl From<WorldError> for Void {
     }
 }
 
+impl From<&ArmError> for Void {
+    /// Guidance belongs to what an attempt needs before its agent acts, so its failure is one of the setup.
+    fn from(error: &ArmError) -> Self {
+        Self::new(VoidCause::Setup, format!("the guidance of the arm: {}", error_chain(error)))
+    }
+}
+
 impl From<SetupError> for Void {
     fn from(error: SetupError) -> Self {
         Self::new(error.void_cause(), error.story())
@@ -87,13 +98,12 @@ impl From<SetupError> for Void {
 
 impl From<CollectError> for Void {
     fn from(error: CollectError) -> Self {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-        Self::new(error.void_cause(), format!("{error}{}", source.unwrap_or_default()))
+        Self::new(error.void_cause(), error_chain(&error))
     }
 }
 
 /// The event for a skill hidden from the trial's task.
-fn suppressed(skill: &SkillId) -> SkillEvent {
+fn suppression_event(skill: &SkillId) -> SkillEvent {
     SkillEvent {
         happening: SkillEventKind::Suppressed,
         skill: Some(skill.clone()),
@@ -115,8 +125,8 @@ impl AttemptExecution<'_> {
             isolation: Isolation::None,
             idle: Duration::ZERO,
         };
-        let deps = &self.runner.deps;
-        let blobs = self.runner.folder.blobs();
+        let deps = &self.context.deps;
+        let blobs = self.context.folder.blobs();
         let recorder = Recorder::create(&self.folder, &blobs, deps.clock.clone(), deps.redactor.clone());
         let mut recorder = match recorder {
             Ok(recorder) => recorder,
@@ -127,7 +137,8 @@ impl AttemptExecution<'_> {
             }
         };
         let mut world = None;
-        let acted = AssertUnwindSafe(self.act(&mut recorder, &mut world, &mut done)).catch_unwind().await;
+        let acted =
+            AssertUnwindSafe(self.run_phases(&mut recorder, &mut world, &mut done)).catch_unwind().await;
         let acted = acted.unwrap_or_else(|_| {
             let cause = if done.ended.is_some() { VoidCause::CheckCrashed } else { VoidCause::Internal };
             Err(Void::new(cause, "panic around the agent; see the log"))
@@ -139,7 +150,7 @@ impl AttemptExecution<'_> {
             }
             done.void = Some(void);
         }
-        if let Some(servers) = &self.lent.servers {
+        if let Ok(ArmGuidance { servers: Some(servers), .. }) = self.guidance {
             servers.leave().await;
         }
         if let Some(world) = world {
@@ -152,7 +163,7 @@ impl AttemptExecution<'_> {
         done
     }
 
-    async fn act(
+    async fn run_phases(
         &self,
         recorder: &mut Recorder,
         slot: &mut Option<World>,
@@ -160,8 +171,9 @@ impl AttemptExecution<'_> {
     ) -> Result<(), Void> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
-        for skill in &self.lent.suppressed {
-            recorder.emit(None, EventKind::Skill(suppressed(skill)))?;
+        let lent = self.guidance?;
+        for skill in &lent.suppressed {
+            recorder.emit(None, EventKind::Skill(suppression_event(skill)))?;
         }
         // A run cancelled while waiting here does not begin the attempt.
         let permit = self.unless_cancelled(self.permit(done)).await??;
@@ -169,22 +181,27 @@ impl AttemptExecution<'_> {
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
         let mut roll = AppVersions::default();
-        self.unless_cancelled(self.query_versions(&mut roll, world.machine.as_ref(), recorder)).await??;
+        self.unless_cancelled(self.query_versions(
+            (&mut roll, &lent.present),
+            world.machine.as_ref(),
+            recorder,
+        ))
+        .await??;
         drop(permit);
-        if let Some(servers) = &self.lent.servers {
+        if let Some(servers) = &lent.servers {
             servers.enter(world.machine.clone());
         }
-        let clock = self.runner.deps.clock.as_ref();
+        let clock = self.context.deps.clock.as_ref();
         let header_seed = header.seed;
         let attempt = AttemptInput {
             brief: &header.brief.clone(),
             model: self.model,
-            guidance: &self.lent.guidance,
+            guidance: &lent.guidance,
             tools: &[],
             clock,
             header,
             seed: header_seed,
-            cancel: self.runner.cancel.clone(),
+            cancel: self.context.cancel.clone(),
         };
         let begun = clock.mono();
         let mut ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
@@ -198,8 +215,8 @@ impl AttemptExecution<'_> {
             Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
         };
         // After a cancellation, the user waits only for the verdict.
-        if !self.runner.cancel.is_cancelled() {
-            self.query_versions(&mut roll, world.machine.as_ref(), recorder).await?;
+        if !self.context.cancel.is_cancelled() {
+            self.query_versions((&mut roll, &lent.present), world.machine.as_ref(), recorder).await?;
         }
         // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
         let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
@@ -215,13 +232,13 @@ impl AttemptExecution<'_> {
     /// a result.
     async fn query_versions(
         &self,
-        roll: &mut AppVersions,
+        (roll, present): (&mut AppVersions, &KnownVersions),
         machine: &dyn Machine,
         recorder: &mut Recorder,
     ) -> Result<(), Void> {
         let domains = apps_of(&self.varied.task);
         if let Some(told) = roll.call(machine, &domains).await {
-            self.lent.present.record(&told);
+            present.hear(&told);
             recorder.emit(None, told)?;
         }
         Ok(())
@@ -230,18 +247,18 @@ impl AttemptExecution<'_> {
     /// Saves the conversation if the plan asks for it. A failure is only logged: the attempt is complete without
     /// it.
     fn save_conversation(&self, request: ChatRequest) {
-        if self.runner.folder.plan().conversations == Conversations::Dropped {
+        if self.context.folder.plan().conversations == Conversations::Dropped {
             return;
         }
         let conversation = Conversation { model: self.model.profile().name.clone(), request };
-        if let Err(error) = conversation::save(conversation, &self.folder, &self.runner.deps.redactor) {
+        if let Err(error) = conversation::save(conversation, &self.folder, &self.context.deps.redactor) {
             tracing::warn!(%error, folder = %self.folder.display(), "cannot save a conversation");
         }
     }
 
     fn header(&self) -> Header {
         let task = &self.varied.task;
-        let plan = self.runner.folder.plan();
+        let plan = self.context.folder.plan();
         let limits = plan.limits_of(self.trial, task.limits());
         Header {
             version: EVENT_VERSION,
@@ -256,30 +273,31 @@ impl AttemptExecution<'_> {
 
     /// Acquires a permit for starting, setting up or checking a world. The wait counts as idle time.
     async fn permit(&self, done: &mut AttemptOutcome) -> Result<SemaphorePermit<'_>, Void> {
-        let begun = self.runner.deps.clock.mono();
-        let permit = self.runner.permits.acquire().await;
-        done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
+        let begun = self.context.deps.clock.mono();
+        let permit = self.context.permits.acquire().await;
+        done.idle += self.context.deps.clock.mono().saturating_sub(begun);
         permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
     }
 
-    /// Waits for work that a cancellation does not end at once, but limits it to [`GRACE`] from then on.
+    /// Waits for work that a cancellation does not end at once, but limits it to [`JUDGING_GRACE`] from then on.
     async fn with_grace<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
         let mut work = std::pin::pin!(work);
         tokio::select! {
             biased;
             worked = &mut work => return Ok(worked),
-            () = self.runner.cancel.cancelled() => {}
+            () = self.context.cancel.cancelled() => {}
         }
-        let story =
-            || format!("the run was stopped, and judging did not finish within {} s", GRACE.as_secs());
-        let worked = tokio::time::timeout(GRACE, work).await;
+        let story = || {
+            format!("the run was stopped, and judging did not finish within {} s", JUDGING_GRACE.as_secs())
+        };
+        let worked = tokio::time::timeout(JUDGING_GRACE, work).await;
         worked.map_err(|_| Void::new(VoidCause::Interrupted, story()))
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
         tokio::select! {
             biased;
-            () = self.runner.cancel.cancelled() => {
+            () = self.context.cancel.cancelled() => {
                 Err(Void::new(VoidCause::Interrupted, "the run was stopped from outside"))
             }
             worked = work => Ok(worked),
@@ -298,8 +316,8 @@ impl AttemptExecution<'_> {
     }
 
     async fn open(&self, recorder: &mut Recorder) -> Result<World, Void> {
-        let begun = self.runner.deps.clock.mono();
-        let opening = self.runner.deps.worlds.open(&self.varied.world);
+        let begun = self.context.deps.clock.mono();
+        let opening = self.context.deps.worlds.open(&self.varied.world);
         let world = self.within(OPEN_DEADLINE, VoidCause::WorldStart, opening).await??;
         let opened = EventKind::WorldOpened { isolation: world.isolation, took_ms: self.since(begun) };
         match recorder.emit(None, opened) {
@@ -333,15 +351,15 @@ impl AttemptExecution<'_> {
     fn setup_context<'w>(&'w self, machine: &'w dyn Machine, cache: &'w std::path::Path) -> SetupContext<'w> {
         SetupContext {
             machine,
-            clock: self.runner.deps.clock.as_ref(),
-            suite_root: self.runner.suite_root(),
+            clock: self.context.deps.clock.as_ref(),
+            suite_root: &self.context.suite.root,
             // A remote machine has a fixed screen size.
             screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
             cache_dir: cache,
-            mirror: self.runner.deps.reading.mirror.as_ref(),
-            pace: self.runner.deps.reading.sleep_mode(),
+            mirror: self.context.deps.reading.mirror.as_ref(),
+            pace: self.context.deps.reading.sleep_mode(),
             stage: SetupPhase::Start,
-            password: &self.runner.deps.reading.password,
+            password: &self.context.deps.reading.password,
         }
     }
 
@@ -361,10 +379,10 @@ impl AttemptExecution<'_> {
         machine: &dyn Machine,
         (stop, ending): (StopReason, AttemptEnding),
     ) -> Result<Judged, Void> {
-        let ended = self.runner.deps.clock.mono();
+        let ended = self.context.deps.clock.mono();
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
-        let compat = self.runner.deps.reading.compat;
+        let compat = self.context.deps.reading.compat;
         let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };
         let late = SetupContext { stage: SetupPhase::Grade, ..self.setup_context(machine, &cache) };
         let work = async {
@@ -378,14 +396,14 @@ impl AttemptExecution<'_> {
             })?;
             let context = CollectContext {
                 machine,
-                clock: self.runner.deps.clock.as_ref(),
+                clock: self.context.deps.clock.as_ref(),
                 ended,
                 cache_dir: &cache,
                 folder: &kept,
-                redactor: &self.runner.deps.redactor,
-                suite_root: self.runner.suite_root(),
-                mirror: self.runner.deps.reading.mirror.as_ref(),
-                compat: self.runner.deps.reading.compat,
+                redactor: &self.context.deps.redactor,
+                suite_root: &self.context.suite.root,
+                mirror: self.context.deps.reading.mirror.as_ref(),
+                compat: self.context.deps.reading.compat,
             };
             Ok::<_, Void>(collect(spec, &context).await?)
         };
@@ -398,7 +416,7 @@ impl AttemptExecution<'_> {
     }
 
     async fn close(&self, world: World, recorder: &mut Recorder) {
-        let begun = self.runner.deps.clock.mono();
+        let begun = self.context.deps.clock.mono();
         let closed = AssertUnwindSafe(world.environment.close(CLOSE_DEADLINE)).catch_unwind().await;
         let killed = !matches!(closed, Ok(Ok(())));
         let event = EventKind::WorldClosed { took_ms: self.since(begun), killed };
@@ -408,7 +426,7 @@ impl AttemptExecution<'_> {
     }
 
     fn since(&self, begun: Duration) -> u64 {
-        let took = self.runner.deps.clock.mono().saturating_sub(begun);
+        let took = self.context.deps.clock.mono().saturating_sub(begun);
         u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
     }
 }

@@ -2,20 +2,30 @@
 
 mod attempt;
 mod budget;
+mod context;
 mod conversation;
+mod deps;
+mod error;
 mod plan;
+mod planned_arm;
+mod progress;
 mod resume;
 mod scheduler;
 mod store;
 mod trial;
 
+pub use crate::trial_identity::{Contender, trial_id};
 pub(crate) use budget::scaled_limits;
 pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, said};
+pub use deps::{GuidanceFactory, ModelSource, RunDeps};
+pub use error::RunError;
 pub use plan::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA,
-    RunPlan, TrialSpec, attempt_folder, plan, trial_id,
+    AdmissionCounts, ArmPlan, Conversations, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA, RunPlan,
+    TrialSpec, attempt_folder, plan,
 };
+pub use planned_arm::PlannedArm;
+pub use progress::Progress;
 pub use resume::{ResumeInputs, resume};
-pub use scheduler::{Progress, RunError, RunSummary, execute_plan, start};
+pub use scheduler::{RunSummary, execute_plan, start, start_plan};
 pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, read_run};
-pub use trial::{GuidanceFactory, Lent, ModelSource, RunDeps, Runner};
+pub use trial::Runner;

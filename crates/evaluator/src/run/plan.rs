@@ -11,11 +11,10 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::budget::{retry_seed, scaled_limits};
-use super::trial::RunDeps;
 use crate::split::SplitLock;
+use crate::trial_identity::{Contender, hashed, trial_id};
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
 use apprentice_results::row::{Role, Split};
@@ -24,21 +23,6 @@ use apprentice_tasks::variation::{VariationError, vary};
 
 /// The schema name of the plan.
 pub const RUN_SCHEMA: &str = "apprentice.run/1";
-
-/// A model in one role under one arm. Contenders run on the same tasks and seeds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contender {
-    /// The model's role.
-    pub role: Role,
-    /// The model, as `provider/name`.
-    pub model: String,
-    /// The arm's name.
-    pub arm: String,
-    /// The tasks it runs on; all tasks of the plan when `None`.
-    pub tasks: Option<BTreeSet<TaskId>>,
-    /// The number of variations of each task; the plan's number when `None`.
-    pub seeds: Option<u32>,
-}
 
 /// The inputs of a plan.
 pub struct PlanRequest<'a> {
@@ -80,11 +64,11 @@ pub struct ArmPlan {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aids: BTreeMap<String, String>,
     /// The factor by which the caps of this arm's trials are multiplied; `None` for the common caps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<u32>,
+    #[serde(default, rename = "budget", skip_serializing_if = "Option::is_none")]
+    pub cap_factor: Option<u32>,
     /// The try at the same variation, from 2. A model that accepts a seed gets a different one for each try.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<u32>,
+    #[serde(default, rename = "again", skip_serializing_if = "Option::is_none")]
+    pub try_number: Option<u32>,
 }
 
 /// The number of a book's skills that an arm may use.
@@ -145,7 +129,7 @@ impl RunPlan {
 
 impl TrialSpec {
     /// The arm whose trial must run before this one because its result is needed; `None` for an independent trial.
-    pub(super) fn partner(&self) -> Option<&'static str> {
+    pub(super) fn prerequisite_arm(&self) -> Option<&'static str> {
         (self.arm == Arm::Inline.as_str()).then_some(Arm::Pull.as_str())
     }
 }
@@ -221,37 +205,13 @@ impl RunPlan {
 
     /// Returns the caps of a trial; `own` are its task's caps.
     pub fn limits_of(&self, trial: &TrialSpec, own: Limits) -> Limits {
-        let times = self.arm_of(trial).and_then(|arm| arm.budget);
+        let times = self.arm_of(trial).and_then(|arm| arm.cap_factor);
         scaled_limits(self.limits.unwrap_or(own), times.unwrap_or(1))
     }
 
     /// Returns the seed sent to a model in a trial; `own` is the seed of the task's variation.
     pub fn seed_of(&self, trial: &TrialSpec, own: u64) -> u64 {
-        retry_seed(own, self.arm_of(trial).and_then(|arm| arm.again).unwrap_or(1))
-    }
-
-    /// Completes the plan with facts known only where it runs: relaxed isolation guarantees, and the identities
-    /// reported by the models' servers.
-    pub async fn settle(mut self, deps: &RunDeps) -> Self {
-        self.concessions = deps.worlds.concessions();
-        for one in &mut self.models {
-            one.identity = deps.models.identity(&one.model).await;
-        }
-        self
-    }
-
-    /// Returns the differences between the recorded and current identities of the models' servers, as text. All
-    /// servers are queried, because their replies also set how much input they accept.
-    pub async fn model_drift(&self, deps: &RunDeps) -> Vec<String> {
-        let mut changed = Vec::new();
-        for one in &self.models {
-            let now = deps.models.identity(&one.model).await;
-            if let Some((before, now)) = one.identity.as_ref().zip(now) {
-                changed
-                    .extend(before.differences(&now).iter().map(|what| format!("{what} of {}", one.model)));
-            }
-        }
-        changed
+        retry_seed(own, self.arm_of(trial).and_then(|arm| arm.try_number).unwrap_or(1))
     }
 }
 
@@ -382,19 +342,6 @@ fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
     names.into_iter().map(plan).collect()
 }
 
-/// Computes a trial's id from its suite, task, role, model, arm and variation.
-pub fn trial_id(suite: &str, task: &TaskId, contender: &Contender, seed: u32) -> TrialId {
-    let digest = hashed(&[
-        ("suite", suite),
-        ("task", task.as_str()),
-        ("role", contender.role.as_str()),
-        ("model", &contender.model),
-        ("arm", &contender.arm),
-        ("seed", &seed.to_string()),
-    ]);
-    TrialId::new(&digest[..12])
-}
-
 /// `20261120T101500Z-` plus four hexadecimal digits that distinguish runs of the same second.
 fn run_id(now: Timestamp, command: &[String], trials: &[TrialSpec]) -> RunId {
     let digest = hashed(&[
@@ -403,16 +350,6 @@ fn run_id(now: Timestamp, command: &[String], trials: &[TrialSpec]) -> RunId {
         ("trials", &trials.len().to_string()),
     ]);
     RunId::new(format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), &digest[..4]))
-}
-
-/// Hashes labelled parts, each prefixed with its length, so that different part lists never hash the same input.
-fn hashed(parts: &[(&str, &str)]) -> String {
-    let mut hash = Sha256::new();
-    for text in parts.iter().flat_map(|(label, text)| [label, text]) {
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text.as_bytes());
-    }
-    apprentice_trace::hex(&hash.finalize())
 }
 
 /// Returns the folder of one attempt, relative to the run.

@@ -5,10 +5,13 @@ use std::path::Path;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::deps::RunDeps;
+use super::error::RunError;
 use super::plan::{ArmPlan, RunPlan};
-use super::scheduler::{Progress, RunError, RunSummary, execute_plan};
+use super::progress::Progress;
+use super::scheduler::{RunSummary, execute_plan};
 use super::store::RunFolder;
-use super::trial::{RunDeps, Runner};
+use super::trial::Runner;
 use apprentice_tasks::suite::Suite;
 
 /// The current inputs of a resumed run, for comparison with its plan.
@@ -35,7 +38,7 @@ pub async fn resume(
 ) -> Result<RunSummary, RunError> {
     let folder = RunFolder::open(folder)?;
     let mut drift = drift(folder.plan(), &current);
-    drift.extend(folder.plan().model_drift(&deps).await);
+    drift.extend(deps.model_drift(folder.plan()).await);
     let drift = (!drift.is_empty()).then(|| format!("{} changed", drift.join(", ")));
     if let (Some(drift), false) = (&drift, current.accept_drift) {
         return Err(RunError::Drift(drift.clone()));

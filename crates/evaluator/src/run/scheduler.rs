@@ -4,93 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{RunId, TaskId, TrialId, Verdict, VoidCause};
+use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::plan::{PlanError, PlanRequest, TrialSpec, plan};
-use super::store::{RunFolder, StoreError};
-use super::trial::{RunDeps, Runner};
+use super::deps::RunDeps;
+use super::error::RunError;
+use super::plan::{PlanRequest, RunPlan, TrialSpec, plan};
+use super::progress::Progress;
+use super::store::RunFolder;
+use super::trial::Runner;
 use apprentice_results::row::TrialRow;
-use apprentice_tasks::solution::ScriptError;
-use apprentice_tasks::variation::VariationError;
-
-/// A progress event of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
-    /// The plan is complete and the trials begin.
-    Planned {
-        /// The run's id.
-        run: RunId,
-        /// The run's folder.
-        folder: PathBuf,
-        /// The number of planned trials.
-        trials: usize,
-        /// Trials that already have a result.
-        finished: usize,
-    },
-    /// An attempt started.
-    Started {
-        /// The attempt's trial.
-        trial: TrialSpec,
-        /// The attempt number, from 1.
-        attempt: u32,
-    },
-    /// An attempt finished: its row is on disk.
-    Finished {
-        /// The attempt's row.
-        row: Box<TrialRow>,
-        /// The explanation of a void attempt, with the remedy where one is known; `None` unless void.
-        story: Option<String>,
-    },
-}
-
-/// The reason a run stopped early.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The plan cannot be made, or contains no trial.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The run's folder cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A model is unavailable.
-    #[error("model {model:?}: {why}")]
-    Model {
-        /// The model's name.
-        model: String,
-        /// The problem and its remedy.
-        why: String,
-    },
-    /// The suite no longer contains a task of the plan.
-    #[error("the suite no longer has task {0}")]
-    NoTask(TaskId),
-    /// A task cannot be varied.
-    #[error("task {task}")]
-    Vary {
-        /// The task's id.
-        task: TaskId,
-        /// The cause.
-        #[source]
-        source: VariationError,
-    },
-    /// A task's solution or near miss is invalid.
-    #[error("task {task}: invalid solution or near-miss script")]
-    Script {
-        /// The task's id.
-        task: TaskId,
-        /// The cause.
-        #[source]
-        source: ScriptError,
-    },
-    /// Internal error: the code that runs a trial panicked.
-    #[error("internal error: the trial runner panicked")]
-    Crashed(#[source] JoinError),
-    /// An input of the plan has changed.
-    #[error("the run's inputs differ from its plan: {0}; resume with --accept-drift, or start a new run")]
-    Drift(String),
-}
+use apprentice_tasks::suite::Suite;
 
 /// The summary of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,27 +56,37 @@ pub async fn start(
     (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
 ) -> Result<RunSummary, RunError> {
     let plan = plan(request, deps.clock.now(), program)?;
-    let plan = plan.settle(&deps).await;
-    let folder = RunFolder::create(root, plan)?;
-    execute_plan(Runner::new(folder, request.suite.clone(), deps, progress, cancel), jobs).await
+    start_plan((plan, request.suite), root, jobs, deps, (progress, cancel)).await
+}
+
+/// Creates the folder of a planned run below `root` and executes the plan with up to `jobs` worlds at a time.
+pub async fn start_plan(
+    (plan, suite): (RunPlan, &Suite),
+    root: &Path,
+    jobs: usize,
+    deps: RunDeps,
+    (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
+) -> Result<RunSummary, RunError> {
+    let folder = RunFolder::create(root, deps.resolve_runtime(plan).await)?;
+    execute_plan(Runner::new(folder, suite.clone(), deps, progress, cancel), jobs).await
 }
 
 /// Runs every unfinished trial of the plan.
 pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, RunError> {
     let runner = Arc::new(runner);
-    let trials = &runner.folder.plan().trials;
+    let trials = &runner.context.folder.plan().trials;
     let mut waiting: VecDeque<TrialSpec> =
-        trials.iter().filter(|trial| !runner.folder.is_finished(&trial.trial)).cloned().collect();
-    runner.tell(Progress::Planned {
-        run: runner.folder.plan().run.clone(),
-        folder: runner.folder.path().to_owned(),
+        trials.iter().filter(|trial| !runner.context.folder.is_finished(&trial.trial)).cloned().collect();
+    runner.report(Progress::Planned {
+        run: runner.context.folder.plan().run.clone(),
+        folder: runner.context.folder.path().to_owned(),
         trials: trials.len(),
         finished: trials.len() - waiting.len(),
     });
     let mut running = JoinSet::new();
     let mut first_error = None;
     loop {
-        while running.len() < jobs.max(1) && first_error.is_none() && !runner.cancel.is_cancelled() {
+        while running.len() < jobs.max(1) && first_error.is_none() && !runner.context.cancel.is_cancelled() {
             let Some(trial) = next(&mut waiting, &runner, running.is_empty()) else { break };
             let runner = runner.clone();
             running.spawn(async move { runner.run_trial(&trial).await });
@@ -172,10 +108,10 @@ pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, Run
 /// Removes and returns the first trial that can start. An `inline` trial waits for its `pull` partner, unless no
 /// other trial is running: then the partner cannot finish any more, and the wait ends.
 fn next(waiting: &mut VecDeque<TrialSpec>, runner: &Runner, idle: bool) -> Option<TrialSpec> {
-    let is_open = |partner: &TrialSpec| !runner.folder.is_finished(&partner.trial);
-    let planned = &runner.folder.plan().trials;
+    let is_open = |partner: &TrialSpec| !runner.context.folder.is_finished(&partner.trial);
+    let planned = &runner.context.folder.plan().trials;
     let ready = |trial: &TrialSpec| {
-        trial.partner().is_none_or(|arm| {
+        trial.prerequisite_arm().is_none_or(|arm| {
             !planned.iter().any(|other| {
                 other.arm == arm
                     && (other.role, &other.model, &other.task, other.seed)
@@ -189,16 +125,16 @@ fn next(waiting: &mut VecDeque<TrialSpec>, runner: &Runner, idle: bool) -> Optio
 }
 
 fn summary(runner: &Runner) -> RunSummary {
-    let plan = runner.folder.plan();
+    let plan = runner.context.folder.plan();
     let mut last: BTreeMap<TrialId, TrialRow> =
-        runner.folder.rows().into_iter().map(|row| (row.trial.clone(), row)).collect();
+        runner.context.folder.rows().into_iter().map(|row| (row.trial.clone(), row)).collect();
     let results: Vec<TrialRow> = plan.trials.iter().filter_map(|trial| last.remove(&trial.trial)).collect();
     RunSummary {
         run: plan.run.clone(),
-        folder: runner.folder.path().to_owned(),
+        folder: runner.context.folder.path().to_owned(),
         planned: plan.trials.len(),
         not_run: plan.trials.len() - results.len(),
         results,
-        interrupted: runner.cancel.is_cancelled(),
+        interrupted: runner.context.cancel.is_cancelled(),
     }
 }

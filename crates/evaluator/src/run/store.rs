@@ -121,7 +121,7 @@ impl RunFolder {
         write_synced(&draft, text.as_bytes()).map_err(failed(&draft))?;
         std::fs::rename(&draft, &file).map_err(failed(&file))?;
         sync_folder(&path)?;
-        Self::with(path, plan, lock)
+        Self::load_rows(path, plan, lock)
     }
 
     /// Opens an existing run. Moves a partly written last row aside, and adds an interrupted void row for every
@@ -130,12 +130,12 @@ impl RunFolder {
         let plan = read_plan(path)?;
         let lock = lock(path)?;
         quarantine_partial_row(path)?;
-        let folder = Self::with(path.to_owned(), plan, lock)?;
+        let folder = Self::load_rows(path.to_owned(), plan, lock)?;
         folder.record_orphans()?;
         Ok(folder)
     }
 
-    fn with(path: PathBuf, plan: RunPlan, lock: File) -> Result<Self, StoreError> {
+    fn load_rows(path: PathBuf, plan: RunPlan, lock: File) -> Result<Self, StoreError> {
         let file = path.join(ROWS_FILE);
         let handle = OpenOptions::new().append(true).create(true).open(&file).map_err(failed(&file))?;
         let length = handle.metadata().map_err(failed(&file))?.len();
@@ -198,7 +198,7 @@ impl RunFolder {
     }
 
     /// Fails when the disk has no room for a few more rows.
-    pub fn probe(&self) -> Result<(), StoreError> {
+    pub fn check_disk_space(&self) -> Result<(), StoreError> {
         let path = self.path.join(".probe");
         let probed = write_synced(&path, &[b' '; 16_384]).map_err(failed(&path));
         let removed = std::fs::remove_file(&path).map_err(failed(&path));

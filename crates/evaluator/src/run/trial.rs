@@ -1,100 +1,35 @@
 //! Runs one trial: repeats attempts until one is judged; each has its trace, its evidence and its row.
 
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{
-    ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
-};
-use apprentice_skills::KnownVersions;
-use apprentice_trace::Redactor;
+use apprentice_protocol::{ChatModel, TrialId, Verdict, VoidCause};
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::{AttemptExecution, AttemptOutcome};
+use super::context::RunContext;
+use super::deps::RunDeps;
+use super::error::RunError;
 use super::plan::TrialSpec;
-use super::scheduler::{Progress, RunError};
+use super::progress::Progress;
 use super::store::RunFolder;
-use crate::arm::Loan;
 use apprentice_results::row::TrialRow;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
+use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::suite::{Suite, SuiteOptions};
 use apprentice_tasks::variation::vary;
-
-/// Creates models by name. The evaluator creates the baselines itself.
-pub trait ModelSource: Send + Sync {
-    /// Returns the model for one trial. The error describes the remedy.
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String>;
-
-    /// Returns the identity that a model's server reports; `None` without a server. It is called before a run's
-    /// first trial, never fails, and takes seconds at most.
-    fn identity<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
-/// The guidance that an arm gives to one trial.
-#[derive(Clone, Default)]
-pub struct Lent {
-    /// Prompt text and tools.
-    pub guidance: Guidance,
-    /// Content hash of the skillbook; `None` for arms without one.
-    pub skillbook_hash: Option<String>,
-    /// Servers whose tools the trial may open. They start in its world and end with it.
-    pub servers: Option<Arc<McpServers>>,
-    /// Skills of the book that are hidden from the task; the trace records them.
-    pub suppressed: Vec<SkillId>,
-    /// Receives the program versions of the world, for the skill tools.
-    pub present: KnownVersions,
-}
-
-impl From<Loan> for Lent {
-    fn from(loan: Loan) -> Self {
-        let Loan { guidance, skillbook_hash, servers, suppressed, present } = loan;
-        Self { guidance, skillbook_hash, servers, suppressed, present }
-    }
-}
-
-/// Builds an arm's guidance anew for every attempt.
-pub type GuidanceFactory = Arc<dyn Fn(&TrialSpec) -> Lent + Send + Sync>;
-
-/// The external dependencies of a run.
-#[derive(Clone)]
-pub struct RunDeps {
-    /// The models by name.
-    pub models: Arc<dyn ModelSource>,
-    /// The worlds of every kind.
-    pub worlds: Arc<dyn EnvironmentSource>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// The guidance by arm.
-    pub lend: GuidanceFactory,
-    /// Removes secrets from every recorded line and text blob.
-    pub redactor: Arc<Redactor>,
-    /// Options for third-party suites.
-    pub reading: SuiteOptions,
-    /// The number of worlds that may start, set up or be checked at a time. Waiting for a model needs no permit.
-    pub cpu: usize,
-}
 
 /// Runs trials of one plan, sequentially or concurrently. `learn` runs them in plan order.
 pub struct Runner {
-    pub(super) folder: Arc<RunFolder>,
-    pub(super) suite: Arc<Suite>,
-    pub(super) deps: RunDeps,
+    pub(super) context: RunContext,
     /// The accepted differences from the plan, as text; `None` when there are none.
     pub(super) accepted_drift: Option<String>,
     /// Unbounded: there are a few small messages per attempt, and the terminal must never block a run.
     pub(super) progress: UnboundedSender<Progress>,
-    pub(super) cancel: CancellationToken,
-    pub(super) permits: Semaphore,
 }
 
 impl Runner {
@@ -108,23 +43,24 @@ impl Runner {
     ) -> Self {
         let permits = Semaphore::new(deps.cpu.max(1));
         let (folder, suite) = (Arc::new(folder), Arc::new(suite));
-        Self { folder, suite, deps, accepted_drift: None, progress, cancel, permits }
+        let context = RunContext { folder, suite, deps, cancel, permits };
+        Self { context, accepted_drift: None, progress }
     }
 
     /// The run's folder.
     pub fn folder(&self) -> &RunFolder {
-        &self.folder
+        &self.context.folder
     }
 
     /// Runs one trial to its result. Repeats void attempts up to the plan's number. Returns `None` when the run was
     /// cancelled before there was a result.
     pub async fn run_trial(&self, trial: &TrialSpec) -> Result<Option<TrialRow>, RunError> {
-        while !self.folder.is_finished(&trial.trial) {
-            if self.cancel.is_cancelled() {
+        while !self.context.folder.is_finished(&trial.trial) {
+            if self.context.cancel.is_cancelled() {
                 return Ok(None);
             }
             let attempt = self.next_attempt(&trial.trial);
-            self.tell(Progress::Started { trial: trial.clone(), attempt });
+            self.report(Progress::Started { trial: trial.clone(), attempt });
             let (row, story) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
                 Ok(finished) => finished?,
                 // A panic in one trial must not end the other trials.
@@ -133,53 +69,56 @@ impl Runner {
             if row.void_cause == Some(VoidCause::DiskFull) {
                 // A full world affects one trial, but a full disk affects all: then the run stops, and the attempt
                 // does not count, as if it had been killed.
-                self.folder.probe()?;
+                self.context.folder.check_disk_space()?;
             }
-            self.folder.append(&row)?;
-            self.tell(Progress::Finished { row: Box::new(row), story });
+            self.context.folder.append(&row)?;
+            self.report(Progress::Finished { row: Box::new(row), story });
         }
-        Ok(self.folder.attempts(&trial.trial).pop())
+        Ok(self.context.folder.attempts(&trial.trial).pop())
     }
 
     fn internal_error_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         tracing::error!(trial = %trial.trial, attempt, "a panic outside the agent");
-        let started_at = self.deps.clock.now();
+        let started_at = self.context.deps.clock.now();
         let void_cause = Some(VoidCause::Internal);
-        TrialRow { started_at, void_cause, ..self.folder.blank_row(trial, attempt) }
+        TrialRow { started_at, void_cause, ..self.context.folder.blank_row(trial, attempt) }
     }
 
     fn next_attempt(&self, trial: &TrialId) -> u32 {
-        self.folder.attempts(trial).iter().map(|row| row.attempt).max().unwrap_or(0) + 1
+        self.context.folder.attempts(trial).iter().map(|row| row.attempt).max().unwrap_or(0) + 1
     }
 
-    pub(super) fn tell(&self, progress: Progress) {
+    pub(super) fn report(&self, progress: Progress) {
         // The receiver may be closed.
         let _ = self.progress.send(progress);
     }
 
     /// Runs one attempt. Returns its row and the explanation of a void attempt.
     async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<(TrialRow, Option<String>), RunError> {
-        let clock = self.deps.clock.as_ref();
+        let clock = self.context.deps.clock.as_ref();
         let (started_at, begun) = (clock.now(), clock.mono());
         let unknown = || RunError::NoTask(trial.task.clone());
-        let task = self.suite.task(trial.task.as_str()).ok_or_else(unknown)?;
-        let varied = vary(task, &self.suite.name, trial.seed)
+        let task = self.context.suite.task(trial.task.as_str()).ok_or_else(unknown)?;
+        let varied = vary(task, &self.context.suite.name, trial.seed)
             .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
         let model = self.model(trial, &varied.task)?;
-        let lent = (self.deps.lend)(trial);
-        let row = self.folder.blank_row(trial, attempt);
+        // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.
+        let guidance = (self.context.deps.lend)(trial);
+        let row = self.context.folder.blank_row(trial, attempt);
         let life = AttemptExecution {
-            runner: self,
+            context: &self.context,
             trial,
             varied: &varied,
             model: model.as_ref(),
-            lent: &lent,
-            folder: self.folder.path().join(&row.trace),
+            guidance: guidance.as_ref(),
+            folder: self.context.folder.path().join(&row.trace),
         };
         let done = life.live().await;
         let wall = clock.mono().saturating_sub(begun);
         let story = done.void.as_ref().map(|void| void.story.clone());
-        Ok((self.completed_row(TrialRow { started_at, ..row }, lent, done, wall), story))
+        let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
+        let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
+        Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), story))
     }
 
     fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
@@ -190,6 +129,7 @@ impl Runner {
             "baseline/noop" => Arc::new(FixedModel::noop()),
             "baseline/give-up" => Arc::new(FixedModel::give_up()),
             name => self
+                .context
                 .deps
                 .models
                 .model(trial)
@@ -197,13 +137,12 @@ impl Runner {
         })
     }
 
-    fn completed_row(&self, row: TrialRow, lent: Lent, done: AttemptOutcome, wall: Duration) -> TrialRow {
+    fn completed_row(&self, row: TrialRow, done: AttemptOutcome, wall: Duration) -> TrialRow {
         let ended = done.ended.as_ref();
         let spent = ended.map(|ended| ended.spent).unwrap_or_default();
         let working = wall.saturating_sub(done.idle);
         let judged = done.judged.filter(|_| done.void.is_none());
         TrialRow {
-            skillbook_hash: lent.skillbook_hash.or(row.skillbook_hash),
             verdict: judged.as_ref().map_or(Verdict::Void, |judged| judged.verdict),
             score: judged.map_or(0.0, |judged| judged.score),
             world_steps: spent.world_steps,
@@ -222,9 +161,5 @@ impl Runner {
             admit: self.accepted_drift.clone(),
             ..row
         }
-    }
-
-    pub(super) fn suite_root(&self) -> &Path {
-        &self.suite.root
     }
 }

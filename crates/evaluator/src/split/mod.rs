@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::run::{Contender, trial_id};
+use crate::trial_identity::{expected_trial_id, trajectory_id};
 use apprentice_results::row::{Split, TrialRow};
 use apprentice_tasks::suite;
 
@@ -181,23 +181,6 @@ fn did_you_mean(nearest: &Option<String>) -> String {
 
 fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     suite::nearest(wanted, names).map(str::to_owned)
-}
-
-/// The id under which the trajectory of a row's attempt is known: `<run>/<trial>/<attempt>`.
-pub fn trajectory_id(row: &TrialRow) -> String {
-    format!("{}/{}/{}", row.run, row.trial, row.attempt)
-}
-
-/// Computes the trial id from a row's fields, for the suite of this name.
-pub(crate) fn expected_trial_id(row: &TrialRow, suite: &str) -> TrialId {
-    let contender = Contender {
-        role: row.role,
-        model: row.model.clone(),
-        arm: row.arm.clone(),
-        tasks: None,
-        seeds: None,
-    };
-    trial_id(suite, &row.task, &contender, row.seed)
 }
 
 /// The properties of a suite that a lock records.

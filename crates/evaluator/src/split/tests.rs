@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{Limits, ResourceUsage, StopReason, TaskId, Trajectory, Verdict};
 
-use super::{LockedSuite, Shares, SplitError, SplitLock, expected_trial_id, trajectory_id};
+use super::{LockedSuite, Shares, SplitError, SplitLock};
 use crate::sample;
+use crate::trial_identity::{expected_trial_id, trajectory_id};
 use apprentice_results::row::{Role, Split, TrialRow};
 
 fn tasks() -> BTreeMap<TaskId, String> {

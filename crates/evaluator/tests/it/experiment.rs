@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, LearningPlan,
@@ -13,7 +14,7 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::learn::CycleOptions;
-use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
+use apprentice_evaluator::run::{ModelSource, Progress, RunDeps, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
 use apprentice_harness::env::scene::SceneSource;
@@ -192,7 +193,7 @@ pub(crate) async fn work_with(
             models,
             worlds: Arc::new(SceneSource::default()),
             clock: Arc::new(VirtualClock::default()),
-            lend: Arc::new(|_: &TrialSpec| Lent::default()),
+            lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
             redactor: Arc::new(Redactor::new([]).expect("builds")),
             reading: apprentice_tasks::suite::SuiteOptions::default(),
             cpu: 2,

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use apprentice_evaluator::arm::ArmError;
+use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::grade::{GradeComparison, GradeReport, grade};
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, ResumeInputs, RunDeps,
-    RunError, RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
+    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, Progress, ResumeInputs, RunDeps, RunError,
+    RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
 };
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::Scripted;
@@ -88,7 +90,7 @@ fn deps() -> RunDeps {
         models: Arc::new(NoModels),
         worlds: Arc::new(SceneSource::default()),
         clock: Arc::new(VirtualClock::default()),
-        lend: Arc::new(|_: &TrialSpec| Lent::default()),
+        lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
         reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
@@ -291,13 +293,48 @@ async fn a_broken_model_and_a_panic_are_our_bug_and_take_nobody_down() {
     let mut with_bug = deps();
     with_bug.lend = Arc::new(|trial: &TrialSpec| {
         assert!(trial.task.as_str() != "u" || trial.model != "baseline/solution", "a planted bug");
-        Lent::default()
+        Ok(ArmGuidance::unaided())
     });
     let summary = run(root.path(), &request(&suite, &models, 1), with_bug).await.expect("runs");
     assert!(summary.has_bug());
     let causes: Vec<_> = summary.results.iter().map(|row| row.void_cause).collect();
     assert_eq!(causes.iter().filter(|cause| **cause == Some(VoidCause::Internal)).count(), 3);
     assert_eq!(summary.count(Verdict::Pass), 1);
+}
+
+#[tokio::test]
+async fn a_trial_whose_guidance_cannot_be_built_is_void_and_the_run_goes_on() {
+    let root = tempfile::tempdir().expect("a folder");
+    let suite = suite(vec![task("t", &json!([])), task("u", &json!([]))]);
+    let mut broken = deps();
+    broken.lend = Arc::new(|trial: &TrialSpec| match trial.task.as_str() {
+        "t" => Err(ArmError::NoTask(trial.task.clone())),
+        _ => Ok(ArmGuidance::unaided()),
+    });
+    let (progress, mut heard) = mpsc::unbounded_channel();
+    let request = PlanRequest { attempts: 2, ..request(&suite, &["baseline/solution"], 1) };
+    let place = (root.path(), "0.0.0");
+    let summary =
+        start(&request, place, 1, broken, (progress, CancellationToken::new())).await.expect("runs");
+    let rows = rows_of(&summary.folder);
+    let (void, judged): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.task.as_str() == "t");
+    assert!(void.len() == 2 && void.iter().all(|row| row.verdict == Verdict::Void), "{void:?}");
+    assert!(void.iter().all(|row| row.void_cause == Some(VoidCause::Setup) && row.turns == 0), "{void:?}");
+    assert_eq!(judged.iter().map(|row| row.verdict).collect::<Vec<_>>(), [Verdict::Pass]);
+    let told = "the guidance of the arm: the suite has no task TaskId(\"t\")";
+    let trace = Trace::read(&summary.folder.join(&void[0].trace).join("events.jsonl")).expect("reads");
+    let kinds: Vec<_> = trace.events.iter().map(|event| &event.kind).collect();
+    let [EventKind::Started(_), EventKind::Stopped { void, detail, .. }] = kinds.as_slice() else {
+        panic!("no world was opened: {kinds:?}")
+    };
+    assert_eq!((*void, detail.as_str()), (Some(VoidCause::Setup), told));
+    let mut stories = Vec::new();
+    while let Ok(message) = heard.try_recv() {
+        if let Progress::Finished { story: Some(story), .. } = message {
+            stories.push(story);
+        }
+    }
+    assert_eq!(stories, [told, told]);
 }
 
 #[tokio::test]

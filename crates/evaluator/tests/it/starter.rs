@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::arm::{apps_of, open_inert_skills};
+use apprentice_evaluator::arm::open_inert_skills;
 use apprentice_evaluator::learn::HeldOutTasks;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
+use apprentice_evaluator::task_apps::apps_of;
 use apprentice_results::row::Split;
 use apprentice_skills::leak::HeldOutIndex as _;
 use apprentice_tasks::solution::SolutionModel;

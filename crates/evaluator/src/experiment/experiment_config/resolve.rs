@@ -11,11 +11,11 @@ use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
 
 use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
-use crate::arm::apps_of;
 use crate::experiment::{BookSource, Experiment, LearningPlan};
 use crate::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::learn::CycleOptions;
 use crate::split::SplitLock;
+use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::Split;
