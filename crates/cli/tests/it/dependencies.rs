@@ -17,9 +17,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The packages that the default members build with, tests included, without our own.
+/// The packages that the default members are built of, tests aside, without our own.
 fn packages() -> Vec<Package> {
-    let arguments = "tree --locked --edges normal,build,dev --prefix none --no-dedupe --format {p}|{l}";
+    let arguments = "tree --locked --edges normal,build --prefix none --no-dedupe --format {p}|{l}";
     let target = ["--target", "x86_64-unknown-linux-gnu"];
     let output =
         Command::new(env!("CARGO")).args(arguments.split(' ')).args(target).current_dir(root()).output();
