@@ -5,6 +5,7 @@ mod authoring;
 mod behind;
 mod builtin_words;
 mod command;
+mod dependencies;
 mod differences;
 mod experiment;
 mod faults;

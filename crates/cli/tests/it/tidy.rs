@@ -53,7 +53,7 @@ fn arrows_between_crates_only_go_down() {
         ("sandbox", &["protocol", "pixels"]),
         ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "policies"]),
         ("skills", &["protocol"]),
-        ("tasks", &["protocol", "trace"]),
+        ("tasks", &["protocol", "cdp", "trace"]),
         ("results", &["protocol", "trace"]),
         ("policies", &["protocol"]),
         ("evaluator", &["protocol", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"]),

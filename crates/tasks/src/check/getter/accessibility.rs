@@ -158,8 +158,21 @@ fn state_name(state: State) -> Option<&'static str> {
     })
 }
 
+/// Escapes a text for an attribute's value in XML.
 fn escape(text: &str) -> String {
-    quick_xml::escape::escape(text).into_owned()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\'' => out.push_str("&apos;"),
+            '"' => out.push_str("&quot;"),
+            '\r' => out.push_str("&#13;"),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -167,6 +180,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use apprentice_protocol::{NodeRef, Rect, Role, State, UiNode, UiTree};
+
+    #[test]
+    fn texts_are_escaped() {
+        assert_eq!(super::escape("a<b>&'\"\r\n\té"), "a&lt;b&gt;&amp;&apos;&quot;&#13;\n\té");
+    }
 
     #[test]
     fn a_tree_is_written_in_osworlds_form() {

@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use apprentice_cdp::Connection;
 use apprentice_protocol::{PortForward, Why};
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
 
 use super::accessibility;
 use super::browser::DEBUG_PORTS;
@@ -92,26 +91,25 @@ impl Browser {
 }
 
 async fn evaluate(address: SocketAddr, page: &str, expression: &str) -> Result<Value, String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    let stream = TcpStream::connect(address).await.map_err(|error| told(&error))?;
-    let url = format!("ws://localhost/devtools/page/{page}");
-    let (mut socket, _) = tokio_tungstenite::client_async(url, stream).await.map_err(|error| told(&error))?;
+    let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+    let path = format!("/devtools/page/{page}");
+    let opened = Connection::open(stream, &path, ANSWER_DEADLINE).await;
+    let connection = opened.map_err(|error| error.to_string())?;
     let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-    let question = json!({"id": 1, "method": "Runtime.evaluate", "params": parameters}).to_string();
-    socket.send(Message::text(question)).await.map_err(|error| told(&error))?;
-    while let Some(message) = socket.next().await {
-        let Message::Text(text) = message.map_err(|error| told(&error))? else { continue };
-        let mut answer: Value = serde_json::from_str(&text).map_err(|error| told(&error))?;
-        if answer["id"] != 1 {
-            continue;
-        }
-        let failed = answer.pointer("/result/exceptionDetails").or_else(|| answer.get("error"));
-        return match failed {
-            Some(why) => Err(format!("evaluation in the page failed: {why}")),
-            None => Ok(answer.pointer_mut("/result/result/value").map(Value::take).unwrap_or_default()),
-        };
+    // A connection to a page's own endpoint needs no session: its calls go to the page.
+    let called = connection.browser(ANSWER_DEADLINE).raw("Runtime.evaluate", &parameters).await;
+    let mut answer = called.map_err(|error| match error.refusal() {
+        Some(refusal) => failed(&json!({"code": refusal.code, "message": refusal.message})),
+        None => error.to_string(),
+    })?;
+    match answer.get("exceptionDetails") {
+        Some(why) => Err(failed(why)),
+        None => Ok(answer.pointer_mut("/result/value").map(Value::take).unwrap_or_default()),
     }
-    Err("the browser closed the connection".to_owned())
+}
+
+fn failed(why: &Value) -> String {
+    format!("evaluation in the page failed: {why}")
 }
 
 /// Returns the values that a check's rules select in the active page.

@@ -63,7 +63,7 @@ const VIDEOS: &[&str] = &[
 
 /// Port of VLC's web interface, and the password set in OSWorld's machine images.
 const PLAYER_PORT: u16 = 8080;
-const PLAYER_PASSWORD: &str = "Authorization: Basic OnBhc3N3b3Jk";
+const PLAYER_PASSWORD: (&str, &str) = ("Authorization", "Basic OnBhc3N3b3Jk");
 
 fn wrong(getter: &str, problem: impl Into<String>) -> CollectError {
     CollectError::Parameters { getter: getter.to_owned(), problem: problem.into() }
