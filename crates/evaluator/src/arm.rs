@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_protocol::{SkillId, TaskId};
+use apprentice_skills::KnownVersions;
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::guidance::{
     ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools,
 };
 use apprentice_skills::verification::{AdmissionPolicy, admit};
-use apprentice_skills::{KnownVersions, domain_name};
 
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::demonstration::{Demonstration, nearest};

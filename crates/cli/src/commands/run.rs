@@ -170,9 +170,9 @@ impl RunInputs {
     /// reached, so that exactly the following comes from the stored command: the paths of the suite, the split and
     /// the skillbook, the tool servers and their rules, the hidden skills, and the overrides of settings (for example
     /// a model's address). Nothing else of the stored command is used.
-    fn stored(plan: &RunPlan) -> Result<(Self, args::Apprentice), Failure> {
-        let command = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
-        let (Some(run), [arm]) = (command.as_run(), plan.arms.as_slice()) else {
+    fn stored(plan: &RunPlan, parse: ParseCommand) -> Result<(Self, RecordedCommand), Failure> {
+        let command = parse(&plan.command)?;
+        let (StartedBy::Run(run), [arm]) = (&command.started, plan.arms.as_slice()) else {
             return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
                 .hint(format!("start it again: {}", plan.command.join(" "))));
         };
@@ -198,14 +198,14 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
         let failure = "the arm inline inserts the guidance that the arm pull retrieved: `run` has one arm";
         return Err(Failure::say(Kind::Usage, failure).hint("use `bench` with the arms pull and inline"));
     }
-    let suite = super::tasks::load(&inputs.suite)?;
+    let suite = crate::suite::load(&inputs.suite)?;
     let split = inputs.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
     let (book, admission) = if inputs.arm.needs_book() {
         let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
         // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
         let (book, counts) =
             admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, inputs.admit)?;
-        (book.understood(models.meaning()?), Some(counts))
+        (book.with_embedding(models.meaning()?), Some(counts))
     } else {
         (Snapshot::empty(), None)
     };
@@ -331,12 +331,12 @@ fn eligible(
 }
 
 /// Runs `apprentice resume`: executes the unfinished trials of the stored plan.
-pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
+pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
         return resume_experiment(arguments, (&folder, &definition), (flags, parse));
     }
     let plan = wire::plan_of(&arguments.run)?;
-    let (inputs, given) = RunInputs::stored(&plan)?;
+    let (inputs, given) = RunInputs::stored(&plan, parse)?;
     // Flags of the original command apply unless this command overrides them.
     let config = &overrides::settings(&[&given.flags, flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());

@@ -11,7 +11,7 @@ use apprentice_protocol::{
     ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, StopReason, TaskBrief, Verdict, VoidCause,
     World, WorldError,
 };
-use apprentice_skills::guidance::KnownVersions;
+use apprentice_skills::KnownVersions;
 use apprentice_skills::reflect::Conversation;
 use apprentice_trace::Recorder;
 use futures_util::FutureExt as _;
@@ -238,7 +238,7 @@ impl AttemptExecution<'_> {
     ) -> Result<(), Void> {
         let domains = apps_of(&self.varied.task);
         if let Some(told) = roll.call(machine, &domains).await {
-            present.hear(&told);
+            present.record(&told);
             recorder.emit(None, told)?;
         }
         Ok(())
