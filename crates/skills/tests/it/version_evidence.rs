@@ -131,6 +131,9 @@ fn what_is_taken_back_leaves_what_was_seen_before() {
     );
 
     let operations = gateway.snapshot().operations();
+    let line = operations.last().expect("one").to_line().expect("a line");
+    let shown = serde_json::to_value(skill.as_ref()).expect("a skill");
+    assert!(line.contains("\"sightings\":[") && shown.get("sightings").is_some(), "the name in files stays");
     let review =
         operations.iter().find(|one| matches!(one.change, Change::SkillReviewed { .. })).expect("one");
     gateway.revert(review.id, Timestamp::UNIX_EPOCH).expect("reverted");
