@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{
-    BookSource, Definition, Experiment, PrimaryComparison, done, plan_measurement,
+    BookSource, Definition, Experiment, PrimaryComparison, finished_rows, plan_measurement,
 };
 use apprentice_evaluator::hidden_skills::HiddenSkill;
 use apprentice_evaluator::run::RunPlan;
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     let experiment = experiment(arguments, config, &models)?;
     let planned = plan_measurement(&experiment, clock.now()).map_err(experiment_command::failure)?;
     if let Some(plan) = &planned {
-        let done = arguments.out.as_deref().map(done).unwrap_or_default();
+        let done = arguments.out.as_deref().map(finished_rows).unwrap_or_default();
         let forecast = Forecast::of_plan(&models, plan, &experiment.suite, &done)?;
         let quiet = arguments.consent.dry_run && arguments.json;
         if quiet || forecast.agree(config, arguments.consent)? == Proceed::Off {

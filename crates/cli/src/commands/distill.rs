@@ -95,7 +95,7 @@ pub(crate) fn load_experiment_with(
             failure.hints.iter().fold(story, |story, hint| format!("{story}; {hint}"))
         })
     };
-    let draft = sheet.settle(&ResolveContext { sheet: path, model: &model }).kind(Kind::Config)?;
+    let draft = sheet.resolve(&ResolveContext { sheet: path, model: &model }).kind(Kind::Config)?;
     Ok(LoadedExperiment { config, models, draft })
 }
 

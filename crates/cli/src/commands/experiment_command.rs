@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
-    Experiment, ExperimentDeps, ExperimentError, ExperimentResult, done, run_experiment,
+    Experiment, ExperimentDeps, ExperimentError, ExperimentResult, finished_rows, run_experiment,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, TaskId};
@@ -52,7 +52,7 @@ pub(crate) fn confirm_cost(
     (config, models): (&Config, &Models),
     consent: SpendingArgs,
 ) -> Result<Proceed, Failure> {
-    let done = folder.map(done).unwrap_or_default();
+    let done = folder.map(finished_rows).unwrap_or_default();
     Forecast::of_experiment(models, experiment, learner, &done)?.agree(config, consent)
 }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::learn::{
-    CycleError, HeldOutTasks, LearningRecord, Phase, learn_from, recorded, results,
+    CycleError, HeldOutTasks, LearningRecord, Phase, last_attempts, learn_from, recorded_attempt,
 };
-use apprentice_evaluator::run::{RunFolder, finished, has_conversation, read_run};
+use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock as _, Verdict};
 use apprentice_results::row::Split;
@@ -130,7 +130,7 @@ fn forecast(arguments: &Learn, lock: &SplitLock, models: &Models) -> Result<Fore
     let (mut read, model) = (0, models.resolve(&arguments.model)?);
     for path in &arguments.runs {
         let (plan, rows) = read_run(path).kind(Kind::Config)?;
-        for row in finished(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
+        for row in final_results(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
                 continue;
             }
@@ -167,7 +167,7 @@ impl Tally {
         (path, options): (&Path, &LearnOptions),
     ) -> Result<(), Failure> {
         let run = RunFolder::open(path).kind(Kind::Config)?;
-        for row in results(&run) {
+        for row in last_attempts(&run) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
                 self.sealed += 1;
                 continue;
@@ -176,7 +176,7 @@ impl Tally {
                 self.void += 1;
                 continue;
             }
-            let attempted = recorded(path, row, suite).kind(Kind::Config)?;
+            let attempted = recorded_attempt(path, row, suite).kind(Kind::Config)?;
             let worked = learn_from(gateway, (lock, staff), attempted, options).await;
             let worked = worked.map_err(|error| match error {
                 CycleError::Learn(error) => apply_failure(error),

@@ -9,7 +9,7 @@ use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
     AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, ResumeInputs, RunDeps,
-    RunPlan, RunSummary, finished, plan, read_run, resume, start_plan,
+    RunPlan, RunSummary, final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, TaskId};
@@ -344,7 +344,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
     let loaded = load(&inputs, (config, &models))?;
     let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
-    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &finished(&plan, rows))?;
+    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &final_results(&plan, rows))?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
     }

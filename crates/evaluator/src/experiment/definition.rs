@@ -132,7 +132,7 @@ pub struct Definition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StartState {
     /// Its folder was empty; it starts now.
-    Now,
+    New,
     /// It was started before and resumes.
     Resumed,
 }
@@ -265,7 +265,7 @@ impl Definition {
 
     /// Starts the experiment in a folder, creating it if needed, or verifies that the experiment already there is the
     /// same.
-    pub(super) fn settle(&self, folder: &Path) -> Result<StartState, DefinitionError> {
+    pub(super) fn start_or_resume(&self, folder: &Path) -> Result<StartState, DefinitionError> {
         let path = folder.join(FILE);
         if let Some(begun) = Self::read(folder)? {
             let fields = differing(self, &begun)
@@ -286,7 +286,7 @@ impl Definition {
         // Written under a temporary name first, so that the file is never partial.
         let draft = folder.join(DRAFT);
         fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)?;
-        Ok(StartState::Now)
+        Ok(StartState::New)
     }
 }
 

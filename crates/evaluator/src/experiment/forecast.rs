@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::experiment_config::PowerQuestion as Asked;
 use super::stored_run::{LEARNING, MEASURE};
 use super::{
-    BookSource, Experiment, ExperimentError, PrimaryComparison, check, latest_run, measure, replicate,
+    BookSource, Experiment, ExperimentError, PrimaryComparison, latest_run, measure, replicate, validate,
 };
 use crate::cost_estimate::{CostRange, Pricing};
-use crate::learn::wanted;
+use crate::learn::attempt_requests;
 use crate::run::{
-    Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, plan, read_run, scaled_limits,
+    Contender, Conversations, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::row::{Role, Split, TrialRow};
@@ -120,7 +120,7 @@ pub fn forecast(
     quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Forecast, ExperimentError> {
-    check(experiment)?;
+    validate(experiment)?;
     let test = experiment.tasks(Split::Test);
     let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
     let ahead = remaining_trials(experiment, done)?;
@@ -154,18 +154,18 @@ pub fn remaining_cost(
     quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Vec<ModelCost>, ExperimentError> {
-    check(experiment)?;
+    validate(experiment)?;
     let ahead = remaining_trials(experiment, done)?;
     Ok(costs(experiment, &ahead, learner, quote))
 }
 
 /// Reads the finished results below an experiment's folder; these trials do not run again.
-pub fn done(folder: &Path) -> Vec<TrialRow> {
+pub fn finished_rows(folder: &Path) -> Vec<TrialRow> {
     let places = [folder.to_owned()].into_iter().chain(replicate::begun(folder));
     let runs = places.flat_map(|place| [LEARNING, MEASURE].map(|part| place.join(part)));
     let runs = runs.filter_map(|run| latest_run(&run));
     let read = runs.filter_map(|run| read_run(&run).ok());
-    read.flat_map(|(plan, rows)| finished(&plan, rows)).collect()
+    read.flat_map(|(plan, rows)| final_results(&plan, rows)).collect()
 }
 
 /// Lists the trials that are still to run, for all books of an experiment.
@@ -196,7 +196,7 @@ struct RemainingTrial {
 
 impl RemainingTrial {
     fn is(&self, row: &TrialRow) -> bool {
-        let left_out = || self.arm.starts_with(measure::LEFT_OUT) && is_ablation(&row.arm);
+        let left_out = || self.arm.starts_with(measure::UNKNOWN_SKILL_ARM) && is_ablation(&row.arm);
         (self.arm == row.arm || left_out())
             && (self.role, &self.model, &self.task, self.seed) == (row.role, &row.model, &row.task, row.seed)
     }
@@ -226,7 +226,7 @@ fn varies(experiment: &Experiment, id: &TaskId) -> bool {
 /// Lists the learning attempts.
 fn lessons(experiment: &Experiment) -> Vec<RemainingTrial> {
     let BookSource::Learned(lessons) = &experiment.book else { return Vec::new() };
-    let ahead = wanted(&experiment.tasks(Split::Train), &lessons.cycle).into_iter().map(|one| {
+    let ahead = attempt_requests(&experiment.tasks(Split::Train), &lessons.cycle).into_iter().map(|one| {
         let model = if one.role == Role::Teacher { &lessons.teacher } else { &experiment.student };
         let (model, arm) = (model.clone(), one.arm.to_string());
         RemainingTrial { learning: true, role: one.role, model, arm, task: one.task, seed: one.seed }

@@ -10,7 +10,7 @@ use apprentice_skills::book::{Gateway, GatewayOptions};
 use super::logged_model::LoggedModel;
 use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, measure};
 use crate::learn::{
-    CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, cycle, learning_plan, results,
+    CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, cycle, last_attempts, learning_plan,
 };
 use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
@@ -51,7 +51,7 @@ pub(super) async fn learn(
         return Err(ExperimentError::Stopped);
     }
     worked?;
-    Ok(results(run.folder()))
+    Ok(last_attempts(run.folder()))
 }
 
 /// Announces the plan and how much of it has already finished.

@@ -9,7 +9,7 @@ use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
 
 use super::trial_guidance::trial_guidance;
-use super::{Experiment, ExperimentDeps, ExperimentError, keep, latest_run};
+use super::{Experiment, ExperimentDeps, ExperimentError, latest_run, store_book_copy};
 use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
 use crate::learn::demonstrations;
 use crate::run::{
@@ -43,7 +43,7 @@ pub(super) async fn measure(
         }
         None => RunFolder::create(&root, laboratory.deps.resolve_runtime(wanted).await)?,
     };
-    keep(book, &run)?;
+    store_book_copy(book, &run)?;
     let place = run.path().to_owned();
     let lend = Arc::new(move |trial: &TrialSpec| trial_guidance(&lender, &place, trial));
     let deps = RunDeps { lend, ..laboratory.deps.clone() };
@@ -73,7 +73,7 @@ pub(super) fn request<'a>(
     let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
     let contenders = contenders(experiment, &lender, &planned, &tasks);
     let books = planned.into_iter().map(|arm| arm.entry);
-    let more = further(experiment, &lender);
+    let more = ablation_arms(experiment, &lender);
     let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, (book, &lender), arm)));
     let request = PlanRequest {
         suite: &experiment.suite,
@@ -129,7 +129,7 @@ fn contenders(
             seeds: None,
         }));
     }
-    for arm in further(experiment, lender) {
+    for arm in ablation_arms(experiment, lender) {
         let on = match &arm {
             AblationArm::Without(skill) => {
                 tasks.iter().filter(|task| lender.applies_to(skill, task)).cloned().collect()
@@ -152,7 +152,7 @@ fn with_student(experiment: &Experiment, arm: &str, tasks: BTreeSet<TaskId>) -> 
 }
 
 /// The additional arms: ablations and compute-matched baselines.
-fn further(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationArm> {
+fn ablation_arms(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationArm> {
     let skills = lender.most_requested(experiment.further.leave_one_out.unwrap_or(0));
     experiment.further.without_book().chain(skills.into_iter().map(AblationArm::Without)).collect()
 }
@@ -177,13 +177,13 @@ fn ablation_entry(
 pub(super) fn ablations_upper_bound(experiment: &Experiment) -> Vec<Contender> {
     let left_out = 1..=experiment.further.leave_one_out.unwrap_or(0);
     let names = experiment.further.without_book().map(|arm| arm.to_string());
-    let names = names.chain(left_out.map(|number| format!("{LEFT_OUT} {number}")));
+    let names = names.chain(left_out.map(|number| format!("{UNKNOWN_SKILL_ARM} {number}")));
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     names.map(|arm| with_student(experiment, &arm, tasks.clone())).collect()
 }
 
 /// Placeholder name of an ablation arm whose skill is not known yet.
-pub(super) const LEFT_OUT: &str = "without skill";
+pub(super) const UNKNOWN_SKILL_ARM: &str = "without skill";
 
 /// The contenders that run once without a book: the teacher, and the baselines if requested.
 pub(super) fn single_run_contenders(experiment: &Experiment) -> Vec<Contender> {

@@ -53,7 +53,9 @@ pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
 pub use experiment_config::{
     ExperimentConfig, ExperimentConfigError, ProgramDefaults, ResolveContext, ResolvedConfig,
 };
-pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, done, forecast, remaining_cost};
+pub use forecast::{
+    Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, finished_rows, forecast, remaining_cost,
+};
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
 pub use stored_report::{report, runs};
 
@@ -261,9 +263,9 @@ async fn run_one_book(
     laboratory: &ExperimentDeps,
     folder: &Path,
 ) -> Result<ExperimentResult, ExperimentError> {
-    check(experiment)?;
+    validate(experiment)?;
     let definition = Definition::of(experiment)?;
-    if definition.settle(folder)? == StartState::Now {
+    if definition.start_or_resume(folder)? == StartState::New {
         let new = || Prereg::new(definition, None, laboratory.deps.clock.now());
         let registered = experiment.registered.clone().unwrap_or_else(new);
         registered.write(&folder.join(PREREG_FILE))?;
@@ -291,13 +293,13 @@ pub fn plan_measurement(
     experiment: &Experiment,
     now: jiff::Timestamp,
 ) -> Result<Option<RunPlan>, ExperimentError> {
-    check(experiment)?;
+    validate(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
     let (request, _) = measure::request(experiment, book, (Path::new(""), &[]))?;
     Ok(Some(plan(&request, now, &experiment.program).map_err(RunError::from)?))
 }
 
-fn check(experiment: &Experiment) -> Result<(), ExperimentError> {
+fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {
     match (&experiment.lock, &experiment.book) {
         (Some(lock), _) => lock.check_suite(&experiment.suite.hash)?,
         (None, BookSource::Learned(_)) => return Err(ExperimentError::NoSplit),
@@ -343,6 +345,6 @@ fn latest_run(root: &Path) -> Option<PathBuf> {
 }
 
 /// Stores a copy of the book beside the run that uses it.
-fn keep(book: &Snapshot, run: &RunFolder) -> Result<(), ExperimentError> {
+fn store_book_copy(book: &Snapshot, run: &RunFolder) -> Result<(), ExperimentError> {
     Ok(freeze(book, &run.path().join("book"))?)
 }

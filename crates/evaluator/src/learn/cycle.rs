@@ -42,9 +42,9 @@ pub struct AttemptOutcome {
     /// The attempt's row.
     pub row: TrialRow,
     /// The trajectory for learning and the time it ended; `None` for a void attempt.
-    pub seen: Option<(Trajectory, Timestamp)>,
+    pub trajectory: Option<(Trajectory, Timestamp)>,
     /// The model's conversation, if it was kept.
-    pub said: Option<Conversation>,
+    pub conversation: Option<Conversation>,
 }
 
 /// Runs attempts, or returns those that ran before: the same request always gives the same result.
@@ -202,7 +202,7 @@ pub async fn cycle(
 }
 
 /// Lists every attempt that the cycle will request, in order.
-pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<AttemptRequest> {
+pub fn attempt_requests(tasks: &[TaskId], options: &CycleOptions) -> Vec<AttemptRequest> {
     batches(tasks, options).into_iter().flat_map(|(_, batch)| batch).collect()
 }
 
@@ -260,7 +260,7 @@ async fn learn_one(
     attempted: AttemptOutcome,
     options: &LearnOptions,
 ) -> Result<(LearningRecord, Option<(Trajectory, Timestamp)>), CycleError> {
-    let AttemptOutcome { row, seen, said } = attempted;
+    let AttemptOutcome { row, trajectory: seen, conversation: said } = attempted;
     let mut worked = LearningRecord {
         phase,
         task,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use apprentice_protocol::Verdict;
 
-use super::learning_run::recorded;
+use super::learning_run::recorded_attempt;
 use crate::demonstration::Demonstration;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
@@ -21,7 +21,7 @@ pub fn demonstrations(
     let mut found: Vec<Demonstration> = Vec::new();
     for row in rows.iter().filter(|row| row.verdict == Verdict::Pass) {
         let Some(task) = suite.task(row.task.as_str()) else { continue };
-        let seen = recorded(run, row.clone(), suite).ok().and_then(|attempted| attempted.seen);
+        let seen = recorded_attempt(run, row.clone(), suite).ok().and_then(|attempted| attempted.trajectory);
         let Some(Ok(admitted)) = seen.map(|(trajectory, _)| lock.admit(row, trajectory)) else { continue };
         let one = Demonstration::of_attempt(
             row.task.clone(),

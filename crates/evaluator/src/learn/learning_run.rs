@@ -13,14 +13,14 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, wanted};
+use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, attempt_requests};
 use super::trajectory::{TrajectoryError, trajectory};
 use crate::arm::{ArmError, GuidanceProvider};
 use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
 use crate::run::{
     ArmPlan, Contender, Conversations, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan, Runner,
-    TrialSpec, said, trial_id,
+    TrialSpec, load_conversation, trial_id,
 };
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
@@ -52,7 +52,7 @@ pub fn learning_plan(
     options: &CycleOptions,
 ) -> RunPlan {
     let mut trials = Vec::new();
-    for (order, wanted) in (0..).zip(wanted(tasks, options)) {
+    for (order, wanted) in (0..).zip(attempt_requests(tasks, options)) {
         let template = suite.task(wanted.task.as_str()).map(|task| task.template().to_owned());
         let template = template.unwrap_or_default();
         let contender = contender(&wanted, pupils);
@@ -177,7 +177,7 @@ impl LearningRun {
         });
         let planned = planned.ok_or_else(|| RecordedAttemptError::NotPlanned(wanted.clone()))?;
         let row = self.runner.run_trial(planned).await?.ok_or(RecordedAttemptError::Stopped)?;
-        recorded(self.folder().path(), row, &self.suite)
+        recorded_attempt(self.folder().path(), row, &self.suite)
     }
 }
 
@@ -203,13 +203,17 @@ impl AttemptSource for LearningRun {
 }
 
 /// Reads one attempt of a run for learning: its row and its trajectory.
-pub fn recorded(run: &Path, row: TrialRow, suite: &Suite) -> Result<AttemptOutcome, RecordedAttemptError> {
+pub fn recorded_attempt(
+    run: &Path,
+    row: TrialRow,
+    suite: &Suite,
+) -> Result<AttemptOutcome, RecordedAttemptError> {
     let seen = match row.verdict {
         Verdict::Void => None,
         Verdict::Pass | Verdict::Fail => Some(seen(run, &row, suite)?),
     };
-    let said = seen.as_ref().and_then(|_| said(&run.join(&row.trace), &run.join("blobs")));
-    Ok(AttemptOutcome { row, seen, said })
+    let said = seen.as_ref().and_then(|_| load_conversation(&run.join(&row.trace), &run.join("blobs")));
+    Ok(AttemptOutcome { row, trajectory: seen, conversation: said })
 }
 
 fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedAttemptError> {
@@ -222,6 +226,6 @@ fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timest
 }
 
 /// Reads the results of a run in plan order: the last attempt of each trial that has one.
-pub fn results(folder: &RunFolder) -> Vec<TrialRow> {
+pub fn last_attempts(folder: &RunFolder) -> Vec<TrialRow> {
     folder.plan().trials.iter().filter_map(|trial| folder.attempts(&trial.trial).pop()).collect()
 }

@@ -9,12 +9,12 @@ mod trajectory;
 
 pub use cycle::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, LearningRecord,
-    Phase, cycle, learn_from, wanted,
+    Phase, attempt_requests, cycle, learn_from,
 };
 pub use demonstrations::demonstrations;
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
-    LearningRun, RecordedAttemptError, Roles, learning_plan, recorded, results, training_tasks,
+    LearningRun, RecordedAttemptError, Roles, last_attempts, learning_plan, recorded_attempt, training_tasks,
 };
 pub use screenshot::screenshot;
 pub use trajectory::{TrajectoryError, trajectory};

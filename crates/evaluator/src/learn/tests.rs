@@ -25,13 +25,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, HeldOutTasks,
-    LearningRecord, LearningRun, Phase, Roles, cycle, learn_from, learning_plan, recorded, results,
-    training_tasks, trajectory,
+    LearningRecord, LearningRun, Phase, Roles, cycle, last_attempts, learn_from, learning_plan,
+    recorded_attempt, training_tasks, trajectory,
 };
 use crate::arm::{GuidanceProvider, Provenance};
 use crate::arm_guidance::ArmGuidance;
 use crate::run::{
-    Contender, Conversations, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec, plan, said,
+    Contender, Conversations, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec,
+    load_conversation, plan,
 };
 use crate::sample::row;
 use crate::split::{LockedSuite, SplitLock};
@@ -195,7 +196,7 @@ impl Studio {
         let trace = Trace::read(&folder.join("events.jsonl")).expect("reads");
         let text_of = |hash: &_| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let seen = trajectory(&trace, &row, apps_of(task), &text_of).expect("a trajectory");
-        AttemptOutcome { row, seen: Some(seen), said: None }
+        AttemptOutcome { row, trajectory: Some(seen), conversation: None }
     }
 
     fn rows(&self) -> Vec<TrialRow> {
@@ -395,8 +396,8 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
         Gateway::open(late.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
     let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
     let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
-    for row in results(&folder) {
-        let attempted = recorded(&path, row, &suite).expect("reads");
+    for row in last_attempts(&folder) {
+        let attempted = recorded_attempt(&path, row, &suite).expect("reads");
         learn_from(&mut gateway, (&lock, &staff), attempted, &LearnOptions::default()).await.expect("learns");
     }
     let online = Snapshot::open(book.path(), At::Now).expect("opens");
@@ -475,8 +476,8 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
     let asked = std::mem::take(&mut *teacher.1.lock().expect("unpoisoned"));
     assert_eq!(asked.len(), 4, "two epochs over two tasks");
     let folder = RunFolder::open(&path).expect("opens");
-    for (request, row) in asked.iter().zip(results(&folder)) {
-        let own = said(&path.join(&row.trace), &path.join("blobs")).expect("was kept").request;
+    for (request, row) in asked.iter().zip(last_attempts(&folder)) {
+        let own = load_conversation(&path.join(&row.trace), &path.join("blobs")).expect("was kept").request;
         assert_eq!((&request.system, &request.tools, request.world), (&own.system, &own.tools, own.world));
         // The conversation is unchanged; the question follows the last reply.
         let last = own.messages.len() - 1;
@@ -508,7 +509,7 @@ async fn a_trace_becomes_words() {
     let studio = Studio::new();
     let wanted = AttemptRequest { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::None };
     let attempted = studio.run(&wanted, &Snapshot::empty(), None).await;
-    let (trajectory, _) = attempted.seen.expect("a trajectory");
+    let (trajectory, _) = attempted.trajectory.expect("a trajectory");
     assert_eq!(
         (trajectory.apps.as_slice(), trajectory.goal.as_str()),
         (&["workshop".to_owned()][..], "Sand the table.")

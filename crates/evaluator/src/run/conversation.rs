@@ -39,7 +39,7 @@ pub fn has_conversation(folder: &Path) -> bool {
 
 /// Loads the conversation of the attempt in `folder`, with its images from `blobs`. `None` if it was not saved, is
 /// invalid or lacks an image.
-pub fn said(folder: &Path, blobs: &Path) -> Option<Conversation> {
+pub fn load_conversation(folder: &Path, blobs: &Path) -> Option<Conversation> {
     let text = fs::read_to_string(folder.join(FILE)).ok()?;
     let kept: ConversationFile = serde_json::from_str(&text)
         .inspect_err(

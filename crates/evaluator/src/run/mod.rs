@@ -16,7 +16,7 @@ mod trial;
 
 pub use crate::trial_identity::{Contender, trial_id};
 pub(crate) use budget::scaled_limits;
-pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, said};
+pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, load_conversation};
 pub use deps::{GuidanceFactory, ModelSource, RunDeps};
 pub use error::RunError;
 pub use plan::{
@@ -27,5 +27,5 @@ pub use planned_arm::PlannedArm;
 pub use progress::Progress;
 pub use resume::{ResumeInputs, resume};
 pub use scheduler::{RunSummary, execute_plan, start, start_plan};
-pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, read_run};
+pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, final_results, read_run};
 pub use trial::Runner;

@@ -85,7 +85,7 @@ pub fn read_run(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
 }
 
 /// Returns the results of a run: the last attempt of each trial that will not be tried again.
-pub fn finished(plan: &RunPlan, rows: Vec<TrialRow>) -> Vec<TrialRow> {
+pub fn final_results(plan: &RunPlan, rows: Vec<TrialRow>) -> Vec<TrialRow> {
     let mut trials: BTreeMap<TrialId, Vec<TrialRow>> = BTreeMap::new();
     for row in rows {
         trials.entry(row.trial.clone()).or_default().push(row);

@@ -70,12 +70,12 @@ pub struct Shares {
 #[derive(Debug, thiserror::Error)]
 pub enum SplitError {
     /// The file cannot be read or written.
-    #[error("split lock {path} cannot be {deed}")]
+    #[error("split lock {path} cannot be {operation}")]
     File {
         /// The lock file.
         path: PathBuf,
         /// `read` or `written`.
-        deed: &'static str,
+        operation: &'static str,
         /// The cause.
         #[source]
         source: io::Error,
@@ -241,7 +241,7 @@ impl SplitLock {
     pub fn read(path: &Path) -> Result<Self, SplitError> {
         let text = fs::read_to_string(path).map_err(|source| SplitError::File {
             path: path.into(),
-            deed: "read",
+            operation: "read",
             source,
         })?;
         let mut json = serde_json::Deserializer::from_str(&text);
@@ -255,7 +255,7 @@ impl SplitLock {
 
     /// Writes the lock file atomically: readers see the old lock or the new one.
     pub fn write(&self, path: &Path) -> Result<(), SplitError> {
-        let failed = |source| SplitError::File { path: path.into(), deed: "written", source };
+        let failed = |source| SplitError::File { path: path.into(), operation: "written", source };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         io::Write::write_all(&mut file, self.to_text().as_bytes()).map_err(failed)?;

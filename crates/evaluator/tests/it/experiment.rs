@@ -10,7 +10,8 @@ use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, LearningPlan,
-    PrimaryComparison, done, experiment_config, forecast, plan_measurement, report, run_experiment, runs,
+    PrimaryComparison, experiment_config, finished_rows, forecast, plan_measurement, report, run_experiment,
+    runs,
 };
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::learn::CycleOptions;
@@ -491,7 +492,7 @@ async fn learning_is_done_again_in_another_order() {
     assert!(matches!(stopped, Err(ExperimentError::Stopped)), "stopped while the second book is measured");
     let half = report(folder.path()).expect("a report").replicates.expect("of both");
     assert_eq!(half.finding, Finding::NoVerdict, "{}", half.sentence);
-    let rows = done(folder.path());
+    let rows = finished_rows(folder.path());
     let (all, left) = (forecast_of(&wanted, &[]), forecast_of(&wanted, &rows));
     assert_eq!(all - left, rows.len(), "what is finished is not counted again");
     assert!(

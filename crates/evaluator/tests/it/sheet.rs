@@ -32,7 +32,7 @@ fn settled(text: &str) -> Result<ResolvedConfig, ExperimentConfigError> {
     let path = Path::new(STARTER).join("experiment.toml");
     let name = Path::new("experiment.toml");
     let told = |error: ExperimentConfigError| ExperimentConfigError { path: name.to_owned(), ..error };
-    ExperimentConfig::read(name, text)?.settle(&ResolveContext { sheet: &path, model: &model }).map_err(told)
+    ExperimentConfig::read(name, text)?.resolve(&ResolveContext { sheet: &path, model: &model }).map_err(told)
 }
 
 fn carried(draft: ResolvedConfig) -> Experiment {

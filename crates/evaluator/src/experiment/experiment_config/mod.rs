@@ -33,7 +33,7 @@ impl<T> Located<T> {
     }
 }
 
-/// A parsed config file. References are not checked yet; [`ExperimentConfig::settle`] resolves them.
+/// A parsed config file. References are not checked yet; [`ExperimentConfig::resolve`] resolves them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExperimentConfig {
     /// Path of the suite, relative to the config file.

@@ -53,7 +53,7 @@ const MAX_NUMBER: i64 = 1_000_000_000;
 
 impl ExperimentConfig {
     /// Parses a config file. Invalid TOML is rejected at once; structural errors are kept and reported by
-    /// [`ExperimentConfig::settle`] together with unresolved references.
+    /// [`ExperimentConfig::resolve`] together with unresolved references.
     pub fn read(path: &Path, text: &str) -> Result<Self, ExperimentConfigError> {
         let (root, broken) = DeTable::parse_recoverable(text);
         let mut reader = Reader { text, faults: Vec::new(), keys: BTreeSet::new() };

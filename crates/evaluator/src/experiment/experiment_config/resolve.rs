@@ -74,7 +74,7 @@ pub struct ProgramDefaults {
 
 impl ExperimentConfig {
     /// Resolves all references. Structural errors are reported together with unresolved references.
-    pub fn settle(mut self, ways: &ResolveContext<'_>) -> Result<ResolvedConfig, ExperimentConfigError> {
+    pub fn resolve(mut self, ways: &ResolveContext<'_>) -> Result<ResolvedConfig, ExperimentConfigError> {
         let mut desk = Resolver { ways, faults: std::mem::take(&mut self.form.faults) };
         let suite = Some(&self.suite).filter(|named| !named.value.as_os_str().is_empty());
         let suite = suite.and_then(|named| desk.suite(named));
