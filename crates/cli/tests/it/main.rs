@@ -11,6 +11,7 @@ mod experiment;
 mod faults;
 mod golden;
 mod hostile;
+mod imports;
 mod interrupts;
 mod learning;
 mod models;

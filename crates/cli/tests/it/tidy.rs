@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::imports::House;
+
 const FILE_CAP: usize = 500;
 
 fn root() -> PathBuf {
@@ -126,6 +128,17 @@ fn only_the_command_line_prints_exits_or_reads_the_environment() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A module may import its children and they may import it; any other circle of files is a knot.
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let circles = House::read(&root()).circles();
+    let told: Vec<String> = circles
+        .iter()
+        .map(|circle| format!("{}\n  tied by\n    {}", circle.files.join("\n"), circle.ties.join("\n    ")))
+        .collect();
+    assert!(told.is_empty(), "{} circles:\n{}", told.len(), told.join("\n"));
 }
 
 #[test]
