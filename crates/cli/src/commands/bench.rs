@@ -199,7 +199,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
         limits: None,
-        further: Ablations {
+        ablations: Ablations {
             leave_one_out: arguments.leave_one_out,
             more_steps: arguments.more_steps,
             best_of: arguments.best_of,

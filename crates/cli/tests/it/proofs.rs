@@ -122,7 +122,7 @@ impl Studio {
             attempts: 3,
             order_seed: 1,
             limits: None,
-            further: Ablations::default(),
+            ablations: Ablations::default(),
             suppress: HiddenSkills::default(),
             replicates: 1,
             tools: apprentice_evaluator::tool_servers::ToolSettings::default(),

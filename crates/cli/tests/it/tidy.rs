@@ -53,11 +53,11 @@ fn arrows_between_crates_only_go_down() {
         ("host", &["protocol"]),
         ("trace", &["protocol"]),
         ("sandbox", &["protocol", "pixels"]),
-        ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "policies"]),
+        ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox"]),
         ("skills", &["protocol"]),
         ("tasks", &["protocol", "cdp", "trace"]),
         ("results", &["protocol", "trace"]),
-        ("policies", &["protocol"]),
+        ("policies", &["protocol", "harness", "trace"]),
         ("evaluator", &["protocol", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"]),
         (
             "cli",

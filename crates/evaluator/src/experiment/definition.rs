@@ -234,7 +234,7 @@ impl Definition {
             attempts: experiment.attempts,
             order_seed: experiment.order_seed,
             limits: experiment.limits,
-            further: experiment.further,
+            further: experiment.ablations,
             suppress: experiment.suppress.clone(),
             programs: programs(experiment, &test),
             replicates: match &experiment.book {

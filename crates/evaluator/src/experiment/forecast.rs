@@ -295,7 +295,7 @@ fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
     let own = || experiment.suite.task(one.task.as_str()).map(|task| task.limits());
     let limits = experiment.limits.or_else(own).unwrap_or_default();
     match AblationArm::parse(&one.arm) {
-        Some(AblationArm::MoreSteps) => scaled_limits(limits, experiment.further.more_steps.unwrap_or(1)),
+        Some(AblationArm::MoreSteps) => scaled_limits(limits, experiment.ablations.more_steps.unwrap_or(1)),
         Some(AblationArm::Without(_) | AblationArm::Retry(_)) | None => limits,
     }
 }
@@ -383,7 +383,7 @@ fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[Mod
             experiment.replicates
         ));
     }
-    if experiment.further.leave_one_out.is_some() {
+    if experiment.ablations.leave_one_out.is_some() {
         notes
             .push("a skill is left out only on tasks of its app: these trial counts are upper bounds".into());
     }

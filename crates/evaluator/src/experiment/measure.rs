@@ -153,8 +153,8 @@ fn with_student(experiment: &Experiment, arm: &str, tasks: BTreeSet<TaskId>) -> 
 
 /// The additional arms: ablations and compute-matched baselines.
 fn ablation_arms(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationArm> {
-    let skills = lender.most_requested(experiment.further.leave_one_out.unwrap_or(0));
-    experiment.further.without_book().chain(skills.into_iter().map(AblationArm::Without)).collect()
+    let skills = lender.most_requested(experiment.ablations.leave_one_out.unwrap_or(0));
+    experiment.ablations.without_book().chain(skills.into_iter().map(AblationArm::Without)).collect()
 }
 
 fn ablation_entry(
@@ -168,15 +168,15 @@ fn ablation_entry(
             let left = book.without(&BTreeSet::from([skill.clone()]));
             ArmPlan { skillbook_hash: Some(left.content_hash()), aids: lender.inputs(Arm::Pull), ..plan }
         }
-        AblationArm::MoreSteps => ArmPlan { cap_factor: experiment.further.more_steps, ..plan },
+        AblationArm::MoreSteps => ArmPlan { cap_factor: experiment.ablations.more_steps, ..plan },
         AblationArm::Retry(number) => ArmPlan { try_number: Some(*number), ..plan },
     }
 }
 
 /// The same arms while the book is yet to be learned and the skills to leave out are unknown.
 pub(super) fn ablations_upper_bound(experiment: &Experiment) -> Vec<Contender> {
-    let left_out = 1..=experiment.further.leave_one_out.unwrap_or(0);
-    let names = experiment.further.without_book().map(|arm| arm.to_string());
+    let left_out = 1..=experiment.ablations.leave_one_out.unwrap_or(0);
+    let names = experiment.ablations.without_book().map(|arm| arm.to_string());
     let names = names.chain(left_out.map(|number| format!("{UNKNOWN_SKILL_ARM} {number}")));
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     names.map(|arm| with_student(experiment, &arm, tasks.clone())).collect()

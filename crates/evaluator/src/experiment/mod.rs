@@ -91,7 +91,7 @@ pub struct Experiment {
     /// Limits for every trial, overriding the tasks' own.
     pub limits: Option<Limits>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
-    pub further: Ablations,
+    pub ablations: Ablations,
     /// Skills hidden from the tasks of certain apps.
     pub suppress: HiddenSkills,
     /// Number of books learned with the same method, including this one; 1 means no replicates.
@@ -308,11 +308,11 @@ fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {
     if experiment.arms.contains(&Arm::Inline) && !experiment.arms.contains(&Arm::Pull) {
         return Err(ExperimentError::InlineNeedsPull);
     }
-    let further = experiment.further;
-    if further.without_book().next().is_some() && !experiment.arms.contains(&Arm::None) {
+    let ablations = experiment.ablations;
+    if ablations.without_book().next().is_some() && !experiment.arms.contains(&Arm::None) {
         return Err(ExperimentError::BaselinesNeedNone);
     }
-    if further.leave_one_out.is_some_and(|count| count > 0) && !experiment.arms.contains(&Arm::Pull) {
+    if ablations.leave_one_out.is_some_and(|count| count > 0) && !experiment.arms.contains(&Arm::Pull) {
         return Err(ExperimentError::AblationNeedsPull);
     }
     match experiment.tasks(Split::Test).is_empty() {

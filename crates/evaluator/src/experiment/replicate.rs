@@ -42,7 +42,7 @@ impl Experiment {
             teacher: None,
             others: Vec::new(),
             baselines: false,
-            further: Ablations::default(),
+            ablations: Ablations::default(),
             replicates: 1,
             order_seed: self.order_seed.wrapping_add(u64::from(number) - 1),
             registered: None,

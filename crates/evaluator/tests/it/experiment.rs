@@ -141,7 +141,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         attempts: 2,
         order_seed: 1,
         limits: None,
-        further: Ablations::default(),
+        ablations: Ablations::default(),
         suppress: HiddenSkills::default(),
         replicates: 1,
         tools: ToolSettings::default(),
@@ -382,8 +382,8 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
 async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     let (first, _) = copied().await;
     let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
-    let further = Ablations { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9) };
-    let wanted = Experiment { further, ..experiment(BookSource::Given(book.clone())) };
+    let ablations = Ablations { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9) };
+    let wanted = Experiment { ablations, ..experiment(BookSource::Given(book.clone())) };
     let lone = Experiment { arms: vec![Arm::Pull, Arm::PlaceboInert], ..wanted.clone() };
     let folder = TempDir::new().expect("a folder");
     let refused = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused");

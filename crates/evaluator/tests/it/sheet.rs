@@ -159,7 +159,7 @@ fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     experiment.toml:10:13: `skillbook` and [learning] exclude each other: remove one
 
     experiment.toml:3:9: the primary comparison is pull vs placebo-inert, but "placebo-inert" is not among the arms: add it to `arms`, or name two others under [primary]
-    experiment.toml:4:2: `[further]` needs the arm "none": more_steps and best_of are compared with it
+    experiment.toml:4:2: `[ablations]` needs the arm "none": more_steps and best_of are compared with it
     experiment.toml: learning needs a teacher: name a `teacher`, or give a `skillbook`
     "#);
 }

@@ -4,13 +4,11 @@
 mod agent;
 mod bench;
 mod browser;
-mod builtin;
 mod cell;
 mod desktop;
 mod endings;
 mod model;
 mod scene;
 mod server;
-mod shelf;
 mod tools;
 mod trees;

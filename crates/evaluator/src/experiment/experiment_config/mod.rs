@@ -69,7 +69,7 @@ pub struct ExperimentConfig {
     /// Budget for all model calls, in US dollars.
     pub most_usd: Option<f64>,
     /// Ablations and compute-matched baselines run with the first student.
-    pub further: Located<Ablations>,
+    pub ablations: Located<Ablations>,
     /// Assumptions for the power analysis.
     pub design: PowerQuestion,
     /// Skills of a given book hidden from the tasks of an app, as `skill@program`.

@@ -19,7 +19,8 @@ use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
 use apprentice_tasks::suite::{SourcePos, nearest};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
+    "ablations",
     "arms",
     "attempts",
     "baselines",
@@ -43,7 +44,9 @@ const KEYS: [&str; 19] = [
 const LEARNING: [&str; 8] =
     ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "reflection", "rehearsal", "replicates"];
 const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
-const FURTHER: [&str; 3] = ["best_of", "leave_one_out", "more_steps"];
+/// The old name of `[ablations]`, still read.
+const OLD_ABLATIONS: &str = "further";
+const ABLATIONS: [&str; 3] = ["best_of", "leave_one_out", "more_steps"];
 const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
 const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
@@ -89,7 +92,7 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         baselines: reader.boolean(root, "baselines").unwrap_or(false),
         limits: limits(reader, root),
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
-        further: further(reader, root),
+        ablations: ablations(reader, root),
         suppress: reader.strings(root, "suppress"),
         design: design(reader, root),
         suite: suite.unwrap_or(Located { value: PathBuf::new(), spot: NO_POSITION }),
@@ -187,10 +190,17 @@ fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Option<Limits> {
     })
 }
 
-fn further(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<Ablations> {
-    let spot = root.get_key_value("further").map_or(NO_POSITION, |(key, _)| reader.spot(key.span().start));
+fn ablations(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<Ablations> {
+    let place = |name| root.get_key_value(name).map(|(key, _)| key.span().start);
+    let (new, old) = (place("ablations"), place(OLD_ABLATIONS));
+    if let (Some(_), Some(old)) = (new, old) {
+        let what = "`[further]` is the old name of `[ablations]`: keep one of them".to_owned();
+        reader.fault(OLD_ABLATIONS, old, what);
+    }
+    let name = if new.is_none() && old.is_some() { OLD_ABLATIONS } else { "ablations" };
+    let spot = new.or(old).map_or(NO_POSITION, |start| reader.spot(start));
     let empty = DeTable::new();
-    let table = reader.table(root, "further", &FURTHER).unwrap_or(&empty);
+    let table = reader.table(root, name, &ABLATIONS).unwrap_or(&empty);
     let value = Ablations {
         more_steps: reader.count(table, "more_steps", 2..=100),
         best_of: reader.count(table, "best_of", 2..=20),

@@ -214,18 +214,18 @@ impl Resolver<'_> {
                 "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into(),
             );
         }
-        let Located { value: further, spot } = sheet.further;
+        let Located { value: ablations, spot } = sheet.ablations;
         for (wanted, needed, why) in [
             (
-                further.without_book().next().is_some(),
+                ablations.without_book().next().is_some(),
                 Arm::None,
                 "more_steps and best_of are compared with it",
             ),
-            (further.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
+            (ablations.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
         ] {
             let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
             if wanted && !there && sheet.form.is_sound("arms") {
-                self.fault(spot, format!("`[further]` needs the arm {:?}: {why}", needed.as_str()));
+                self.fault(spot, format!("`[ablations]` needs the arm {:?}: {why}", needed.as_str()));
             }
         }
         let primary = &sheet.primary;
@@ -369,7 +369,7 @@ impl ResolvedConfig {
             attempts: sheet.attempts.unwrap_or(setting.attempts).max(1),
             order_seed: sheet.order_seed,
             limits: sheet.limits,
-            further: sheet.further.value,
+            ablations: sheet.ablations.value,
             suppress,
             replicates: sheet.learning.replicates,
             tools: setting.tools,

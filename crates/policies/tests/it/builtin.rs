@@ -4,7 +4,7 @@ use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::ChatModel as _;
 use serde_json::{Value, json};
 
-use crate::shelf::{Left, Note, attempt, note};
+use crate::lent_notes::{Left, Note, attempt, note};
 
 fn item(name: &str, effects: &Value) -> Value {
     json!({ "role": "menuitem", "name": name, "click": effects })
