@@ -124,11 +124,11 @@ fn a_bundle_that_reaches_outside_or_fills_the_disk_is_refused() {
         ("../out", tar::EntryType::Regular, "leaves the bundle"),
         ("a/../../out", tar::EntryType::Regular, "leaves the bundle"),
         ("/etc/out", tar::EntryType::Regular, "leaves the bundle"),
-        ("a/link", tar::EntryType::Symlink, "no plain file"),
-        ("a/link", tar::EntryType::Link, "no plain file"),
-        ("a/device", tar::EntryType::Char, "no plain file"),
-        ("a/long", tar::EntryType::GNULongName, "no plain file"),
-        ("a/more", tar::EntryType::XHeader, "no plain file"),
+        ("a/link", tar::EntryType::Symlink, "is not a regular file"),
+        ("a/link", tar::EntryType::Link, "is not a regular file"),
+        ("a/device", tar::EntryType::Char, "is not a regular file"),
+        ("a/long", tar::EntryType::GNULongName, "is not a regular file"),
+        ("a/more", tar::EntryType::XHeader, "is not a regular file"),
     ];
     for (path, kind, why) in cases {
         made(&bundle, &[(path, kind, b"x")]);
