@@ -505,8 +505,8 @@ fn what_is_no_plain_file_or_too_large_is_refused_unread() {
         path
     };
     let refused: Vec<(PathBuf, &str)> = vec![
-        (huge("huge.csv", 4 << 30), "more than"),
-        (huge("huge.json", 4 << 30), "more than"),
+        (huge("huge.csv", 4 << 30), "exceed the limit"),
+        (huge("huge.json", 4 << 30), "exceed the limit"),
         (pipe, "regular file"),
         (PathBuf::from("/dev/zero"), "regular file"),
         (link("zero.csv", "/dev/zero"), "regular file"),

@@ -274,7 +274,7 @@ async fn what_is_registered_is_told_beside_what_was_done() {
         |name: &str| outcome.report.comparisons.iter().find(|one| one.name == name).map(|one| one.family);
     assert_eq!(family("pull vs none"), Some(Family::Primary));
     assert_eq!(family("pull vs placebo-inert"), Some(Family::Exploratory));
-    assert!(outcome.report.notes.iter().any(|note| note.contains("otherwise than registered")));
+    assert!(outcome.report.notes.iter().any(|note| note.contains("deviate from the registration")));
 
     // Without a preregistration, the experiment itself is registered when it begins, so there are no deviations.
     let told = report(&finished().await.0).expect("a report").registration.expect("a registration");
