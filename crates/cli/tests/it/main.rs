@@ -10,6 +10,7 @@ mod differences;
 mod experiment;
 mod faults;
 mod golden;
+mod guide;
 mod hostile;
 mod imports;
 mod interrupts;
