@@ -280,3 +280,15 @@ async fn what_is_registered_is_told_beside_what_was_done() {
     let told = report(&finished().await.0).expect("a report").registration.expect("a registration");
     assert_eq!((told.primary, told.deviations), (PrimaryComparison::default(), Vec::new()));
 }
+
+#[test]
+fn ablations_are_read_under_their_old_name_too_but_not_under_both() {
+    let head = "suite = \".\"\nstudents = [\"builtin/novice\"]\narms = [\"pull\"]\n";
+    let told = |tables: &str| settled(&format!("{head}{tables}")).expect_err("is refused").to_string();
+    for name in ["ablations", "further"] {
+        let found = told(&format!("[{name}]\nbest_of = 2"));
+        assert!(found.contains("4:2: `[ablations]` needs the arm \"none\""), "{found}");
+    }
+    let both = told("[ablations]\nbest_of = 2\n[further]\nbest_of = 2");
+    assert!(both.contains("`[further]` is the old name of `[ablations]`"), "{both}");
+}
