@@ -11,6 +11,10 @@ lint:
 test *args:
     cargo test {{args}}
 
+# Tests one crate after an edit; a filter narrows it down: `just crate tasks metric::`.
+crate name *filter:
+    cargo test --package apprentice-{{name}} --lib {{filter}}
+
 # Looks for unused dependencies, and holds licences, sources and versions to deny.toml.
 deps:
     test -x target/tools/bin/cargo-machete || cargo install --locked --debug --root target/tools cargo-machete@0.9.2

@@ -24,7 +24,7 @@ def block(said, schema):
 
 def turn(conversation):
     said = list(texts(conversation))
-    if item := block(said, "manage.item.v1"):
+    if item := block(said, "manage.item.v2"):
         return manage(item, said)
     if outcome := block(said, "reflect.outcome.v1") or block(said, "reflect.material.v1"):
         return reflect(outcome)

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, distill, do_task, doctor, grade, learn, mcp, models, plan, prompts,
-    report, run, selftest, skills, tasks, trace, view,
+    bench, bundle, compare, config, demo, distill, do_task, doctor, fork, grade, init, learn, mcp, models,
+    plan, prompts, report, run, selftest, skills, split, tasks, trace, view,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -33,11 +33,14 @@ enum Command {
     Do(do_task::Do),
     Run(run::Run),
     Resume(run::Resume),
+    Fork(fork::ForkCommand),
     Learn(learn::Learn),
     View(view::View),
     Trace(trace::TraceCommand),
     Doctor(doctor::Doctor),
+    Init(init::Init),
     Tasks(tasks::Tasks),
+    Split(split::SplitCommand),
     Skills(skills::Skills),
     Mcp(mcp::Mcp),
     Compare(compare::Compare),
@@ -75,11 +78,14 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Do(arguments) => do_task::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),
+        Command::Fork(arguments) => fork::run(arguments, &settings()?.config()?, recorded),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Trace(trace) => trace::run(trace),
         Command::Doctor(doctor) => doctor::run(doctor),
+        Command::Init(init) => init::run(init),
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
+        Command::Split(split) => split::run(split),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Mcp(mcp) => mcp::run(mcp, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use apprentice_skills::book::WriteMode;
+use apprentice_skills::book::{AuthoredPages, WriteMode};
 use apprentice_tasks::check::Compat;
 use apprentice_tasks::setup::Mirror;
 use apprentice_tasks::suite::SuiteOptions;
@@ -92,6 +92,8 @@ pub(crate) struct Config {
     pub(crate) skillbook: PathBuf,
     /// Whether models' changes to the skillbook take effect at once or wait for review.
     pub(crate) write_mode: WriteMode,
+    /// Whether learning proposes changes to pages that people wrote, or writes them.
+    pub(crate) authored_pages: AuthoredPages,
     /// Folder for the worlds' sockets and mount points; empty for the default.
     pub(crate) state: PathBuf,
     /// Worlds that run in parallel; 0 for the default.

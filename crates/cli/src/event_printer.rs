@@ -1,8 +1,8 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
 use apprentice_protocol::{
-    Action, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint,
-    SinkError, SkillEventKind, StepId,
+    ActionDetail, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, SinkError,
+    SkillEventKind, StepId,
 };
 use apprentice_skills::foreground::Timeline;
 
@@ -91,6 +91,7 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
         | EventKind::CallAnswered(_)
         | EventKind::ToolCalled { .. }
         | EventKind::Notice { .. }
+        | EventKind::CheckState { .. }
         | EventKind::Finished(_)
         | EventKind::Judged(_)
         | EventKind::WorldClosed { .. }
@@ -100,9 +101,9 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
 
 fn describe_action_record(record: &ActionRecord) -> String {
     let target = match (&record.target_role, &record.target_name) {
-        (Some(role), Some(name)) => format!(" {role} {name:?}"),
-        (Some(role), None) => format!(" {role}"),
-        (None, Some(name)) => format!(" {name:?}"),
+        (Some(role), Some(name)) => format!(" on {role} {name:?}"),
+        (Some(role), None) => format!(" on {role}"),
+        (None, Some(name)) => format!(" on {name:?}"),
         (None, None) => String::new(),
     };
     let outcome = match &record.outcome {
@@ -111,28 +112,5 @@ fn describe_action_record(record: &ActionRecord) -> String {
         ActionOutcome::Failed { problem } => format!(": failed: {problem}"),
         ActionOutcome::NotExecuted => ": not executed".into(),
     };
-    format!("{}{target}{outcome}", describe_action(&record.asked))
-}
-
-/// Describes an action in a few words.
-fn describe_action(action: &Action<ImagePoint>) -> String {
-    match action {
-        Action::Click { count: 2, .. } => "double click".into(),
-        Action::Click { .. } => "click".into(),
-        Action::Move { .. } => "point at".into(),
-        Action::Press { .. } => "press".into(),
-        Action::Release { .. } => "release".into(),
-        Action::Drag { .. } => "drag".into(),
-        Action::Scroll { dx, dy, .. } => format!("scroll {dx},{dy}"),
-        Action::Type { text } => format!("type {text:?}"),
-        Action::Key { chord, .. } => format!("key {chord}"),
-        Action::Wait { ms } => format!("wait {ms} ms"),
-        Action::Screenshot => "look".into(),
-        Action::Zoom { .. } => "look closer".into(),
-        Action::Select { option, .. } => format!("select {option:?} in"),
-        Action::Navigate { url } => format!("open {url}"),
-        Action::History { go } => format!("go {go:?}"),
-        Action::Tab { tab } => format!("tab {tab:?}"),
-        Action::Dialog { accept, .. } => format!("dialog: {}", if *accept { "accept" } else { "dismiss" }),
-    }
+    format!("{}{target}{outcome}", record.asked.text(ActionDetail::Line))
 }

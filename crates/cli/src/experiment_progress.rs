@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_evaluator::learn::LearningRecord;
 use apprentice_evaluator::run::{Progress, TrialSpec};
-use apprentice_protocol::{Clock, TrialId, Verdict};
+use apprentice_protocol::{Clock, TrialId, Verdict, counted};
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_tasks::suite::Suite;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -149,8 +149,9 @@ impl ProgressState {
                 };
                 self.parts.push(Phase { name, began: self.clock.mono(), attempts: 0, worked: 0.0 });
                 self.say(&format!(
-                    "\n{}: {what}\n  {trials} attempts{goes_on}; {}",
+                    "\n{}: {what}\n  {}{goes_on}; {}",
                     upper(name),
+                    counted(*trials, "attempt"),
                     folder.display()
                 ));
             }
@@ -197,11 +198,14 @@ impl ProgressState {
         if worked.known_before {
             return;
         }
+        if let Some(unread) = &worked.unread {
+            self.say(&format!("      not learned from {}: {}", worked.task, unread.why));
+        }
         for skill in &worked.changed {
             self.say(&format!(
                 "      learned from {}: {skill} (skillbook: {})",
                 worked.task,
-                skills(worked.skills)
+                counted(worked.skills, "skill")
             ));
         }
     }
@@ -211,7 +215,8 @@ impl ProgressState {
         let ends = self.parts.iter().skip(1).map(|part| part.began).chain([self.clock.mono()]);
         let told = self.parts.iter().zip(ends).map(|(part, end)| {
             let took = end.saturating_sub(part.began).as_secs_f64();
-            format!("{} {took:.0} s ({} attempts, {:.0} s in total)", part.name, part.attempts, part.worked)
+            let attempts = counted(part.attempts, "attempt");
+            format!("{} {took:.0} s ({attempts}, {:.0} s in total)", part.name, part.worked)
         });
         told.collect::<Vec<_>>().join(", ")
     }
@@ -259,10 +264,6 @@ fn upper(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn skills(count: usize) -> String {
-    if count == 1 { "1 skill".into() } else { format!("{count} skills") }
-}
-
 /// Describes a finished attempt in one line.
 fn line(row: &TrialRow, app: &str) -> String {
     let (verdict, why) = match row.verdict {
@@ -272,13 +273,13 @@ fn line(row: &TrialRow, app: &str) -> String {
     };
     let read = match row.skills_viewed.len() {
         0 => String::new(),
-        count => format!(", read {}", skills(count)),
+        count => format!(", read {}", counted(count, "skill")),
     };
     format!(
-        "{verdict}  {app:10}  {:28}  {:30}  {} steps{read}, {:.1} s{why}",
+        "{verdict}  {app:10}  {:28}  {:30}  {}{read}, {:.1} s{why}",
         row.task.as_str(),
         role_and_arm(row.role, &row.arm),
-        row.world_steps,
+        counted(row.world_steps, "step"),
         row.wall_s
     )
 }

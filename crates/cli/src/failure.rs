@@ -55,6 +55,15 @@ impl Failure {
         self
     }
 
+    /// Adds the valid name most similar to `name` as a remedy, if one is similar enough.
+    #[must_use]
+    pub(crate) fn hint_nearest<'a>(self, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Self {
+        match apprentice_protocol::nearest(name, valid) {
+            Some(nearest) => self.hint(format!("did you mean {nearest:?}?")),
+            None => self,
+        }
+    }
+
     /// Returns the exit code of the process.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(self.kind as u8)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_evaluator::cost_estimate::{CostRange, Pricing};
+use apprentice_evaluator::cost_estimate::{CostRange, CostSpread, Pricing};
 use apprentice_evaluator::experiment::{Experiment, ModelCost, remaining_cost};
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::{Limits, Size, TrialId};
@@ -47,6 +47,8 @@ struct ForecastJson<'a> {
     /// Lower bound for the models that have a price, within the caps.
     least_usd: f64,
     most_usd: f64,
+    /// The cost to expect, within the caps.
+    expected_usd: CostSpread,
     /// Models without a known price.
     unpriced: &'a BTreeSet<String>,
 }
@@ -58,8 +60,20 @@ pub(crate) struct Forecast {
     reviews: usize,
     requests: usize,
     range: CostRange,
+    expected: CostSpread,
     /// Models without a known price.
     unpriced: BTreeSet<String>,
+}
+
+/// Requests of about the same size, such as a test of a model sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SmallRequests {
+    /// Number of requests.
+    pub(crate) count: u32,
+    /// Maximum number of output tokens of each.
+    pub(crate) output_tokens: u32,
+    /// Size of the picture in each, if any.
+    pub(crate) picture: Option<Size>,
 }
 
 impl Forecast {
@@ -89,10 +103,10 @@ impl Forecast {
         let quote = |name: &str| models.quote(name).unwrap_or_else(|_| Pricing::free());
         let mut forecast = Self::default();
         for one in remaining_cost(experiment, learner, &quote, done).kind(Kind::Config)? {
-            let ModelCost { model, trials, reviews, reviews_in_context: _, least_usd, most_usd } = one;
+            let ModelCost { model, trials, reviews, reviews_in_context: _, .. } = one;
             (forecast.attempts, forecast.reviews) = (forecast.attempts + trials, forecast.reviews + reviews);
-            let range = least_usd.zip(most_usd).map(|(least, most)| CostRange { least, most });
-            forecast.charge(&model, range);
+            let range = one.least_usd.zip(one.most_usd).map(|(least, most)| CostRange { least, most });
+            forecast.charge(&model, range.zip(one.expected_usd));
         }
         Ok(forecast)
     }
@@ -105,7 +119,8 @@ impl Forecast {
         limits: &Limits,
     ) -> Result<(), Failure> {
         self.attempts += 1;
-        self.charge(models.resolve(name)?, models.quote(name)?.attempt(limits));
+        let quote = models.quote(name)?;
+        self.charge(models.resolve(name)?, quote.attempt(limits).zip(quote.expected_attempt(limits)));
         Ok(())
     }
 
@@ -113,7 +128,7 @@ impl Forecast {
     pub(crate) fn add_reviews(&mut self, models: &Models, name: &str, count: usize) -> Result<(), Failure> {
         self.reviews += count;
         let one = models.quote(name)?.review();
-        self.charge(models.resolve(name)?, one.map(|one| one.times(count)));
+        self.charge(models.resolve(name)?, one.map(|one| unmeasured(one.times(count))));
         Ok(())
     }
 
@@ -125,25 +140,31 @@ impl Forecast {
         turns: u32,
     ) -> Result<(), Failure> {
         self.reviews += 1;
-        self.charge(models.resolve(name)?, models.quote(name)?.review_in_context([turns, turns]));
+        let range = models.quote(name)?.review_in_context([turns, turns]);
+        self.charge(models.resolve(name)?, range.map(unmeasured));
         Ok(())
     }
 
-    /// Adds small requests: their count, output tokens and picture size.
+    /// Adds small requests to a model.
     pub(crate) fn add_requests(
         &mut self,
         models: &Models,
         name: &str,
-        (count, output, picture): (u32, u32, Option<Size>),
+        small: SmallRequests,
     ) -> Result<(), Failure> {
+        let SmallRequests { count, output_tokens, picture } = small;
         self.requests += count as usize;
-        self.charge(models.resolve(name)?, models.quote(name)?.requests(count, output, picture));
+        let range = models.quote(name)?.requests(count, output_tokens, picture);
+        self.charge(models.resolve(name)?, range.map(unmeasured));
         Ok(())
     }
 
-    fn charge(&mut self, model: &str, range: Option<CostRange>) {
-        match range {
-            Some(range) => self.range += range,
+    fn charge(&mut self, model: &str, cost: Option<(CostRange, CostSpread)>) {
+        match cost {
+            Some((range, expected)) => {
+                self.range += range;
+                self.expected = self.expected + expected;
+            }
             None => drop(self.unpriced.insert(model.to_owned())),
         }
     }
@@ -162,6 +183,7 @@ impl Forecast {
             requests: self.requests,
             least_usd: self.range.least.min(most_usd),
             most_usd,
+            expected_usd: self.expected.capped(config.cap.run_usd),
             unpriced: &self.unpriced,
         }
     }
@@ -185,10 +207,14 @@ impl Forecast {
         let most = self.most(config);
         let priced = if self.range.most > 0.0 {
             let least = self.range.least.min(most);
+            let CostSpread { low, median, high } = self.expected.capped(config.cap.run_usd);
             format!(
-                "from ${} (one short turn each) to ${} (every turn used, nothing cached)",
+                "from ${} (one short turn each) to ${} (every turn used, nothing cached), about ${} (${} to ${} if attempts take as many turns as measured ones)",
                 money(least),
-                money(most)
+                money(most),
+                money(median),
+                money(low),
+                money(high)
             )
         } else {
             "free".to_owned()
@@ -237,6 +263,11 @@ impl Forecast {
                 .hint("--yes confirms in advance; --max-usd sets a cap")),
         }
     }
+}
+
+/// A range with the spread of costs that were never measured.
+fn unmeasured(range: CostRange) -> (CostRange, CostSpread) {
+    (range, range.into())
 }
 
 /// Formats an amount in dollars: with four decimals below ten cents, else with two.

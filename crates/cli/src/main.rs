@@ -13,6 +13,7 @@ mod host;
 mod key;
 mod models;
 mod overrides;
+mod pick;
 mod process_env;
 mod prompts;
 mod provider;

@@ -1,6 +1,8 @@
 //! Builds models from their names: adapter, key, price and middleware. All models of a command share keys, rate
 //! limits, ledgers and the cassette.
 
+mod uncalled;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -409,15 +411,12 @@ impl Models {
         let own: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
         let priced = self.prices.price.keys().map(|name| name.trim_end_matches('*'));
         let known = own.iter().chain(&BASELINES).copied().chain(priced);
-        let nearest = known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or_default();
-        Failure::say(Kind::Model, format!("unknown model {name:?}"))
-            .hint(format!("the nearest name is {nearest:?}"))
-            .hint(format!(
-                "models: {}, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
-                own.join(", "),
-                PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
-                BASELINES.join(", ")
-            ))
+        Failure::say(Kind::Model, format!("unknown model {name:?}")).hint_nearest(name, known).hint(format!(
+            "models: {}, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
+            own.join(", "),
+            PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
+            BASELINES.join(", ")
+        ))
     }
 }
 

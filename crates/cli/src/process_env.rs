@@ -50,6 +50,26 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     program_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
+/// Folders in which a cell finds its programs, whatever the `PATH` outside is.
+const CELL_FOLDERS: [&str; 7] =
+    ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/games"];
+
+/// Whether a cell on this machine has a program, by its name or by its path below `/usr` or `/opt`.
+pub(crate) fn is_in_cell(name: &str) -> bool {
+    let path = PathBuf::from(name);
+    if path.is_absolute() {
+        return path.is_file();
+    }
+    CELL_FOLDERS.iter().any(|folder| PathBuf::from(folder).join(name).is_file())
+}
+
+/// Returns the folder of the running program and those above it, with their `share/apprentice`, nearest first.
+pub(crate) fn program_places() -> Vec<PathBuf> {
+    let program = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
+    let above = program.ancestors().skip(1).take(4).filter(|folder| !folder.as_os_str().is_empty());
+    above.flat_map(|folder| [folder.to_owned(), folder.join("share/apprentice")]).collect()
+}
+
 /// Ends the process at once with the exit code of an interrupt. Its worlds end with it.
 #[expect(clippy::exit, reason = "the user interrupted twice")]
 pub(crate) fn end_now() -> ! {

@@ -29,10 +29,8 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
         let name = inside.strip_suffix(".md").unwrap_or(&inside);
         let Some(prompt) = all.iter().find(|prompt| prompt.name == name) else {
             let known = all.iter().map(|prompt| prompt.name);
-            let nearest =
-                known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or_default();
             let told = format!("{}: there is no prompt {name:?}", path.display());
-            return Err(Failure::say(Kind::Config, told).hint(format!("the nearest is {nearest:?}")));
+            return Err(Failure::say(Kind::Config, told).hint_nearest(name, known));
         };
         let text = std::fs::read_to_string(&path)
             .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;

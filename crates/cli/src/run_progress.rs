@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use apprentice_evaluator::run::{Progress, RunSummary};
-use apprentice_protocol::{RunId, Verdict};
+use apprentice_protocol::{RunId, Verdict, counted};
 use apprentice_results::row::TrialRow;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -57,7 +57,8 @@ fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
             if !quiet {
                 bar.suspend(|| {
                     terminal::note(format_args!(
-                        "run {run}: {trials} trials, {finished} finished; {}",
+                        "run {run}: {}, {finished} finished; {}",
+                        counted(*trials, "trial"),
                         folder.display()
                     ));
                 });
@@ -93,11 +94,16 @@ pub(crate) fn line(row: &TrialRow) -> String {
     };
     let skills = match row.skills_viewed.len() {
         0 => String::new(),
-        count => format!(", {count} skills"),
+        count => format!(", {}", counted(count, "skill")),
     };
     format!(
-        "{verdict} {} {}/{} seed {}: {} steps{skills}, {:.1} s, {why}",
-        row.task, row.model, row.arm, row.seed, row.world_steps, row.wall_s
+        "{verdict} {} {}/{} seed {}: {}{skills}, {:.1} s, {why}",
+        row.task,
+        row.model,
+        row.arm,
+        row.seed,
+        counted(row.world_steps, "step"),
+        row.wall_s
     )
 }
 
@@ -148,13 +154,11 @@ pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> 
         return Err(Failure::say(Kind::Interrupted, "interrupted").hint(hint));
     }
     if shown.void > 0 || shown.not_run > 0 {
-        return Err(Failure::say(
-            Kind::TrialsVoid,
-            format!("{} trials have no result", shown.void + shown.not_run),
-        ));
+        let missing = counted(shown.void + shown.not_run, "trial");
+        return Err(Failure::say(Kind::TrialsVoid, format!("{missing} without a result")));
     }
     match shown.failed {
         0 => Ok(()),
-        failed => Err(Failure::say(Kind::TasksFailed, format!("{failed} trials failed"))),
+        failed => Err(Failure::say(Kind::TasksFailed, format!("{} failed", counted(failed, "trial")))),
     }
 }

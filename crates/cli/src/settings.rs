@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use apprentice_protocol::nearest;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::Config;
@@ -251,10 +252,9 @@ fn to_f64(whole: i64) -> f64 {
 
 fn unknown<'a>(place: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
     let failure = Failure::say(Kind::Config, format!("{place}: unknown setting {name:?}"));
-    let nearest = known.map(|key| (strsim::damerau_levenshtein(key, name), key)).min();
-    match nearest {
-        Some((distance, key)) if distance <= 3 => failure.hint(format!("did you mean {key:?}?")),
-        Some(_) | None => failure.hint("`apprentice config show` lists all settings"),
+    match nearest(name, known.map(String::as_str)) {
+        Some(key) => failure.hint(format!("did you mean {key:?}?")),
+        None => failure.hint("`apprentice config show` lists all settings"),
     }
 }
 

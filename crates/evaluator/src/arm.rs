@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_protocol::{SkillId, TaskId};
+use apprentice_protocol::{BoundedText, SkillId, TaskId};
 use apprentice_skills::KnownVersions;
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::guidance::{
@@ -18,7 +18,7 @@ use crate::hidden_skills::HiddenSkills;
 use crate::task_apps::apps_of;
 use crate::tool_servers::{ServerFactory, ToolPolicy, ToolSettings, hash, tool_contribution};
 use crate::trial_identity::trajectory_id;
-use apprentice_results::arm::{Arm, UnknownArm, is_masked};
+use apprentice_results::arm::{Arm, Delivery, UnknownArm, is_masked};
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows::RowsError;
 use apprentice_tasks::suite::Suite;
@@ -93,19 +93,20 @@ pub enum ArmError {
 
 /// The policy by which an arm lends; `relevant` are the skills that bear on the task.
 fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
-    match arm {
-        Arm::None => ArmPolicy::None,
-        Arm::ToolsOnly => ArmPolicy::ToolsOnly,
-        Arm::Index => ArmPolicy::Index,
+    match arm.delivery() {
+        // The text of `raw-trace` is found by the provider, and `auto` is another arm before it comes here.
+        Delivery::Nothing | Delivery::RawTrace => ArmPolicy::None,
+        Delivery::ToolsOnly => ArmPolicy::ToolsOnly,
+        Delivery::Index => ArmPolicy::Index,
         // What `inline` puts in is known once `pull` has run; it has something wherever `pull` has.
-        Arm::Pull | Arm::Inline | Arm::Verified | Arm::Masked | Arm::SelfMade | Arm::Human => ArmPolicy::Pull,
-        Arm::Push => ArmPolicy::Push { count: PUSH_COUNT },
-        Arm::All => ArmPolicy::All,
-        Arm::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
-        Arm::PlaceboInert => ArmPolicy::PlaceboInert,
-        Arm::PlaceboWrong => ArmPolicy::PlaceboWrong,
-        // Its text is found by the lender.
-        Arm::RawTrace => ArmPolicy::None,
+        Delivery::Pull | Delivery::Inline | Delivery::Auto => ArmPolicy::Pull { figures: false },
+        Delivery::PullFigures => ArmPolicy::Pull { figures: true },
+        Delivery::IndexPull => ArmPolicy::IndexPull,
+        Delivery::Push => ArmPolicy::Push { count: PUSH_COUNT },
+        Delivery::All => ArmPolicy::All,
+        Delivery::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
+        Delivery::PlaceboInert => ArmPolicy::PlaceboInert,
+        Delivery::PlaceboWrong => ArmPolicy::PlaceboWrong,
     }
 }
 
@@ -161,6 +162,7 @@ pub struct GuidanceProvider {
     server_list: Option<String>,
     rules: ToolPolicy,
     suppressed: HiddenSkills,
+    auto: Option<Arm>,
 }
 
 impl GuidanceProvider {
@@ -180,7 +182,14 @@ impl GuidanceProvider {
             server_list: None,
             rules,
             suppressed,
+            auto: None,
         }
+    }
+
+    /// Sets the arm that `auto` stands for, which earlier trials of the model chose.
+    #[must_use]
+    pub fn with_auto(self, chosen: Option<Arm>) -> Self {
+        Self { auto: chosen, ..self }
     }
 
     /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
@@ -214,7 +223,7 @@ impl GuidanceProvider {
     }
 
     /// Returns the inputs of an arm's guidance other than the book, for the run's plan: the embedding model, a hash of
-    /// the tool server list, and the skills suppressed per program. Empty for an arm without a book.
+    /// the tool server list, the skills suppressed per program, and the arm that `auto` stands for. Empty for an arm without a book.
     pub fn inputs(&self, arm: Arm) -> BTreeMap<String, String> {
         if !arm.needs_book() {
             return BTreeMap::new();
@@ -224,7 +233,9 @@ impl GuidanceProvider {
         let servers = self.server_list.as_deref().map(|list| ("mcp_servers".to_owned(), hash(list)));
         let suppressed =
             (!self.suppressed.is_empty()).then(|| ("suppressed".to_owned(), self.suppressed.to_string()));
-        embeddings.into_iter().chain(servers).chain(suppressed).collect()
+        let chosen =
+            self.auto.filter(|_| arm == Arm::Auto).map(|chosen| ("auto".to_owned(), chosen.to_string()));
+        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).collect()
     }
 
     /// Returns the tasks on which an arm has guidance.
@@ -255,6 +266,12 @@ impl GuidanceProvider {
     pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
         let hidden = match arm {
             Arm::Masked => self.hidden(task, seed),
+            Arm::Auto => {
+                let why = "auto has no dev trials of the model to choose by";
+                let source = GuidanceError::NoEligibleSkill(why.to_owned());
+                let nothing = ArmError::NoGuidance { arm, task: task.clone(), source };
+                return self.lend(self.auto.filter(|chosen| *chosen != arm).ok_or(nothing)?, task, seed);
+            }
             _ => BTreeSet::new(),
         };
         self.guidance_hiding(arm, (task, seed), &hidden)
@@ -270,6 +287,33 @@ impl GuidanceProvider {
         let hidden = BTreeSet::from([skill.clone()]);
         let loan = self.guidance_hiding(Arm::Pull, (task, seed), &hidden)?;
         Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+    }
+
+    /// Builds the guidance of an arm for a trial over the book without some skills.
+    pub(crate) fn lend_without(
+        &self,
+        arm: Arm,
+        (task, seed): (&TaskId, u32),
+        mut hidden: BTreeSet<SkillId>,
+    ) -> Result<ArmGuidance, ArmError> {
+        if arm == Arm::Masked {
+            hidden.extend(self.hidden(task, seed));
+        }
+        let loan = self.guidance_hiding(arm, (task, seed), &hidden)?;
+        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+    }
+
+    /// Returns the text of one skill as it is put into a prompt.
+    pub(crate) fn text_of(&self, skill: &SkillId, task: &TaskId) -> Result<BoundedText, ArmError> {
+        let policy = ArmPolicy::Forced { skills: vec![skill.clone()] };
+        let built = build_guidance(&self.book, &policy, &TaskView::default());
+        let nothing = |source| ArmError::NoGuidance { arm: Arm::Forced, task: task.clone(), source };
+        built.map(|guidance| guidance.opening).map_err(nothing)
+    }
+
+    /// Returns the frozen book.
+    pub fn book(&self) -> &Snapshot {
+        &self.book
     }
 
     /// Returns the most requested skills, summed over all consumers; ties are sorted by name.
@@ -385,6 +429,6 @@ mod tests {
             assert_eq!(Arm::parse(arm.as_str()).expect("an arm"), arm);
         }
         let error = Arm::parse("pul").expect_err("no arm");
-        assert!(error.to_string().contains("pull, push"), "{error}");
+        assert!(error.to_string().contains("pull, pull+figures"), "{error}");
     }
 }

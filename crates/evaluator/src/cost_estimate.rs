@@ -5,6 +5,8 @@ use std::ops::{Add, AddAssign};
 use apprentice_harness::agent::fitted;
 use apprentice_harness::model::price::{Price, Tariff, Tokens};
 use apprentice_protocol::{HistoryRule, Limits, ModelProfile, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The assumed screen size of environments.
 const SCREEN: Size = Size::new(1920, 1080);
@@ -26,6 +28,53 @@ const REVIEW_CALLS: [u32; 2] = [1, 3];
 const QUESTION_TOKENS: u64 = 2_500;
 /// Minimum and maximum milliseconds that a self-hosted machine spends on one such call or one turn.
 const CALL_MS: [u64; 2] = [1_000, 20_000];
+
+/// Turns of an attempt: the first tenth, the median and the last tenth of the 16 attempts of a language model at the
+/// training tasks of the shipped suites (`docs/records/shipped-skillbook.jsonl.xz`). Harder tasks take longer.
+const TURNS_TAKEN: [u32; 3] = [4, 5, 8];
+
+/// The cost that one would expect, in US dollars, if attempts take as many turns as the measured ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostSpread {
+    /// Nine of ten cases cost more.
+    pub low: f64,
+    /// Half of the cases cost more.
+    pub median: f64,
+    /// One of ten cases costs more.
+    pub high: f64,
+}
+
+impl CostSpread {
+    /// Multiplies the spread by a count. The cases vary together: what makes one attempt of a model long makes the
+    /// others long too, so that the spread of a sum is not narrowed.
+    #[must_use]
+    pub fn times(self, count: usize) -> Self {
+        let count = u32::try_from(count).map_or(f64::INFINITY, f64::from);
+        Self { low: self.low * count, median: self.median * count, high: self.high * count }
+    }
+
+    /// Keeps the spread below a cap.
+    #[must_use]
+    pub fn capped(self, cap: Option<f64>) -> Self {
+        let cap = cap.unwrap_or(f64::INFINITY);
+        Self { low: self.low.min(cap), median: self.median.min(cap), high: self.high.min(cap) }
+    }
+}
+
+impl Add for CostSpread {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { low: self.low + other.low, median: self.median + other.median, high: self.high + other.high }
+    }
+}
+
+impl From<CostRange> for CostSpread {
+    /// The spread of what was never measured: the whole range, with its geometric middle.
+    fn from(range: CostRange) -> Self {
+        Self { low: range.least, median: (range.least * range.most).sqrt(), high: range.most }
+    }
+}
 
 /// A cost range in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,6 +140,24 @@ impl Pricing {
             Tariff::Tokens(price) => turns(price, self.profile.as_ref(), limits),
         };
         Some(range.capped(limits.cost_usd).capped(self.attempt_cap))
+    }
+
+    /// Estimates what one attempt within these limits can be expected to cost, from the turns that attempts took and a
+    /// conversation that the provider caches; `None` without a price.
+    pub fn expected_attempt(&self, limits: &Limits) -> Option<CostSpread> {
+        let range = self.attempt(limits)?;
+        let [low, median, high] = match (self.tariff.as_ref()?, &self.profile) {
+            (tariff @ Tariff::Tokens(_), Some(profile)) => TURNS_TAKEN.map(|turns| {
+                let turns = u64::from(turns.min(limits.turns));
+                (0..turns).map(|turn| tariff.cost(&turn_tokens(profile, turn), 0)).sum::<f64>()
+            }),
+            (tariff, _) => TURNS_TAKEN.map(|turns| {
+                let turns = u64::from(turns.min(limits.turns));
+                tariff.cost(&Tokens::default(), turns * CALL_MS[1])
+            }),
+        };
+        let within = |dollars: f64| dollars.max(range.least).min(range.most);
+        Some(CostSpread { low: within(low), median: within(median), high: within(high) })
     }
 
     /// Estimates the cost of learning from one trajectory, or of deciding one item of a book.
@@ -159,6 +226,16 @@ fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Cost
     CostRange { least: cost(request(profile, 0), SHORT_REPLY_TOKENS).min(most), most }
 }
 
+/// Tokens of a usual turn: what was sent before is read from the cache where the conversation only grows.
+fn turn_tokens(profile: &ModelProfile, turn: u64) -> Tokens {
+    let input = request(profile, turn);
+    let before = match profile.history {
+        HistoryRule::AppendOnly { .. } if turn > 0 => request(profile, turn - 1),
+        HistoryRule::AppendOnly { .. } | HistoryRule::Window { .. } => 0,
+    };
+    Tokens { fresh: input - before, cache_read: before, output: SHORT_REPLY_TOKENS, ..Tokens::default() }
+}
+
 /// Input tokens of a turn, counted from 0.
 fn request(profile: &ModelProfile, turn: u64) -> u64 {
     let picture = fitted(&profile.images, SCREEN).map_or(0, patches);
@@ -222,6 +299,24 @@ mod tests {
         close(range(&quote(WITHIN, GROWING), &short).most, (9000.0 + 1196.0 + 10_000.0) / 1e6);
         let capped = Pricing { attempt_cap: Some(0.001), ..quote(WITHIN, GROWING) };
         assert_eq!(range(&capped, &limits), CostRange { least: 0.001, most: 0.001 });
+    }
+
+    #[test]
+    fn what_is_expected_follows_from_measured_turns_and_lies_within_the_range() {
+        let limits = Limits { turns: 60, ..Limits::default() };
+        let spread = quote(ImageRule::None, GROWING).expected_attempt(&limits).expect("has a price");
+        // No cached rate: five turns send 9,000 tokens each and 600 more with every turn, and answer with 150.
+        close(spread.median, (5.0 * 9_000.0 + 10.0 * 600.0 + 5.0 * 1_500.0) / 1e6);
+        close(spread.low, (4.0 * 9_000.0 + 6.0 * 600.0 + 4.0 * 1_500.0) / 1e6);
+        close(spread.high, (8.0 * 9_000.0 + 28.0 * 600.0 + 8.0 * 1_500.0) / 1e6);
+        let short = quote(ImageRule::None, GROWING)
+            .expected_attempt(&Limits { turns: 5, ..limits })
+            .expect("a price");
+        assert_eq!((short.median, short.low), (short.high, spread.low), "a cap on turns caps the spread");
+        close(spread.times(2).high, 2.0 * spread.high);
+        assert_eq!(Pricing { tariff: None, ..Pricing::free() }.expected_attempt(&limits), None);
+        let review = super::CostSpread::from(CostRange { least: 1.0, most: 4.0 });
+        close(review.median, 2.0);
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn regrade(folder: &Path, row: &TrialRow, suite: Option<&Suite>) -> Result<Regra
     if let Some(suite) = suite {
         let no_task = || GradeError::NoTask { suite: suite.name.clone(), task: row.task.clone() };
         let task = suite.task(row.task.as_str()).ok_or_else(no_task)?;
-        let varied = vary(task, &suite.name, row.seed).map_err(|source| GradeError::Vary {
+        let varied = vary(task, &row.suite, row.seed).map_err(|source| GradeError::Vary {
             task: row.task.clone(),
             seed: row.seed,
             source,

@@ -12,6 +12,7 @@ pub mod cost_estimate;
 pub mod demonstration;
 mod error_chain;
 pub mod experiment;
+pub mod fork;
 pub mod grade;
 pub mod hidden_skills;
 pub mod learn;

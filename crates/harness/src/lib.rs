@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod env;
+pub mod fork;
 pub mod model;
 mod prompts;
 pub mod tool;

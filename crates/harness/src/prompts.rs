@@ -3,6 +3,7 @@
 use apprentice_protocol::Prompt;
 
 use crate::agent;
+use crate::fork;
 use crate::model::action_format::{COMPUTER_PROMPT, PAGE};
 use crate::model::{calibrate, compat, grounded, probe};
 
@@ -18,6 +19,7 @@ pub fn prompts() -> Vec<Prompt> {
         grounded::ACT,
         probe::PICTURE,
         probe::FORM,
+        fork::TURN,
     ];
     [&agent::PROMPTS[..], &compat::PROMPTS[..], &own[..]].concat()
 }

@@ -81,7 +81,6 @@ impl Goal {
         for pair in clauses.windows(2) {
             resolve_reference(&mut wants, &pair[0], &pair[1], &values);
         }
-        keep(&mut wants);
         Self { wants, words: KeyTerms::of(&unmask(&masked, &[])), text: instruction.to_owned() }
     }
 }
@@ -131,10 +130,10 @@ fn want(masked: &str, values: &[Value]) -> SubGoal {
     }
 }
 
-/// Returns a text without its clause of purpose (`…, so that I can …`).
+/// Returns a text without its clause of purpose or reason (`… in order to …`, `… because …`).
 fn without_purpose(text: &str) -> &str {
     let lower = text.to_lowercase();
-    let begins = ["so that i can", "so that we can", "so i can", "so we can", "in order to", "because "];
+    let begins = ["in order to", "because "];
     let cut = begins.iter().filter_map(|mark| lower.find(mark)).filter(|at| *at > 0).min();
     cut.and_then(|at| text.get(..at)).unwrap_or(text)
 }
@@ -171,15 +170,12 @@ fn is_lasting(words: &[String]) -> bool {
         "permanently",
         "automatically",
     ];
-    let runs: [&[&str]; 9] = [
+    let runs: [&[&str]; 6] = [
         &["from", "now", "on"],
         &["for", "good"],
         &["set", "up"],
-        &["next", "time"],
-        &["next", "start"],
         &["all", "windows"],
         &["all", "programs"],
-        &["every", "new"],
         &["each", "time"],
     ];
     words.iter().any(|word| single.contains(&word.as_str()))
@@ -221,24 +217,6 @@ fn points(words: &[String]) -> bool {
 fn refers(words: &[String]) -> bool {
     words.iter().any(|word| matches!(word.as_str(), "it" | "them" | "they"))
         || words.windows(2).any(|pair| matches!(pair[0].as_str(), "that" | "this") && pair[1] == "way")
-}
-
-/// Merges `…, and keep that for the next time` into the preceding sub-goal as a lasting change.
-fn keep(wants: &mut Vec<SubGoal>) {
-    let only_keeps = |want: &SubGoal| {
-        let words = plain(&want.clause);
-        let points = words.iter().any(|word| matches!(word.as_str(), "it" | "that" | "this" | "so"));
-        matches!(want.verb.as_str(), "keep" | "remember") && want.lasting && points && want.values.is_empty()
-    };
-    let mut at = 1;
-    while at < wants.len() {
-        if only_keeps(&wants[at]) {
-            wants.remove(at);
-            wants[at - 1].lasting = true;
-        } else {
-            at += 1;
-        }
-    }
 }
 
 #[cfg(test)]

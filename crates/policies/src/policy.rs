@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A rule-based policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Capable: searches the interface.
+    /// Searches the interface.
     Explorer,
     /// Weak: uses visible controls and parses guidance as sentences.
     Novice,

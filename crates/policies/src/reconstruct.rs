@@ -100,7 +100,7 @@ fn steps(messages: &[Message]) -> Vec<TrajectoryStep> {
                 let changed = changes(answered.as_deref(), &lines);
                 answered = Some(lines);
                 let seen = Seen { title: view.title.clone(), focused: None, changed };
-                steps.push(TrajectoryStep { id, seen, say: say.clone(), actions: Vec::new() });
+                steps.push(TrajectoryStep { say: say.clone(), ..TrajectoryStep::new(id, seen) });
                 open = calls;
             }
             Message::Results { results, .. } => {

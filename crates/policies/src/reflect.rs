@@ -1,7 +1,7 @@
 //! Reviews an attempt: rates each skill that was read and extracts learnings that are not obvious. The attempt comes
 //! from a fenced block of material, or from the conversation that precedes the question.
 
-use apprentice_protocol::ChatRequest;
+use apprentice_protocol::{ChatRequest, TrajectoryStep};
 use serde_json::{Value, json};
 
 use super::control_match::MatchThreshold;
@@ -35,19 +35,27 @@ fn review(material: &ReviewMaterial) -> Move {
     let passed = material.verdict == "pass";
     let on_pages = page::is_of_pages(&material.steps);
     let scope = material.apps.first().map_or("general", String::as_str);
-    let trail = if passed && on_pages {
-        page::lesson(&material.steps, scope, &|label| is_own(&goal, label))
-    } else {
-        None
-    };
+    let way = way(&material.steps);
+    let trail =
+        if passed && on_pages { page::lesson(way, scope, &|label| is_own(&goal, label)) } else { None };
     let learnings: Vec<Value> = match (passed, on_pages) {
         (true, true) => trail.iter().filter_map(|trail| page_learning(material, trail)).collect(),
-        (true, false) => learnings(material, &lesson, &goal),
+        (true, false) => learnings(material, &walk(way).merge_prerequisites(asked), &goal),
         (false, _) => Vec::new(),
     };
     let attempt = AttemptReview { material, lesson, goal, passed, on_pages, trail };
     let reviews: Vec<Value> = material.skills.iter().map(|skill| attempt.review(skill)).collect();
     Move::Say(json!({ "skill_reviews": reviews, "new_learnings": learnings }).to_string())
+}
+
+/// Returns the steps up to the last one that changed what the checks read, if all later ones are known to have changed
+/// nothing of it: where an agent wanders afterwards is not the way.
+fn way(steps: &[TrajectoryStep]) -> &[TrajectoryStep] {
+    let last = steps.iter().rposition(|step| step.changed_checked_state == Some(true));
+    match last.map(|last| steps.split_at(last + 1)) {
+        Some((way, rest)) if rest.iter().all(|step| step.changed_checked_state == Some(false)) => way,
+        Some(_) | None => steps,
+    }
 }
 
 #[cfg(test)]
@@ -114,6 +122,22 @@ mod tests {
           "skill_reviews": []
         }
         "#);
+    }
+
+    #[test]
+    fn where_it_wandered_after_the_step_that_did_it_is_not_told() {
+        let told = |states: &[(usize, bool)]| {
+            let mut steps = searched();
+            for (place, state) in states {
+                steps[*place]["changed_checked_state"] = json!(state);
+            }
+            let said = reflect("Turn the sponge in 'rye.txt' sideways and save it.", &json!([]), &steps);
+            said["new_learnings"].as_array().expect("a list").len()
+        };
+        assert_eq!(told(&[]), 1);
+        assert_eq!(told(&[(4, true), (5, false)]), 1, "the way ends where it was done");
+        assert_eq!(told(&[(0, true), (1, false), (2, false), (3, false), (4, false), (5, false)]), 0);
+        assert_eq!(told(&[(0, true), (1, false)]), 1, "nothing is known of the rest");
     }
 
     #[test]

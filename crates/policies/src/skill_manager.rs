@@ -1,7 +1,9 @@
 //! Maintains a skillbook: handles one work item at a time through the tools only.
 //!
-//! It looks up similar skills first. It creates new skills, extends similar ones, annotates doubtful ones, and leaves
-//! the rest unchanged.
+//! It looks up similar skills first. It creates new skills, annotates doubtful ones, and leaves the rest unchanged. It
+//! does not understand what texts mean. So it says of two texts that they agree only where they are the same text, and
+//! then cites them; spacing may differ, case may not, since `g` and `G` may be two commands. Whatever else looks alike is
+//! not known to agree, and is noted or left.
 
 use apprentice_protocol::{CallBody, ChatRequest, Content, Message};
 use serde::Deserialize;
@@ -21,10 +23,25 @@ const MAX_DESCRIPTION: usize = 150;
 struct WorkItem {
     input_type: String,
     #[serde(default)]
-    corroboration: Value,
-    #[serde(default)]
     writes_allowed: Vec<String>,
+    #[serde(default)]
+    writes_with_citations: Vec<String>,
+    #[serde(default)]
+    adding_allowed: bool,
+    #[serde(default)]
+    earlier_reports: Vec<Report>,
     payload: Value,
+}
+
+/// What another attempt reported.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Report {
+    id: String,
+    kind: String,
+    attempt: Option<String>,
+    situation: Option<String>,
+    proposes: Option<String>,
 }
 
 /// A tool call made earlier, with its result.
@@ -63,6 +80,15 @@ fn nothing(why: &str) -> Move {
     Move::Say(why.to_owned())
 }
 
+fn leave(reason: &str, why: &str) -> Move {
+    ask("leave_item", json!({ "reason": reason, "why": why }))
+}
+
+/// Returns whether two texts are the same text. Only spacing may differ.
+fn same_text(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
+}
+
 fn ask(tool: &str, arguments: Value) -> Move {
     Move::Ask { say: String::new(), tool: tool.to_owned(), arguments }
 }
@@ -95,6 +121,24 @@ fn made(request: &ChatRequest) -> Vec<ToolCallRecord> {
 impl WorkItem {
     fn allows(&self, tool: &str) -> bool {
         self.writes_allowed.iter().any(|allowed| allowed == tool)
+    }
+
+    fn allows_with_citations(&self, tool: &str) -> bool {
+        self.writes_with_citations.iter().any(|allowed| allowed == tool)
+    }
+
+    /// Returns reports that meet a condition, one for each attempt.
+    fn citable(&self, fits: impl Fn(&Report) -> bool) -> Vec<String> {
+        let mut attempts: Vec<&str> = Vec::new();
+        let mut ids = Vec::new();
+        for report in self.earlier_reports.iter().filter(|report| fits(report)) {
+            let Some(attempt) = report.attempt.as_deref() else { continue };
+            if !attempts.contains(&attempt) {
+                attempts.push(attempt);
+                ids.push(report.id.clone());
+            }
+        }
+        ids
     }
 
     fn text(&self, field: &str) -> String {
@@ -146,8 +190,15 @@ fn same_way(one: &str, other: &str) -> bool {
 fn learning(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     let situation = item.text("situation");
     let guidance = item.text("guidance");
-    if item.text("confidence") == "low" || !item.allows("create_skill") {
-        return nothing("One suspicion is not enough for a skill.");
+    let same =
+        |text: &Option<String>, wanted: &str| text.as_deref().is_some_and(|text| same_text(text, wanted));
+    let agree = item.citable(|report| {
+        report.kind == "learning" && same(&report.situation, &situation) && same(&report.proposes, &guidance)
+    });
+    let lifts = !agree.is_empty() && item.allows_with_citations("create_skill");
+    let left = last(made, "leave_item").is_some();
+    if left || !(item.allows("create_skill") || lifts) {
+        return leave("unsupported", "One suspicion is not enough for a skill.");
     }
     let Some(looked) = last(made, READING_TOOL) else {
         return ask(READING_TOOL, json!({ "situation": situation }));
@@ -160,36 +211,33 @@ fn learning(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     if let Some(read) = last(made, "read_skills") {
         let twin = skills_of(read).into_iter().find(|skill| same_way(&skill.guidance, &guidance));
         if let Some(twin) = twin {
-            return complete(item, made, &twin, &situation, &guidance);
+            return complete(item, made, &twin, (&situation, &guidance));
         }
     } else if !near.is_empty() {
         let ids: Vec<&str> = near.iter().take(4).map(|skill| skill.skill_id.as_str()).collect();
         return ask("read_skills", json!({ "skill_ids": ids }));
     }
-    create(made, &domain, &situation, &guidance)
+    create(made, (&domain, &situation, &guidance), &agree)
 }
 
-/// Extends an existing skill that describes the same route: merges both situations and keeps the longer guidance.
+/// Adds a situation to a skill that has the same guidance, word for word. A skill with the same route and other words
+/// stays: whether both say the same is not known.
 fn complete(
     item: &WorkItem,
     made: &[ToolCallRecord],
     twin: &SkillView,
-    situation: &str,
-    guidance: &str,
+    (situation, guidance): (&str, &str),
 ) -> Move {
-    if last(made, "update_skill").is_some() || !item.allows("update_skill") {
-        return nothing("The skill says it already.");
+    if !same_text(&twin.guidance, guidance) {
+        return leave("unsupported", "A skill describes the same route in other words.");
     }
-    let new = |known: &str, text: &str| plain(text).iter().any(|word| !plain(known).contains(word));
-    if !new(&format!("{} {}", twin.situation, twin.guidance), &format!("{situation} {guidance}")) {
-        return nothing("The skill says it already.");
+    let known = plain(&twin.situation);
+    let new = plain(situation).iter().any(|word| !known.contains(word));
+    if !new || !item.adding_allowed || last(made, "update_skill").is_some() {
+        return leave("already_known", "The skill says it already.");
     }
-    let joined = join(&twin.situation, situation);
-    let body = if guidance.len() > twin.guidance.len() { guidance } else { &twin.guidance };
-    ask(
-        "update_skill",
-        json!({ "skill_id": twin.skill_id, "description": line(&joined), "situation": joined, "guidance": body }),
-    )
+    let both = format!("{}\n{situation}", twin.situation);
+    ask("update_skill", json!({ "skill_id": twin.skill_id, "situation": both }))
 }
 
 /// Merges two situations of one surface: the union of their labels and of their goal words.
@@ -245,7 +293,11 @@ fn domain(item: &WorkItem) -> String {
     if name.is_empty() { "general".into() } else { name }
 }
 
-fn create(made: &[ToolCallRecord], domain: &str, situation: &str, guidance: &str) -> Move {
+fn create(
+    made: &[ToolCallRecord],
+    (domain, situation, guidance): (&str, &str, &str),
+    agree: &[String],
+) -> Move {
     let name = {
         let name = slug(&way(guidance).join(" "));
         if name.is_empty() { slug(situation) } else { name }
@@ -255,7 +307,7 @@ fn create(made: &[ToolCallRecord], domain: &str, situation: &str, guidance: &str
     let opened = made.iter().any(|call| call.tool == "create_domain" && !call.refused);
     let skill = json!({
         "domain": domain, "skill_name": skill_name, "description": line(situation),
-        "situation": situation, "guidance": guidance,
+        "situation": situation, "guidance": guidance, "agrees_with": agree,
     });
     match made.iter().rev().find(|call| call.tool.starts_with("create_")) {
         None => {
@@ -270,21 +322,24 @@ fn create(made: &[ToolCallRecord], domain: &str, situation: &str, guidance: &str
     }
 }
 
-/// Handles a report on a skill: updates the skill if that is allowed and a better text is known, else annotates it.
+/// Handles a report on a skill: updates the skill if all other reports on it propose the same text, else annotates it.
 fn correct(item: &WorkItem, made: &[ToolCallRecord], better: &str, worse: &str) -> Move {
     let skill = item.text("skill_id");
     let proposal = item.text(better);
-    let conflicts = item.corroboration.get("conflicts").and_then(Value::as_bool).unwrap_or(false);
     if made.iter().any(|call| call.tool == "annotate_skill") {
         return nothing("It is left as it is.");
     }
+    let same = |report: &Report| report.proposes.as_deref().is_some_and(|text| same_text(text, &proposal));
+    // Whether another proposal, or praise, contradicts this one is not known.
+    let undisputed = item.earlier_reports.iter().all(same);
+    let agree = if undisputed { item.citable(same) } else { Vec::new() };
     let tried = made.iter().any(|call| call.tool == "update_skill");
-    if item.allows("update_skill") && !proposal.is_empty() && !conflicts && !tried {
+    if item.allows_with_citations("update_skill") && !proposal.is_empty() && !agree.is_empty() && !tried {
         if last(made, "read_skills").is_none() {
             return ask("read_skills", json!({ "skill_ids": [skill] }));
         }
         let text = if proposal.starts_with("1.") { proposal } else { format!("1. Choose {proposal}.") };
-        return ask("update_skill", json!({ "skill_id": skill, "guidance": text }));
+        return ask("update_skill", json!({ "skill_id": skill, "guidance": text, "agrees_with": agree }));
     }
     let note = item.text(worse);
     if item.allows("annotate_skill") && !note.is_empty() {
@@ -295,10 +350,10 @@ fn correct(item: &WorkItem, made: &[ToolCallRecord], better: &str, worse: &str) 
         };
         return ask("annotate_skill", json!({ "skill_id": skill, "annotation": format!("{note}{tail}") }));
     }
-    nothing("There is nothing to mend.")
+    leave("unsupported", "There is nothing to mend.")
 }
 
-/// Handles a cleanup task: merges duplicates, and deletes or annotates skills with bad statistics.
+/// Handles a cleanup task: merges duplicates with the same guidance, and deletes or annotates skills with bad statistics.
 fn clean(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     let kind = item.text("cleanup_type");
     let mut ids: Vec<String> = match item.payload.get("skill_ids").and_then(Value::as_array) {
@@ -306,7 +361,8 @@ fn clean(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
         None => vec![item.text("skill_id")],
     };
     ids.retain(|id| !id.is_empty());
-    if made.iter().any(|call| !matches!(call.tool.as_str(), READING_TOOL | "read_skills")) {
+    let tried = |tool: &str| made.iter().any(|call| call.tool == tool);
+    if tried("merge_skills") || tried("annotate_skill") {
         return nothing("That is all.");
     }
     let Some(read) = last(made, "read_skills") else {
@@ -315,30 +371,34 @@ fn clean(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     let skills = skills_of(read);
     match (kind.as_str(), skills.as_slice()) {
         ("duplicates", [one, other, ..])
-            if item.allows("merge_skills") && same_way(&one.guidance, &other.guidance) =>
+            if item.allows_with_citations("merge_skills") && same_text(&one.guidance, &other.guidance) =>
         {
             if last(made, READING_TOOL).is_none() {
                 return ask(READING_TOOL, json!({ "situation": one.situation }));
             }
             let situation = join(&one.situation, &other.situation);
-            let guidance =
-                if one.guidance.len() >= other.guidance.len() { &one.guidance } else { &other.guidance };
+            let pages: Vec<&str> = item.earlier_reports.iter().map(|page| page.id.as_str()).collect();
             ask(
                 "merge_skills",
                 json!({ "source_skill_id": other.skill_id, "target_skill_id": one.skill_id,
-                    "description": line(&situation), "situation": situation, "guidance": guidance }),
+                    "description": line(&situation), "situation": situation, "guidance": one.guidance,
+                    "agrees_with": pages }),
             )
         }
-        ("negative_heavy", [only, ..]) if item.allows("delete_skill") => {
-            ask("delete_skill", json!({ "skill_id": only.skill_id }))
-        }
-        ("negative_heavy" | "low_follow_rate", [only, ..]) if item.allows("annotate_skill") => {
+        ("negative_heavy" | "low_follow_rate", [only, ..]) => {
+            // A negative review says by its kind, whatever its words, that the skill caused trouble.
+            let hurt = item.citable(|report| report.kind == "skill_negative");
+            let praised = item.earlier_reports.iter().any(|report| report.kind == "skill_positive");
+            let deletes = kind == "negative_heavy" && item.allows_with_citations("delete_skill");
+            if deletes && !praised && !hurt.is_empty() && !tried("delete_skill") {
+                return ask("delete_skill", json!({ "skill_id": only.skill_id, "agrees_with": hurt }));
+            }
             let note = match kind.as_str() {
                 "negative_heavy" => "The counters speak against it; check it before use.",
                 _ => "Often read and seldom followed: its situation seems to promise more than it holds.",
             };
             ask("annotate_skill", json!({ "skill_id": only.skill_id, "annotation": note }))
         }
-        _ => nothing("They are used for different things."),
+        _ => leave("other", "They are not known to say the same."),
     }
 }

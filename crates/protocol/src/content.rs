@@ -12,6 +12,16 @@ use crate::{BlobHash, Size};
 #[serde(transparent)]
 pub struct TextBudget(pub usize);
 
+/// ASCII bytes of words, markup and JSON that count as one token.
+const BYTES_PER_TOKEN: u64 = 3;
+
+/// Estimates the tokens of a text. Each character outside ASCII counts as one token.
+pub fn estimated_tokens(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
+    let other = text.chars().count() as u64 - ascii;
+    ascii.div_ceil(BYTES_PER_TOKEN) + other
+}
+
 /// Text that was cut to a maximum length. External text reaches a model only in this form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -32,6 +42,21 @@ impl BoundedText {
         let kept = &text[..line_end];
         let mark = mark_of(count - kept.chars().count());
         Self(format!("{kept}{mark}").chars().take(budget.0).collect())
+    }
+
+    /// Keeps `text` if it has at most this many estimated tokens; otherwise cuts it like [`Self::cut`].
+    pub fn cut_to_tokens(text: &str, tokens: u64) -> Self {
+        if estimated_tokens(text) <= tokens {
+            return Self(text.to_owned());
+        }
+        // Counted in thirds of a token, so that the sum over the characters is exact.
+        let room = tokens.saturating_mul(BYTES_PER_TOKEN);
+        let mut used = 0;
+        let fitting = text.chars().take_while(|c| {
+            used += if c.is_ascii() { 1 } else { BYTES_PER_TOKEN };
+            used <= room
+        });
+        Self::cut(text, TextBudget(fitting.count()))
     }
 
     /// The text.
@@ -118,7 +143,7 @@ impl Content {
 mod tests {
     use proptest::prelude::{prop_assert, proptest};
 
-    use super::{BoundedText, TextBudget};
+    use super::{BoundedText, TextBudget, estimated_tokens};
 
     proptest! {
         #[test]
@@ -126,6 +151,20 @@ mod tests {
             let cut = BoundedText::cut(&text, TextBudget(budget));
             prop_assert!(cut.as_str().chars().count() <= budget.max(text.chars().count().min(budget)));
         }
+
+        #[test]
+        fn a_text_cut_to_tokens_never_exceeds_them(text in "(?s).{0,400}", tokens in 0u64..300) {
+            let cut = BoundedText::cut_to_tokens(&text, tokens);
+            prop_assert!(estimated_tokens(cut.as_str()) <= tokens.max(1) + 1, "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_just_fits_its_tokens_is_whole() {
+        let text = "abcdef".repeat(20);
+        assert_eq!(BoundedText::cut_to_tokens(&text, 40).as_str(), text);
+        assert!(BoundedText::cut_to_tokens(&text, 39).as_str().ends_with("more characters]"));
+        assert_eq!((estimated_tokens("日本語"), estimated_tokens("abcd")), (3, 2));
     }
 
     #[test]

@@ -202,6 +202,13 @@ pub enum EventKind {
         /// Maximum tokens of a request, without the space reserved for its reply.
         limit_tokens: u64,
     },
+    /// What the checks read was compared before and after the actions of this event's step, as far as that is cheap.
+    /// The event holds no content. Without it, nothing is known about the step.
+    #[serde(rename = "check.state")]
+    CheckState {
+        /// Whether something that the checks read changed.
+        changed: bool,
+    },
     /// The model declared that it is finished.
     #[serde(rename = "finished")]
     Finished(Finish),
@@ -309,6 +316,7 @@ impl EventKind {
         "notice",
         "loop.suspected",
         "history.trimmed",
+        "check.state",
         "finished",
         "stopped",
         "judged",

@@ -5,9 +5,11 @@
 //! has a type of this crate or of `apprentice-evaluator`.
 
 mod action;
+mod action_text;
 mod chord;
 mod clock;
 mod content;
+mod counted;
 mod embed;
 mod environment;
 mod event;
@@ -24,15 +26,18 @@ mod port;
 mod profile;
 mod prompt;
 mod skill_event;
+mod spelling;
 mod stop;
 mod tool;
 mod trajectory;
 mod tree;
 
 pub use action::{Action, Button, Finish, History, TabAction, Target};
+pub use action_text::ActionDetail;
 pub use chord::{Chord, ChordError, Key};
 pub use clock::{Clock, VirtualClock, Why};
-pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget};
+pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget, estimated_tokens};
+pub use counted::counted;
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
     ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, World, WorldError,
@@ -61,7 +66,10 @@ pub use port::PortFuture;
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use skill_event::{SkillEvent, SkillEventKind};
+pub use spelling::{did_you_mean, nearest};
 pub use stop::{StopReason, VoidCause};
 pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
-pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict, Versions};
+pub use trajectory::{
+    RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
+};
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};

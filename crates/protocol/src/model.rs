@@ -279,6 +279,8 @@ pub enum ModelErrorKind {
     ContextFull,
     /// The request can never succeed: a bug or an incorrect profile.
     Request,
+    /// Recorded turns do not fit the present world.
+    Replay,
 }
 
 /// An error of a model call.
@@ -310,6 +312,8 @@ impl ModelError {
             ModelErrorKind::Unavailable => Some(VoidCause::ModelUnavailable),
             ModelErrorKind::Protocol => Some(VoidCause::ModelProtocol),
             ModelErrorKind::Request => Some(VoidCause::Internal),
+            // Repeating recorded turns sets a world up.
+            ModelErrorKind::Replay => Some(VoidCause::Setup),
             ModelErrorKind::Budget | ModelErrorKind::ContextFull => None,
         }
     }

@@ -1,75 +1,13 @@
-//! Descriptions of actions and of changes between observations, shared by all code that narrates an attempt from its
+//! Descriptions of step actions and of changes between observations, shared by all code that narrates an attempt from its
 //! trace or its conversation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::{Action, ActionOutcome, Button, History, Outline, OutlineNode, State, StepAction, TabAction};
+use crate::{Action, ActionOutcome, Outline, OutlineNode, State, StepAction};
 
 /// Maximum number of lines of changes per step.
 const CHANGED_LINES: usize = 40;
-/// Maximum number of characters shown of a typed text.
-const TYPED: usize = 80;
-
-impl<P> Action<P> {
-    /// Describes the action in a few words: `double click`, `type "abc"`, `key ctrl+s`.
-    pub fn describe(&self) -> String {
-        let quoted = |text: &str| {
-            let cut: String = text.chars().take(TYPED).collect();
-            format!("{cut:?}")
-        };
-        match self {
-            Self::Click { button, count, hold, .. } => {
-                let held = hold.as_ref().map(|hold| format!(" holding {hold}")).unwrap_or_default();
-                let times = match count {
-                    0 | 1 => "",
-                    2 => "double ",
-                    _ => "triple ",
-                };
-                format!("{times}{}click{held}", side(*button))
-            }
-            Self::Move { .. } => "move the pointer".to_owned(),
-            Self::Press { button, .. } => format!("{}press", side(*button)),
-            Self::Release { button, .. } => format!("{}release", side(*button)),
-            Self::Drag { button, .. } => format!("{}drag", side(*button)),
-            Self::Scroll { dx, dy, .. } => match (dx.signum(), dy.signum()) {
-                (0, -1) => "scroll up".to_owned(),
-                (0, _) => "scroll down".to_owned(),
-                (-1, _) => "scroll left".to_owned(),
-                (_, _) => "scroll right".to_owned(),
-            },
-            Self::Type { text } => format!("type {}", quoted(text)),
-            Self::Key { chord, .. } => format!("key {chord}"),
-            Self::Wait { .. } => "wait".to_owned(),
-            Self::Screenshot => "screenshot".to_owned(),
-            Self::Zoom { .. } => "zoom".to_owned(),
-            Self::Select { option, .. } => {
-                format!("select {}", quoted(option))
-            }
-            Self::Navigate { url } => format!("navigate {}", quoted(url)),
-            Self::History { go } => match go {
-                History::Back => "go back".to_owned(),
-                History::Forward => "go forward".to_owned(),
-                History::Reload => "reload".to_owned(),
-            },
-            Self::Tab { tab } => match tab {
-                TabAction::Open { .. } => "open a tab".to_owned(),
-                TabAction::Switch { .. } => "switch to another tab".to_owned(),
-                TabAction::Close { .. } => "close a tab".to_owned(),
-            },
-            Self::Dialog { accept: true, .. } => "accept the dialog".to_owned(),
-            Self::Dialog { accept: false, .. } => "dismiss the dialog".to_owned(),
-        }
-    }
-}
-
-fn side(button: Button) -> &'static str {
-    match button {
-        Button::Left => "",
-        Button::Middle => "middle ",
-        Button::Right => "right ",
-    }
-}
 
 impl StepAction {
     /// Creates a record of an action and its outcome, without a target.
@@ -79,7 +17,7 @@ impl StepAction {
             ActionOutcome::Failed { problem } => format!("failed: {problem}"),
             ActionOutcome::NotExecuted => "not executed".to_owned(),
         };
-        Self { action: asked.describe(), role: None, name: None, outcome }
+        Self { action: asked.describe(), role: None, name: None, at: None, near: None, outcome }
     }
 }
 
@@ -111,7 +49,8 @@ fn line(node: &OutlineNode) -> String {
 }
 
 /// Returns the differences between two observations as lines of [`Outline::describe`]: first the added lines (`+`),
-/// then the removed ones (`-`), in order and with repetitions; 40 lines at most.
+/// then the removed ones (`-`), in order and with repetitions; 40 lines at most. Of the added lines, new windows and
+/// dialogs come first, and elements that only changed to disabled come last.
 pub fn changes(before: Option<&[String]>, after: &[String]) -> Vec<String> {
     let before = before.unwrap_or_default();
     let missing_from = |from: &[String], of: &[String], sign: &str| {
@@ -130,9 +69,68 @@ pub fn changes(before: Option<&[String]>, after: &[String]) -> Vec<String> {
     };
     let mut changed = missing_from(before, after, "+");
     let gone = missing_from(after, before, "-");
+    changed.sort_by_key(|line| added_rank(line, &gone));
     let room = CHANGED_LINES.saturating_sub(gone.len().min(CHANGED_LINES / 3));
     changed.truncate(room);
     changed.extend(gone);
     changed.truncate(CHANGED_LINES);
     changed
+}
+
+/// Returns the rank of an added line among the added lines: what opened tells most, what turned grey tells least.
+fn added_rank(line: &str, gone: &[String]) -> u8 {
+    let line = line.strip_prefix("+ ").unwrap_or(line);
+    let role = line.split_whitespace().next().unwrap_or_default();
+    if matches!(role, "window" | "frame" | "dialog" | "alert" | "alertdialog" | "file_chooser") {
+        return 0;
+    }
+    let turned_grey = line
+        .strip_suffix(" [disabled]")
+        .is_some_and(|enabled| gone.iter().any(|line| line.strip_prefix("- ") == Some(enabled)));
+    if turned_grey { 2 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changes;
+    use crate::{Action, ScreenPoint};
+
+    fn lines(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_opened_comes_first_and_what_turned_grey_comes_last() {
+        let before = lines(&["window \"Sheet\"", "button \"Bold\"", "button \"Cut\" [disabled]"]);
+        let after = lines(&[
+            "window \"Sheet\"",
+            "button \"Bold\" [disabled]",
+            "button \"Cut\" [disabled]",
+            "button \"New\" [disabled]",
+            "dialog \"Sort\"",
+        ]);
+        assert_eq!(
+            changes(Some(&before), &after),
+            [
+                "+ dialog \"Sort\"",
+                "+ button \"New\" [disabled]",
+                "+ button \"Bold\" [disabled]",
+                "- button \"Bold\""
+            ]
+        );
+    }
+
+    #[test]
+    fn a_dialog_is_told_however_much_else_changed() {
+        let mut after: Vec<String> = (0..200).map(|number| format!("cell \"{number}\"")).collect();
+        after.push("dialog \"Save As\"".to_owned());
+        let changed = changes(Some(&[]), &after);
+        assert_eq!((changed.len(), changed[0].as_str()), (40, "+ dialog \"Save As\""));
+    }
+
+    #[test]
+    fn a_wait_tells_its_duration() {
+        let wait = |ms| Action::<ScreenPoint>::Wait { ms }.describe();
+        assert_eq!([wait(2000), wait(500)], ["wait 2 s", "wait 0.5 s"]);
+    }
 }

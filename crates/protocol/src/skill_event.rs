@@ -17,6 +17,9 @@ pub enum SkillEventKind {
     /// The skill's text was delivered. Other programs call this event "used".
     #[serde(rename = "skill.viewed", alias = "skill.used")]
     Viewed,
+    /// A file that the skill brings was delivered.
+    #[serde(rename = "skill.file_viewed")]
+    FileViewed,
     /// The skill's tools were opened.
     #[serde(rename = "skill.activated")]
     Activated,

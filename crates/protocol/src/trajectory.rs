@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Limits, ResourceUsage, SkillId, StepId, StopReason};
+use crate::{Limits, ResourceUsage, ScreenPoint, SkillId, StepId, StopReason};
 
 /// Program versions by domain (`chromium`: `156.0.8078.79`); `os` is the system's version (`debian-12`). Programs with
 /// an unknown version are absent.
@@ -41,7 +41,7 @@ pub struct Seen {
 /// One action of a step, with its target's role and name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepAction {
-    /// The action in a few words: `click`, `type "abc"`, `key ctrl+s`.
+    /// The action in a few words: `click`, `type "abc"`, `key ctrl+s`, `wait 2 s`.
     pub action: String,
     /// The target's role, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,8 +49,26 @@ pub struct StepAction {
     /// The target's name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The place on the screen, in pixels, if the action was aimed at a place and not at an element.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<ScreenPoint>,
+    /// The named element nearest to that place, as `role "name"`, if the target itself has no name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
     /// `done`, `failed: …` or `not executed`.
     pub outcome: String,
+}
+
+/// The answer of a function tool that the agent called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolAnswer {
+    /// The tool's name.
+    pub tool: String,
+    /// The text of the answer. The text of a skill is replaced by the skill's id.
+    pub answer: String,
+    /// Whether the answer was an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
 }
 
 /// One step.
@@ -66,6 +84,30 @@ pub struct TrajectoryStep {
     /// The model's actions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<StepAction>,
+    /// The answers of the tools that the model called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolAnswer>,
+    /// The declaration with which the agent ended the attempt, and its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// Whether something that the checks read changed in this step; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_checked_state: Option<bool>,
+}
+
+impl TrajectoryStep {
+    /// Creates a step without words, actions and answers.
+    pub fn new(id: StepId, seen: Seen) -> Self {
+        Self {
+            id,
+            seen,
+            say: Vec::new(),
+            actions: Vec::new(),
+            tools: Vec::new(),
+            finish: None,
+            changed_checked_state: None,
+        }
+    }
 }
 
 /// A skill whose text was delivered to the agent.

@@ -4,6 +4,7 @@
 
 pub mod ablations;
 pub mod arm;
+pub mod auto_arm;
 pub mod compare;
 pub mod contamination;
 pub mod report;

@@ -1,6 +1,8 @@
 //! Measures the time to open and to search a book: `cargo bench -p apprentice-skills --bench book -- BOOK QUERIES`,
 //! with one query per line. Prints medians in milliseconds, as JSON. `scripts/bench-book` creates the books and
 //! compares the results with those of other programs.
+//!
+//! `… -- duplicates 10000` measures one scan for duplicates instead, in a book of so many skills in one domain.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -13,6 +15,7 @@ use std::time::Instant;
 use std::{env, fs, hint};
 
 use apprentice_skills::book::{At, Snapshot};
+use apprentice_skills::cleanup::{CleanupOptions, find_cleanup_tasks};
 
 const OPENINGS: usize = 5;
 const HITS: usize = 3;
@@ -21,9 +24,12 @@ fn main() {
     // Cargo adds flags of its own.
     let arguments: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let [book, queries] = arguments.as_slice() else {
-        println!("usage: BOOK QUERIES");
+        println!("usage: BOOK QUERIES | duplicates SKILLS");
         return;
     };
+    if book == "duplicates" {
+        return duplicates(queries.parse().expect("a number of skills"));
+    }
     let open = || Snapshot::open(Path::new(book), At::Now).expect("a book");
     let opened = |_| {
         let mut book = None;
@@ -39,6 +45,40 @@ fn main() {
     let search = |query| timed(|| drop(hint::black_box(book.search(query, HITS))));
     let searching = median(queries.lines().map(search).collect());
     println!(r#"{{"open_ms":{opening:.2},"first_search_ms":{first:.2},"search_ms":{searching:.4}}}"#);
+}
+
+/// Scans a book of skills with about sixty words each, some common and most rare; every hundredth repeats the one before.
+fn duplicates(skills: u64) {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let domain = folder.path().join("program");
+    fs::create_dir(&domain).expect("a folder");
+    let mut last = String::new();
+    let mut seed = 1u64;
+    for number in 0..skills {
+        let mut word = |_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let chance = seed >> 33;
+            // A quarter of the words come from forty common ones.
+            if chance.is_multiple_of(4) {
+                format!("c{}", (chance >> 8) % 40)
+            } else {
+                format!("r{}", (chance >> 8) % 4000)
+            }
+        };
+        let text = if number % 100 == 99 {
+            last.clone()
+        } else {
+            (0..60).map(&mut word).collect::<Vec<_>>().join(" ")
+        };
+        let page =
+            format!("## Situation\n\nYou need it.\n\n## Guidance\n\n{text}\n\n## Annotations\n\nNone\n");
+        fs::write(domain.join(format!("skill-{number}.md")), page).expect("a page");
+        last = text;
+    }
+    let book = Snapshot::open(folder.path(), At::Now).expect("a book");
+    let mut found = 0;
+    let scan = timed(|| found = find_cleanup_tasks(book.state(), &CleanupOptions::default(), None).len());
+    println!(r#"{{"skills":{},"duplicates":{found},"scan_ms":{scan:.0}}}"#, book.skills().count());
 }
 
 /// Returns the duration in milliseconds.

@@ -139,9 +139,11 @@ mod tests {
             action: action.into(),
             role: None,
             name: (!name.is_empty()).then(|| name.into()),
+            at: None,
+            near: None,
             outcome: "done".into(),
         };
-        TrajectoryStep { id: StepId(number), seen: Seen::default(), say: vec![], actions: vec![action] }
+        TrajectoryStep { actions: vec![action], ..TrajectoryStep::new(StepId(number), Seen::default()) }
     }
 
     #[test]
@@ -175,5 +177,19 @@ mod tests {
         check("Press Ctrl+G.", &[step(2, "key ctrl+g", "")], Some(true));
         check("Press Ctrl+Shift+G.", &[step(2, "key shift+ctrl+g", "")], Some(true));
         check("Take care.", &menu, None);
+        // Half of what is named is enough, less is not.
+        let one = [step(2, "key ctrl+g", "")];
+        check("Press Ctrl+G and F5.", &one, Some(true));
+        check("Press Ctrl+G, F5 and F6.", &one, Some(false));
+        // One letter is no entry of a menu.
+        check("Use Tools > X.", &[step(2, "click", "X")], Some(false));
+        check("Use Tools > XY.", &[step(2, "click", "XY")], Some(true));
+    }
+
+    #[test]
+    fn a_label_has_two_to_sixty_characters() {
+        for (length, named) in [(1, 0), (2, 1), (60, 1), (61, 0)] {
+            assert_eq!(anchors(&format!("Tick \"{}\"", "x".repeat(length))).len(), named, "{length}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::book::{Counts, Note, Skill, State};
 use crate::embedding::{EmbeddingModel, Vector, cosine};
 use crate::search::embedded_text;
+use crate::similar_pairs::similar_pairs;
 use crate::words::word_similarity;
 
 /// Thresholds for cleaning up.
@@ -22,7 +23,7 @@ pub struct CleanupOptions {
     pub positive_ratio: f64,
     /// Similarity from which two skills of a domain may be duplicates.
     pub similarity: f64,
-    /// Number of requests from which a follow rate is meaningful.
+    /// Number of reviewed requests from which a follow rate is meaningful.
     pub min_requests: u32,
     /// Follow rate below which a skill is singled out.
     pub follow_rate: f64,
@@ -55,18 +56,27 @@ pub fn negative_heavy(counts: &Counts, options: &CleanupOptions) -> bool {
         && f64::from(counts.positive_impact) / f64::from(impacts) < options.positive_ratio
 }
 
-/// Returns whether a skill is often received and rarely followed.
+/// Returns whether a skill is often received and rarely followed. A request without a review says nothing about
+/// following.
 pub fn low_follow_rate(counts: &Counts, options: &CleanupOptions) -> bool {
-    counts.times_requested >= options.min_requests
-        && counts.times_followed / f64::from(counts.times_requested) < options.follow_rate
+    let reviewed = reviewed(counts);
+    reviewed > 0
+        && reviewed >= options.min_requests
+        && counts.times_followed / f64::from(reviewed) < options.follow_rate
+}
+
+/// Returns the number of requests that a reflector reviewed.
+fn reviewed(counts: &Counts) -> u32 {
+    counts.times_requested.saturating_sub(counts.times_unreviewed)
 }
 
 /// Returns the similarity of two skills by all their texts.
 pub fn skill_similarity(one: &Skill, other: &Skill) -> f64 {
-    let whole = |skill: &Skill| {
-        format!("{} {} {}", skill.text.description, skill.text.situation, skill.text.guidance)
-    };
-    word_similarity(&whole(one), &whole(other))
+    word_similarity(&whole_text(one), &whole_text(other))
+}
+
+fn whole_text(skill: &Skill) -> String {
+    format!("{} {} {}", skill.text.description, skill.text.situation, skill.text.guidance)
 }
 
 /// A cleanup task for the manager.
@@ -167,7 +177,8 @@ impl CleanupTask {
             ),
             Self::LowFollowRate { skill_id, context } => format!(
                 "low_follow_rate {skill_id}: followed {} of {}",
-                context.metrics.times_followed, context.metrics.times_requested
+                context.metrics.times_followed,
+                reviewed(&context.metrics)
             ),
             Self::Duplicates { skill_ids: [one, other], similarity, .. } => {
                 format!("duplicates {one} {other}: {similarity:.2} alike")
@@ -224,7 +235,7 @@ pub fn find_cleanup_tasks(
         let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
         // A teacher's indifference says nothing about the student. The teacher's numbers count only until the student
         // has some.
-        let counts = target.filter(|counts| counts.times_requested > 0).unwrap_or_else(|| skill.counts(None));
+        let counts = target.filter(|counts| reviewed(counts) > 0).unwrap_or_else(|| skill.counts(None));
         if low_follow_rate(&counts, options) {
             tasks.push(CleanupTask::LowFollowRate {
                 skill_id: skill.id.clone(),
@@ -241,23 +252,41 @@ fn pairs(
     options: &CleanupOptions,
     embeddings: Option<&SkillEmbeddings>,
 ) -> Vec<CleanupTask> {
-    let mut found = Vec::new();
-    for (place, one) in skills.iter().enumerate() {
-        let everywhere =
-            |skill: &Skill| options.cross_domain && matches!(skill.id.domain(), "os" | "general");
-        let compared =
-            |other: &&&Skill| other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other);
-        for other in skills[place + 1..].iter().filter(compared) {
-            let by_words = Some(skill_similarity(one, other)).filter(|alike| *alike >= options.similarity);
-            let similarity = by_words.or_else(|| embeddings?.same(&one.id, &other.id));
-            let kept = ([one.id.clone(), other.id.clone()], [one.text_hash(), other.text_hash()]);
-            if let Some(similarity) = similarity.filter(|_| !state.kept_pairs.contains(&kept)) {
-                found.push((similarity, kept));
+    let everywhere = |skill: &Skill| options.cross_domain && matches!(skill.id.domain(), "os" | "general");
+    let compared = |one: &Skill, other: &Skill| {
+        other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other)
+    };
+    let mut found: BTreeMap<[&SkillId; 2], (f64, [String; 2])> = BTreeMap::new();
+    // The skills are sorted by id, so a domain is a run of them.
+    let groups: Vec<&[&Skill]> = match options.cross_domain {
+        true => vec![skills],
+        false => skills.chunk_by(|one, other| one.id.domain() == other.id.domain()).collect(),
+    };
+    for group in groups {
+        let texts: Vec<String> = group.iter().map(|skill| whole_text(skill)).collect();
+        for (one, other, similarity) in similar_pairs(&texts, options.similarity) {
+            let (one, other) = (group[one], group[other]);
+            if compared(one, other) {
+                found.insert([&one.id, &other.id], (similarity, [one.text_hash(), other.text_hash()]));
+            }
+        }
+        let Some(embeddings) = embeddings else { continue };
+        for (place, one) in group.iter().enumerate() {
+            for other in group[place + 1..].iter().filter(|other| compared(one, other)) {
+                let pair = [&one.id, &other.id];
+                if let Some(similarity) = embeddings.same(&one.id, &other.id)
+                    && !found.contains_key(&pair)
+                {
+                    found.insert(pair, (similarity, [one.text_hash(), other.text_hash()]));
+                }
             }
         }
     }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found
+    let pairs =
+        found.into_iter().map(|(pair, (similarity, hashes))| (similarity, (pair.map(Clone::clone), hashes)));
+    let mut tasks: Vec<_> = pairs.filter(|(_, kept)| !state.kept_pairs.contains(kept)).collect();
+    tasks.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    tasks
         .into_iter()
         .map(|(similarity, (skill_ids, hashes))| CleanupTask::Duplicates { skill_ids, similarity, hashes })
         .collect()
@@ -300,6 +329,8 @@ mod tests {
         check(3, 7, 0, false);
         check(0, 2, 9, false);
         check(0, 0, 0, false);
+        check(29, 68, 0, true);
+        check(30, 70, 0, false);
     }
 
     #[test]
@@ -311,5 +342,29 @@ mod tests {
         check(5, 1.5, false);
         check(5, 1.0, true);
         check(4, 0.0, false);
+        check(100, 29.9, true);
+        check(100, 30.0, false);
+        check(0, 0.0, false);
+    }
+
+    #[test]
+    fn requests_without_a_review_say_nothing_about_following() {
+        let check = |requested, unreviewed, followed, expected| {
+            let counts = Counts {
+                times_requested: requested,
+                times_unreviewed: unreviewed,
+                times_followed: followed,
+                ..Counts::default()
+            };
+            assert_eq!(low_follow_rate(&counts, &CleanupOptions::default()), expected, "{counts:?}");
+        };
+        check(5, 5, 0.0, false);
+        check(9, 5, 0.0, false);
+        check(10, 5, 0.0, true);
+        check(10, 5, 1.5, false);
+        check(100, 90, 3.0, false);
+        let any = CleanupOptions { min_requests: 0, ..CleanupOptions::default() };
+        let silent = Counts { times_requested: 5, times_unreviewed: 5, ..Counts::default() };
+        assert!(!low_follow_rate(&silent, &any), "no review is no share");
     }
 }

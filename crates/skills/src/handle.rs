@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest, version_of};
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
-    SkillReview,
+    SkillReview, StepPicture,
 };
 
 /// Options for counting reviews.
@@ -89,12 +89,14 @@ pub struct LearningInput<'a> {
     pub time: Timestamp,
     /// The conversation of the acting model, if it was kept.
     pub conversation: Option<&'a Conversation>,
+    /// Pictures for a reviewer that sees, in order of precedence.
+    pub pictures: &'a [StepPicture],
 }
 
 impl<'a> LearningInput<'a> {
     /// Returns the input for a trajectory without its conversation.
     pub fn new(trajectory: &'a Trajectory, time: Timestamp) -> Self {
-        Self { trajectory, time, conversation: None }
+        Self { trajectory, time, conversation: None, pictures: &[] }
     }
 }
 
@@ -228,7 +230,8 @@ pub(crate) fn with_version(note: &str, skill: &SkillId, versions: &Versions) -> 
     }
 }
 
-/// Stores suspicions and learnings over the cap as candidates until a second attempt confirms them.
+/// Stores every learning as a candidate, so that later attempts can be compared with it: first suspicions and learnings
+/// over the cap, which wait for a second attempt, then the others.
 fn keep_candidates(
     gateway: &mut Gateway,
     input: &LearningInput<'_>,
@@ -240,6 +243,11 @@ fn keep_candidates(
     for (place, learning) in waiting.enumerate() {
         let change = Change::CandidateRecorded { learning: learning.clone(), passed: input.passed() };
         let request = input.request(Actor::Learner, Stage::Handle, format!("candidate:{place}"), change);
+        write(gateway, request, None, refusals)?;
+    }
+    for (place, learning) in checked.learnings.iter().enumerate().filter(|(_, learning)| !low(learning)) {
+        let change = Change::CandidateRecorded { learning: learning.clone(), passed: input.passed() };
+        let request = input.request(Actor::Learner, Stage::Handle, format!("learned:{place}"), change);
         write(gateway, request, None, refusals)?;
     }
     Ok(())

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{BoundedText, ChatModel, ModelError, TextBudget};
+use serde::Serialize;
 
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
 use crate::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
 use crate::handle::{HandlerOptions, LearningInput, Refusal, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, WorkItem, manage};
 use crate::reflect::{
-    Checked, Dropped, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
+    Checked, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
     TrajectoryReflection, check, reflect, reflect_in_context,
 };
 
@@ -52,6 +53,19 @@ pub struct LearnResult {
     pub decisions: Vec<Decision>,
     /// Writes of the handler that were refused.
     pub refusals: Vec<Refusal>,
+    /// The reason why the attempt is not learned, if no review of it could be read. Nothing was counted.
+    pub unread: Option<UnreadReflection>,
+}
+
+/// A review that could not be read. The attempt stays unlearned, and the next call asks again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadReflection {
+    /// The reason.
+    pub why: String,
+    /// Problems, one entry per answer.
+    pub problems: Vec<String>,
+    /// The answers, each cut to a bounded length and without secrets.
+    pub answers: Vec<String>,
 }
 
 /// The mode of a reflection, and the reason for not using the attempt's own conversation if that had been requested.
@@ -100,7 +114,13 @@ pub async fn learn_trajectory(
         result.known_before = true;
         result.checked = gateway.state().reflections.get(&input.trajectory.id).cloned().unwrap_or_default();
     } else {
-        (result.checked, result.reflected) = load_or_reflect(gateway, models, input, options).await?;
+        match load_or_reflect(gateway, models, input, options).await? {
+            Ok((checked, reflected)) => (result.checked, result.reflected) = (checked, reflected),
+            Err(unread) => {
+                result.unread = Some(unread);
+                return Ok(result);
+            }
+        }
         process_reflection(gateway, models.manager.as_ref(), input, &mut result, options).await?;
         gateway.apply(done)?;
     }
@@ -208,32 +228,50 @@ pub async fn clean(
 }
 
 /// Returns the reflection on a trajectory: from the log if it is there; otherwise requests, checks, filters and stores
-/// it.
+/// it. A reflection that cannot be read is not stored.
 async fn load_or_reflect(
     gateway: &mut Gateway,
     models: &LearnerModels,
     input: &LearningInput<'_>,
     options: &LearnOptions,
-) -> Result<(Checked, Option<ReflectionRoute>), LearnError> {
+) -> Result<Result<(Checked, Option<ReflectionRoute>), UnreadReflection>, LearnError> {
     let trajectory = input.trajectory;
     if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
-        return Ok((known.clone(), None));
+        return Ok(Ok((known.clone(), None)));
     }
     let (answer, mode) = request_reflection(models.reflector.as_ref(), input, &options.reflect).await;
-    let (reflection, unusable) = match answer {
-        Ok(reflected) => (reflected.reflection, None),
+    let reflected = match answer {
+        Ok(reflected) => reflected,
         Err(problem @ (ReflectError::Unusable { .. } | ReflectError::Full)) => {
-            (TrajectoryReflection::default(), Some(problem.to_string()))
+            return Ok(Err(unread(problem, |text| gateway.check_text(text).is_some())));
         }
         Err(ReflectError::Model(source)) => {
             return Err(LearnError::Reflect { trajectory: trajectory.id.clone(), source });
         }
         Err(ReflectError::Material(source)) => return Err(source.into()),
     };
+    let Reflected { reflection, dropped, .. } = reflected;
     let mut checked = check(reflection, trajectory, EvidenceRule::Trace, options.reflect.max_learnings);
-    let unusable = unusable.map(|why| Dropped::Refused { place: "the reflection".to_owned(), why });
-    checked.dropped.extend(unusable);
-    Ok((keep(gateway, input, mode.clone(), checked)?, Some(mode)))
+    checked.dropped.extend(dropped);
+    Ok(Ok((keep(gateway, input, mode.clone(), checked)?, Some(mode))))
+}
+
+/// Describes a reflection that could not be read. An answer that no skill may contain is named and not kept.
+fn unread(problem: ReflectError, refused: impl Fn(&str) -> bool) -> UnreadReflection {
+    let kept = |text: String| match refused(&text) {
+        true => "[left out: it may hold a secret or an instruction to an agent]".to_owned(),
+        false => text,
+    };
+    let why = kept(problem.to_string());
+    let (problems, answers) = match problem {
+        ReflectError::Unusable { problems, answers } => (problems, answers),
+        ReflectError::Full | ReflectError::Model(_) | ReflectError::Material(_) => (Vec::new(), Vec::new()),
+    };
+    UnreadReflection {
+        why,
+        problems: problems.into_iter().map(kept).collect(),
+        answers: answers.into_iter().map(kept).collect(),
+    }
 }
 
 /// Requests a reflection in the chosen mode. Falls back to a separate reader if that mode is not possible.
@@ -252,7 +290,8 @@ async fn request_reflection(
             }
         }
     };
-    (reflect(reflector, input.trajectory, options).await, (ReflectMode::Fresh, fallback))
+    let attempt = (input.trajectory, input.pictures);
+    (reflect(reflector, attempt, options).await, (ReflectMode::Fresh, fallback))
 }
 
 /// Stores a checked reflection without the texts that no skill may contain.

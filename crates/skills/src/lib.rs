@@ -22,6 +22,7 @@ mod related_words;
 mod scan;
 mod search;
 pub mod shipped;
+mod similar_pairs;
 pub mod verification;
 mod words;
 
@@ -35,8 +36,8 @@ pub use handle::{
 };
 pub use known_versions::KnownVersions;
 pub use learn_trajectory::{
-    LearnError, LearnOptions, LearnResult, LearnerModels, ReflectionRoute, clean as clean_book,
-    learn_external_reflection, learn_trajectory,
+    LearnError, LearnOptions, LearnResult, LearnerModels, ReflectionRoute, UnreadReflection,
+    clean as clean_book, learn_external_reflection, learn_trajectory,
 };
 pub use prompts::PROMPTS;
 pub use scan::{Finding, scan};

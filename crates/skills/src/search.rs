@@ -1,17 +1,22 @@
 //! Searches skills by words: BM25 over name, description, situation and guidance, with aliases of domains and related
 //! words.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use apprentice_protocol::SkillId;
 use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
 use crate::related_words::related;
-use crate::words::{aliases, stem, word_similarity, words};
+use crate::words::{aliases, names_of, stem, word_similarity, words};
 
 /// Weight of meaning in a score. Measured; see `docs/skillbook.md`.
 const EMBEDDING_WEIGHT: f32 = 0.6;
+
+/// How fast repetitions of a word in one skill stop to count (`k1` of BM25, at its usual value).
+const SATURATION: f32 = 1.2;
+/// What the score of a skill gains if the query names its program.
+const NAMED_PROGRAM: f32 = 2.0;
 
 /// A search hit.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -54,6 +59,8 @@ impl Tokenizer for SplitTokenizer {
 pub(crate) struct Search {
     postings: HashMap<u64, Vec<(u32, f32)>>,
     skills: Vec<(SkillId, u32, String)>,
+    /// The names of each domain, as stems.
+    domains: BTreeMap<String, Vec<Vec<String>>>,
 }
 
 impl Search {
@@ -67,7 +74,8 @@ impl Search {
         let length: usize = documents.iter().map(Vec::len).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average length needs no more than a few digits")]
         let average = length as f32 / documents.len().max(1) as f32;
-        let embedder: Embedder<u64, SplitTokenizer> = EmbedderBuilder::with_avgdl(average).build();
+        let embedder: Embedder<u64, SplitTokenizer> =
+            EmbedderBuilder::with_avgdl(average).k1(SATURATION).build();
         let mut postings: HashMap<u64, Vec<(u32, f32)>> = HashMap::new();
         for (key, words) in (0u32..).zip(documents) {
             for token in embedder.embed(&words.join(" ")).0 {
@@ -78,7 +86,19 @@ impl Search {
                 }
             }
         }
-        Self { postings, skills: known }
+        let domain = |(id, ..): &(SkillId, u32, String)| {
+            let names = names_of(id.domain()).iter().map(|name| words(name)).collect();
+            (id.domain().to_owned(), names)
+        };
+        Self { postings, domains: known.iter().map(domain).collect(), skills: known }
+    }
+
+    /// Returns the domains that a query names.
+    fn named(&self, asked: &[QueryWord]) -> BTreeSet<&str> {
+        let has = |stem: &String| asked.iter().any(|word| word.root == *stem);
+        let named =
+            |names: &Vec<Vec<String>>| names.iter().any(|name| !name.is_empty() && name.iter().all(has));
+        self.domains.iter().filter(|(_, names)| named(names)).map(|(domain, _)| domain.as_str()).collect()
     }
 
     /// Returns the best `limit` hits by words. Equal scores are ordered by id, so that the same book gives the same
@@ -123,6 +143,11 @@ impl Search {
                 scores[key] += std::mem::take(&mut meant[key]);
             }
         }
+        let named = self.named(asked);
+        let lifted = |(id, ..): &(SkillId, u32, String)| named.contains(id.domain());
+        for (score, _) in scores.iter_mut().zip(&self.skills).filter(|(_, skill)| lifted(skill)) {
+            *score *= NAMED_PROGRAM;
+        }
         scores
     }
 
@@ -163,6 +188,7 @@ impl Search {
 /// A query word with its related words.
 struct QueryWord {
     word: String,
+    root: String,
     /// The word itself, then related words: token, weight, and the related word.
     meanings: Vec<(u64, f32, Option<&'static str>)>,
 }
@@ -177,9 +203,10 @@ fn query_words(query: &str) -> Vec<QueryWord> {
     let meant = first.map(|(word, root)| {
         let others = related(&root)
             .iter()
-            .map(|other| (u64::embed(&stem(other.word)), other.weight, Some(other.word)));
+            // The root of a weight: a related word says nearly as much as the word itself, and better than nothing.
+            .map(|other| (u64::embed(&stem(other.word)), other.weight.sqrt(), Some(other.word)));
         let meanings = [(u64::embed(&root), 1.0, None)].into_iter().chain(others).collect();
-        QueryWord { word, meanings }
+        QueryWord { word, root, meanings }
     });
     meant.collect()
 }
@@ -224,13 +251,20 @@ pub(crate) fn similar_skills<'a>(
     similarities: Option<&[f64]>,
     limit: usize,
 ) -> Vec<SkillSimilarity<'a>> {
+    let skills: Vec<&Skill> = skills.collect();
+    let rarity = WordRarity::of(&skills);
     let by_words = |skill: &Skill| {
         let SkillText { description, situation, guidance } = &skill.text;
-        // A situation is often written in the words of its guidance, and vice versa.
-        word_similarity(text, &format!("{description} {situation}"))
-            .max(word_similarity(text, &format!("{description} {situation} {guidance}")))
+        let (about, all) =
+            (format!("{description} {situation}"), format!("{description} {situation} {guidance}"));
+        // A situation is often written in the words of its guidance, and vice versa. A short text that a long skill
+        // covers has a small cosine, so its covered share counts, too.
+        let parts = [description, situation, &about, &all];
+        let cosines = parts.into_iter().map(|part| word_similarity(text, part));
+        cosines.fold(rarity.covered(text, &all), f64::max)
     };
     let mut found: Vec<SkillSimilarity<'_>> = skills
+        .into_iter()
         .enumerate()
         .map(|(place, skill)| {
             let meaning = similarities.and_then(|all| all.get(place)).copied();
@@ -245,12 +279,44 @@ pub(crate) fn similar_skills<'a>(
     found
 }
 
-/// Returns the indexed text. Name and description count twice, because they say what a skill is about.
+/// How much a word tells skills apart.
+struct WordRarity {
+    skills: f64,
+    holders: BTreeMap<String, f64>,
+}
+
+impl WordRarity {
+    fn of(skills: &[&Skill]) -> Self {
+        let mut holders: BTreeMap<String, f64> = BTreeMap::new();
+        for skill in skills {
+            let SkillText { description, situation, guidance } = &skill.text;
+            let all: BTreeSet<String> =
+                words(&format!("{description} {situation} {guidance}")).into_iter().collect();
+            all.into_iter().for_each(|word| *holders.entry(word).or_default() += 1.0);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "books have far fewer skills than a float can count")]
+        Self { skills: skills.len() as f64, holders }
+    }
+
+    /// Returns the share of a text's words that another text holds, from 0 to 1; rare words weigh more.
+    fn covered(&self, text: &str, by: &str) -> f64 {
+        let by: BTreeSet<String> = words(by).into_iter().collect();
+        let asked: BTreeSet<String> = words(text).into_iter().collect();
+        let weight = |word: &String| {
+            (1.0 + self.skills / (1.0 + self.holders.get(word).copied().unwrap_or_default())).ln()
+        };
+        let all: f64 = asked.iter().map(weight).sum();
+        let held: f64 = asked.iter().filter(|word| by.contains(*word)).map(weight).sum();
+        if all > 0.0 { held / all } else { 0.0 }
+    }
+}
+
+/// Returns the indexed text. Name, description and situation count twice, because they say what a skill is about.
 fn indexed_text(skill: &Skill) -> String {
     let name = skill.id.slug().replace('-', " ");
     let domain = aliases(skill.id.domain());
     let text = &skill.text;
-    format!("{domain} {name} {name} {0} {0} {1} {2}", text.description, text.situation, text.guidance)
+    format!("{domain} {name} {name} {0} {0} {1} {1} {2}", text.description, text.situation, text.guidance)
 }
 
 /// Returns the embedded text of a skill, in which each part appears once.
@@ -259,4 +325,84 @@ pub(crate) fn embedded_text(skill: &Skill) -> String {
     let name = |part: &str| part.replace('-', " ");
     let (domain, slug) = (name(skill.id.domain()), name(skill.id.slug()));
     format!("{domain} {slug}: {description}. {situation} {guidance}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use apprentice_protocol::SkillId;
+
+    use super::{Search, query_words, similar_skills};
+    use crate::book::{OpId, Origin, Skill, SkillText};
+
+    fn skill(id: &str, words: &str, guidance: &str) -> Arc<Skill> {
+        let text = SkillText {
+            description: format!("About {words}"),
+            situation: format!("You need {words}."),
+            guidance: guidance.to_owned(),
+        };
+        let id = SkillId::parse(id).expect("an id");
+        Arc::new(Skill::new(&id, (&text, Vec::new()), Origin::Learned, OpId(1)))
+    }
+
+    #[test]
+    fn a_direct_match_of_a_long_skill_is_similar_and_a_stranger_is_not() {
+        let long = "1. Open Site settings. 2. Choose Location. 3. Pick the row of the page. ".repeat(12);
+        let skills = [
+            skill("chromium/site-permissions", "allowing a page to know the location", &long),
+            skill("gimp/crop", "cropping a picture to a size", "1. Press Shift+C. 2. Drag."),
+        ];
+        let near = |text: &str| {
+            let found = similar_skills(skills.iter().map(Arc::as_ref), text, None, 9);
+            found.into_iter().map(|one| (one.skill.id.slug().to_owned(), one.words)).collect::<Vec<_>>()
+        };
+        let found = near("allowing a page to know the location in site settings");
+        assert!(found[0].0 == "site-permissions" && found[0].1 > 0.9, "{found:?}");
+        assert!(found.get(1).is_none_or(|(_, words)| *words < 0.2), "{found:?}");
+        assert!(near("brew coffee").iter().all(|(_, words)| *words < 0.2));
+    }
+
+    #[test]
+    fn a_related_word_counts_by_the_root_of_its_nearness() {
+        let asked = query_words("bin");
+        let weight = asked[0]
+            .meanings
+            .iter()
+            .find(|(.., other)| *other == Some("trash"))
+            .map(|(_, weight, _)| *weight);
+        assert!(weight.is_some_and(|weight| (weight - 0.6_f32.sqrt()).abs() < 1e-6), "{weight:?}");
+    }
+
+    #[test]
+    fn a_repeated_word_soon_stops_to_count() {
+        let once = skill("gimp/a", "layers", "1. Do what is to be done there.");
+        let often = skill("gimp/b", "layers", "1. Layers, layers and layers.");
+        let search = Search::over([once, often].iter().map(Arc::as_ref));
+        let hits = search.find("layers", 2);
+        let gain = hits[0].score / hits[1].score;
+        assert!(hits[0].id.slug() == "b" && gain > 1.02 && gain < 1.12, "{gain}");
+    }
+
+    #[test]
+    fn the_program_that_a_query_names_comes_first() {
+        let skills = [
+            skill("gimp/rename", "renaming", "1. Do."),
+            skill("libreoffice-calc/rename", "renaming", "1. Do."),
+            skill("thunar/rename", "renaming", "1. Do."),
+        ];
+        let search = Search::over(skills.iter().map(Arc::as_ref));
+        let first = |query: &str| search.find(query, 1)[0].id.domain().to_owned();
+        assert_eq!(first("rename in LibreOffice Calc"), "libreoffice-calc");
+        assert_eq!(first("rename in calc"), "libreoffice-calc", "a name that users say");
+        assert_eq!(first("rename, thunar"), "thunar");
+        // The lift of the score from a word that is no name is the factor for a named program.
+        let of_calc = |query: &str| {
+            let hits = search.find(query, 3);
+            hits.iter().find(|hit| hit.id.domain() == "libreoffice-calc").map_or(0.0, |hit| hit.score)
+        };
+        let lift = (of_calc("renaming calc") - of_calc("calc")) / of_calc("renaming");
+        assert!((lift - 2.0).abs() < 1e-3, "{lift}");
+        assert_eq!(first("rename it in office"), "gimp", "half a name names no program");
+    }
 }

@@ -12,7 +12,7 @@ const STOP: &[&str] = &[
     "with", "you", "your",
 ];
 
-/// Aliases of domains.
+/// Names that people say for a domain. Search finds a domain's skills by their words, too.
 const ALIASES: &[(&str, &str)] = &[
     ("chrome", "chromium"),
     ("google-chrome", "chromium"),
@@ -22,6 +22,29 @@ const ALIASES: &[(&str, &str)] = &[
     ("file-manager", "thunar"),
     ("vscode", "vs-code"),
     ("operating-system", "os"),
+];
+
+/// Further spellings of a domain, of people and of window systems. Their words say too little for a search.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("google-chrome-stable", "chromium"),
+    ("chromium-browser", "chromium"),
+    ("localc", "libreoffice-calc"),
+    ("libre-office-calc", "libreoffice-calc"),
+    ("loimpress", "libreoffice-impress"),
+    ("libre-office-impress", "libreoffice-impress"),
+    ("lowriter", "libreoffice-writer"),
+    ("libre-office-writer", "libreoffice-writer"),
+    ("libreoffice-startcenter", "libreoffice"),
+    ("code", "vs-code"),
+    ("visual-studio-code", "vs-code"),
+    ("code-oss", "vs-code"),
+    ("vscodium", "vs-code"),
+    ("mozilla-firefox", "firefox"),
+    ("mozilla-thunderbird", "thunderbird"),
+    ("vlc-media-player", "vlc"),
+    ("gnu-image-manipulation-program", "gimp"),
+    ("xfce4-terminal", "terminal"),
+    ("gnome-terminal", "terminal"),
 ];
 
 /// Returns the stems of a text's words, in order.
@@ -91,19 +114,50 @@ pub fn domain_name(text: &str) -> Option<String> {
     let parts: Vec<&str> =
         lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty()).collect();
     let slug = parts.join("-");
-    let known = ALIASES.iter().find(|(alias, _)| *alias == slug).map_or(slug.as_str(), |(_, name)| name);
+    let known = canonical_domain(&slug);
     SkillId::is_slug(known).then(|| known.to_owned())
 }
 
-/// Returns the aliases of a domain, as search words.
+/// Returns the name of a domain among its other names: `chrome` becomes `chromium`.
+fn canonical_domain(slug: &str) -> &str {
+    ALIASES.iter().chain(SPELLINGS).find(|(alias, _)| *alias == slug).map_or(slug, |(_, name)| name)
+}
+
+/// Returns whether two names stand for the same program.
+pub(crate) fn is_same_domain(one: &str, other: &str) -> bool {
+    canonical_domain(one) == canonical_domain(other)
+}
+
+/// Returns the domain of a window class, which may end in a version: `Gimp-2.10` becomes `gimp`.
+pub(crate) fn domain_of_class(class: &str) -> Option<String> {
+    let name = domain_name(class)?;
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+    let versioned = name.rsplit('-').next().is_some_and(is_number) && SkillId::is_slug(bare);
+    if versioned { domain_name(bare) } else { Some(name) }
+}
+
+/// Returns the names that people say for a domain, its own last.
+pub(crate) fn names_of(domain: &str) -> Vec<String> {
+    let own = canonical_domain(domain);
+    let names = ALIASES.iter().filter(|(_, name)| *name == own).map(|(alias, _)| *alias);
+    let other = (own != domain).then_some(own);
+    names.chain(other).chain([domain]).map(|name| name.replace('-', " ")).collect()
+}
+
+/// Returns the names of a domain, as search words.
 pub(crate) fn aliases(domain: &str) -> String {
-    let names = ALIASES.iter().filter(|(_, name)| *name == domain).map(|(alias, _)| alias.replace('-', " "));
-    names.chain([domain.replace('-', " ")]).collect::<Vec<_>>().join(" ")
+    names_of(domain).join(" ")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{clip_line, domain_name, word_similarity, words};
+    use apprentice_protocol::SkillId;
+
+    use super::{
+        ALIASES, SPELLINGS, aliases, canonical_domain, clip_line, domain_name, domain_of_class,
+        is_same_domain, word_similarity, words,
+    };
 
     #[test]
     fn endings_do_not_part_words() {
@@ -139,6 +193,36 @@ mod tests {
     fn a_program_finds_its_domain() {
         assert_eq!(domain_name("LibreOffice Calc").as_deref(), Some("libreoffice-calc"));
         assert_eq!(domain_name("Google Chrome").as_deref(), Some("chromium"));
+        assert_eq!(domain_name("VSCode").as_deref(), Some("vs-code"));
         assert_eq!(domain_name("  "), None);
+    }
+
+    #[test]
+    fn every_other_name_leads_to_one_domain_at_once() {
+        let all = || ALIASES.iter().chain(SPELLINGS);
+        for (alias, name) in all() {
+            assert_eq!(all().filter(|(other, _)| other == alias).count(), 1, "{alias}");
+            assert_eq!(canonical_domain(name), *name, "{alias} leads on");
+            assert!(SkillId::is_slug(alias) && SkillId::is_slug(name) && is_same_domain(alias, name));
+        }
+        assert!(!is_same_domain("calc", "writer") && is_same_domain("blender", "blender"));
+        assert_eq!(aliases("gimp"), "gimp");
+        assert_eq!(aliases("chromium"), "chrome google chrome chromium");
+        assert!(aliases("chrome").contains("chromium"));
+    }
+
+    #[test]
+    fn a_window_class_names_its_program() {
+        for (class, domain) in [
+            ("Gimp-2.10", "gimp"),
+            ("libreoffice-calc", "libreoffice-calc"),
+            ("Google-chrome", "chromium"),
+            ("Thunar", "thunar"),
+            ("code-oss", "vs-code"),
+            ("mp3", "mp3"),
+        ] {
+            assert_eq!(domain_of_class(class).as_deref(), Some(domain), "{class}");
+        }
+        assert_eq!(domain_of_class("2.10"), domain_name("2.10"));
     }
 }

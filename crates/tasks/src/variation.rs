@@ -81,13 +81,21 @@ pub fn variation_seed(suite: &str, task: &str, index: u32) -> u64 {
     u64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 
+/// Draws the values of one variation, by placeholder.
+pub fn drawn_values(
+    task: &Task,
+    suite_name: &str,
+    index: u32,
+) -> Result<BTreeMap<String, Value>, VariationError> {
+    let seed = variation_seed(suite_name, task.id.as_str(), index);
+    let sources = task.apprentice.iter().flat_map(|ours| &ours.vary);
+    sources.map(|(name, source)| Ok((name.clone(), draw(name, source, seed)?))).collect()
+}
+
 /// Replaces a task's placeholders with the values of one variation.
 pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, VariationError> {
     let seed = variation_seed(suite_name, task.id.as_str(), index);
-    let mut values = BTreeMap::new();
-    for (name, source) in task.apprentice.iter().flat_map(|ours| &ours.vary) {
-        values.insert(name.clone(), draw(name, source, seed)?);
-    }
+    let values = drawn_values(task, suite_name, index)?;
     let varies = task.varies();
     let task = if task.apprentice.is_some() { fill_task(task, &values)? } else { task.clone() };
     let ours = task.apprentice.as_ref();
@@ -149,6 +157,7 @@ fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, Vari
     }
     let mut filled: Task = serde_json::from_value(json).map_err(broken)?;
     filled.app.clone_from(&task.app);
+    filled.group.clone_from(&task.group);
     Ok(filled)
 }
 

@@ -1,16 +1,17 @@
 //! `apprentice tasks audit`: tests a suite's checks with baselines that must pass or fail.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
-use apprentice_protocol::{Clock, TaskId};
+use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
+use apprentice_trace::Trace;
 use clap::Args;
 use serde::Serialize;
 
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
         0 => Ok(()),
         count => Err(Failure::say(
             Kind::TasksFailed,
-            format!("{count} findings: checks that accept a wrong result or reject a right one"),
+            format!("{}: checks that accept a wrong result or reject a right one", counted(count, "finding")),
         )),
     }
 }
@@ -139,11 +140,28 @@ fn show(
         let trace = finding.trace.as_deref().unwrap_or_default();
         let (task, seed, model) = (&finding.task, finding.seed, finding.baseline.model());
         terminal::line(format_args!("{task} (variation {seed}), {model}: {outcome} {trace}"));
+        if let Some(why) = gave_up_because(&summary.folder.join(trace)) {
+            terminal::line(format_args!("  {why}"));
+        }
     }
     let trials = summary.results.len();
     let place = summary.folder.display();
-    terminal::line(format_args!("{tasks} tasks, {trials} trials, {} findings; {place}", findings.len()));
+    terminal::line(format_args!(
+        "{}, {}, {}; {place}",
+        counted(tasks, "task"),
+        counted(trials, "trial"),
+        counted(findings.len(), "finding")
+    ));
     Ok(())
+}
+
+/// Why a script gave up: the element that it did not find.
+fn gave_up_because(attempt: &Path) -> Option<String> {
+    let trace = Trace::read(&attempt.join("events.jsonl")).ok()?;
+    trace.events.iter().find_map(|event| match &event.kind {
+        EventKind::Finished(Finish::GiveUp { reason }) => reason.starts_with("step ").then(|| reason.clone()),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `apprentice bench`: measures the effect of a skillbook on a student, with statistics and a report.
 
+use apprentice_protocol::counted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::experiment_progress::{Verbosity, parts};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
+use crate::pick::Pick;
 use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
 
@@ -45,7 +47,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
     /// Arms, separated by commas.
-    #[arg(long, value_delimiter = ',', default_value = "none,pull,placebo-inert", value_parser = arm)]
+    #[arg(long, value_delimiter = ',', default_value = "none,pull,placebo-inert", value_parser = arm,
+        long_help = format!("Arms, separated by commas:\n{}", Arm::help()))]
     arms: Vec<Arm>,
     /// Number of variations per task, for tasks whose world varies.
     #[arg(long, default_value_t = 3)]
@@ -59,6 +62,8 @@ pub(crate) struct Bench {
     /// Measure only the tasks that this file selects.
     #[arg(long, value_name = "FILE")]
     select: Option<PathBuf>,
+    #[command(flatten)]
+    pick: Pick,
     /// Also run the baselines on each task: the solution, doing nothing, giving up.
     #[arg(long)]
     baselines: bool,
@@ -123,6 +128,11 @@ struct OutlinedArm {
 }
 
 impl Bench {
+    /// The path of the suite.
+    pub(crate) fn suite(&self) -> &Path {
+        &self.suite
+    }
+
     /// Returns the same arguments with an output folder, for `apprentice resume`.
     pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
@@ -161,7 +171,10 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
 
 fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Experiment, Failure> {
     for model in arguments.teacher.iter().chain([&arguments.student]) {
-        models.check(model)?;
+        match arguments.consent.dry_run {
+            true => models.check_name(model)?,
+            false => models.check(model)?,
+        }
     }
     let suite = crate::suite::load(&arguments.suite)?;
     let lock = match arguments.unsplit {
@@ -176,11 +189,10 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         }
     }
     Ok(Experiment {
-        tasks: arguments
-            .select
-            .as_ref()
-            .map(|path| experiment_command::selected(path, &suite))
-            .transpose()?,
+        tasks: {
+            let selected = arguments.select.as_ref().map(|path| experiment_command::selected(path, &suite));
+            arguments.pick.narrow(&suite, config, selected.transpose()?)?
+        },
         suite: Arc::new(suite),
         lock,
         book: BookSource::Given(frozen(book, &arms)?),
@@ -231,17 +243,20 @@ fn dry_run(arguments: &Bench, experiment: &Experiment, plan: &RunPlan) -> Result
         return terminal::json(&outline);
     }
     terminal::line(format_args!(
-        "{} trials on {} tasks ({} templates) of {}:",
-        outline.trials, outline.tasks, outline.templates, outline.suite
+        "{} on {} ({}) of {}:",
+        counted(outline.trials, "trial"),
+        counted(outline.tasks, "task"),
+        counted(outline.templates, "template"),
+        outline.suite
     ));
     for (part, count) in parts(&plan.trials) {
         terminal::line(format_args!("  {part}: {count}"));
     }
     for arm in outline.arms.iter().filter(|arm| arm.role == "student" && arm.templates < outline.templates) {
         terminal::line(format_args!(
-            "the arm {} has no eligible skill for {} templates; it is skipped there",
+            "the arm {} has no eligible skill for {}; it is skipped there",
             arm.arm,
-            outline.templates - arm.templates
+            counted(outline.templates - arm.templates, "template")
         ));
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `apprentice bundle` and `apprentice verify`: pack a run or an experiment into one file, and verify it.
 
+use apprentice_protocol::counted;
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::bundle::{UnpackLimits, Verification, pack, verify, verify_folder};
@@ -52,7 +53,11 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
     let bytes = std::fs::metadata(&out).map_or(0, |data| data.len());
     #[expect(clippy::cast_precision_loss, reason = "a size to be read by a person")]
     let megabytes = bytes as f64 / 1e6;
-    terminal::line(format_args!("{} files, {megabytes:.1} MB: {}", list.files.len(), out.display()));
+    terminal::line(format_args!(
+        "{}, {megabytes:.1} MB: {}",
+        counted(list.files.len(), "file"),
+        out.display()
+    ));
     Ok(())
 }
 
@@ -90,7 +95,8 @@ fn print(found: &Verification) {
     if let Some(program) = &found.packed_by {
         let (files, changed) = (found.files, found.changed.len());
         terminal::line(format_args!(
-            "packed by version {program}: {files} files unchanged, {changed} changed"
+            "packed by version {program}: {} unchanged, {changed} changed",
+            counted(files, "file")
         ));
     }
     for change in &found.changed {
@@ -117,7 +123,10 @@ fn print(found: &Verification) {
         None => terminal::line(format_args!("no report to recompute")),
         Some([]) => terminal::line(format_args!("every number of the report follows from the rows")),
         Some(places) => {
-            terminal::line(format_args!("the report differs from the rows in {} places", places.len()));
+            terminal::line(format_args!(
+                "the report differs from the rows in {}",
+                counted(places.len(), "place")
+            ));
             for one in places.iter().take(SHOWN) {
                 terminal::line(format_args!(
                     "  {}: the report says {}, the rows {}{}",

@@ -1,5 +1,6 @@
 //! `apprentice compare A B`: a paired comparison of two sets of trials.
 
+use apprentice_protocol::counted;
 use std::path::{Path, PathBuf};
 
 use apprentice_results::compare::{
@@ -91,7 +92,10 @@ fn print(found: &Comparison) {
     });
     let (templates, tasks, trials) = (found.templates, found.tasks, found.trials);
     terminal::line(format_args!(
-        "b - a: {difference}{interval} over {templates} templates, {tasks} tasks, {trials} pairs"
+        "b - a: {difference}{interval} over {}, {}, {}",
+        counted(templates, "template"),
+        counted(tasks, "task"),
+        counted(trials, "pair")
     ));
     terminal::line(format_args!("verdict: {}: {}", found.verdict.words(), found.because));
     for note in &found.notes {

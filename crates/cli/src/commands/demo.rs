@@ -9,7 +9,7 @@ use apprentice_results::arm::Arm;
 use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
 
-use super::distill::{LoadedExperiment, experiment, load_experiment_with};
+use super::distill::{LoadedExperiment, ModelUse, experiment, load_experiment_with};
 use super::experiment_command;
 use super::learn::Reflection;
 use crate::config::Config;
@@ -19,11 +19,11 @@ use crate::forecast::{Proceed, SpendingArgs};
 use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
 
-/// Runs the whole cycle: a capable agent fills a skillbook, and a weak one is measured with and without it.
+/// Checks the mechanism: one rule-based policy fills a skillbook, another is measured with and without it.
 ///
 /// Same as `apprentice distill tasks/starter/experiment.toml`; options given here override the file. Both agents are
-/// rule-based policies, not language models: the demo tests the mechanism on real programs. It does not show what a
-/// skillbook does for a language model.
+/// rule-based policies, not language models, and read instructions worded near the labels on the screen. The demo shows
+/// that the parts work together on real programs. It does not show what a skillbook does for a language model.
 ///
 /// To continue a demo that was stopped, repeat the command with the same `--out`, or run `apprentice resume DIR`.
 #[derive(Clone, Debug, Args)]
@@ -41,10 +41,10 @@ pub(crate) struct Demo {
     /// File that selects the tasks.
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     select: Option<PathBuf>,
-    /// The capable model.
+    /// The model that fills the skillbook.
     #[arg(long)]
     teacher: Option<String>,
-    /// The weak model.
+    /// The model that is measured.
     #[arg(long)]
     student: Option<String>,
     /// Number of variations per test task for the student.
@@ -63,6 +63,11 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
+    /// The path of the suite.
+    pub(crate) fn suite(&self) -> &Path {
+        &self.suite
+    }
+
     /// Returns the same arguments with an output folder, for `apprentice resume`.
     pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
@@ -104,11 +109,12 @@ impl Demo {
 pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
     let change = |sheet: &mut ExperimentConfig| arguments.apply_to(sheet);
-    let LoadedExperiment { config, models, draft } =
-        load_experiment_with(&arguments.sheet(), config, Arc::clone(&clock), change)?;
+    let needs = (Arc::clone(&clock), ModelUse::from(arguments.consent));
+    let LoadedExperiment { config, models, draft, purpose } =
+        load_experiment_with(&arguments.sheet(), config, needs, change)?;
     let learner = draft.learner.clone();
     let tools = arguments.servers.tool_box(&clock)?;
-    let experiment = experiment(draft, (&config, &models), (process_env::command_line(), tools))?;
+    let experiment = experiment((draft, purpose), (&config, &models), (process_env::command_line(), tools))?;
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     if experiment_command::confirm_cost(paid, (&config, &models), arguments.consent)? == Proceed::Off {
         return Ok(());
@@ -134,7 +140,9 @@ fn introduce(experiment: &Experiment, folder: &Path) {
          then {student} is measured on other tasks: alone, with the skillbook, and with irrelevant skills."
     ));
     if [teacher, student].iter().all(|model| model.starts_with("builtin/")) {
-        terminal::note(format_args!("Both are rule-based policies, not language models."));
+        terminal::note(format_args!(
+            "Both are rule-based policies, not language models: this checks the mechanism."
+        ));
     }
     terminal::note(format_args!("All files are in {}\n", folder.display()));
 }

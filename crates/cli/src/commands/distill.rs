@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{
-    Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext, ResolvedConfig,
+    BookSource, Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext,
+    ResolvedConfig,
 };
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_protocol::Clock;
+use apprentice_skills::reflect::ReflectOptions;
 use clap::Args;
 
 use super::experiment_command;
@@ -37,6 +39,9 @@ pub(crate) struct Distill {
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Largest number of pictures of an attempt for a reviewer that sees; 0 shows none.
+    #[arg(long, default_value_t = ReflectOptions::default().pictures, value_name = "N")]
+    reflector_pictures: usize,
     #[command(flatten)]
     servers: Servers,
     #[command(flatten)]
@@ -61,24 +66,42 @@ pub(crate) struct LoadedExperiment {
     pub(crate) models: Arc<Models>,
     /// The experiment with all references resolved.
     pub(crate) draft: ResolvedConfig,
+    /// What the models are needed for.
+    pub(crate) purpose: ModelUse,
 }
 
 /// Reads an experiment file and resolves its references.
 pub(crate) fn load_experiment(
     path: &Path,
     config: &Config,
-    clock: Arc<dyn Clock>,
+    needs: (Arc<dyn Clock>, ModelUse),
 ) -> Result<LoadedExperiment, Failure> {
-    load_experiment_with(path, config, clock, |_| {})
+    load_experiment_with(path, config, needs, |_| {})
+}
+
+/// What the models of an experiment are needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ModelUse {
+    /// A forecast alone: no key is needed.
+    Forecast,
+    /// Calls: every model must be usable.
+    Calls,
+}
+
+impl From<SpendingArgs> for ModelUse {
+    fn from(consent: SpendingArgs) -> Self {
+        if consent.dry_run { Self::Forecast } else { Self::Calls }
+    }
 }
 
 /// Like [`load_experiment`], with changes to the file's contents before its references are resolved.
 pub(crate) fn load_experiment_with(
     path: &Path,
     config: &Config,
-    clock: Arc<dyn Clock>,
+    (clock, purpose): (Arc<dyn Clock>, ModelUse),
     change: impl FnOnce(&mut ExperimentConfig),
 ) -> Result<LoadedExperiment, Failure> {
+    let path = &crate::suite::found(path)?;
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
     let mut sheet = ExperimentConfig::read(path, &text).kind(Kind::Config)?;
@@ -89,23 +112,31 @@ pub(crate) fn load_experiment_with(
     config.cap.run_usd = caps.into_iter().flatten().reduce(f64::min);
     let models = wire::models(&config, clock)?;
     let model = |name: &str| {
-        let known = models.resolve(name).and_then(|full| models.check(full).map(|()| full.to_owned()));
+        let check = |full: &str| match purpose {
+            ModelUse::Forecast => models.check_name(full),
+            ModelUse::Calls => models.check(full),
+        };
+        let known = models.resolve(name).and_then(|full| check(full).map(|()| full.to_owned()));
         known.map_err(|failure| {
             let story = format!("{:#}", failure.source);
             failure.hints.iter().fold(story, |story, hint| format!("{story}; {hint}"))
         })
     };
     let draft = sheet.resolve(&ResolveContext { sheet: path, model: &model }).kind(Kind::Config)?;
-    Ok(LoadedExperiment { config, models, draft })
+    Ok(LoadedExperiment { config, models, draft, purpose })
 }
 
 /// Builds the experiment.
 pub(crate) fn experiment(
-    draft: ResolvedConfig,
+    (draft, purpose): (ResolvedConfig, ModelUse),
     (config, models): (&Config, &Arc<Models>),
     (command, tools): (Vec<String>, ToolSettings),
 ) -> Result<Experiment, Failure> {
-    let learner = draft.learner.as_deref().map(|name| models.get(name, "learn")).transpose()?;
+    let build = |name: &str| match purpose {
+        ModelUse::Forecast => models.sketch(name),
+        ModelUse::Calls => models.get(name, "learn"),
+    };
+    let learner = draft.learner.as_deref().map(build).transpose()?;
     Ok(draft.experiment(ProgramDefaults {
         learner,
         attempts: config.attempts,
@@ -128,13 +159,18 @@ pub(crate) fn registration_of(sheet: &Path) -> PathBuf {
 /// Runs the command.
 pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let LoadedExperiment { config, models, draft } =
-        load_experiment(&arguments.sheet, config, Arc::clone(&clock))?;
-    let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
+    let sheet = crate::suite::found(&arguments.sheet)?;
+    let purpose = ModelUse::from(arguments.consent);
+    let LoadedExperiment { config, models, draft, purpose } =
+        load_experiment(&sheet, config, (Arc::clone(&clock), purpose))?;
+    let registered = Prereg::read(&registration_of(&sheet)).kind(Kind::Config)?;
     let learner = draft.learner.clone();
     let tools = arguments.servers.tool_box(&clock)?;
-    let experiment = experiment(draft, (&config, &models), (process_env::command_line(), tools))?;
-    let experiment = Experiment { registered, ..experiment };
+    let experiment = experiment((draft, purpose), (&config, &models), (process_env::command_line(), tools))?;
+    let mut experiment = Experiment { registered, ..experiment };
+    if let BookSource::Learned(learning) = &mut experiment.book {
+        learning.cycle.learn.reflect.pictures = arguments.reflector_pictures;
+    }
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     let consent = arguments.consent.in_json(arguments.json);
     if experiment_command::confirm_cost(paid, (&config, &models), consent)? == Proceed::Off {

@@ -85,6 +85,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     if forecast.agree(config, arguments.consent)? == Proceed::Off {
         return Ok(());
     }
+    models.reach([arguments.model.as_str()]).await?;
     models.identify(&arguments.model).await;
     let model = models.get(&arguments.model, "do")?;
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
@@ -103,15 +104,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     } else {
         wire::worlds(config, Arc::clone(&clock))?
     };
-    let header = Header {
-        version: EVENT_VERSION,
-        program: env!("CARGO_PKG_VERSION").into(),
-        brief: brief(arguments),
-        world: world_of(arguments),
-        model: model.profile().clone(),
-        seed: None,
-        prompt_hash: prompt_hash(),
-    };
+    let header = header(arguments, &*model);
     let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
     let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?);
     sink.tell(workshop.as_deref().map(AttemptLearning::timeline));
@@ -136,6 +129,18 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let ended = ended?;
     closed.kind(Kind::Environment)?;
     conclude(&ended)
+}
+
+fn header(arguments: &Do, model: &dyn ChatModel) -> Header {
+    Header {
+        version: EVENT_VERSION,
+        program: env!("CARGO_PKG_VERSION").into(),
+        brief: brief(arguments),
+        world: world_of(arguments),
+        model: model.profile().clone(),
+        seed: None,
+        prompt_hash: prompt_hash(),
+    }
 }
 
 fn brief(arguments: &Do) -> TaskBrief {
@@ -334,7 +339,7 @@ fn guidance_for(
     let rules = arguments.servers.rules();
     let lent = build_guidance_with_tools(
         &book.with_shipped(part),
-        &ArmPolicy::Pull,
+        &ArmPolicy::Pull { figures: false },
         &task,
         &tool_contribution(servers, &rules),
     );

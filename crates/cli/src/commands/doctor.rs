@@ -1,5 +1,6 @@
 //! `apprentice doctor`: lists missing programs, the effect of each, and the command that installs it.
 
+use apprentice_protocol::counted;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -214,10 +215,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
 
 fn failure(report: &Report) -> Failure {
     let missing = report.findings.iter().filter(|finding| !finding.ok).count();
-    let story = match missing {
-        1 => "one requirement is missing on this machine".to_owned(),
-        more => format!("{more} requirements are missing on this machine"),
-    };
+    let story = format!("this machine lacks {}", counted(missing, "requirement"));
     let failure = Failure::say(Kind::Environment, story);
     match &report.install {
         Some(line) => failure.hint(line.clone()).hint("or `apprentice doctor --fix`"),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
-    Experiment, ExperimentDeps, ExperimentError, ExperimentResult, finished_rows, run_experiment,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, finished_rows, run_experiment,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, TaskId};
+use apprentice_protocol::{Clock, TaskId, counted};
 use apprentice_results::report::Report;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::{Selection, Suite};
@@ -63,6 +63,12 @@ pub(crate) async fn perform(
     folder: &Path,
     voice: Verbosity,
 ) -> Result<ExperimentResult, Failure> {
+    let learned = match &experiment.book {
+        BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
+        BookSource::Given(_) => Vec::new(),
+    };
+    let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
+    models.reach(named.chain(&learned).map(String::as_str)).await?;
     let stage = ExperimentProgress::open(&experiment.suite, Arc::clone(&clock), voice);
     let (progress, lessons) = stage.senders();
     let laboratory = ExperimentDeps {
@@ -114,6 +120,7 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::Rows(_) => Kind::Config,
         ExperimentError::Store(_)
         | ExperimentError::Cycle(_)
+        | ExperimentError::Demonstrations(_)
         | ExperimentError::Book(_)
         | ExperimentError::Report(_)
         | ExperimentError::Read { .. } => Kind::Environment,
@@ -141,7 +148,7 @@ pub(crate) fn verdict(outcome: &ExperimentResult) -> Result<(), Failure> {
     match outcome.void() {
         0 => Ok(()),
         void => {
-            let what = format!("{void} trials are void");
+            let what = counted(void, "void trial");
             Err(Failure::say(Kind::TrialsVoid, what).hint("the report lists their causes"))
         }
     }

@@ -1,5 +1,6 @@
 //! `apprentice grade RUN`: regrades a run's attempts from their stored evidence.
 
+use apprentice_protocol::counted;
 use std::path::PathBuf;
 
 use apprentice_evaluator::grade::{GradeComparison, GradeReport, Regraded, grade};
@@ -65,7 +66,7 @@ fn conclude(report: &GradeReport) -> Result<(), Failure> {
         (0, 0) => Ok(()),
         (differs, missing) => Err(Failure::say(
             Kind::Config,
-            format!("{differs} attempts are graded differently, {missing} cannot be graded"),
+            format!("{} graded differently, {missing} cannot be graded", counted(differs, "attempt")),
         )),
     }
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::learn::{
-    CycleError, HeldOutTasks, LearningRecord, Phase, last_attempts, learn_from, recorded_attempt,
+    CycleError, HeldOutTasks, LearningRecord, Phase, UnreadReview, last_attempts, learn_from,
+    recorded_attempt,
 };
 use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
-use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock as _, Verdict};
+use apprentice_evaluator::split::{SplitLock, check_wording};
+use apprentice_protocol::{Clock as _, Verdict, counted};
 use apprentice_results::row::Split;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{Gateway, GatewayOptions};
@@ -47,6 +48,9 @@ pub(crate) struct Learn {
     /// How attempts are reviewed.
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     reflection: Reflection,
+    /// Largest number of pictures of an attempt for a reviewer that sees; 0 shows none.
+    #[arg(long, default_value_t = ReflectOptions::default().pictures, value_name = "N")]
+    reflector_pictures: usize,
     #[command(flatten)]
     consent: SpendingArgs,
     #[command(flatten)]
@@ -82,6 +86,8 @@ struct Learned<'a> {
     skillbook: &'a Path,
     sealed: usize,
     void: usize,
+    /// Attempts whose reviews could not be read. They stay unlearned.
+    unread: usize,
     trajectories: &'a [LearningRecord],
 }
 
@@ -90,22 +96,32 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
     let suite = crate::suite::load(&arguments.suite)?;
     let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
+    if arguments.split.is_none() && !split.is_file() {
+        return Err(super::split::unlocked(&suite, &arguments.suite));
+    }
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
-    lock.check_suite(&suite.hash).kind(Kind::Config)?;
+    lock.check_suite(&suite).kind(Kind::Config)?;
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let consent = arguments.consent.in_json(arguments.json);
     if forecast(arguments, &lock, &models)?.agree(config, consent)? == Proceed::Off {
         return Ok(());
     }
+    check_runs(&arguments.runs, &lock, &suite)?;
+    wire::runtime()?.block_on(models.reach([arguments.model.as_str()]))?;
     let model = models.get(&arguments.model, "learn")?;
     let staff = LearnerModels { reflector: Arc::clone(&model), manager: model };
     let mode = arguments.writing.mode(config);
     let leaks = Arc::new(HeldOutTasks::build(&lock, &suite));
-    let time = SystemClock::default().now();
-    let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks, mode }).kind(Kind::Config)?;
+    let (time, authored) = (SystemClock::default().now(), config.authored_pages);
+    let (mut gateway, _) =
+        Gateway::open(folder, GatewayOptions { time, leaks, mode, authored }).kind(Kind::Config)?;
     gateway.set_embedding(models.meaning()?);
     let mut tally = Tally::default();
-    let reflect = ReflectOptions { mode: arguments.reflection.into(), ..ReflectOptions::default() };
+    let reflect = ReflectOptions {
+        mode: arguments.reflection.into(),
+        pictures: arguments.reflector_pictures,
+        ..ReflectOptions::default()
+    };
     let options = LearnOptions { reflect, ..LearnOptions::default() };
     let cancel = wire::cancel_on_interrupt();
     for path in &arguments.runs {
@@ -120,8 +136,27 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
         })?;
     }
     drop(gateway);
-    conclude(&tally, folder, arguments.json)?;
-    super::skills::proposals::conclude(folder, mode)
+    let concluded = conclude(&tally, folder, arguments.json);
+    super::skills::proposals::conclude(folder, mode)?;
+    concluded
+}
+
+/// Checks every training attempt of the runs against the split and the suite, before the first review.
+fn check_runs(runs: &[PathBuf], lock: &SplitLock, suite: &Suite) -> Result<(), Failure> {
+    for path in runs {
+        let run = RunFolder::open(path).kind(Kind::Config)?;
+        for row in last_attempts(&run).into_iter().filter(|row| row.verdict != Verdict::Void) {
+            if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
+                continue;
+            }
+            lock.check_row(&row).kind(Kind::Config)?;
+            let attempted = recorded_attempt(path, row, suite).kind(Kind::Config)?;
+            if let Some((trajectory, _)) = &attempted.trajectory {
+                check_wording(suite, &attempted.row, &trajectory.goal).kind(Kind::Config)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Computes the cost forecast. It is an upper bound: attempts that were learned from before cost no further calls.
@@ -180,9 +215,10 @@ impl Tally {
             let worked = learn_from(gateway, (lock, staff), attempted, options).await;
             let worked = worked.map_err(|error| match error {
                 CycleError::Learn(error) => apply_failure(error),
-                other @ (CycleError::Attempt { .. } | CycleError::Split(_)) => {
-                    Failure::new(Kind::Config, other)
-                }
+                other @ (CycleError::Attempt { .. }
+                | CycleError::Split(_)
+                | CycleError::Pictures(_)
+                | CycleError::Keep { .. }) => Failure::new(Kind::Config, other),
             })?;
             tell(&worked);
             self.worked.push(worked);
@@ -198,11 +234,21 @@ fn tell(worked: &LearningRecord) {
         Phase::Rehearse => "rehearsal".into(),
         Phase::Recorded => "recorded".into(),
     };
+    if let Some(unread) = &worked.unread {
+        terminal::note(format_args!("  {phase}, {}: not learned; {}", worked.task, unread.why));
+        if let Some(path) = &unread.answers {
+            terminal::note(format_args!("    the answers are in {}", path.display()));
+        }
+        return;
+    }
     let wrote: Vec<&str> = worked.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
     let wrote = if wrote.is_empty() { "no changes".into() } else { wrote.join(", ") };
     terminal::note(format_args!(
-        "  {phase}, {}: {} reviews, {} learnings; {wrote}; {} skills in the skillbook",
-        worked.task, worked.reviews, worked.learnings, worked.skills
+        "  {phase}, {}: {}, {}; {wrote}; {} in the skillbook",
+        worked.task,
+        counted(worked.reviews, "review"),
+        counted(worked.learnings, "learning"),
+        counted(worked.skills, "skill")
     ));
     if let Some(why) = &worked.fallback {
         terminal::note(format_args!("    reviewed in a new conversation: {why}"));
@@ -211,6 +257,7 @@ fn tell(worked: &LearningRecord) {
 
 fn conclude(tally: &Tally, folder: &Path, json: bool) -> Result<(), Failure> {
     let Tally { worked, sealed, void } = tally;
+    let unread: Vec<&UnreadReview> = worked.iter().filter_map(|one| one.unread.as_ref()).collect();
     if json {
         let (sealed, void) = (*sealed, *void);
         terminal::json(&Learned {
@@ -218,17 +265,31 @@ fn conclude(tally: &Tally, folder: &Path, json: bool) -> Result<(), Failure> {
             skillbook: folder,
             sealed,
             void,
+            unread: unread.len(),
             trajectories: worked,
         })?;
     } else {
         terminal::line(format_args!(
             "{} trajectories learned from, {sealed} held out and skipped, {void} void; {}",
-            worked.len(),
+            worked.len() - unread.len(),
             folder.display()
         ));
     }
-    match worked.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, "the runs contain no training attempt to learn from")),
-        false => Ok(()),
+    if worked.is_empty() {
+        let story = "the runs contain no training attempt to learn from";
+        return Err(Failure::say(Kind::NothingMatched, story));
+    }
+    match unread.first() {
+        None => Ok(()),
+        Some(first) => {
+            let count = unread.len();
+            let reviews = if count == 1 { "review" } else { "reviews" };
+            let story = format!(
+                "{count} {reviews} could not be read; the attempts stay unlearned ({}: {})",
+                first.attempt, first.why
+            );
+            let hint = "repeat the command to ask again, or name another --model";
+            Err(Failure::say(Kind::Model, story).hint(hint))
+        }
     }
 }

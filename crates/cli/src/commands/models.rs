@@ -13,12 +13,13 @@ use apprentice_protocol::{
 };
 use apprentice_sandbox::SystemClock;
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::forecast::{Forecast, Proceed, SmallRequests, SpendingArgs};
 use crate::models::{BASELINES, Models, student};
-use crate::provider::{PROVIDERS, ProviderApi, provider_of};
+use crate::provider::{PROVIDERS, ProviderApi, ProviderEntry, provider_of};
 use crate::{key, terminal, wire};
 
 /// System prompt of the test request.
@@ -40,7 +41,11 @@ pub(crate) struct ModelsCommand {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Lists models with their prices, and which providers have a key.
-    List,
+    List {
+        /// Print one JSON object (`apprentice.models.list/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Tests a model with a few cheap requests: whether it answers, and if its profile claims so, whether it accepts
     /// images and structured output. Prints the answers and their cost.
     Check {
@@ -63,11 +68,11 @@ pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Fail
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, clock)?;
     match &arguments.what {
-        What::List => list(config, &models),
+        What::List { json } => list(&Listing::of(config, &models)?, *json),
         What::Check { model, consent } => {
             let model = models.resolve(model)?;
             let claims = Claims::of(&models, model)?;
-            match confirm_cost(&models, config, (model, claims.requests()), *consent)? {
+            match confirm_cost(&models, config, model, claims.requests(), *consent)? {
                 Proceed::On => check(&models, model, claims),
                 Proceed::Off => Ok(()),
             }
@@ -75,7 +80,8 @@ pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Fail
         What::Calibrate { model, consent } => {
             let model = models.resolve(model)?;
             let output = models.profile(model).map_or(FEW_TOKENS, |profile| profile.max_output_tokens);
-            match confirm_cost(&models, config, (model, (9, output, Some(SCREEN))), *consent)? {
+            let clicks = SmallRequests { count: 9, output_tokens: output, picture: Some(SCREEN) };
+            match confirm_cost(&models, config, model, clicks, *consent)? {
                 Proceed::On => calibrate(&models, model),
                 Proceed::Off => Ok(()),
             }
@@ -86,7 +92,8 @@ pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Fail
 fn confirm_cost(
     models: &Models,
     config: &Config,
-    (name, requests): (&str, (u32, u32, Option<Size>)),
+    name: &str,
+    requests: SmallRequests,
     consent: SpendingArgs,
 ) -> Result<Proceed, Failure> {
     let mut forecast = Forecast::default();
@@ -94,31 +101,90 @@ fn confirm_cost(
     forecast.agree(config, consent)
 }
 
-fn list(config: &Config, models: &Models) -> Result<(), Failure> {
-    let own = Policy::ALL.iter().map(|policy| policy.name()).chain(BASELINES);
-    terminal::line(format_args!("built in, no key needed: {}", own.collect::<Vec<_>>().join(", ")));
-    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
-    for entry in PROVIDERS {
-        let (name, provider) = (entry.name, entry.settings(&config.provider));
-        let stated = match (&provider.key_command, &provider.key_file) {
-            (Some(_), _) => "key from key_command".to_owned(),
-            (None, Some(file)) => format!("key from {}", file.display()),
-            (None, None) if key::find(provider)?.is_some() => format!("{} is set", provider.key_env),
-            (None, None) => format!("{} is not set", provider.key_env),
+/// The output of `models list --json`.
+#[derive(Debug, Serialize)]
+struct Listing<'a> {
+    schema: &'static str,
+    /// Models and baselines that need no server.
+    built_in: Vec<&'static str>,
+    providers: Vec<ListedProvider<'a>>,
+    /// Profiles for `compat` models.
+    profiles: Vec<&'static str>,
+    /// The day of the prices.
+    prices_as_of: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedProvider<'a> {
+    name: &'static str,
+    base_url: &'a str,
+    /// Whether the settings name a key that can be used.
+    has_key: bool,
+    /// Where the key comes from, in words. Never the key.
+    key: String,
+    models: Vec<ListedModel<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedModel<'a> {
+    /// `PROVIDER/NAME`; a trailing `*` matches all names with that prefix.
+    name: &'a str,
+    /// US dollars per million input tokens.
+    input_usd: f64,
+    /// US dollars per million output tokens.
+    output_usd: f64,
+}
+
+impl<'a> Listing<'a> {
+    fn of(config: &'a Config, models: &'a Models) -> Result<Self, Failure> {
+        let providers = PROVIDERS.iter().map(|entry| ListedProvider::of(entry, config, models));
+        Ok(Self {
+            schema: "apprentice.models.list/1",
+            built_in: Policy::ALL.iter().map(|policy| policy.name()).chain(BASELINES).collect(),
+            providers: providers.collect::<Result<_, _>>()?,
+            profiles: StudentProfile::names().collect(),
+            prices_as_of: &models.prices().read_on,
+        })
+    }
+}
+
+impl<'a> ListedProvider<'a> {
+    fn of(entry: &ProviderEntry, config: &'a Config, models: &'a Models) -> Result<Self, Failure> {
+        let provider = entry.settings(&config.provider);
+        let (has_key, key) = match (&provider.key_command, &provider.key_file) {
+            (Some(_), _) => (true, "key from key_command".to_owned()),
+            (None, Some(file)) => (true, format!("key from {}", file.display())),
+            (None, None) if key::find(provider)?.is_some() => (true, format!("{} is set", provider.key_env)),
+            (None, None) => (false, format!("{} is not set", provider.key_env)),
         };
-        terminal::line(format_args!("\n{name}/… at {} ({stated})", provider.base_url));
-        for (model, price) in &models.prices().price {
-            if model.starts_with(&format!("{name}/")) {
-                terminal::line(format_args!(
-                    "  {:36} ${:<6} in, ${:<6} out per million tokens",
-                    model, price.input, price.output
-                ));
-            }
+        let head = format!("{}/", entry.name);
+        let priced = models.prices().price.iter().filter(|(name, _)| name.starts_with(&head));
+        let listed = priced.map(|(name, price)| ListedModel {
+            name,
+            input_usd: price.input,
+            output_usd: price.output,
+        });
+        Ok(Self { name: entry.name, base_url: &provider.base_url, has_key, key, models: listed.collect() })
+    }
+}
+
+fn list(listing: &Listing<'_>, json: bool) -> Result<(), Failure> {
+    if json {
+        return terminal::json(listing);
+    }
+    terminal::line(format_args!("built in, no key needed: {}", listing.built_in.join(", ")));
+    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
+    for provider in &listing.providers {
+        terminal::line(format_args!("\n{}/… at {} ({})", provider.name, provider.base_url, provider.key));
+        for model in &provider.models {
+            terminal::line(format_args!(
+                "  {:36} ${:<6} in, ${:<6} out per million tokens",
+                model.name, model.input_usd, model.output_usd
+            ));
         }
     }
-    let profiles: Vec<&str> = StudentProfile::names().collect();
-    terminal::line(format_args!("\nprofiles for compat models: {}", profiles.join(", ")));
-    let dated = &models.prices().read_on;
+    terminal::line(format_args!("\nprofiles for compat models: {}", listing.profiles.join(", ")));
+    let dated = listing.prices_as_of;
     terminal::line(format_args!("prices as of {dated}; a trailing * matches all names with that prefix"));
     Ok(())
 }
@@ -158,9 +224,10 @@ impl Claims {
         Ok(Self { picture: shown(&models.profile(name)?.images), form })
     }
 
-    /// Returns the number of requests, the output tokens of each, and the largest picture.
-    fn requests(self) -> (u32, u32, Option<Size>) {
-        (1 + u32::from(self.picture.is_some()) + u32::from(self.form), FEW_TOKENS, self.picture)
+    /// Returns the requests that test the claims.
+    fn requests(self) -> SmallRequests {
+        let count = 1 + u32::from(self.picture.is_some()) + u32::from(self.form);
+        SmallRequests { count, output_tokens: FEW_TOKENS, picture: self.picture }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `apprentice plan`: forecasts the cost and statistical power of an experiment and preregisters it.
 
+use apprentice_protocol::counted;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,28 +8,32 @@ use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_results::report::Deviation;
+use apprentice_results::stats::MIN_TEMPLATES;
 use clap::Args;
 use serde::Serialize;
 
-use super::distill::{LoadedExperiment, experiment, load_experiment, registration_of};
+use super::distill::{LoadedExperiment, ModelUse, experiment, load_experiment, registration_of};
 use super::experiment_command;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
-/// Forecasts the cost and statistical power of an experiment and preregisters it; runs no trials.
+/// Forecasts the cost and statistical power of an experiment; runs no trials and needs no key.
 ///
-/// Prints the trials per role and arm, the cost range, the smallest difference that is detectable with a power of
-/// 0.8, and the number of test templates that a desired difference needs (`[design] effect` in the file). Writes the
-/// primary comparison to `prereg.lock` beside the file. A registration is never replaced: later changes are allowed,
-/// and every report lists them as deviations.
+/// Prints the trials per role and arm, the expected cost, the number of test templates that a verdict needs, the
+/// smallest difference that is detectable with a power of 0.8, and the number of test templates that a desired
+/// difference needs (`[design] effect` in the file). `--register` writes the primary comparison to `prereg.lock` beside
+/// the file. A registration is never replaced: later changes are allowed, and every report lists them as deviations.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     /// The experiment file.
     #[arg(value_name = "EXPERIMENT")]
     sheet: PathBuf,
-    /// Do not write a registration.
-    #[arg(long)]
+    /// Register the primary comparison beside the file.
+    #[arg(long, conflicts_with = "no_lock")]
+    register: bool,
+    /// Former option; nothing is registered without `--register`.
+    #[arg(long, hide = true)]
     no_lock: bool,
     /// Print one JSON object (`apprentice.plan/1`).
     #[arg(long)]
@@ -49,19 +54,20 @@ struct PlanOutput {
 /// Runs the command.
 pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let LoadedExperiment { config, models, draft } =
-        load_experiment(&arguments.sheet, config, Arc::clone(&clock))?;
+    let sheet = crate::suite::found(&arguments.sheet)?;
+    let LoadedExperiment { config, models, draft, purpose } =
+        load_experiment(&sheet, config, (Arc::clone(&clock), ModelUse::Forecast))?;
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
     // The command that will run the experiment is not known yet; it does not affect the measurement.
-    let experiment = experiment(draft, (&config, &models), (Vec::new(), ToolSettings::default()))?;
+    let experiment = experiment((draft, purpose), (&config, &models), (Vec::new(), ToolSettings::default()))?;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Pricing::free());
     let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
     let forecast = told.map_err(experiment_command::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
-    let path = registration_of(&arguments.sheet);
+    let path = registration_of(&sheet);
     let (registration, deviations) = match Prereg::read(&path).kind(Kind::Config)? {
         Some(registered) => (Some(path), registered.deviations(&definition)),
-        None if arguments.no_lock => (None, Vec::new()),
+        None if !arguments.register => (None, Vec::new()),
         None => {
             let registered = Prereg::new(definition, forecast.power.smallest_effect, clock.now());
             registered.write(&path).kind(Kind::Environment)?;
@@ -79,8 +85,12 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
 fn print(told: &PlanOutput) {
     let found = &told.forecast;
     terminal::line(format_args!(
-        "{} trials on {}: {} training tasks, {} test tasks of {} templates",
-        found.trials, found.suite, found.train_tasks, found.test_tasks, found.test_templates
+        "{} on {}: {}, {} of {}",
+        counted(found.trials, "trial"),
+        found.suite,
+        counted(found.train_tasks, "training task"),
+        counted(found.test_tasks, "test task"),
+        counted(found.test_templates, "template")
     ));
     for part in &found.parts {
         let phase = if part.learning { "learning" } else { "measuring" };
@@ -94,7 +104,14 @@ fn print(told: &PlanOutput) {
     }
     match (found.least_usd, found.most_usd) {
         (Some(least), Some(most)) => {
-            terminal::line(format_args!("cost: {least:.2} to {most:.2} US dollars"));
+            let expected = found.expected_usd.filter(|_| most > 0.0);
+            let told = expected.map_or_else(String::new, |one| {
+                format!(
+                    "about {:.2} ({:.2} to {:.2} if attempts take as many turns as measured ones), ",
+                    one.median, one.low, one.high
+                )
+            });
+            terminal::line(format_args!("cost: {told}at least {least:.2}, at most {most:.2} US dollars"));
         }
         (_, _) => terminal::line(format_args!("cost: unknown, because a model has no price")),
     }
@@ -117,13 +134,27 @@ fn print(told: &PlanOutput) {
 }
 
 fn show(power: &Power) {
+    if power.templates < MIN_TEMPLATES {
+        terminal::line(format_args!(
+            "a verdict needs {MIN_TEMPLATES} test templates or more; there are {}: too few to decide, {} more to write",
+            power.templates,
+            MIN_TEMPLATES - power.templates
+        ));
+    } else {
+        terminal::line(format_args!(
+            "a verdict needs {MIN_TEMPLATES} test templates or more; there are {}",
+            power.templates
+        ));
+    }
     let points = |share: f64| format!("{:+.0} points", share * 100.0);
     let Power { templates, seeds, .. } = power;
     match power.smallest_effect {
         Some(effect) => terminal::line(format_args!(
-            "power 0.8 for differences from {}, with {templates} templates in {seeds} variations, if \
+            "power 0.8 for differences from {}, with {} in {}, if \
              templates pass up to {:.0} % without help",
             points(effect),
+            counted(*templates, "template"),
+            counted(*seeds, "variation"),
             power.base * 100.0
         )),
         None => {
@@ -132,7 +163,7 @@ fn show(power: &Power) {
     }
     if let (Some(effect), Some(found)) = (power.effect, power.found) {
         let needed = match power.templates_needed {
-            Some(needed) => format!("a power of 0.8 needs {needed} templates"),
+            Some(needed) => format!("a power of 0.8 needs {}", counted(needed, "template")),
             None => "a power of 0.8 needs more than 400 templates".into(),
         };
         terminal::line(format_args!(

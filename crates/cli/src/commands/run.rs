@@ -8,13 +8,15 @@ use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, ResumeInputs, RunDeps,
-    RunPlan, RunSummary, final_results, plan, read_run, resume, start_plan,
+    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, ROWS_FILE, ResumeInputs,
+    RunDeps, RunPlan, RunSummary, final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, Limits, TaskId};
+use apprentice_protocol::{Clock, Limits, TaskId, counted};
 use apprentice_results::arm::Arm;
+use apprentice_results::auto_arm::choose_auto;
 use apprentice_results::row::{Role, Split};
+use apprentice_results::rows;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
@@ -42,8 +44,11 @@ pub(crate) struct Run {
     #[arg(long, short)]
     model: String,
     /// The help that the agent gets.
-    #[arg(long, default_value = "none", value_parser = arm)]
+    #[arg(long, default_value = "none", value_parser = arm, long_help = format!("The help that the agent gets:\n{}", Arm::help()))]
     arm: Arm,
+    /// A finished run on dev tasks by which the arm `auto` chooses; may be repeated.
+    #[arg(long, value_name = "RUN")]
+    dev_run: Vec<PathBuf>,
     /// The skillbook of the arm [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
@@ -143,12 +148,16 @@ fn part(text: &str) -> Result<Split, String> {
 /// What a run is made from: `run` takes it from its arguments, `resume` from the stored plan and command.
 struct RunInputs {
     suite: PathBuf,
+    /// The suite's name in a stored plan; its folder may have been renamed since.
+    suite_name: Option<String>,
     split: Option<PathBuf>,
     arm: Arm,
     skillbook: Option<PathBuf>,
     admit: AdmissionPolicy,
     suppress: Vec<HiddenSkill>,
     servers: Servers,
+    model: String,
+    dev_runs: Vec<PathBuf>,
 }
 
 impl RunInputs {
@@ -156,12 +165,15 @@ impl RunInputs {
     fn given(run: &Run) -> Self {
         Self {
             suite: run.suite.clone(),
+            suite_name: None,
             split: run.split.clone(),
             arm: run.arm,
             skillbook: run.skillbook.clone(),
             admit: run.admit,
             suppress: run.suppress.clone(),
             servers: run.servers.clone(),
+            model: run.model.clone(),
+            dev_runs: run.dev_run.clone(),
         }
     }
 
@@ -177,6 +189,7 @@ impl RunInputs {
                 .hint(format!("start it again: {}", plan.command.join(" "))));
         };
         let inputs = Self {
+            suite_name: Some(plan.suite.clone()),
             arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
             admit: arm.admission.as_ref().map_or(run.admit, |admission| admission.policy),
             ..Self::given(run)
@@ -198,7 +211,8 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
         let failure = "the arm inline inserts the guidance that the arm pull retrieved: `run` has one arm";
         return Err(Failure::say(Kind::Usage, failure).hint("use `bench` with the arms pull and inline"));
     }
-    let suite = crate::suite::load(&inputs.suite)?;
+    let loaded = crate::suite::load(&inputs.suite)?;
+    let suite = Suite { name: inputs.suite_name.clone().unwrap_or(loaded.name), ..loaded };
     let split = inputs.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
     let (book, admission) = if inputs.arm.needs_book() {
         let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
@@ -214,16 +228,41 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
     let lender = GuidanceProvider::new(Arc::new(suite.clone()), book, None)
         .with_inert_skills(spare)
         .with_tools(&inputs.servers.tool_box(&clock)?)
-        .with_suppressed(inputs.suppress.iter().cloned().collect::<HiddenSkills>());
+        .with_suppressed(inputs.suppress.iter().cloned().collect::<HiddenSkills>())
+        .with_auto(chosen_arm(inputs, models)?);
     let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &lender) }];
     Ok(Loaded { suite, split, lender, books })
+}
+
+/// Returns the arm that `auto` stands for, by the dev runs given; `None` for every other arm.
+fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<Option<Arm>, Failure> {
+    if inputs.arm != Arm::Auto {
+        return Ok(None);
+    }
+    let mut known = Vec::new();
+    for run in &inputs.dev_runs {
+        known.extend(rows::read(&run.join(ROWS_FILE)).kind(Kind::Config)?.rows);
+    }
+    let choice = choose_auto(&known, models.resolve(&inputs.model)?).map_err(|error| {
+        let hint = "run the dev tasks in these arms first and name the runs: --split FILE --only dev --arm push, \
+                    then --arm auto --dev-run RUN --dev-run RUN";
+        Failure::say(Kind::NothingMatched, error.to_string()).hint(hint)
+    })?;
+    let passed = choice.passed.iter().map(|(arm, passed)| format!("{arm} {passed}"));
+    let passed = passed.collect::<Vec<_>>().join(", ");
+    terminal::note(format_args!("auto: {}; passed of {} dev trials: {passed}", choice.arm, choice.trials));
+    Ok(Some(choice.arm))
 }
 
 /// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.
 fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, AdmissionCounts), Failure> {
     let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
     if !quarantined.is_empty() {
-        terminal::note(format_args!("{eligible} skills admitted, {} in quarantine", quarantined.len()));
+        terminal::note(format_args!(
+            "{} admitted, {} in quarantine",
+            counted(eligible, "skill"),
+            quarantined.len()
+        ));
     }
     if eligible == 0 && !quarantined.is_empty() {
         return Err(Failure::say(Kind::NothingMatched, "the admission policy accepts no skill").hint(
@@ -238,7 +277,10 @@ fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, Admis
 pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
-    models.check(&arguments.model)?;
+    match arguments.consent.dry_run {
+        true => models.check_name(&arguments.model)?,
+        false => models.check(&arguments.model)?,
+    }
     let loaded = load(&RunInputs::given(arguments), (config, &models))?;
     let tasks = selected(arguments, &loaded)?;
     let request = PlanRequest {
@@ -274,6 +316,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     }
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
+        models.reach([arguments.model.as_str()]).await?;
         let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
         let board = RunProgress::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
@@ -291,10 +334,8 @@ fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failur
     for name in &arguments.tasks {
         let Some(task) = loaded.suite.task(name) else {
             let known = loaded.suite.tasks.iter().map(|task| task.id.as_str());
-            let nearest =
-                known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or_default();
             let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {name:?}"));
-            return Err(failure.hint(format!("the nearest id is {nearest:?}")));
+            return Err(failure.hint_nearest(name, known));
         };
         tasks.insert(task.id.clone());
     }
@@ -302,7 +343,7 @@ fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failur
         tasks = loaded.suite.tasks.iter().map(|task| task.id.clone()).collect();
     }
     if let (Some(lock), Some(only)) = (&loaded.split, arguments.only) {
-        lock.check_suite(&loaded.suite.hash).kind(Kind::Config)?;
+        lock.check_suite(&loaded.suite).kind(Kind::Config)?;
         tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
     }
     match tasks.is_empty() {

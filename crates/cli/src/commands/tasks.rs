@@ -8,9 +8,10 @@ use apprentice_tasks::suite::task::Task;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::{tasks_add, tasks_check, tasks_metric};
+use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::pick::Pick;
 use crate::{suite, terminal};
 
 /// Lists, checks, audits and imports tasks of suites.
@@ -23,20 +24,24 @@ pub(crate) struct Tasks {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Lists the tasks of a suite.
-    List(Place),
+    List(List),
     /// Shows one task: the content of its file, and what is missing to grade and run it.
     Show(tasks_check::Show),
     Check(tasks_check::Check),
     Metric(tasks_metric::Metric),
     Audit(super::audit::Audit),
     Add(tasks_add::Add),
+    New(tasks_new::New),
+    KeepSolution(tasks_keep::KeepSolution),
 }
 
-/// A suite, given by its folder or file.
+/// Arguments of `tasks list`.
 #[derive(Debug, Args)]
-struct Place {
+struct List {
     /// The suite's folder, its suite file, or one task file.
     path: PathBuf,
+    #[command(flatten)]
+    pick: Pick,
     /// Print one JSON object (`apprentice.tasks/1`).
     #[arg(long)]
     json: bool,
@@ -67,11 +72,13 @@ pub(crate) fn run(
     config: impl FnOnce() -> Result<Config, Failure>,
 ) -> Result<(), Failure> {
     match &arguments.what {
-        What::List(place) => list(place),
+        What::List(arguments) => list(arguments, &config()?),
         What::Show(show) => tasks_check::show(show, &config()?),
         What::Check(check) => tasks_check::check(check, &config()?),
         What::Metric(metric) => tasks_metric::run(metric, &config()?),
         What::Add(add) => tasks_add::run(add),
+        What::New(new) => tasks_new::run(new),
+        What::KeepSolution(keep) => tasks_keep::run(keep),
         What::Audit(audit) => super::audit::run(audit, &config()?),
     }
 }
@@ -93,10 +100,13 @@ fn entry(task: &Task) -> Entry<'_> {
     }
 }
 
-fn list(place: &Place) -> Result<(), Failure> {
-    let suite = suite::load(&place.path)?;
+fn list(arguments: &List, config: &Config) -> Result<(), Failure> {
+    let mut suite = suite::load(&arguments.path)?;
+    if let Some(left) = arguments.pick.narrow(&suite, config, None)? {
+        suite.tasks.retain(|task| left.contains(&task.id));
+    }
     let listing = listing(&suite);
-    if place.json {
+    if arguments.json {
         return terminal::json(&listing);
     }
     for task in &listing.tasks {

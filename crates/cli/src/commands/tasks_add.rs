@@ -1,5 +1,6 @@
 //! `apprentice tasks add`: converts published benchmarks into suites.
 
+use apprentice_protocol::counted;
 use std::path::PathBuf;
 
 use apprentice_tasks::suite::create_miniwob_suite;
@@ -38,6 +39,6 @@ struct Miniwob {
 pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
     let What::Miniwob(miniwob) = &arguments.what;
     let count = create_miniwob_suite(&miniwob.from, &miniwob.to, miniwob.seconds).kind(Kind::Config)?;
-    terminal::line(format_args!("{count} tasks in {}", miniwob.to.display()));
+    terminal::line(format_args!("{} in {}", counted(count, "task"), miniwob.to.display()));
     Ok(())
 }

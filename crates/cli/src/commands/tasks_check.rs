@@ -1,9 +1,11 @@
 //! `apprentice tasks check` and `show`: whether each task loads, can be graded and can run here, with a reason for
 //! each "no".
 
+use apprentice_protocol::counted;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
 use clap::Args;
@@ -65,10 +67,12 @@ struct Row {
 /// Runs `tasks check`.
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let reading = config.reading();
-    let has_program = |name: &str| process_env::find_program(name).is_some();
-    let here = HostCapabilities { has_program: &has_program, mirror: reading.mirror.as_ref() };
-    let surveyed = suite::survey(&arguments.path).kind(Kind::Config)?;
-    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here)).collect();
+    let here = HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+    let path = crate::suite::found(&arguments.path)?;
+    let surveyed = suite::survey(&path).kind(Kind::Config)?;
+    let root = suite::root_of(&path);
+    let gaps = cell_gaps(&process_env::is_in_cell);
+    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here, (&root, &gaps))).collect();
     let count = |holds: fn(&Row) -> bool| tasks.iter().filter(|row| holds(row)).count();
     let totals = BTreeMap::from([
         ("tasks", tasks.len()),
@@ -85,17 +89,29 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     }
     let broken = report.tasks.iter().filter(|row| !row.loads).count();
     if broken > 0 {
-        return Err(Failure::say(Kind::Config, format!("{broken} tasks do not load")));
+        let broken = counted(broken, "task");
+        return Err(Failure::say(
+            Kind::Config,
+            format!("{broken} cannot be loaded, or a run could not start it"),
+        ));
     }
     match report.tasks.iter().filter(|row| !(row.grades && (row.cell || row.vm))).count() {
         0 => Ok(()),
-        some => {
-            Err(Failure::say(Kind::Environment, format!("{some} tasks cannot be both run and graded here")))
-        }
+        some => Err(Failure::say(
+            Kind::Environment,
+            format!("{} cannot be both run and graded here", counted(some, "task")),
+        )),
     }
 }
 
-fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>) -> Row {
+/// Programs without which no desktop cell starts, each with a reason if it is missing.
+fn cell_gaps(has_program: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let missing = ["bwrap", "unshare", "dbus-daemon", "Xvfb", "openbox"].into_iter();
+    let missing = missing.filter(|name| !has_program(name));
+    missing.map(|name| format!("cells need {name:?}: see `apprentice doctor`")).collect()
+}
+
+fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, (root, gaps): (&Path, &[String])) -> Row {
     let task = match one.task {
         Ok(task) => task,
         Err(error) => {
@@ -118,7 +134,11 @@ fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>) -> Row {
             };
         }
     };
-    let missing = missing(&task, here);
+    let mut missing = missing(&task, here);
+    missing.unknown.extend(suite::faults(&task, root));
+    if task.environment() == EnvironmentKind::Desktop {
+        missing.cell.extend(gaps.iter().cloned());
+    }
     let known = missing.unknown.is_empty();
     let distinct = |names: &mut dyn Iterator<Item = &str>| {
         let mut list = Vec::new();
@@ -166,8 +186,8 @@ fn table(report: &Report) {
     }
     let total = |name: &str| report.totals.get(name).copied().unwrap_or_default();
     terminal::line(format_args!(
-        "{} tasks: {} load, {} can be graded, {} can run in a cell here, {} in a virtual machine",
-        total("tasks"),
+        "{}: {} load, {} can be graded, {} can run in a cell here, {} in a virtual machine",
+        counted(total("tasks"), "task"),
         total("loads"),
         total("grades"),
         total("cell"),
@@ -189,9 +209,9 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
     };
     let reading = config.reading();
-    let has_program = |name: &str| process_env::find_program(name).is_some();
-    let missing =
-        missing(task, &HostCapabilities { has_program: &has_program, mirror: reading.mirror.as_ref() });
+    let here = HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+    let mut missing = missing(task, &here);
+    missing.unknown.extend(suite::faults(task, &suite.root));
     if arguments.json {
         return terminal::json(
             &serde_json::json!({"schema": "apprentice.task/1", "app": task.app, "task": task, "missing": missing}),

@@ -131,7 +131,8 @@ fn tell(bundle: &Bundle) {
     }
     for event in &bundle.included_events {
         let detail = event.detail.split_whitespace().collect::<Vec<_>>().join(" ");
-        terminal::line(format_args!("{:>5} {}: {detail}", event.id, event.reason.as_str()));
+        let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
+        terminal::line(format_args!("{:>5} {}{detail}", event.id, event.reason.as_str()));
     }
     for span in &bundle.omitted_spans {
         terminal::line(format_args!("not shown: {} to {}: {}", span.range[0], span.range[1], span.summary));

@@ -93,3 +93,42 @@ fn the_built_in_models_hold_no_word_of_a_task() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Words without a subject, and names of parts of interfaces: three of them in a row are no task's phrase.
+const SUBJECTLESS: &str = "a an and as at by can context field for from i in into is it its menu now of on one open or so \
+                           that the them then these this those to we where with";
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// Every three words in a row of a text, but for those without a subject. Marks and placeholders end a row.
+fn phrases(text: &str) -> BTreeSet<Vec<String>> {
+    let subjectless: BTreeSet<&str> = SUBJECTLESS.split_whitespace().collect();
+    let rows = text.split(['.', ',', ':', ';', '?', '!', '"', '{', '}']).map(words);
+    let mut found: BTreeSet<Vec<String>> =
+        rows.flat_map(|row| row.windows(3).map(<[String]>::to_vec).collect::<Vec<_>>()).collect();
+    found.retain(|phrase| !phrase.iter().all(|word| subjectless.contains(word.as_str())));
+    found
+}
+
+#[test]
+fn the_built_in_models_hold_no_phrase_of_an_instruction() {
+    let mut asked = BTreeSet::new();
+    for path in files(&root().join("tasks"), "json") {
+        let task: Value = serde_json::from_str(&fs::read_to_string(&path).expect("text")).expect("JSON");
+        asked.extend(task["instruction"].as_str().map(phrases).unwrap_or_default());
+    }
+    assert!(asked.len() > 100, "the instructions are read: {}", asked.len());
+    let mut wrong = Vec::new();
+    for path in files(&root().join("crates/policies/src"), "rs") {
+        let source = fs::read_to_string(&path).expect("text");
+        for text in written(&source) {
+            for phrase in phrases(&text).intersection(&asked) {
+                wrong.push(format!("{}: {phrase:?} in {text:?}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

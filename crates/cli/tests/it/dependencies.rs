@@ -17,17 +17,23 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The packages that the default members are built of, tests aside, without our own.
-fn packages() -> Vec<Package> {
-    let arguments = "tree --locked --edges normal,build --prefix none --no-dedupe --format {p}|{l}";
-    let target = ["--target", "x86_64-unknown-linux-gnu"];
-    let output =
-        Command::new(env!("CARGO")).args(arguments.split(' ')).args(target).current_dir(root()).output();
-    let output = output.expect("cargo runs");
+/// The lines that `cargo tree` prints with these further arguments.
+fn tree(arguments: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--prefix", "none", "--target", "x86_64-unknown-linux-gnu"])
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("text");
-    let lines: BTreeSet<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-    let read = |line: &&str| {
+    text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// The packages that the default members are built of, tests aside, without our own.
+fn packages() -> Vec<Package> {
+    let lines = tree(&["--edges", "normal,build", "--no-dedupe", "--format", "{p}|{l}"]);
+    let read = |line: &String| {
         let (package, licence) = line.split_once('|').expect("two columns");
         let mut words = package.split(' ');
         let name = words.next().expect("a name").to_owned();
@@ -95,4 +101,30 @@ fn packages_come_from_the_registry_and_stand_once() {
     }
     versions.retain(|_, versions| versions.len() > 1);
     assert!(versions.is_empty(), "in the tree more than once, and not in deny.toml: {versions:?}");
+}
+
+/// Cargo joins the features that the crates of one command ask for. Where a crate alone gets fewer than the workspace,
+/// `cargo test --package` compiles shared dependencies a second time.
+#[test]
+fn a_crate_alone_is_built_with_the_features_of_the_workspace() {
+    let features = |more: &[&str]| {
+        tree(&[&["--edges", "normal,build,dev", "--no-dedupe", "--format", "{p} [{f}]"][..], more].concat())
+    };
+    let manifest: toml::Table =
+        std::fs::read_to_string(root().join("Cargo.toml")).expect("a manifest").parse().expect("toml");
+    let members = manifest["workspace"]["default-members"].as_array().expect("a list");
+    let together = features(&[]);
+    let mut fewer = BTreeMap::new();
+    for member in members.iter().filter_map(|member| member.as_str()?.strip_prefix("crates/")) {
+        for line in features(&["--package", &format!("apprentice-{member}")]).difference(&together) {
+            fewer.entry(line.clone()).or_insert_with(Vec::new).push(member.to_owned());
+        }
+    }
+    let told: Vec<String> =
+        fewer.iter().map(|(line, members)| format!("{line}, in {}", members.join(", "))).collect();
+    assert!(
+        told.is_empty(),
+        "add what these lack to crates/workspace-hack/Cargo.toml, or to [workspace.dependencies]:\n{}",
+        told.join("\n")
+    );
 }

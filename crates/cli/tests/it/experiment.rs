@@ -23,7 +23,7 @@ fn write(path: &Path, text: &str) {
 }
 
 /// A suite and a recorded book below the place.
-fn garden() -> Place {
+pub(crate) fn garden() -> Place {
     let place = Place::new();
     let entry = |(_, _, name): &(&str, &str, &str)| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
     let scene = json!({
@@ -72,7 +72,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn bench<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn bench<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let fixed = ["bench", "garden", "--student", "builtin/novice", "--skillbook", "book", "--out", "out"];
     fixed.into_iter().chain(more.iter().copied()).collect()
 }
@@ -160,7 +160,7 @@ most_usd = 1.0
 fn an_experiment_from_a_file_is_planned_registered_carried_out_packed_and_verified() {
     let place = garden();
     write(&place.path("garden.toml"), SHEET);
-    let planned = json_of(&place.output(&["plan", "garden.toml", "--json"]));
+    let planned = json_of(&place.output(&["plan", "garden.toml", "--json", "--register"]));
     assert_eq!((&planned["schema"], &planned["trials"]), (&json!("apprentice.plan/1"), &json!(12)));
     assert_eq!((&planned["most_usd"], &planned["power"]["smallest_effect"]), (&json!(0.0), &Value::Null));
     assert!(place.path("garden.prereg.lock").is_file(), "beside the file");
@@ -212,9 +212,6 @@ fn trials_without_a_result_end_a_demo_as_they_end_a_bench() {
     let output = demo.env("APPRENTICE_ATTEMPTS", "1").output().expect("it starts");
     assert_eq!(output.status.code(), Some(11), "{output:?}");
     let heard = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        heard.contains("4 trials are void") && heard.contains("the report lists their causes"),
-        "{heard}"
-    );
+    assert!(heard.contains("4 void trials") && heard.contains("the report lists their causes"), "{heard}");
     assert!(place.path("out/report.html").is_file(), "the report is written all the same");
 }

@@ -270,15 +270,15 @@ fn wrong_names_are_told_with_the_nearest_or_with_all() {
     check(
         &[&suite, "--model", "builtin/explorr"],
         20,
-        &["\"builtin/explorr\"", "nearest name is \"builtin/explorer\""],
+        &["\"builtin/explorr\"", "did you mean \"builtin/explorer\"?"],
     );
-    check(&[&suite, "--model", "baseline/solutoin"], 20, &["nearest name is \"baseline/solution\""]);
+    check(&[&suite, "--model", "baseline/solutoin"], 20, &["did you mean \"baseline/solution\"?"]);
     check(&[&suite, "--model", noop, "--arm", "puul"], 2, &["no arm \"puul\"", "pull"]);
     check(&["no/such/suite", "--model", noop], 3, &["cannot read no/such/suite"]);
     check(
         &[&suite, "--model", noop, "--task", "mousepad-ad-line"],
         4,
-        &["nearest id is \"mousepad-add-line\""],
+        &["did you mean \"mousepad-add-line\"?"],
     );
     check(
         &[&suite, "--model", noop, "--skillbook", "nowhere", "--arm", "pull"],

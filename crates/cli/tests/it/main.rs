@@ -9,6 +9,8 @@ mod dependencies;
 mod differences;
 mod experiment;
 mod faults;
+mod first_suite;
+mod forks;
 mod golden;
 mod guide;
 mod hostile;

@@ -73,8 +73,8 @@ fn answering(body: String) -> (String, JoinHandle<String>) {
 fn what_cannot_be_asked_says_what_to_do() {
     let home = tempfile::tempdir().expect("a home");
     for (model, variables, words) in [
-        ("anthropc/claude-sonnet-5-5", &[][..], "the nearest name is \"anthropic/claude-sonnet-5-5"),
-        ("builtin/explorr", &[], "the nearest name is \"builtin/explorer\""),
+        ("anthropc/claude-sonnet-5-5", &[][..], "did you mean \"anthropic/claude-sonnet-5-5"),
+        ("builtin/explorr", &[], "did you mean \"builtin/explorer\"?"),
         ("anthropic/claude-sonnet-5-5", &[], "ANTHROPIC_API_KEY is not set"),
         ("openai/gpt-6.1-sol", &[("OPENAI_API_KEY", "  ")], "OPENAI_API_KEY is not set"),
         ("gemini/gemini-3.8-flash", &[], "GEMINI_API_KEY is not set"),
@@ -224,4 +224,22 @@ fn what_a_run_may_cost_is_said_before_it_spends() {
     assert_eq!(code, 20, "{shown}{told}");
     assert!(told.contains("has no price"), "{told}");
     assert!(!home.path().join("runs").exists(), "nothing was run");
+}
+
+#[test]
+fn the_list_of_models_is_also_one_object_without_a_key() {
+    let home = tempfile::tempdir().expect("a home");
+    let key = "planted-key-of-the-list";
+    let variables = [("ANTHROPIC_API_KEY", key)];
+    let (code, said, told) = apprentice(home.path(), &["models", "list", "--json"], &variables);
+    assert_eq!(code, 0, "{told}");
+    assert!(!said.contains(key));
+    let list: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(list["schema"], "apprentice.models.list/1");
+    let providers = list["providers"].as_array().expect("a list");
+    let keys: Vec<_> = providers.iter().map(|one| (one["name"].as_str(), one["has_key"].as_bool())).collect();
+    assert_eq!(keys[..2], [(Some("anthropic"), Some(true)), (Some("openai"), Some(false))]);
+    let model = &providers[0]["models"][0];
+    assert!(model["name"].as_str().is_some_and(|name| name.starts_with("anthropic/")), "{model}");
+    assert!(model["input_usd"].as_f64().is_some_and(|price| price > 0.0), "{model}");
 }

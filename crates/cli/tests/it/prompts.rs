@@ -49,7 +49,7 @@ fn a_text_that_leaves_out_or_makes_up_is_refused() {
         ),
         ("task.md", "Do it.", "{instruction} is missing"),
         ("system.md", "\n", "the text is empty"),
-        ("sytem.md", "x", "the nearest is \"agent/system\""),
+        ("sytem.md", "x", "did you mean \"agent/system\"?"),
     ] {
         let path = folder.join(file);
         std::fs::write(&path, text).expect("writes");

@@ -86,7 +86,7 @@ fn a_reflection_is_applied_shown_searched_and_taken_back() {
     let decision = &applied["trajectories"][0]["decisions"][0];
     assert_eq!(
         (&decision["outcome"], &decision["tool"], &decision["skill_id"], &decision["operation"]),
-        (&json!("wrote"), &json!("create_skill"), &json!("gimp/color-to-alpha"), &json!("o2"))
+        (&json!("wrote"), &json!("create_skill"), &json!("gimp/color-to-alpha"), &json!("o3"))
     );
     assert_eq!(decision["calls"].as_array().map(Vec::len), Some(3));
     assert_eq!(desk.learn()["trajectories"][0]["known_before"], true);
@@ -104,14 +104,21 @@ fn a_reflection_is_applied_shown_searched_and_taken_back() {
     assert_eq!(blame["lines"][2]["text"], "2. Choose the colour.");
     assert_eq!(
         (&blame["lines"][2]["operation"], &blame["lines"][2]["trajectory"]),
-        (&json!("o2"), &json!("run/trial/1"))
+        (&json!("o3"), &json!("run/trial/1"))
     );
 
-    desk.ok(&["revert", "o2"]);
-    let diff = desk.ok(&["diff", "o1"]);
+    desk.ok(&["revert", "o3"]);
+    let diff = desk.ok(&["diff", "o2"]);
     assert_eq!(diff["skills"], json!([]), "nothing but the operation is gone");
-    assert_eq!(desk.ok(&["diff", "o2"])["skills"][0]["kind"], "removed");
-    assert_eq!(desk.ok(&["at", "o2", "gimp/color-to-alpha"])["version"], 1);
+    assert_eq!(desk.ok(&["diff", "o3"])["skills"][0]["kind"], "removed");
+    assert_eq!(desk.ok(&["at", "o3", "gimp/color-to-alpha"])["version"], 1);
+    let made = &desk.ok(&["history"])["operations"][2];
+    assert_eq!(made["id"], "o3");
+    let made = made["time"].as_str().expect("a time");
+    assert_eq!(desk.ok(&["at", made])["skills"][0]["id"], "gimp/color-to-alpha", "it was there at that time");
+    assert_eq!(desk.ok(&["list"])["skills"], json!([]), "and is not now");
+    assert_eq!(desk.ok(&["at", "9999-01-01"])["last"], desk.ok(&["list"])["last"]);
+    assert_eq!(desk.ok(&["at", "1960-01-01"])["skills"], json!([]));
     assert_eq!(desk.code(&["show", "gimp/color-to-alpha"]), Some(4));
     let history = desk.ok(&["history", "gimp/color-to-alpha"]);
     let ops: Vec<&str> = history["operations"]

@@ -47,9 +47,10 @@ fn is_test(name: &str) -> bool {
 #[test]
 fn arrows_between_crates_only_go_down() {
     let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
-        ("protocol", &[][..]),
-        ("pixels", &[]),
-        ("cdp", &[]),
+        ("workspace-hack", &[][..]),
+        ("protocol", &["workspace-hack"]),
+        ("pixels", &["workspace-hack"]),
+        ("cdp", &["workspace-hack"]),
         ("host", &["protocol"]),
         ("trace", &["protocol"]),
         ("sandbox", &["protocol", "pixels"]),
@@ -58,7 +59,10 @@ fn arrows_between_crates_only_go_down() {
         ("tasks", &["protocol", "cdp", "trace"]),
         ("results", &["protocol", "trace"]),
         ("policies", &["protocol", "harness", "trace"]),
-        ("evaluator", &["protocol", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"]),
+        (
+            "evaluator",
+            &["protocol", "pixels", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"],
+        ),
         (
             "cli",
             &[
@@ -190,7 +194,9 @@ fn tracked_files_are_small_and_free_of_this_machine() {
     for name in listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name).into_owned();
         let Ok(bytes) = fs::read(root().join(&name)) else { continue };
-        assert!(bytes.len() <= 500_000, "{name} has {} bytes", bytes.len());
+        // The record of a run holds its screenshots, so it may be larger than what people write.
+        let most = if name.starts_with("docs/records/") { 4_000_000 } else { 500_000 };
+        assert!(bytes.len() <= most, "{name} has {} bytes", bytes.len());
         if name != "Cargo.lock" && root_text.len() > 6 {
             assert!(
                 !String::from_utf8_lossy(&bytes).contains(&root_text),

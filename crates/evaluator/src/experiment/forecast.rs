@@ -14,7 +14,7 @@ use super::stored_run::{LEARNING, MEASURE};
 use super::{
     BookSource, Experiment, ExperimentError, PrimaryComparison, latest_run, measure, replicate, validate,
 };
-use crate::cost_estimate::{CostRange, Pricing};
+use crate::cost_estimate::{CostRange, CostSpread, Pricing};
 use crate::learn::attempt_requests;
 use crate::run::{
     Contender, Conversations, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits,
@@ -56,6 +56,9 @@ pub struct Forecast {
     pub least_usd: Option<f64>,
     /// Maximum total cost in US dollars; `None` when a model has no price.
     pub most_usd: Option<f64>,
+    /// The total cost to expect; `None` when a model has no price.
+    #[serde(default)]
+    pub expected_usd: Option<CostSpread>,
     /// Caveats about these numbers.
     pub notes: Vec<String>,
 }
@@ -110,6 +113,9 @@ pub struct ModelCost {
     pub least_usd: Option<f64>,
     /// Maximum cost in US dollars; `None` without a price.
     pub most_usd: Option<f64>,
+    /// The cost to expect; `None` without a price.
+    #[serde(default)]
+    pub expected_usd: Option<CostSpread>,
 }
 
 /// Estimates an experiment, or the rest of it. `quote` returns a model's pricing, `learner` is the reviewing model,
@@ -140,6 +146,9 @@ pub fn forecast(
         primary: experiment.primary.clone(),
         least_usd: sum(|one| one.least_usd),
         most_usd: sum(|one| one.most_usd),
+        expected_usd: cost
+            .iter()
+            .try_fold(CostSpread::default(), |sum, one| one.expected_usd.map(|one| sum + one)),
         notes: notes(experiment, &test, (&power, cost.as_slice())),
         parts: parts(&ahead),
         power,
@@ -334,6 +343,11 @@ fn costs(
             true => quote.review_in_context([1, limits(experiment, one).turns]),
             false => quote.review(),
         });
+        let likely_attempts = trials.iter().map(|one| quote.expected_attempt(&limits(experiment, one)));
+        let likely_reviews = reviews.iter().map(|_| quote.review().map(CostSpread::from));
+        let expected = likely_attempts
+            .chain(likely_reviews)
+            .try_fold(CostSpread::default(), |sum, one| one.map(|one| sum + one));
         // A model that only acts needs no price for reviews.
         let range =
             attempts.chain(reviewed).try_fold(CostRange::default(), |sum, one| one.map(|one| sum + one));
@@ -344,6 +358,7 @@ fn costs(
             reviews_in_context: reviews.iter().filter(|one| own(one, model)).count(),
             least_usd: range.map(|range| range.least),
             most_usd: range.map(|range| range.most),
+            expected_usd: expected,
         }
     };
     models.into_iter().map(cost).collect()

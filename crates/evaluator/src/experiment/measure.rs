@@ -63,7 +63,10 @@ pub(super) fn request<'a>(
     let provenance = Provenance::trace(book, learned, &experiment.suite);
     let spare = open_inert_skills(&experiment.suite)?;
     let attempts = match (latest_run(&folder.join("learning")), &experiment.lock) {
-        (Some(run), Some(lock)) => demonstrations(&run, learned, (&experiment.suite, lock)),
+        // Only this arm shows attempts; the others need no readable traces.
+        (Some(run), Some(lock)) if experiment.arms.contains(&Arm::RawTrace) => {
+            demonstrations(&run, learned, (&experiment.suite, lock))?
+        }
         _ => Vec::new(),
     };
     let lender = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);

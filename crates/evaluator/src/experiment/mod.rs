@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arm::ArmError;
 use crate::contamination::examine;
 use crate::hidden_skills::HiddenSkills;
-use crate::learn::{CycleError, CycleOptions, LearningRecord};
+use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord};
 use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
@@ -177,6 +177,9 @@ pub enum ExperimentError {
     /// The skillbook cannot be used.
     #[error(transparent)]
     Book(#[from] BookError),
+    /// The attempts that an arm shows cannot be read.
+    #[error(transparent)]
+    Demonstrations(#[from] DemonstrationError),
     /// Learning failed.
     #[error("learning stopped")]
     Cycle(#[from] CycleError),
@@ -187,7 +190,9 @@ pub enum ExperimentError {
     #[error(transparent)]
     Arm(#[from] ArmError),
     /// Learning needs training tasks, and those need a split.
-    #[error("learning a skillbook needs a locked split that names the training tasks: lock the suite")]
+    #[error(
+        "learning a skillbook needs a locked split that names the training tasks: `apprentice split draw SUITE` makes one"
+    )]
     NoSplit,
     /// The arm `inline` replays what the arm `pull` retrieved, and `pull` is not run.
     #[error("the arm inline inserts the guidance that the arm pull retrieved: add pull to the arms")]
@@ -272,7 +277,8 @@ async fn run_one_book(
     }
     let (book, learned) = match &experiment.book {
         BookSource::Learned(lessons) => {
-            let rows = learning_half::learn((experiment, lessons), laboratory, folder).await?;
+            let learned = learning_half::learn((experiment, lessons), laboratory, folder);
+            let rows = Box::pin(learned).await?;
             (Snapshot::open(&folder.join("skillbook"), At::Now)?.clean()?, rows)
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),
@@ -301,7 +307,7 @@ pub fn plan_measurement(
 
 fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {
     match (&experiment.lock, &experiment.book) {
-        (Some(lock), _) => lock.check_suite(&experiment.suite.hash)?,
+        (Some(lock), _) => lock.check_suite(&experiment.suite)?,
         (None, BookSource::Learned(_)) => return Err(ExperimentError::NoSplit),
         (None, BookSource::Given(_)) => {}
     }

@@ -3,14 +3,16 @@
 //! order: a cycle that is interrupted and resumed ends with the same book.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use apprentice_protocol::{PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::ItemOutcome;
-use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode};
+use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLimits, StepPicture};
 use apprentice_skills::verification::note_trial;
 use apprentice_skills::{
-    LearnError, LearnOptions, LearnerModels, LearningInput, clean_book, learn_trajectory,
+    LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection, clean_book,
+    learn_trajectory,
 };
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -19,6 +21,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
+use super::step_pictures::{PictureError, TraceFiles, step_pictures};
 use crate::split::{SplitError, SplitLock};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, TrialRow};
@@ -45,6 +48,8 @@ pub struct AttemptOutcome {
     pub trajectory: Option<(Trajectory, Timestamp)>,
     /// The model's conversation, if it was kept.
     pub conversation: Option<Conversation>,
+    /// Where its trace and pictures are; `None` if the attempt is not stored.
+    pub files: Option<TraceFiles>,
 }
 
 /// Runs attempts, or returns those that ran before: the same request always gives the same result.
@@ -121,6 +126,9 @@ pub struct LearningRecord {
     /// The reason for falling back to a separate reviewer, if in-context review was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
+    /// The reason why no review could be read. The attempt stays unlearned, and the next call asks again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread: Option<UnreadReview>,
     /// Number of skills received.
     pub received: usize,
     /// Number of reviews.
@@ -137,6 +145,17 @@ pub struct LearningRecord {
     pub changed: Vec<SkillId>,
     /// Number of skills in the book afterwards.
     pub skills: usize,
+}
+
+/// An attempt whose review could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadReview {
+    /// The attempt, as `<run>/<trial>/<attempt>`.
+    pub attempt: String,
+    /// The reason.
+    pub why: String,
+    /// The file with the raw answers; `None` if the attempt is not stored.
+    pub answers: Option<PathBuf>,
 }
 
 /// The reason the cycle stopped. The book keeps what was learned so far.
@@ -156,6 +175,18 @@ pub enum CycleError {
     /// A trajectory could not be learned from.
     #[error(transparent)]
     Learn(#[from] LearnError),
+    /// A picture for the reviewer could not be prepared.
+    #[error("the pictures of an attempt cannot be shown to the reviewer (0 pictures ask for none)")]
+    Pictures(#[from] PictureError),
+    /// The answers that could not be read cannot be kept.
+    #[error("cannot write {path}")]
+    Keep {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        #[source]
+        source: std::io::Error,
+    },
 }
 
 /// The context of a learning cycle.
@@ -260,7 +291,7 @@ async fn learn_one(
     attempted: AttemptOutcome,
     options: &LearnOptions,
 ) -> Result<(LearningRecord, Option<(Trajectory, Timestamp)>), CycleError> {
-    let AttemptOutcome { row, trajectory: seen, conversation: said } = attempted;
+    let AttemptOutcome { row, trajectory: seen, conversation: said, files } = attempted;
     let mut worked = LearningRecord {
         phase,
         task,
@@ -269,6 +300,7 @@ async fn learn_one(
         known_before: false,
         reviewed: None,
         fallback: None,
+        unread: None,
         received: 0,
         reviews: 0,
         review_kinds: BTreeMap::new(),
@@ -283,16 +315,34 @@ async fn learn_one(
     };
     let trajectory = lock.admit(&row, trajectory)?;
     let before = versions(gateway);
-    let input =
-        LearningInput { conversation: said.as_ref(), ..LearningInput::new(trajectory.trajectory(), time) };
+    let is_known = gateway.state().reflections.contains_key(&trajectory.trajectory().id);
+    let pictures = pictures(files.as_ref().filter(|_| !is_known), staff, options)?;
+    let input = LearningInput {
+        conversation: said.as_ref(),
+        pictures: &pictures,
+        ..LearningInput::new(trajectory.trajectory(), time)
+    };
     note_trial(gateway, &input, trajectory.template()).map_err(LearnError::from)?;
     let result = learn_trajectory(gateway, staff, &input, options).await?;
+    worked.received = trajectory.trajectory().skills.len();
+    if let Some(unread) = &result.unread {
+        worked.unread = Some(keep_unread(unread, &trajectory.trajectory().id, files.as_ref())?);
+    }
+    add_result(&mut worked, result);
+    let after = versions(gateway);
+    worked.skills = after.len();
+    worked.changed =
+        after.into_iter().filter(|(id, version)| before.get(id) != Some(version)).map(|(id, _)| id).collect();
+    Ok((worked, Some((trajectory.into_inner(), time))))
+}
+
+/// Adds what was learned from an attempt to its record.
+fn add_result(worked: &mut LearningRecord, result: LearnResult) {
     worked.known_before = result.known_before;
     (worked.reviewed, worked.fallback) = match result.reflected {
         Some((mode, fallback)) => (Some(mode), fallback),
         None => (None, None),
     };
-    worked.received = trajectory.trajectory().skills.len();
     worked.reviews = result.checked.reviews.len();
     for (_, review) in &result.checked.reviews {
         *worked.review_kinds.entry(review.kind().to_owned()).or_default() += 1;
@@ -301,11 +351,37 @@ async fn learn_one(
     let refused = result.refusals.iter().chain(result.decisions.iter().flat_map(|one| &one.refusals));
     worked.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
     worked.decisions = result.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
-    let after = versions(gateway);
-    worked.skills = after.len();
-    worked.changed =
-        after.into_iter().filter(|(id, version)| before.get(id) != Some(version)).map(|(id, _)| id).collect();
-    Ok((worked, Some((trajectory.into_inner(), time))))
+}
+
+/// Prepares the pictures of an attempt, if the reviewer sees.
+fn pictures(
+    files: Option<&TraceFiles>,
+    staff: &LearnerModels,
+    options: &LearnOptions,
+) -> Result<Vec<StepPicture>, PictureError> {
+    let Some(files) = files else { return Ok(Vec::new()) };
+    let limits = ReviewerLimits::of(staff.reflector.profile(), options.reflect.pictures);
+    match options.reflect.mode {
+        ReflectMode::Fresh | ReflectMode::InContext => step_pictures(files, limits.pictures),
+        ReflectMode::Given => Ok(Vec::new()),
+    }
+}
+
+/// Keeps the answers that could not be read beside the run's other learning records.
+fn keep_unread(
+    unread: &UnreadReflection,
+    attempt: &str,
+    files: Option<&TraceFiles>,
+) -> Result<UnreadReview, CycleError> {
+    let told = |answers| UnreadReview { attempt: attempt.to_owned(), why: unread.why.clone(), answers };
+    let Some(files) = files else { return Ok(told(None)) };
+    let path = files.learning_file("unread");
+    let content = serde_json::json!({"attempt": attempt, "unread": unread});
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| std::fs::write(&path, format!("{content:#}\n")))
+        .map_err(|source| CycleError::Keep { path: path.clone(), source })?;
+    Ok(told(Some(path)))
 }
 
 fn versions(gateway: &Gateway) -> BTreeMap<SkillId, u32> {

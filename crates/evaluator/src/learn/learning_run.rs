@@ -2,7 +2,7 @@
 //! interruption. Also reads the attempts of a finished run.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
@@ -14,6 +14,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, attempt_requests};
+use super::step_pictures::TraceFiles;
 use super::trajectory::{TrajectoryError, trajectory};
 use crate::arm::{ArmError, GuidanceProvider};
 use crate::arm_guidance::ArmGuidance;
@@ -213,7 +214,8 @@ pub fn recorded_attempt(
         Verdict::Pass | Verdict::Fail => Some(seen(run, &row, suite)?),
     };
     let said = seen.as_ref().and_then(|_| load_conversation(&run.join(&row.trace), &run.join("blobs")));
-    Ok(AttemptOutcome { row, trajectory: seen, conversation: said })
+    let files = TraceFiles { run: run.to_owned(), attempt: PathBuf::from(&row.trace) };
+    Ok(AttemptOutcome { row, trajectory: seen, conversation: said, files: Some(files) })
 }
 
 fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedAttemptError> {

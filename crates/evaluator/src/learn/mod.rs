@@ -5,18 +5,20 @@ mod demonstrations;
 pub(crate) mod held_out;
 mod learning_run;
 mod screenshot;
+mod step_pictures;
 mod trajectory;
 
 pub use cycle::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, LearningRecord,
-    Phase, attempt_requests, cycle, learn_from,
+    Phase, UnreadReview, attempt_requests, cycle, learn_from,
 };
-pub use demonstrations::demonstrations;
+pub use demonstrations::{DemonstrationError, demonstrations};
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
     LearningRun, RecordedAttemptError, Roles, last_attempts, learning_plan, recorded_attempt, training_tasks,
 };
 pub use screenshot::screenshot;
+pub use step_pictures::{PictureError, TraceFiles, step_pictures};
 pub use trajectory::{TrajectoryError, trajectory};
 
 #[cfg(test)]

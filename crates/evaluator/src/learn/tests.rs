@@ -10,8 +10,9 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, EnvironmentSource as _, EventKind, EventSink as _, Header, Message,
-    ModelError, ModelProfile, PortFuture, Purpose, RunId, TaskBrief, TaskId, Verdict,
+    ChatModel, ChatReply, ChatRequest, Content, EnvironmentSource as _, EventKind, EventSink as _, Header,
+    ImageRule, Message, ModelError, ModelProfile, PortFuture, Purpose, RawContent, ReplyStop, RunId,
+    TaskBrief, TaskId, Timing, Usage, Verdict,
 };
 use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
 use apprentice_skills::leak::HeldOutIndex as _;
@@ -25,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, HeldOutTasks,
-    LearningRecord, LearningRun, Phase, Roles, cycle, last_attempts, learn_from, learning_plan,
-    recorded_attempt, training_tasks, trajectory,
+    LearningRecord, LearningRun, Phase, Roles, TraceFiles, cycle, last_attempts, learn_from, learning_plan,
+    recorded_attempt, step_pictures, training_tasks, trajectory,
 };
 use crate::arm::{GuidanceProvider, Provenance};
 use crate::arm_guidance::ArmGuidance;
@@ -192,11 +193,12 @@ impl Studio {
             world_steps: ended.spent.world_steps,
             ..row(wanted.arm.as_str(), task.id.as_str(), task.id.as_str(), wanted.seed, verdict)
         };
-        let row = TrialRow { trial: expected_trial_id(&row, &self.suite.name), ..row };
+        let suite = self.suite.name.clone();
+        let row = TrialRow { trial: expected_trial_id(&row, &suite), suite, ..row };
         let trace = Trace::read(&folder.join("events.jsonl")).expect("reads");
         let text_of = |hash: &_| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let seen = trajectory(&trace, &row, apps_of(task), &text_of).expect("a trajectory");
-        AttemptOutcome { row, trajectory: Some(seen), conversation: None }
+        AttemptOutcome { row, trajectory: Some(seen), conversation: None, files: None }
     }
 
     fn rows(&self) -> Vec<TrialRow> {
@@ -293,6 +295,114 @@ async fn learning_again_or_going_on_after_a_break_gives_the_same_book() {
         let log = std::fs::read(cut.path().join(".meta/ops.jsonl")).expect("a log");
         assert_eq!(String::from_utf8_lossy(&log), String::from_utf8_lossy(&whole), "cut off at byte {end}");
     }
+}
+
+/// Answers every question with the same words, and keeps the requests.
+struct Parrot {
+    profile: ModelProfile,
+    words: String,
+    asked: Mutex<Vec<ChatRequest>>,
+}
+
+impl Parrot {
+    fn new(words: &str, images: ImageRule) -> Self {
+        let profile = ModelProfile { images, ..BuiltInModel::new(Policy::Explorer).profile().clone() };
+        Self { profile, words: words.to_owned(), asked: Mutex::default() }
+    }
+}
+
+impl ChatModel for Parrot {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        self.asked.lock().expect("unpoisoned").push(request.clone());
+        let reply = ChatReply {
+            raw: RawContent::default(),
+            say: vec![self.words.clone()],
+            calls: Vec::new(),
+            stop: ReplyStop::EndTurn,
+            usage: Usage::default(),
+            timing: Timing::default(),
+            cost_usd: None,
+            provider_model: None,
+        };
+        Box::pin(std::future::ready(Ok(reply)))
+    }
+}
+
+#[tokio::test]
+async fn an_unread_attempt_is_told_kept_and_taken_up_again_with_its_pictures() {
+    let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
+    let lock = lock(&studio.suite);
+    let (mut gateway, _) =
+        Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let wanted = AttemptRequest { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::Pull };
+    let attempted = studio.run(&wanted, &gateway.snapshot(), None).await;
+    let name = "teacher-table-0-pull";
+    let run = studio.folder.path().join(name);
+    let files = TraceFiles { run: run.clone(), attempt: PathBuf::new() };
+    let attempted = AttemptOutcome { files: Some(files), ..attempted };
+    let staff = |model: &Arc<Parrot>| LearnerModels { reflector: model.clone(), manager: model.clone() };
+    let options = LearnOptions::default();
+
+    let silly = Arc::new(Parrot::new("I would rather not.", ImageRule::None));
+    let log = || std::fs::read(folder.path().join(".meta/ops.jsonl")).unwrap_or_default();
+    let worked = learn_from(&mut gateway, (&lock, &staff(&silly)), attempted.clone(), &options).await;
+    let worked = worked.expect("goes on");
+    let unread = worked.unread.expect("it was not read");
+    assert!(unread.why.contains("no usable answer in 3 tries"), "{}", unread.why);
+    assert!(!worked.known_before && worked.reviewed.is_none());
+    let kept = std::fs::read_to_string(unread.answers.expect("a file")).expect("reads");
+    assert_eq!(kept.matches("I would rather not.").count(), 3, "{kept}");
+    assert!(run.join("learning").is_dir());
+    let text = String::from_utf8(log()).expect("text");
+    assert!(!text.contains("trajectory_learned"), "{text}");
+    let asked = silly.asked.lock().expect("unpoisoned").clone();
+    assert!(
+        !format!("{:?}", asked[0].messages[0]).contains("Image"),
+        "a text-only reviewer gets the outline"
+    );
+
+    let seeing = Arc::new(Parrot::new("{}", ImageRule::AsIs));
+    let worked = learn_from(&mut gateway, (&lock, &staff(&seeing)), attempted.clone(), &options).await;
+    let worked = worked.expect("learns");
+    assert!(worked.unread.is_none() && worked.reviewed == Some(ReflectMode::Fresh), "{worked:?}");
+    let asked = seeing.asked.lock().expect("unpoisoned").clone();
+    let Message::User { content } = &asked[0].messages[0] else { panic!("{asked:?}") };
+    let images: Vec<_> = content
+        .iter()
+        .filter_map(|part| match part {
+            Content::Image { image } => Some(image),
+            Content::Text { .. } => None,
+        })
+        .collect();
+    assert!(images.len() > 2 && images.len() <= 24, "{}", images.len());
+    assert!(images.iter().all(|image| image.size.width <= 1024 && !image.bytes.0.is_empty()));
+    assert!(format!("{:?}", content[1]).contains("Picture before s1: the whole screen"), "{:?}", content[1]);
+    let known = learn_from(&mut gateway, (&lock, &staff(&silly)), attempted, &options).await;
+    assert!(known.expect("knows").known_before);
+    let two = step_pictures(&TraceFiles { run, attempt: PathBuf::new() }, 2).expect("pictures");
+    assert_eq!(two.len(), 2);
+}
+
+#[tokio::test]
+async fn a_trajectory_tells_answers_of_tools_the_end_and_places() {
+    let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
+    learn(&studio, &folder, 1).await.expect("learns");
+    let book = Snapshot::open(folder.path(), At::Now).expect("opens").clean().expect("nothing pending");
+    let provenance = Provenance::trace(&book, &studio.rows(), &studio.suite);
+    let wanted = AttemptRequest { role: Role::Student, task: TaskId::new("chair"), seed: 0, arm: Arm::Pull };
+    let attempted = studio.run(&wanted, &book, provenance).await;
+    let (seen, _) = attempted.trajectory.expect("a trajectory");
+    assert!(seen.steps.iter().any(|step| step.finish.as_deref() == Some("done")), "{:#?}", seen.steps);
+    let answers: Vec<_> = seen.steps.iter().flat_map(|step| &step.tools).collect();
+    assert!(!answers.is_empty() && answers.iter().all(|one| !one.tool.is_empty()), "{answers:?}");
+    let skill = seen.skills.first().expect("a skill was read");
+    let mark = format!("[text of {}]", skill.id);
+    assert!(answers.iter().any(|one| one.answer.contains(&mark)), "{answers:#?}");
+    assert!(!answers.iter().any(|one| one.answer.contains(&skill.text)), "{answers:#?}");
 }
 
 /// The built-in models by name, or none at all.

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::{
-    BlobHash, Event, EventKind, Outline, RetrievedSkill, Seen, SkillEventKind, StepAction, StepId,
-    Trajectory, TrajectoryStep, Versions, changes,
+    Action, ActionRecord, BlobHash, CallBody, CallId, CallResult, Event, EventKind, Finish, ImagePoint,
+    Outline, RetrievedSkill, Seen, SkillEvent, SkillEventKind, SkillId, StepAction, StepId, Target,
+    ToolAnswer, Trajectory, TrajectoryStep, Versions, changes,
 };
 use apprentice_trace::Trace;
 use jiff::Timestamp;
@@ -41,7 +42,7 @@ pub fn trajectory(
     let trajectory = Trajectory {
         id,
         goal: header.brief.instruction.clone(),
-        apps,
+        apps: once(apps),
         versions: versions(&trace.events),
         consumer: header.model.consumer.clone(),
         verdict: row.verdict,
@@ -55,6 +56,12 @@ pub fn trajectory(
     Ok((trajectory, ended))
 }
 
+/// The programs, each once: a task may name its own program again among the related ones.
+fn once(apps: Vec<String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    apps.into_iter().filter(|app| known.insert(app.clone())).collect()
+}
+
 /// App versions reported by the environment, without the unknown ones.
 fn versions(events: &[Event]) -> Versions {
     let told = events.iter().filter_map(|event| match &event.kind {
@@ -66,48 +73,138 @@ fn versions(events: &[Event]) -> Versions {
 
 /// One step per model reply, with the last observation before it.
 fn steps(events: &[Event], text_of: &dyn Fn(&BlobHash) -> Option<String>) -> Vec<TrajectoryStep> {
-    let mut steps: BTreeMap<StepId, TrajectoryStep> = BTreeMap::new();
-    let mut sight = LastObservation::default();
-    let mut answered: Option<Vec<String>> = None;
+    let mut reader = StepReader::default();
     for event in events {
-        let Some(step) = event.step else { continue };
-        match &event.kind {
-            EventKind::Observed { title, focused, outline, .. } => {
-                sight = LastObservation {
-                    title: title.clone(),
-                    focused: focused.clone(),
-                    lines: outline
-                        .as_ref()
-                        .and_then(text_of)
-                        .map(|text| Outline::parse(&text).describe())
-                        .unwrap_or_default(),
-                };
-            }
-            EventKind::ModelReplied { say, .. } => {
-                let changed = changes(answered.as_deref(), &sight.lines);
-                answered = Some(sight.lines.clone());
-                let (title, focused) = (sight.title.clone(), sight.focused.clone());
-                let seen = Seen { title, focused, changed };
-                steps.insert(step, TrajectoryStep { id: step, seen, say: say.clone(), actions: Vec::new() });
-            }
-            EventKind::Action(record) => {
-                if let Some(step) = steps.get_mut(&step) {
-                    let mut told = StepAction::of(&record.asked, &record.outcome);
-                    (told.role, told.name) = (record.target_role.clone(), record.target_name.clone());
-                    step.actions.push(told);
-                }
-            }
-            _ => {}
+        if let Some(step) = event.step {
+            reader.take(step, &event.kind, text_of);
         }
     }
-    steps.into_values().collect()
+    reader.steps.into_values().collect()
+}
+
+/// Reads the steps of a trace, event by event.
+#[derive(Default)]
+struct StepReader {
+    steps: BTreeMap<StepId, TrajectoryStep>,
+    sight: LastObservation,
+    /// The observation that the last reply answered.
+    answered: Option<Vec<String>>,
+    /// Tools that were called and not answered yet.
+    called: BTreeMap<CallId, String>,
+    /// Texts of skills that were delivered.
+    delivered: Vec<(SkillId, String)>,
 }
 
 #[derive(Default)]
 struct LastObservation {
     title: String,
     focused: Option<String>,
+    outline: Outline,
     lines: Vec<String>,
+}
+
+impl StepReader {
+    fn take(&mut self, step: StepId, kind: &EventKind, text_of: &dyn Fn(&BlobHash) -> Option<String>) {
+        match kind {
+            EventKind::Observed { title, focused, outline, .. } => {
+                let outline = outline.as_ref().and_then(text_of);
+                let outline = outline.map(|text| Outline::parse(&text)).unwrap_or_default();
+                let lines = outline.describe();
+                self.sight =
+                    LastObservation { title: title.clone(), focused: focused.clone(), outline, lines };
+            }
+            EventKind::ModelReplied { say, calls, .. } => {
+                let changed = changes(self.answered.as_deref(), &self.sight.lines);
+                self.answered = Some(self.sight.lines.clone());
+                let seen =
+                    Seen { title: self.sight.title.clone(), focused: self.sight.focused.clone(), changed };
+                self.steps
+                    .insert(step, TrajectoryStep { say: say.clone(), ..TrajectoryStep::new(step, seen) });
+                let tools = calls.iter().filter_map(|call| match &call.body {
+                    CallBody::Tool { name, .. } => Some((call.id.clone(), name.clone())),
+                    _ => None,
+                });
+                self.called.extend(tools);
+            }
+            kind => {
+                let Some(found) = self.steps.get_mut(&step) else { return };
+                match kind {
+                    EventKind::Action(record) => found.actions.push(action(record, &self.sight.outline)),
+                    EventKind::CallAnswered(result) => {
+                        if let Some(tool) = self.called.remove(&result.id) {
+                            found.tools.push(answer(tool, result, &self.delivered));
+                        }
+                    }
+                    EventKind::Skill(SkillEvent { skill: Some(skill), text: Some(text), .. }) => {
+                        self.delivered.push((skill.clone(), text.clone()));
+                    }
+                    EventKind::CheckState { changed } => {
+                        let known = found.changed_checked_state.unwrap_or(false);
+                        found.changed_checked_state = Some(known || *changed);
+                    }
+                    EventKind::Finished(finish) => found.finish = Some(finished(finish)),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn finished(finish: &Finish) -> String {
+    match finish {
+        Finish::Done => "done".to_owned(),
+        Finish::Answer { text } => format!("answer: {text}"),
+        Finish::GiveUp { reason } => format!("gave up: {reason}"),
+    }
+}
+
+/// Returns the answer of a tool. The texts of skills in it are replaced by their ids: the reviewer gets them once,
+/// beside the steps.
+fn answer(tool: String, result: &CallResult, delivered: &[(SkillId, String)]) -> ToolAnswer {
+    let texts: Vec<&str> = result.content.iter().filter_map(|part| part.as_text()).collect();
+    let mut answer = texts.join("\n");
+    for (skill, text) in delivered.iter().filter(|(_, text)| !text.is_empty()) {
+        let mark = format!("[text of {skill}]");
+        let quoted = serde_json::Value::from(text.as_str()).to_string();
+        answer = answer.replace(text.as_str(), &mark).replace(quoted.trim_matches('"'), &mark);
+    }
+    ToolAnswer { tool, answer, is_error: result.is_error }
+}
+
+/// Describes an action with its target: for an action at a place, the place, and the nearest named element if the
+/// target has no name.
+fn action(record: &ActionRecord, outline: &Outline) -> StepAction {
+    let mut told = StepAction::of(&record.asked, &record.outcome);
+    (told.role, told.name) = (record.target_role.clone(), record.target_name.clone());
+    let Some(place) = place(&record.asked) else { return told };
+    told.at = record.sent.as_ref().and_then(|sent| self::place(sent).copied());
+    if told.name.as_ref().is_none_or(|name| name.trim().is_empty()) {
+        told.near = nearest(outline, *place);
+    }
+    told
+}
+
+/// Returns the place at which an action is aimed; `None` if it is aimed at an element or at nothing.
+fn place<P>(action: &Action<P>) -> Option<&P> {
+    let target = match action {
+        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
+        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
+        Action::Drag { path, .. } => return path.first(),
+        _ => None,
+    };
+    match target? {
+        Target::Point(point) => Some(point),
+        Target::Ref(_) => None,
+    }
+}
+
+/// Returns the named element whose centre is nearest to a place of the same view.
+fn nearest(outline: &Outline, place: ImagePoint) -> Option<String> {
+    let distance = |at: &ImagePoint| (at.x - place.x).hypot(at.y - place.y);
+    let named = outline.nodes.iter().filter(|node| !node.name.trim().is_empty());
+    let placed = named.filter_map(|node| Some((distance(node.at.as_ref()?), node)));
+    let (_, node) = placed.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some(format!("{} {:?}", node.role, node.name))
 }
 
 /// Skills whose text was delivered, in order, each once.

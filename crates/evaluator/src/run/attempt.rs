@@ -17,6 +17,7 @@ use apprentice_trace::Recorder;
 use futures_util::FutureExt as _;
 use tokio::sync::SemaphorePermit;
 
+use super::check_watch::{CheckWatch, WatchedEnvironment};
 use super::context::RunContext;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
@@ -26,7 +27,7 @@ use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
 use crate::task_apps::apps_of;
 use apprentice_tasks::check::{
-    AttemptEnding, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
+    AttemptEnding, CheckedState, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
 };
 use apprentice_tasks::setup::{SetupContext, SetupError, SetupPhase, prepare};
 use apprentice_tasks::variation::TaskVariation;
@@ -204,7 +205,7 @@ impl AttemptExecution<'_> {
             cancel: self.context.cancel.clone(),
         };
         let begun = clock.mono();
-        let mut ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
+        let mut ended = self.act(attempt, world, recorder).await;
         self.save_conversation(std::mem::take(&mut ended.conversation));
         let took = clock.mono().saturating_sub(begun);
         done.idle += took.saturating_sub(Duration::from_millis(ended.spent.working_ms));
@@ -226,6 +227,32 @@ impl AttemptExecution<'_> {
         }
         done.judged = Some(judged);
         Ok(())
+    }
+
+    /// Lets the agent work, and records for each step whether something that the checks read changed in it, if that is
+    /// cheap to know.
+    async fn act(
+        &self,
+        attempt: AttemptInput<'_>,
+        world: &mut World,
+        recorder: &mut Recorder,
+    ) -> AttemptResult {
+        let machine = world.machine.clone();
+        let state = CheckedState::of(&self.varied.task.evaluator, machine.as_ref());
+        if state.is_empty() {
+            return agent::run(attempt, world.environment.as_mut(), recorder).await;
+        }
+        let (watch, mut sink) = CheckWatch::new(state, machine.as_ref(), recorder);
+        let mut environment = WatchedEnvironment { environment: world.environment.as_mut(), watch };
+        let ended = agent::run(attempt, &mut environment, &mut sink).await;
+        if ended.stop.is_ok() {
+            environment.watch.look().await;
+            if let Err(error) = sink.flush() {
+                // The verdict cannot be recorded either, which makes the attempt void.
+                tracing::warn!(%error, "cannot record what the checks read");
+            }
+        }
+        ended
     }
 
     /// Queries the versions of the task's programs and of the programs with open windows. They stay unknown without

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod budget;
+mod check_watch;
 mod context;
 mod conversation;
 mod deps;

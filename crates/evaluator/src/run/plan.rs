@@ -314,8 +314,7 @@ fn known(suite: &Suite, id: &TaskId) -> Result<(), PlanError> {
         return Ok(());
     }
     let names = suite.tasks.iter().map(|task| task.id.as_str());
-    let nearest = apprentice_tasks::suite::nearest(id.as_str(), names);
-    let hint = nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+    let hint = apprentice_protocol::did_you_mean(id.as_str(), names);
     Err(PlanError::NoTask { suite: suite.name.clone(), task: id.clone(), hint })
 }
 

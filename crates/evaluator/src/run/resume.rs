@@ -43,7 +43,9 @@ pub async fn resume(
     if let (Some(drift), false) = (&drift, current.accept_drift) {
         return Err(RunError::Drift(drift.clone()));
     }
-    let mut runner = Runner::new(folder, current.suite, deps, progress, cancel);
+    // The plan's name decides the variations: the folder may have been renamed since.
+    let suite = Suite { name: folder.plan().suite.clone(), ..current.suite };
+    let mut runner = Runner::new(folder, suite, deps, progress, cancel);
     runner.accepted_drift = drift;
     execute_plan(runner, jobs).await
 }

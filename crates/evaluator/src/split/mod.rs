@@ -2,7 +2,12 @@
 //! learning.
 //!
 //! The split named by a row or a trajectory is never trusted. The lock records the template of each task in the
-//! locked suite, and the split of each template.
+//! locked suite, the split of each template, and a hash of each instruction. It does not cover solutions, checks and
+//! files, so that these may be mended without drawing anew. Locks of the first form cover every file instead.
+
+mod draft;
+mod group;
+mod overlap;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +18,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::trial_identity::{expected_trial_id, trajectory_id};
+use crate::trial_identity::{expected_trial_id, hashed, trajectory_id};
 use apprentice_results::row::{Split, TrialRow};
-use apprentice_tasks::suite;
+use apprentice_tasks::suite::{self, Suite};
+use apprentice_tasks::variation::vary;
 
-/// The schema name of the lock file.
-pub const SPLIT_SCHEMA: &str = "apprentice.split/1";
+pub use draft::{DRAFT_FILE, DraftError, Shares, SplitDraft};
+use overlap::leaks;
+pub use overlap::{NEAR_SAME, Overlap, SharedBy, overlaps};
+
+/// The schema name of a lock that covers what decides the split.
+pub const SPLIT_SCHEMA: &str = "apprentice.split/2";
+/// The schema name of a lock that covers every file of the suite.
+pub const SPLIT_SCHEMA_WHOLE: &str = "apprentice.split/1";
+/// Characters of an instruction's hash.
+const WORDING_HASH: usize = 16;
+/// Names that an error lists before it only counts.
+const NAMED: usize = 5;
 
 /// The assignment of a suite's templates to splits. Created once, stored beside the suite, never changed by a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +42,15 @@ pub const SPLIT_SCHEMA: &str = "apprentice.split/1";
 pub struct SplitLock {
     schema: String,
     suite: String,
-    suite_hash: String,
+    /// The hash of the suite's files; only in locks of the first form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suite_hash: Option<String>,
     salt: String,
     templates: BTreeMap<String, Split>,
     tasks: BTreeMap<TaskId, String>,
+    /// A hash of each task's instruction, before its placeholders are filled in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    instructions: BTreeMap<TaskId, String>,
 }
 
 /// A trajectory of a training task, admitted by a lock. Learning accepts no other input.
@@ -53,17 +74,6 @@ impl TrainTrajectory {
     pub fn into_inner(self) -> Trajectory {
         self.0
     }
-}
-
-/// The relative shares of the templates in each split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shares {
-    /// Share for learning.
-    pub train: u32,
-    /// Share for development choices.
-    pub dev: u32,
-    /// Share for the measurement.
-    pub test: u32,
 }
 
 /// The reason a lock is invalid or an attempt is not admitted.
@@ -94,6 +104,27 @@ pub enum SplitError {
     /// The file has an unsupported schema version.
     #[error("split lock has schema {0:?}, expected {SPLIT_SCHEMA:?}")]
     Schema(String),
+    /// The lock holds neither or both of what its two forms cover, or misses an instruction.
+    #[error("split lock is incomplete: {0}")]
+    Incomplete(String),
+    /// The suite differs from the locked one in what decides the split.
+    #[error(
+        "the suite no longer fits its split: {0}; edit the split and lock it again (`apprentice split lock`)"
+    )]
+    Changed(String),
+    /// Training and test tasks ask for nearly the same: the file was edited after it was locked.
+    #[error("the split leaks: {}; edit split.toml and lock it again (`apprentice split lock`)", .0.join("; "))]
+    Leak(Vec<String>),
+    /// The attempt was made with another instruction.
+    #[error(
+        "attempt {attempt} was made when the instruction of task {task} read otherwise; it cannot be used with this split"
+    )]
+    OtherWording {
+        /// The attempt.
+        attempt: String,
+        /// The task's id.
+        task: TaskId,
+    },
     /// A task's template is in no split.
     #[error("template {template:?} of task {task} is in no split{}", did_you_mean(.nearest))]
     UnknownTemplate {
@@ -114,7 +145,7 @@ pub enum SplitError {
     },
     /// The lock belongs to other suite files.
     #[error(
-        "split lock is for suite {locked}, not {found}: lock the suite again, or use the files it was made for"
+        "split lock is for suite {locked}, not {found}: lock the suite again (`apprentice split lock`), or use the files it was made for"
     )]
     SuiteMismatch {
         /// The suite hash in the lock.
@@ -183,7 +214,7 @@ fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<Str
     suite::nearest(wanted, names).map(str::to_owned)
 }
 
-/// The properties of a suite that a lock records.
+/// The properties of a suite that a lock of the first form records.
 #[derive(Clone, Copy, Debug)]
 pub struct LockedSuite<'a> {
     /// The suite's name.
@@ -195,46 +226,45 @@ pub struct LockedSuite<'a> {
 }
 
 impl SplitLock {
-    /// Locks a suite with the given split of its templates. Every template of the suite must have a split, and
-    /// every template in `templates` must have a task.
+    /// Locks every file of a suite with the given split of its templates. Every template of the suite must have a
+    /// split, and every template in `templates` must have a task.
     pub fn new(
         suite: LockedSuite<'_>,
         templates: BTreeMap<String, Split>,
         salt: impl Into<String>,
     ) -> Result<Self, SplitError> {
         let lock = Self {
-            schema: SPLIT_SCHEMA.into(),
+            schema: SPLIT_SCHEMA_WHOLE.into(),
             suite: suite.name.into(),
-            suite_hash: suite.hash.into(),
+            suite_hash: Some(suite.hash.into()),
             salt: salt.into(),
             templates,
             tasks: suite.tasks.clone(),
+            instructions: BTreeMap::new(),
         };
         lock.validate()?;
         Ok(lock)
     }
 
-    /// Locks a suite with a random split: orders the templates by their salted hashes and divides them by `shares`.
-    /// The same salt gives the same split.
-    pub fn draw(suite: LockedSuite<'_>, shares: Shares, salt: &str) -> Result<Self, SplitError> {
-        let mut templates: Vec<&String> = suite.tasks.values().collect();
-        templates.sort();
-        templates.dedup();
-        templates.sort_by_cached_key(|template| Sha256::digest(format!("split\0{salt}\0{template}")));
-        let parts = u64::from(shares.train) + u64::from(shares.dev) + u64::from(shares.test);
-        let count = templates.len() as u64;
-        let border = |parts_before: u64| (count * parts_before + parts / 2).checked_div(parts).unwrap_or(0);
-        let train = border(u64::from(shares.train));
-        let dev = border(u64::from(shares.train) + u64::from(shares.dev));
-        let dealt = templates.into_iter().zip(0u64..).map(|(template, place)| {
-            let split = match place {
-                _ if place < train => Split::Train,
-                _ if place < dev => Split::Dev,
-                _ => Split::Test,
-            };
-            (template.clone(), split)
-        });
-        Self::new(suite, dealt.collect(), salt)
+    /// Locks what decides the split of a suite: the template of each task (`tasks`), the split of each template, and
+    /// the instructions.
+    pub fn of(
+        suite: &Suite,
+        (templates, tasks): (BTreeMap<String, Split>, BTreeMap<TaskId, String>),
+        salt: impl Into<String>,
+    ) -> Result<Self, SplitError> {
+        let wording = |task: &suite::task::Task| (task.id.clone(), wording_hash(&task.instruction));
+        let lock = Self {
+            schema: SPLIT_SCHEMA.into(),
+            suite: suite.name.clone(),
+            suite_hash: None,
+            salt: salt.into(),
+            templates,
+            tasks,
+            instructions: suite.tasks.iter().map(wording).collect(),
+        };
+        lock.validate()?;
+        Ok(lock)
     }
 
     /// Reads and validates a lock file.
@@ -275,9 +305,9 @@ impl SplitLock {
         Sha256::digest(self.to_text()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns the hash of the locked suite.
-    pub fn suite_hash(&self) -> &str {
-        &self.suite_hash
+    /// Returns the name of the locked suite.
+    pub fn suite(&self) -> &str {
+        &self.suite
     }
 
     /// Returns the salt of the split, which also salts the hashed text of test tasks.
@@ -285,12 +315,42 @@ impl SplitLock {
         &self.salt
     }
 
-    /// Rejects a suite whose files differ from the locked ones.
-    pub fn check_suite(&self, suite_hash: &str) -> Result<(), SplitError> {
-        if suite_hash == self.suite_hash {
-            return Ok(());
+    /// Rejects a suite that differs from the locked one in what the lock covers, and a lock that was edited into a leak.
+    pub fn check_suite(&self, suite: &Suite) -> Result<(), SplitError> {
+        self.check_cover(suite)?;
+        let leaks = leaks(suite, &|task| self.split_of_task(task).ok());
+        if leaks.is_empty() { Ok(()) } else { Err(SplitError::Leak(leaks)) }
+    }
+
+    fn check_cover(&self, suite: &Suite) -> Result<(), SplitError> {
+        if let Some(locked) = &self.suite_hash {
+            return same_files(locked, &suite.hash);
         }
-        Err(SplitError::SuiteMismatch { locked: self.suite_hash.clone(), found: suite_hash.into() })
+        let of = |kind: &str, tasks: Vec<&str>| listed(kind, &tasks);
+        let here: BTreeMap<&TaskId, &suite::task::Task> =
+            suite.tasks.iter().map(|task| (&task.id, task)).collect();
+        let locked = |task: &&&TaskId| self.tasks.contains_key(**task);
+        let kept = || here.iter().filter(|(id, _)| self.tasks.contains_key(**id));
+        let differs = |differ: &dyn Fn(&TaskId, &suite::task::Task) -> bool| -> Vec<&str> {
+            kept().filter(|(id, task)| differ(id, task)).map(|(id, _)| id.as_str()).collect()
+        };
+        let faults = [
+            of("new", here.keys().filter(|id| !locked(id)).map(|id| id.as_str()).collect()),
+            of("gone", self.tasks.keys().filter(|id| !here.contains_key(id)).map(TaskId::as_str).collect()),
+            of(
+                "with another template",
+                differs(&|id, task| self.tasks.get(id).is_some_and(|locked| locked != task.template())),
+            ),
+            of(
+                "with another instruction",
+                differs(&|id, task| self.instructions.get(id) != Some(&wording_hash(&task.instruction))),
+            ),
+        ];
+        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(SplitError::Changed(faults.join(", "))),
+        }
     }
 
     /// Returns the split of a template; `None` when the lock does not contain it.
@@ -312,7 +372,23 @@ impl SplitLock {
     /// Admits one attempt to learning. It must belong to the locked suite and to a training template, its trial id
     /// must match its fields, it must not be void, and the trajectory must be its own.
     pub fn admit(&self, row: &TrialRow, trajectory: Trajectory) -> Result<TrainTrajectory, SplitError> {
-        self.check_suite(&row.suite_hash)?;
+        let template = self.check_row(row)?;
+        let id = trajectory_id(row);
+        if row.verdict == Verdict::Void || trajectory.verdict == Verdict::Void {
+            return Err(SplitError::Void(id));
+        }
+        if trajectory.id != id || trajectory.verdict != row.verdict {
+            return Err(SplitError::Mismatch { row: id, trajectory: trajectory.id });
+        }
+        Ok(TrainTrajectory(trajectory, template.to_owned()))
+    }
+
+    /// Checks what a row says of itself, before its trace is read, and returns its template. The suite's name is the
+    /// row's own: a suite may have been renamed since.
+    pub fn check_row(&self, row: &TrialRow) -> Result<&str, SplitError> {
+        if let Some(locked) = &self.suite_hash {
+            same_files(locked, &row.suite_hash)?;
+        }
         let template = self.template_of(&row.task)?;
         if row.template != template {
             return Err(SplitError::TemplateMismatch {
@@ -327,22 +403,13 @@ impl SplitLock {
                 return Err(SplitError::HeldOut { task: row.task.clone(), template: template.into(), split });
             }
         }
-        let made = expected_trial_id(row, &self.suite);
-        if row.trial != made {
-            return Err(SplitError::TrialMismatch {
-                task: row.task.clone(),
-                claimed: row.trial.clone(),
-                made,
-            });
+        let made = expected_trial_id(row, &row.suite);
+        match row.trial == made {
+            true => Ok(template),
+            false => {
+                Err(SplitError::TrialMismatch { task: row.task.clone(), claimed: row.trial.clone(), made })
+            }
         }
-        let id = trajectory_id(row);
-        if row.verdict == Verdict::Void || trajectory.verdict == Verdict::Void {
-            return Err(SplitError::Void(id));
-        }
-        if trajectory.id != id || trajectory.verdict != row.verdict {
-            return Err(SplitError::Mismatch { row: id, trajectory: trajectory.id });
-        }
-        Ok(TrainTrajectory(trajectory, template.to_owned()))
     }
 
     fn template_of(&self, task: &TaskId) -> Result<&str, SplitError> {
@@ -361,8 +428,17 @@ impl SplitLock {
     }
 
     fn validate(&self) -> Result<(), SplitError> {
-        if self.schema != SPLIT_SCHEMA {
-            return Err(SplitError::Schema(self.schema.clone()));
+        let known = match self.schema.as_str() {
+            SPLIT_SCHEMA => self.suite_hash.is_none() && self.instructions.keys().eq(self.tasks.keys()),
+            SPLIT_SCHEMA_WHOLE => self.suite_hash.is_some() && self.instructions.is_empty(),
+            _ => return Err(SplitError::Schema(self.schema.clone())),
+        };
+        if !known {
+            let what = match self.schema.as_str() {
+                SPLIT_SCHEMA => "it needs `instructions` for exactly its tasks, and no `suite_hash`",
+                _ => "it needs a `suite_hash`, and no `instructions`",
+            };
+            return Err(SplitError::Incomplete(what.into()));
         }
         for (task, template) in &self.tasks {
             if !self.templates.contains_key(template) {
@@ -378,6 +454,36 @@ impl SplitLock {
         }
         Ok(())
     }
+}
+
+/// Rejects an attempt whose instruction is not the one that the suite's task gives for the row's variation: its words
+/// were changed after the attempt.
+pub fn check_wording(suite: &Suite, row: &TrialRow, instruction: &str) -> Result<(), SplitError> {
+    let task = suite.task(row.task.as_str());
+    let varied = task.and_then(|task| vary(task, &row.suite, row.seed).ok());
+    match varied.is_some_and(|varied| varied.task.instruction == instruction) {
+        true => Ok(()),
+        false => Err(SplitError::OtherWording { attempt: trajectory_id(row), task: row.task.clone() }),
+    }
+}
+
+fn wording_hash(instruction: &str) -> String {
+    hashed(&[("instruction", instruction)])[..WORDING_HASH].to_owned()
+}
+
+fn same_files(locked: &str, found: &str) -> Result<(), SplitError> {
+    match locked == found {
+        true => Ok(()),
+        false => Err(SplitError::SuiteMismatch { locked: locked.into(), found: found.into() }),
+    }
+}
+
+/// A count of tasks of one kind with the first names; `None` for none.
+fn listed(kind: &str, tasks: &[&str]) -> Option<String> {
+    let names = tasks.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if tasks.len() > NAMED { ", …" } else { "" };
+    let noun = if tasks.len() == 1 { "task" } else { "tasks" };
+    (!tasks.is_empty()).then(|| format!("{} {noun} {kind} ({names}{more})", tasks.len()))
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@
 mod arms;
 mod bundle;
 mod experiment;
+mod fork;
 mod leak;
 mod osworld;
 mod profile;
+mod prose;
 mod run;
 mod schemas;
 mod setup;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use apprentice_evaluator::bundle::{Manifest, Verification};
 use apprentice_evaluator::experiment::{Definition, Forecast, Prereg};
+use apprentice_evaluator::fork::ForkReport;
 use apprentice_evaluator::grade::GradeReport;
 use apprentice_evaluator::run::{ConversationFile, RunPlan};
 use apprentice_harness::env::scene::Scene;
@@ -74,6 +75,11 @@ fn what_a_check_asked_is_as_published() {
 #[test]
 fn repeated_grades_are_as_published() {
     check("grade-1", &schema_for!(GradeReport));
+}
+
+#[test]
+fn forks_are_as_published() {
+    check("fork-1", &schema_for!(ForkReport));
 }
 
 #[test]

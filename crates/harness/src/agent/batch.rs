@@ -259,21 +259,34 @@ impl AgentLoop<'_> {
         self.emit(EventKind::ToolCalled { call: call.id.clone(), name: name.to_owned(), is_error, took_ms })?;
         self.talk.note(&call.id, outcome.marks);
         self.emit_all(outcome.events)?;
-        let content = outcome.content.into_iter().map(bounded).collect();
+        let mut content = Vec::new();
+        for part in outcome.content {
+            content.extend(self.fitted(part).await?);
+        }
         Ok(CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error })
+    }
+
+    /// Fits a part of a tool's answer to the model: text within its cap, a picture at a size that the model takes. A
+    /// model without pictures gets the text alone.
+    async fn fitted(&mut self, part: Content) -> Result<Option<Content>, Stop> {
+        let image = match part {
+            Content::Text { text } => {
+                return Ok(Some(Content::text(BoundedText::cut(&text, TOOL_BUDGET).as_str())));
+            }
+            Content::Image { image } => image,
+        };
+        let Some(size) = picture::fit(&self.attempt.model.profile().images, image.size) else {
+            return Ok(None);
+        };
+        let image = off_thread(move || picture::scale(&image, size)).await?;
+        self.sink.keep(&image.bytes.0, "png")?;
+        Ok(Some(Content::Image { image }))
     }
 }
 
 /// Strips the padding that menus put around the shortcut in a name.
 fn plain(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn bounded(content: Content) -> Content {
-    match content {
-        Content::Text { text } => Content::text(BoundedText::cut(&text, TOOL_BUDGET).as_str()),
-        Content::Image { .. } => content,
-    }
 }
 
 fn refusal(call: &Call, why: impl AsRef<str>) -> CallResult {

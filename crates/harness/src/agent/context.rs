@@ -2,21 +2,14 @@
 
 use apprentice_protocol::{ContextRule, ToolSpec};
 
+pub(super) use apprentice_protocol::estimated_tokens as tokens_of;
+
 /// Tokens of framing per message.
 const TOKENS_PER_MESSAGE: u64 = 8;
-/// ASCII bytes of words, markup and JSON that count as one token.
-const BYTES_PER_TOKEN: u64 = 3;
 /// Tokens of the world tool and the adapter's own text, until the provider has counted once.
 const BASE_TOKENS: u64 = 1500;
 /// A provider's count is ignored when it differs from the estimate by more than this factor.
 const MAX_COUNT_RATIO: u64 = 3;
-
-/// Estimates the tokens of a text. Each character outside ASCII counts as one token.
-pub(super) fn tokens_of(text: &str) -> u64 {
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let other = text.chars().count() as u64 - ascii;
-    ascii.div_ceil(BYTES_PER_TOKEN) + other
-}
 
 /// The meter of one conversation.
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ mod stop;
 
 pub use agent_loop::AttemptInput;
 pub use attempt::{AttemptResult, run};
-pub use model_view::OUTLINE_BUDGET;
+pub use model_view::{ELEMENTS_HEADING, OUTLINE_BUDGET, SCREEN_HEADING};
 pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;
 pub use prompt::prompt_hash;

@@ -11,6 +11,12 @@ pub const OUTLINE_BUDGET: TextBudget = TextBudget(16_000);
 /// Limit on the text about the screen besides its tree (titles, tabs, a dialog), in characters.
 const HEADING_BUDGET: TextBudget = TextBudget(2_000);
 
+/// The first line of every text about the screen.
+pub const SCREEN_HEADING: &str = "Screen now.\n";
+
+/// The line above the outline in a text about the screen.
+pub const ELEMENTS_HEADING: &str = "Elements:\n";
+
 /// The last observation, as the model saw it.
 pub(super) struct ModelView {
     pub(super) view: View,
@@ -37,7 +43,7 @@ impl ModelView {
     pub(super) fn contents(&self, with_outline: bool) -> Vec<Content> {
         let mut text = self.text.as_str().to_owned();
         if with_outline {
-            text.push_str("Elements:\n");
+            text.push_str(ELEMENTS_HEADING);
             text.push_str(self.outline.as_str());
         }
         let picture = self.picture.iter().map(|image| Content::Image { image: image.clone() });
@@ -96,7 +102,7 @@ fn at_point(tree: &UiTree, point: ScreenPoint) -> Option<&UiNode> {
 
 /// Describes the front window, other windows, tabs and a dialog, in lines that cannot be mistaken for outline lines.
 fn heading(observation: &Observation) -> BoundedText {
-    let mut text = String::from("Screen now.\n");
+    let mut text = String::from(SCREEN_HEADING);
     let mut line = |label: &str, words: String| {
         text.push_str(label);
         text.push_str(": ");

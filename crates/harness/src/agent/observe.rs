@@ -53,8 +53,12 @@ impl AgentLoop<'_> {
         let refreshed = refresh.refresh(StepRef { step: self.step }, &sight.observation);
         let Some((text, events)) = refreshed.filter(|(text, _)| !text.is_empty()) else { return Ok(None) };
         let advice = prompt::advice(&text);
-        self.deliver(&text, vec![advice.clone()])?;
+        self.emit(EventKind::Notice { content: vec![advice.clone()] })?;
+        // The events count the parts of the text that they are about; what stands around these is counted here.
+        let before = self.delivered_chars;
         self.emit_all(events)?;
+        let counted = self.delivered_chars - before;
+        self.delivered_chars += (text.as_str().chars().count() as u64).saturating_sub(counted);
         Ok(Some(advice))
     }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use apprentice_harness::model::scripted::ScriptedReply;
 use apprentice_protocol::{
-    ActionOutcome, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace, EventKind,
-    Guidance, HistoryRule, ImageRule, Message, ModelProfile, PortFuture, Size, SkillEvent, SkillEventKind,
-    SkillId, StepRef, StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec,
+    ActionOutcome, BlobHash, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace,
+    EventKind, Guidance, GuidanceRefresh, HistoryRule, Image, ImageBytes, ImageRule, MediaType, Message,
+    ModelProfile, Observation, PortFuture, Size, SkillEvent, SkillEventKind, SkillId, StepId, StepRef,
+    StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -379,4 +380,73 @@ async fn what_was_sent_is_never_edited() {
         _ => None,
     });
     assert_eq!(replied, Some(raw_finish));
+}
+
+/// A tool whose answer holds a picture larger than models take.
+struct Figure(ToolSpec);
+
+impl Tool for Figure {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        let size = Size::new(640, 400);
+        let pixels = vec![0; 640 * 400 * 3];
+        let frame = apprentice_pixels::Frame::from_rgb(size.width, size.height, pixels).expect("a frame");
+        let png = apprentice_pixels::encode_png(&frame).expect("encodes");
+        let (media, bytes) = (MediaType::Png, ImageBytes(png.into()));
+        let image = Image { hash: BlobHash::new("f".repeat(64)), size, media, bytes };
+        let mut outcome = ToolOutcome::text("[Figure 1: the button]");
+        outcome.content.push(Content::Image { image });
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+#[tokio::test]
+async fn a_tools_picture_comes_at_the_size_that_the_model_takes_or_not_at_all() {
+    for (images, shown) in [
+        (ImageRule::Within { size: Size::new(320, 320) }, Some("[picture 320x200]")),
+        (ImageRule::None, None),
+    ] {
+        let view = reply(vec![call("skill_view", json!({}))]);
+        let mut bench = Bench::new(editor(), vec![view, done()]);
+        bench.script = bench.script.with_profile(seeing(images, ALL));
+        let schema = json!({ "type": "object" });
+        let spec = ToolSpec { name: "skill_view".into(), description: "Shows a skill.".into(), schema };
+        bench.guidance = Guidance { tools: vec![Arc::new(Figure(spec))], ..Guidance::default() };
+        let left = bench.run().await;
+        let text = last_request(&left);
+        let (_, answer) = text.split_once("[Figure 1: the button]").expect("the words are always there");
+        assert_eq!(answer.trim().lines().next(), shown, "{text}");
+    }
+}
+
+/// Adds one text below the first view, which holds the text of a skill.
+struct Below;
+
+impl GuidanceRefresh for Below {
+    fn refresh(&self, at: StepRef, _seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
+        let viewed = SkillEvent {
+            happening: SkillEventKind::Viewed,
+            skill: SkillId::parse("notes/capitals").ok(),
+            version: Some(1),
+            rank: None,
+            detail: None,
+            text: Some("the text".into()),
+            delivered_chars: 8,
+        };
+        let text = BoundedText::cut("Notes: the text", TextBudget(1000));
+        (at.step == StepId(1)).then(|| (text, vec![EventKind::Skill(viewed)]))
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_is_added_below_a_view_is_counted_once_and_known_as_viewed() {
+    let mut bench = Bench::new(editor(), vec![done()]);
+    bench.guidance = Guidance { refresh: Some(Arc::new(Below)), ..Guidance::default() };
+    let left = bench.run().await;
+    assert_eq!(left.ended.delivered_chars, 15);
+    assert_eq!(left.ended.skills_viewed, [SkillId::parse("notes/capitals").expect("an id")]);
+    assert!(last_request(&left).ends_with("<advice>\nNotes: the text\n</advice>\n"));
 }

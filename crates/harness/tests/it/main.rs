@@ -7,6 +7,7 @@ mod browser;
 mod cell;
 mod desktop;
 mod endings;
+mod examples;
 mod model;
 mod scene;
 mod server;

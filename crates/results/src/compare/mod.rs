@@ -10,6 +10,7 @@ mod options;
 mod pair;
 mod select;
 
+use apprentice_protocol::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use comparison::{COMPARE_SCHEMA, ComparedArm, Comparison, Finding, SeedAgreement, Unpaired, Voids};
@@ -46,8 +47,9 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
     let unpaired = Unpaired { a: pairs.only_a, b: pairs.only_b, missing: pairs.missing };
     if unpaired.a + unpaired.b > 0 {
         notes.push(format!(
-            "left out, having no partner with the same task and seed: {} trials of a, {} of b",
-            unpaired.a, unpaired.b
+            "left out, having no partner with the same task and seed: {} of a, {} of b",
+            counted(unpaired.a, "trial"),
+            unpaired.b
         ));
     }
     let differences: Vec<f64> = by_template.iter().map(|template| template.difference).collect();
@@ -128,7 +130,8 @@ fn decide_verdict(grounds: &VerdictInputs<'_>) -> (Finding, String) {
     }
     if *templates < stats::MIN_TEMPLATES {
         let least = stats::MIN_TEMPLATES;
-        return (Finding::TooFew, format!("{templates} templates are too few to decide: at least {least}"));
+        let (few, are) = (counted(*templates, "template"), if *templates == 1 { "is" } else { "are" });
+        return (Finding::TooFew, format!("{few} {are} too few to decide: at least {least}"));
     }
     if test.p > options.alpha {
         return (Finding::Inconclusive, format!("p = {:.3}: the difference may be due to chance", test.p));

@@ -7,6 +7,7 @@ use crate::ablations::AblationArm;
 use crate::compare::{Finding, TemplateDifference};
 use crate::row::Role;
 use crate::stats::{MIN_TEMPLATES, mean};
+use apprentice_protocol::counted;
 
 /// The title of a run in which only rule-based policies acted.
 const MECHANISM_TITLE: &str =
@@ -93,11 +94,11 @@ pub(super) fn result(one: &ComparisonReport) -> String {
         )
     };
     format!(
-        "{sides} ({} points, 95 % interval {} to {}, {} templates).",
+        "{sides} ({} points, 95 % interval {} to {}, {}).",
         points(difference),
         points(ci.low),
         points(ci.high),
-        result.templates
+        counted(result.templates, "template")
     )
 }
 
@@ -115,7 +116,12 @@ pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport
         (None, _) => {
             let line = |arm: &ArmReport| {
                 let (tally, model) = (arm.tally, &arm.key.model);
-                format!("{model} ({}) passed {} of {} trials", arm.key.arm, tally.passed, tally.trials)
+                format!(
+                    "{model} ({}) passed {} of {}",
+                    arm.key.arm,
+                    tally.passed,
+                    counted(tally.trials, "trial")
+                )
             };
             format!("{}.", arms.iter().map(line).collect::<Vec<_>>().join("; "))
         }
@@ -161,9 +167,15 @@ fn harm_notes(report: &Report) -> Vec<String> {
     }
     for cell in report.harm.iter().filter(|cell| cell.alarm) {
         notes.push(format!(
-            "{} may do harm on tasks of {}: {} tasks were lost and {} won while it was viewed (p = {:.3}); to hide it \
+            "{} may do harm on tasks of {}: {} lost and {} won while it was viewed (p = {:.3}); to hide it \
              there: suppress {}@{}",
-            cell.skill, cell.program, cell.lost, cell.gained, cell.p, cell.skill, cell.program
+            cell.skill,
+            cell.program,
+            counted(cell.lost, "task"),
+            cell.gained,
+            cell.p,
+            cell.skill,
+            cell.program
         ));
     }
     notes
@@ -176,7 +188,10 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     notes.extend(harm_notes(report));
     let deviations = report.registration.as_ref().map_or(0, |plan| plan.deviations.len());
     if deviations > 0 {
-        notes.push(format!("{deviations} settings deviate from the registration: see the preregistration"));
+        notes.push(format!(
+            "{} from the registration: see the preregistration",
+            counted(deviations, "deviation")
+        ));
     }
     if !report.not_run.is_empty() {
         let (missing, planned) = (report.not_run.len(), input.planned.len());
@@ -210,7 +225,8 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     let templates = report.arms.iter().map(|arm| arm.templates).max().unwrap_or(0);
     if !report.comparisons.is_empty() && templates < MIN_TEMPLATES {
         notes.push(format!(
-            "{templates} test templates were measured: below {MIN_TEMPLATES} no difference can be shown"
+            "{} measured: below {MIN_TEMPLATES} no difference can be shown",
+            counted(templates, "test template")
         ));
     }
     if let Some(found) = &report.replicates {

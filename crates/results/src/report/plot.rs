@@ -1,5 +1,6 @@
 //! Positions of the plots' marks, in percent of their width; the page's template draws them.
 
+use apprentice_protocol::counted;
 use serde::Serialize;
 
 use super::compute_matched_baselines::{ComputeMatchedBaseline, TryChooser};
@@ -158,7 +159,7 @@ fn forest(report: &Report) -> Plot {
         };
         marks.push(PlotMark {
             label: format!("{}: {label}", one.name),
-            detail: format!("{} templates{expected}", one.templates),
+            detail: format!("{}{expected}", counted(one.templates, "template")),
             value: format!(
                 "{} [{}, {}]",
                 points(one.difference),

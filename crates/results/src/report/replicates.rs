@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::Usage;
+use apprentice_protocol::{Usage, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ pub fn replicates(name: String, planned: u32, shelves: &[MeasuredBook]) -> Repli
     later().for_each(|row| tokens += row.tokens);
     let priced: Vec<f64> = later().filter_map(|row| row.cost_usd).collect();
     Replicates {
-        sentence: sentence((books.len(), planned, templates), over, finding),
+        sentence: sentence(BookCounts { made: books.len(), planned, templates }, over, finding),
         name,
         planned,
         books,
@@ -152,13 +152,21 @@ fn table<'c>(found: impl Iterator<Item = &'c Comparison>) -> (usize, Vec<Vec<f64
     (shared.len(), books.iter().map(of_book).collect())
 }
 
-fn sentence(
-    (made, planned, templates): (usize, u32, usize),
-    over: Option<OverBooks>,
-    finding: Finding,
-) -> String {
+/// The sizes of a comparison over several books.
+#[derive(Clone, Copy)]
+struct BookCounts {
+    /// Books with a result.
+    made: usize,
+    /// Books that the plan asks for.
+    planned: u32,
+    /// Templates that all books were measured on.
+    templates: usize,
+}
+
+fn sentence(counts: BookCounts, over: Option<OverBooks>, finding: Finding) -> String {
+    let BookCounts { made, planned, templates } = counts;
     let all = if u32::try_from(made).is_ok_and(|made| made == planned) {
-        format!("Over {made} books")
+        format!("Over {}", counted(made, "book"))
     } else {
         format!("Over {made} of {planned} books")
     };

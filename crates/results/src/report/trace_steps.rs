@@ -1,7 +1,8 @@
 //! Folds a trace's events into the contents of its page: a header, and one card per turn.
 
 use apprentice_protocol::{
-    ActionRecord, BlobHash, CallResult, Content, Event, EventKind, Judged, ScreenPoint, SkillEvent, View,
+    ActionDetail, ActionRecord, BlobHash, CallResult, Content, Event, EventKind, Judged, ScreenPoint,
+    SkillEvent, View,
 };
 use serde::Serialize;
 
@@ -170,7 +171,7 @@ impl Steps {
                 sight.marks.extend(points.into_iter().filter_map(|point| mark(&view, point, number)));
             }
         }
-        let label = format!("{}{target}", action_text::action(&record.asked));
+        let label = format!("{}{target}", record.asked.text(ActionDetail::Full));
         self.push(event, Item { event: String::new(), class, label, note, text: None });
     }
 
@@ -244,6 +245,9 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             Some(format!("about {before_tokens} tokens, now {after_tokens} of {limit_tokens}")),
             None,
         )),
+        EventKind::CheckState { changed } => {
+            changed.then(|| ("notice", "something that the checks read changed".into(), None, None))
+        }
         EventKind::Finished(finish) => Some(("finish", action_text::finish(finish), None, None)),
         EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
         EventKind::Started(_)

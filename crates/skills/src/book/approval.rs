@@ -20,7 +20,7 @@ impl Gateway {
         let Some(waiting) = self.state().proposals.get(&proposal).cloned() else {
             return Err(refused(unknown_proposal(self.state(), proposal)));
         };
-        let Proposal { actor, cause, seen, read, mut change, .. } = (*waiting).clone();
+        let Proposal { actor, cause, seen, citation, read, mut change, .. } = (*waiting).clone();
         if let Change::SkillCreated { domain, .. } | Change::SkillPublished { domain, .. } = &mut change
             && domain.as_ref().is_some_and(|new| self.state().domains.contains_key(&new.domain))
         {
@@ -32,7 +32,18 @@ impl Gateway {
         self.check_pages(&change)?;
         let id = OpId(self.state().last.0 + 1);
         let (version, accepts, files) = (OPERATION_VERSION, Some(proposal), Vec::new());
-        Ok(self.commit(Operation { version, id, time, actor, cause, accepts, seen, files, change })?)
+        Ok(self.commit(Operation {
+            version,
+            id,
+            time,
+            actor,
+            cause,
+            accepts,
+            seen,
+            citation,
+            files,
+            change,
+        })?)
     }
 
     /// Refuses a proposal on a person's behalf. Models cannot propose the same change again.
@@ -46,9 +57,9 @@ impl Snapshot {
     /// Returns the differences that a proposal would make to the current book.
     pub fn would_change(&self, proposal: &Proposal) -> Vec<SkillDifference> {
         let mut state = self.state().clone();
-        let Proposal { id, time, actor, cause, seen, change, .. } = proposal.clone();
-        let (version, files) = (OPERATION_VERSION, Vec::new());
-        state.apply(&Operation { version, id, time, actor, cause, accepts: Some(id), seen, files, change });
+        let Proposal { id, time, actor, cause, seen, citation, change, .. } = proposal.clone();
+        let (version, accepts, files) = (OPERATION_VERSION, Some(id), Vec::new());
+        state.apply(&Operation { version, id, time, actor, cause, accepts, seen, citation, files, change });
         difference(self, &Self::of(state, Vec::new()))
     }
 }

@@ -48,6 +48,31 @@ pub struct BlameLine {
     pub item: Option<String>,
     /// The steps of the attempt that support the line.
     pub steps: Vec<StepId>,
+    /// Reports of other attempts that the writer cites as saying the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agrees_with: Vec<CitedReport>,
+    /// Reports of other attempts that the writer cites as saying the contrary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts_with: Vec<CitedReport>,
+    /// Steps of the attempt that the writer cites as proof.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proved_by: Vec<StepId>,
+}
+
+/// A report that a writer cites.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CitedReport {
+    /// The operation that recorded the report.
+    pub id: OpId,
+    /// The attempt that it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<String>,
+}
+
+/// Returns the cited reports with the attempts that they came from.
+fn cited(ids: &[OpId], by_id: &BTreeMap<OpId, &Operation>) -> Vec<CitedReport> {
+    let trajectory = |id: &OpId| Some(by_id.get(id)?.cause.as_ref()?.trajectory.clone());
+    ids.iter().map(|id| CitedReport { id: *id, trajectory: trajectory(id) }).collect()
 }
 
 type Lines = Vec<(String, OpId)>;
@@ -130,10 +155,13 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
                 trajectory: operation.cause.as_ref().map(|cause| cause.trajectory.clone()),
                 item: operation.cause.as_ref().map(|cause| cause.item.clone()),
                 steps: steps(&state, operation),
+                agrees_with: cited(&operation.citation.agrees_with, &by_id),
+                conflicts_with: cited(&operation.citation.conflicts_with, &by_id),
+                proved_by: operation.citation.proved_by.clone(),
             });
         }
     }
-    found.extend(notes(&known, operations));
+    found.extend(notes(&known, &by_id));
     Some(found)
 }
 
@@ -146,11 +174,14 @@ pub(super) fn steps(state: &State, operation: &Operation) -> Vec<StepId> {
     evidence.unwrap_or_default()
 }
 
-fn notes<'a>(skill: &'a Skill, operations: &'a [Operation]) -> impl Iterator<Item = BlameLine> + 'a {
+fn notes<'a>(
+    skill: &'a Skill,
+    operations: &'a BTreeMap<OpId, &'a Operation>,
+) -> impl Iterator<Item = BlameLine> + 'a {
     let shown = (1..).zip(skill.notes.iter().skip(skill.hidden_notes));
     shown.map(move |(place, note)| {
         let wrote = operations
-            .iter()
+            .values()
             .find(|operation| operation.time == note.time && brings(&operation.change, &note.text));
         BlameLine {
             section: Section::Annotations,
@@ -162,6 +193,11 @@ fn notes<'a>(skill: &'a Skill, operations: &'a [Operation]) -> impl Iterator<Ite
             trajectory: note.trajectory.clone(),
             item: wrote.and_then(|operation| operation.cause.as_ref()).map(|cause| cause.item.clone()),
             steps: Vec::new(),
+            agrees_with: wrote.map(|one| cited(&one.citation.agrees_with, operations)).unwrap_or_default(),
+            conflicts_with: wrote
+                .map(|one| cited(&one.citation.conflicts_with, operations))
+                .unwrap_or_default(),
+            proved_by: wrote.map(|one| one.citation.proved_by.clone()).unwrap_or_default(),
         }
     })
 }

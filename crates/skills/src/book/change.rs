@@ -6,12 +6,14 @@ use apprentice_protocol::{SkillId, Versions};
 use serde::{Deserialize, Serialize};
 
 use super::attachment::AttachedPackage;
+use super::citation::LeaveReason;
 use super::counts::Counts;
 use super::model::{NewDomain, OpId, Origin, SkillText};
 use super::restored::Restored;
 use super::trial::ReceivedSkill;
 use super::version_evidence::{is_well_formed, version_of};
 use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
+use crate::words::domain_name;
 
 /// The change that an operation makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,6 +137,9 @@ pub enum Change {
     ItemClosed {
         /// The outcome in words.
         outcome: String,
+        /// The reason that the manager gave. `None` if it gave none, and in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<LeftItem>,
     },
     /// Keeps a pair of similar skills as it is.
     #[serde(rename = "cleanup.kept")]
@@ -143,6 +148,9 @@ pub enum Change {
         skills: [SkillId; 2],
         /// Hashes of their texts.
         hashes: [String; 2],
+        /// The reason that the manager gave.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<LeftItem>,
     },
     /// Marks a skill or pair that the counters or the similarity single out, before the manager decides on it.
     #[serde(rename = "cleanup.flagged")]
@@ -235,6 +243,15 @@ pub enum Change {
         /// Data of the operation, as JSON text.
         data: String,
     },
+}
+
+/// The manager's reason for leaving an item without a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftItem {
+    /// The kind of reason.
+    pub reason: LeaveReason,
+    /// The reason in words.
+    pub why: String,
 }
 
 impl Change {
@@ -365,13 +382,15 @@ impl Change {
             Self::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
             Self::WriteProposed { change, .. } => change.texts(),
             Self::ProposalRefused { why, .. } => vec![why],
-            Self::ItemClosed { outcome } => vec![outcome],
+            Self::ItemClosed { outcome, left } => {
+                left.iter().map(|left| left.why.as_str()).chain([outcome.as_str()]).collect()
+            }
+            Self::PairKept { left, .. } => left.iter().map(|left| left.why.as_str()).collect(),
             Self::CleanupByWords { why } => vec![why],
             Self::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
             Self::SkillRenamed { to, .. } => vec![to.as_str()],
             Self::SkillDeleted { .. }
             | Self::PackageAttached { .. }
-            | Self::PairKept { .. }
             | Self::CleanupFlagged { .. }
             | Self::SkillsTried { .. }
             | Self::TrajectoryLearned
@@ -382,6 +401,9 @@ impl Change {
 
     /// Returns the observed versions that are relevant to the change, for its record.
     pub(super) fn relevant_versions(&self, seen: &Versions) -> Versions {
+        if let Self::CandidateRecorded { learning, .. } = self {
+            return domain_name(learning.scope()).map(|domain| of_domain(seen, &domain)).unwrap_or_default();
+        }
         let (Self::SkillCreated { skill: about, .. }
         | Self::SkillUpdated { skill: about, .. }
         | Self::SkillPublished { skill: about, .. }
@@ -391,7 +413,12 @@ impl Change {
         else {
             return Versions::new();
         };
-        let found = version_of(seen, about.domain()).filter(|(app, version)| is_well_formed(app, version));
-        found.map(|(app, version)| (app.to_owned(), version.to_owned())).into_iter().collect()
+        of_domain(seen, about.domain())
     }
+}
+
+/// Returns the version that is relevant to a domain, if it is known and well formed.
+fn of_domain(seen: &Versions, domain: &str) -> Versions {
+    let found = version_of(seen, domain).filter(|(app, version)| is_well_formed(app, version));
+    found.map(|(app, version)| (app.to_owned(), version.to_owned())).into_iter().collect()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::attachment;
 use super::disk::{mark_applied, put};
+use super::figure::{figure_path, figure_refs};
 use super::page::page_path;
 use super::{BookError, Snapshot, domains_file, index_file};
 
@@ -18,6 +19,10 @@ pub fn freeze(snapshot: &Snapshot, folder: &Path) -> Result<(), BookError> {
         put(folder, &page_path(&skill.id), Some(&skill.page().render()))?;
         let files = skill.package.iter().flat_map(|package| &package.files);
         let found = files.filter_map(|file| Some((file.path.clone(), snapshot.attachment(&file.sha256)?)));
+        attachment::keep(folder, &found.collect())?;
+        let figures = figure_refs(&skill.text.guidance).into_iter();
+        let found =
+            figures.filter_map(|one| Some((figure_path(&one.sha256), snapshot.attachment(&one.sha256)?)));
         attachment::keep(folder, &found.collect())?;
     }
     let state = snapshot.state();

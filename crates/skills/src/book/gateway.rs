@@ -11,7 +11,9 @@ use jiff::Timestamp;
 
 use super::attachment::{self, AttachedFile, FileText, reading};
 use super::change::Change;
+use super::citation::Citation;
 use super::disk::{self, Edit};
+use super::figure::with_captions;
 use super::hash::hash;
 use super::index::{domains_file, index_file};
 use super::log::{self, Log};
@@ -24,7 +26,7 @@ use super::snapshot::Snapshot;
 use super::state::State;
 use super::validate::validate;
 use super::write::{Applied, WriteRefusal, WriteRequest};
-use super::write_mode::WriteMode;
+use super::write_mode::{AuthoredPages, WriteMode};
 use super::{BookError, Problem};
 use crate::embedding::EmbeddingModel;
 use crate::leak::{HeldOutIndex, NoHeldOutTasks};
@@ -39,12 +41,19 @@ pub struct GatewayOptions {
     pub leaks: Arc<dyn HeldOutIndex>,
     /// Whether writes of models take effect at once.
     pub mode: WriteMode,
+    /// What happens when learning would change a page that a person wrote.
+    pub authored: AuthoredPages,
 }
 
 impl GatewayOptions {
     /// Returns options for this time, without sealed tasks.
     pub fn at(time: Timestamp) -> Self {
-        Self { time, leaks: Arc::new(NoHeldOutTasks), mode: WriteMode::Auto }
+        Self {
+            time,
+            leaks: Arc::new(NoHeldOutTasks),
+            mode: WriteMode::Auto,
+            authored: AuthoredPages::Propose,
+        }
     }
 }
 
@@ -72,6 +81,7 @@ pub struct Gateway {
     meaning: Option<Arc<EmbeddingModel>>,
     unreadable: BTreeSet<String>,
     mode: WriteMode,
+    authored: AuthoredPages,
     broken: bool,
 }
 
@@ -108,6 +118,7 @@ impl Gateway {
             meaning: None,
             unreadable: BTreeSet::new(),
             mode: options.mode,
+            authored: options.authored,
             broken: false,
         };
         let found = disk::compare(&read.operations, &gateway.state, disk::scan_pages(folder)?)?;
@@ -166,7 +177,7 @@ impl Gateway {
         if self.must_wait(request.actor, &request.change).map_err(refused)? {
             return self.propose(request);
         }
-        let WriteRequest { time, actor, cause, seen, change, .. } = request;
+        let WriteRequest { time, actor, cause, seen, citation, change, .. } = request;
         let id = self.commit(Operation {
             version: OPERATION_VERSION,
             id: OpId(self.state.last.0 + 1),
@@ -175,6 +186,7 @@ impl Gateway {
             cause,
             accepts: None,
             seen: change.relevant_versions(&seen),
+            citation,
             files: Vec::new(),
             change,
         })?;
@@ -196,7 +208,7 @@ impl Gateway {
                 format!("a person refused exactly this ({by}); leave it, or change it"),
             ));
         }
-        if self.mode == WriteMode::Auto {
+        if self.mode == WriteMode::Auto && !self.changes_a_persons_page(actor, change) {
             return Ok(false);
         }
         let same = |one: &Proposal| match (&one.change, change) {
@@ -214,9 +226,23 @@ impl Gateway {
         }
     }
 
+    /// Returns whether learning would replace, merge away or delete a text that a person wrote. A note is no such
+    /// change. Agents with the authoring tools follow the write mode that they were given.
+    fn changes_a_persons_page(&self, actor: Actor, change: &Change) -> bool {
+        let replaces = matches!(
+            change,
+            Change::SkillUpdated { .. } | Change::SkillMerged { .. } | Change::SkillDeleted { .. }
+        );
+        let by_person = |id: &&SkillId| self.state.skills.get(*id).is_some_and(|skill| skill.by_person);
+        self.authored == AuthoredPages::Propose
+            && matches!(actor, Actor::Manager | Actor::Cleaner)
+            && replaces
+            && change.skills().iter().any(by_person)
+    }
+
     /// Writes a proposal to the log without changing pages.
     fn propose(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
-        let WriteRequest { time, actor, cause, seen, change, .. } = request;
+        let WriteRequest { time, actor, cause, seen, citation, change, .. } = request;
         let (seen, read) = (change.relevant_versions(&seen), self.state.base_versions(&change));
         let change = Change::WriteProposed { change: Box::new(change), read };
         let id = OpId(self.state.last.0 + 1);
@@ -229,6 +255,7 @@ impl Gateway {
             cause,
             accepts: None,
             seen,
+            citation,
             files,
             change,
         })?))
@@ -294,6 +321,8 @@ impl Gateway {
 
     /// Checks a text. People may write addresses; the other rules hold for every writer.
     fn check_text_of(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
+        // A reader gets a figure's words, not the hash of its content, which looks like a key.
+        let text = &with_captions(text);
         match actor == Actor::Human && scan(text) == Some(Finding::Address) {
             true => self.leak(text),
             false => self.check_text(text),
@@ -380,6 +409,7 @@ impl Gateway {
             cause: None,
             accepts: None,
             seen: Versions::new(),
+            citation: Citation::default(),
             files: files.collect(),
             change: edit.change,
         };

@@ -6,7 +6,8 @@ use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::change::Change;
+use super::change::{Change, LeftItem};
+use super::citation::Citation;
 use super::model::{Actor, Cause, OpId};
 use super::operation::Operation;
 use crate::reflect::ReflectMode;
@@ -32,6 +33,9 @@ pub struct Entry {
     /// The proposal that a person accepted with this operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepts: Option<OpId>,
+    /// The reports and steps that the operation cites.
+    #[serde(skip_serializing_if = "Citation::is_empty")]
+    pub citation: Citation,
     /// One-line summary of the change.
     pub summary: String,
 }
@@ -69,6 +73,7 @@ fn entry(operation: &Operation) -> Entry {
         skills: operation.change.skills().into_iter().cloned().collect(),
         cause: operation.cause.clone(),
         accepts: operation.accepts,
+        citation: operation.citation.clone(),
         summary: summary(&operation.change),
     }
 }
@@ -102,8 +107,14 @@ fn summary(change: &Change) -> String {
             format!("{} reviews, {} learnings{how}", checked.reviews.len(), checked.learnings.len())
         }
         Change::CandidateRecorded { learning, .. } => learning.situation().to_owned(),
-        Change::ItemClosed { outcome } => outcome.clone(),
-        Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay separate"),
+        Change::ItemClosed { left: Some(LeftItem { reason, why }), .. } => {
+            format!("left as it is, {}: {why}", reason.word())
+        }
+        Change::ItemClosed { outcome, left: None } => outcome.clone(),
+        Change::PairKept { skills: [one, other], left, .. } => {
+            let why = left.as_ref().map(|left| format!(", {}: {}", left.reason.word(), left.why));
+            format!("{one} and {other} stay separate{}", why.unwrap_or_default())
+        }
         Change::CleanupFlagged { finding, .. } => finding.clone(),
         Change::CleanupByWords { why } => format!("compared by words alone: {why}"),
         Change::TrajectoryLearned => "learning from the trajectory is complete".to_owned(),

@@ -1,14 +1,17 @@
 //! The skillbook on disk: an operation log as the source of truth, pages that a person may edit, generated indexes,
 //! snapshots for every read, and one gateway for every write.
 
+mod add_figure;
 mod approval;
 mod attachment;
 mod blame;
 mod change;
+mod citation;
 mod counts;
 mod difference;
 mod disk;
 mod events;
+mod figure;
 mod file_stamps;
 mod freeze;
 mod gateway;
@@ -37,13 +40,17 @@ mod write_mode;
 use std::io;
 use std::path::PathBuf;
 
+pub use add_figure::FigureWrite;
 pub use attachment::{AttachedFile, AttachedPackage};
 pub(crate) use attachment::{FileText, reading};
-pub use blame::{BlameLine, Section, blame};
-pub use change::Change;
+pub use blame::{BlameLine, CitedReport, Section, blame};
+pub use change::{Change, LeftItem};
+pub use citation::{Citation, LeaveReason};
 pub use counts::Counts;
 pub use difference::{DifferenceKind, SkillDifference, difference};
 pub use events::BookEvent;
+pub use figure::{ALT_CAP, FIGURE_BYTES, FIGURE_SIDE, FIGURES, FigureRef, NewFigure, check_png, figure_refs};
+pub(crate) use figure::{figure_path, with_captions};
 pub use freeze::freeze;
 pub use gateway::{Gateway, GatewayOptions, OpenReport};
 pub(crate) use hash::hash;
@@ -54,6 +61,7 @@ pub use model::{Actor, Cause, FileChange, NewDomain, OpId, Origin, SkillText, St
 pub use note::{Note, VISIBLE_NOTES};
 pub(crate) use open_unlocked::open_unlocked;
 pub use operation::{OPERATION_VERSION, Operation};
+pub(crate) use page::is_own_heading;
 pub use page::{Page, PageError};
 pub use proposal::Proposal;
 pub use restored::{Content, Counter, Restored};
@@ -63,7 +71,7 @@ pub use state::{Candidate, State};
 pub use trial::{ReceivedSkill, ReviewRemark, Trial};
 pub use version_evidence::{VersionEvidence, is_same_release, version_of};
 pub use write::{Applied, WriteRefusal, WriteRequest};
-pub use write_mode::{WriteMode, WriteModeError};
+pub use write_mode::{AuthoredPages, AuthoredPagesError, WriteMode, WriteModeError};
 
 /// A part of a book that could not be read. The rest of the book still opens.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::change::Change;
+use super::citation::Citation;
 use super::model::{Actor, Cause, FileChange, OpId};
 
 /// Version of the line format.
@@ -30,6 +31,8 @@ pub struct Operation {
     pub accepts: Option<OpId>,
     /// Program versions that the writer observed, as far as they are relevant to the change.
     pub seen: Versions,
+    /// The reports and steps that the writer cites for the change.
+    pub citation: Citation,
     /// Files that the operation writes.
     pub files: Vec<FileChange>,
     /// The change.
@@ -48,6 +51,8 @@ struct Envelope<'a> {
     accepts: Option<OpId>,
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     seen: Versions,
+    #[serde(default, skip_serializing_if = "Citation::is_empty")]
+    citation: Citation,
     op: std::borrow::Cow<'a, str>,
     #[serde(borrow, default)]
     data: Option<&'a RawValue>,
@@ -79,6 +84,7 @@ impl Operation {
             cause: self.cause.clone(),
             accepts: self.accepts,
             seen: self.seen.clone(),
+            citation: self.citation.clone(),
             op: tagged.op.as_str().into(),
             data: tagged.data.as_deref(),
             files: self.files.clone(),
@@ -100,7 +106,7 @@ impl Operation {
         } else {
             Change::Unknown { op: name.to_owned(), data: data.to_owned() }
         };
-        let Envelope { v: version, id, time, actor, cause, accepts, seen, files, .. } = envelope;
-        Ok(Self { version, id, time, actor, cause, accepts, seen, files, change })
+        let Envelope { v: version, id, time, actor, cause, accepts, seen, citation, files, .. } = envelope;
+        Ok(Self { version, id, time, actor, cause, accepts, seen, citation, files, change })
     }
 }

@@ -1,15 +1,17 @@
-//! A skill page: exactly `## Situation`, `## Guidance` and `## Annotations`, readable and editable by hand.
+//! A skill page: `## Situation`, `## Guidance` and `## Annotations`, readable and editable by hand. Further headings, as
+//! `## Verification`, may follow the instructions; they and their text are part of the guidance.
 
 use std::fmt::Write as _;
 
 use apprentice_protocol::SkillId;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// The content of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// The situation in which the skill applies.
     pub situation: String,
-    /// The instructions.
+    /// The instructions, with the further sections after them.
     pub guidance: String,
     /// The notes, without bullets.
     pub annotations: Vec<String>,
@@ -35,7 +37,7 @@ pub enum PageError {
         found: String,
     },
     /// There is text after the last section.
-    #[error("line {line}: {found:?} follows the last section; a page has three")]
+    #[error("line {line}: {found:?} follows the annotations, which are the last section; put it before them")]
     Further {
         /// Line number.
         line: usize,
@@ -56,8 +58,19 @@ pub enum PageError {
     },
 }
 
-const SECTIONS: [&str; 3] = ["Situation", "Guidance", "Annotations"];
+const ANNOTATIONS: &str = "Annotations";
+const SECTIONS: [&str; 3] = ["Situation", "Guidance", ANNOTATIONS];
 const NONE: &str = "None";
+
+/// Returns whether a line reads as one of the three headings that structure a page, however it is spelled.
+pub(crate) fn is_own_heading(line: &str) -> bool {
+    let Some(title) = line.trim_start().strip_prefix("##") else { return false };
+    if title.starts_with('#') {
+        return false;
+    }
+    let plain: String = title.nfkc().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    SECTIONS.iter().any(|section| plain == section.to_lowercase())
+}
 
 /// Returns the path of a skill page, relative to the book.
 pub(crate) fn page_path(skill: &SkillId) -> String {
@@ -79,6 +92,11 @@ impl Page {
                 let Some(expected) = SECTIONS.get(seen).copied() else {
                     return Err(PageError::Further { line: number, found });
                 };
+                if expected == ANNOTATIONS && !is_own_heading(line) && !bodies[1].trim().is_empty() {
+                    bodies[1].push_str(line.trim_end());
+                    bodies[1].push('\n');
+                    continue;
+                }
                 if title.trim() != expected {
                     return Err(PageError::Section { line: number, expected, found });
                 }
@@ -176,6 +194,25 @@ mod tests {
         );
         check("## Situation\nA\n## Guidance\nB\n## Annotations\nhello\n", PageError::Bullet { line: 6 });
         check("## Situation\n\n## Guidance\nB\n## Annotations\nNone\n", PageError::Empty("Situation"));
+        let further = "## Situation\nA\n## Guidance\nB\n## Annotations\nNone\n## Verification\nC\n";
+        check(further, PageError::Further { line: 7, found: "## Verification".into() });
+        let bare = "## Situation\nA\n## Guidance\n\n## Verification\nC\n## Annotations\nNone\n";
+        check(bare, PageError::Section { line: 5, expected: "Annotations", found: "## Verification".into() });
+        for fake in
+            ["## annotations", "## ANNOTATIONS:", "## Guidance", "## Situation ##", "## **Annotations**"]
+        {
+            let text = format!("## Situation\nA\n## Guidance\nB\n{fake}\nC\n## Annotations\nNone\n");
+            check(&text, PageError::Section { line: 5, expected: "Annotations", found: fake.into() });
+        }
+    }
+
+    #[test]
+    fn further_headings_after_the_instructions_are_part_of_the_guidance() {
+        let text = "## Situation\n\nWhen.\n\n## Guidance\n\n1. Do.\n\n## Verification\n\nIt shows.\n\n## If it fails\n\n\
+                    Undo.\n\n## Annotations\n\n- one\n";
+        let page = Page::parse(text).expect("a page");
+        assert_eq!(page.guidance, "1. Do.\n\n## Verification\n\nIt shows.\n\n## If it fails\n\nUndo.");
+        assert_eq!(page.render(), text);
     }
 
     proptest! {

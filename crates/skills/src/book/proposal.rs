@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::change::Change;
+use super::citation::Citation;
 use super::hash::hash;
 use super::model::{Actor, Cause, OpId};
 
@@ -27,6 +28,9 @@ pub struct Proposal {
     /// Program versions that the proposal is based on.
     #[serde(skip_serializing_if = "Versions::is_empty")]
     pub seen: Versions,
+    /// The reports and steps that its author cites.
+    #[serde(skip_serializing_if = "Citation::is_empty")]
+    pub citation: Citation,
     /// Versions of the affected skills that its author had read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub read: BTreeMap<SkillId, u32>,

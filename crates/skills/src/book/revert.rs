@@ -57,7 +57,7 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<Change, F
         let (was, became) = (before.skills.get(id), after.skills.get(id));
         if was != became {
             let states = [was, became, now.skills.get(id)].map(|skill| skill.map(AsRef::as_ref));
-            skills.extend(restored(id, states, &operations[place + 1..])?);
+            skills.extend(restored(id, states, (&after, &operations[place + 1..]))?);
         }
     }
     let opened = after.domains.keys().filter(|domain| !before.domains.contains_key(*domain));
@@ -97,11 +97,10 @@ fn revert_refusal(operations: &[Operation], target: OpId) -> Result<Change, Faul
 fn restored(
     id: &SkillId,
     [was, became, now]: [Option<&Skill>; 3],
-    later: &[Operation],
+    (after, later): (&State, &[Operation]),
 ) -> Result<Option<Restored>, Fault> {
     let conflict = || {
-        let by = later.iter().rev().find(|operation| operation.change.skills().contains(&id));
-        let by = by.map_or_else(String::new, |operation| format!(" by {}", operation.id));
+        let by = last_text_change(id, after, later).map_or_else(String::new, |by| format!(" by {by}"));
         ("conflict", format!("{id} was changed again{by}; revert that first"))
     };
     let content = match (was, became, now) {
@@ -112,6 +111,21 @@ fn restored(
         (None, Some(_), Some(_)) | (Some(_), None, Some(_)) => return Err(conflict()),
     };
     Ok(Some(Restored { skill: id.clone(), content }))
+}
+
+/// Returns the last later operation that changed a skill's text, made it or removed it. Reviews and notes stand in no
+/// reversal's way.
+fn last_text_change(id: &SkillId, after: &State, later: &[Operation]) -> Option<OpId> {
+    let mut state = after.clone();
+    let mut last = None;
+    for operation in later {
+        let before = state.skills.get(id).map(|skill| skill.text.clone());
+        state.apply(operation);
+        if state.skills.get(id).map(|skill| &skill.text) != before.as_ref() {
+            last = Some(operation.id);
+        }
+    }
+    last
 }
 
 /// Merges the reversal into the current state: removes what the operation added and restores what it removed. Returns

@@ -44,6 +44,9 @@ pub struct Skill {
     pub version_evidence: Vec<VersionEvidence>,
     /// Origin of the text.
     pub origin: Origin,
+    /// Whether a person wrote the present text.
+    #[serde(skip)]
+    pub by_person: bool,
     /// Operations that produced the current text, oldest first.
     pub history: Vec<OpId>,
     /// The package that the skill was created from.
@@ -81,6 +84,7 @@ impl Skill {
             trials: Vec::new(),
             version_evidence: Vec::new(),
             origin,
+            by_person: origin == Origin::Authored,
             history: vec![by],
             package: None,
         }

@@ -31,8 +31,14 @@ impl Skill {
         for (place, new) in places.into_iter().zip(parts) {
             new.iter().for_each(|new| place.clone_from(new));
         }
+        self.written_by(operation);
         self.renew(operation.id);
         self.record_written(&operation.seen, operation.actor);
+    }
+
+    /// Records who wrote the text. What a person accepts for their own page stays theirs.
+    pub(super) fn written_by(&mut self, operation: &Operation) {
+        self.by_person = operation.actor == Actor::Human || (operation.accepts.is_some() && self.by_person);
     }
 
     /// Counts a new text as a new version.
@@ -63,6 +69,7 @@ impl Skill {
         if self.text.situation != *situation || self.text.guidance != *guidance {
             self.text.situation.clone_from(situation);
             self.text.guidance.clone_from(guidance);
+            self.by_person = true;
             self.renew(operation.id);
         }
     }

@@ -8,6 +8,7 @@ use apprentice_protocol::{EmbedError, Side, SkillId, Versions};
 use jiff::Timestamp;
 
 use super::attachment;
+use super::citation::Citation;
 use super::disk::{self, DiskChanges};
 use super::hash::hash;
 use super::index::{domain_lines, index_file};
@@ -336,6 +337,7 @@ fn overlay(state: &mut State, found: &DiskChanges) -> Vec<String> {
             cause: None,
             accepts: None,
             seen: Versions::new(),
+            citation: Citation::default(),
             files: files.collect(),
             change: edit.change.clone(),
         };

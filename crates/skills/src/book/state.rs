@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{SkillId, Versions};
+use jiff::Timestamp;
 use serde::Serialize;
 
-use super::change::Change;
+use super::change::{Change, LeftItem};
 use super::hash::hash;
 use super::model::{Cause, NewDomain, OpId, Origin, SkillText};
 use super::operation::Operation;
@@ -23,6 +24,13 @@ const KEPT_REMARKS: usize = 20;
 /// Knowledge that waits for more support.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
+    /// The operation that recorded it, by which it is cited.
+    pub id: OpId,
+    /// Time of that operation.
+    pub time: Timestamp,
+    /// Program versions that the attempt observed.
+    #[serde(skip_serializing_if = "Versions::is_empty")]
+    pub seen: Versions,
     /// The learning.
     pub learning: Learning,
     /// The trajectory that produced it.
@@ -173,11 +181,14 @@ impl State {
                 self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
             }
             Change::CandidateRecorded { learning, passed } => self.candidates.push(Candidate {
+                id: operation.id,
+                time: operation.time,
+                seen: operation.seen.clone(),
                 learning: learning.clone(),
                 trajectory: trajectory().unwrap_or_default(),
                 passed: *passed,
             }),
-            Change::PairKept { skills, hashes } => {
+            Change::PairKept { skills, hashes, .. } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
             }
             Change::PackageAttached { skill, package } => {
@@ -191,8 +202,8 @@ impl State {
             }
             Change::TrajectoryLearned => self.learned_since_cleaning += 1,
             Change::CleanupFinished => self.learned_since_cleaning = 0,
-            Change::ItemClosed { .. }
-            | Change::CleanupFlagged { .. }
+            Change::ItemClosed { left, .. } => self.forget_unfit(operation, left.as_ref()),
+            Change::CleanupFlagged { .. }
             | Change::CleanupByWords { .. }
             | Change::WriteProposed { .. }
             | Change::ProposalRefused { .. }
@@ -209,6 +220,9 @@ impl State {
                 version: *version,
                 review,
                 passed: *passed,
+                id: Some(operation.id),
+                time: Some(operation.time),
+                seen: operation.seen.clone(),
             });
             self.with(skill, |skill| {
                 *skill.counters.entry((*version, consumer.clone())).or_default() += *counts;
@@ -224,6 +238,20 @@ impl State {
                 self.with(&tried.skill, |skill| skill.trials.push(trial));
             }
             self.templates.insert(trajectory, template.clone());
+        }
+    }
+
+    /// Forgets the candidate of an item that the manager found unfit for a book, so that no later item shows it.
+    fn forget_unfit(&mut self, operation: &Operation, left: Option<&LeftItem>) {
+        let Some(cause) =
+            operation.cause.as_ref().filter(|_| left.is_some_and(|left| left.reason.is_unfit()))
+        else {
+            return;
+        };
+        let place = cause.item.strip_prefix("learning:").and_then(|place| place.parse::<usize>().ok());
+        let known = self.reflections.get(&cause.trajectory).zip(place);
+        if let Some(learning) = known.and_then(|(checked, place)| checked.learnings.get(place)) {
+            self.candidates.retain(|one| one.trajectory != cause.trajectory || one.learning != *learning);
         }
     }
 
@@ -254,6 +282,7 @@ impl State {
         self.remove(source, Some(target.clone()));
         self.with(target, |skill| {
             skill.text.clone_from(text);
+            skill.written_by(operation);
             for note in notes {
                 skill.annotate(note);
             }
@@ -291,6 +320,8 @@ impl State {
             if skill.text != content.text {
                 skill.text.clone_from(&content.text);
                 skill.renew(by);
+                // Only people revert. The text that they want back is theirs.
+                skill.by_person = true;
             }
         });
     }
@@ -312,6 +343,7 @@ impl State {
             self.with(id, |skill| {
                 skill.text.clone_from(text);
                 skill.renew(operation.id);
+                skill.written_by(operation);
                 skill.record_written(&operation.seen, operation.actor);
             });
         } else {
@@ -339,6 +371,7 @@ impl State {
                     actor: operation.actor,
                     cause: operation.cause.clone(),
                     seen: operation.seen.clone(),
+                    citation: operation.citation.clone(),
                     read: read.clone(),
                     change: (**change).clone(),
                 };

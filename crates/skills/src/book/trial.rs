@@ -1,8 +1,10 @@
 //! Results of attempts with skills, as the log and the skill record them.
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{SkillId, Versions};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::model::OpId;
 use crate::reflect::SkillReview;
 
 /// A review remark on a skill.
@@ -16,6 +18,15 @@ pub struct ReviewRemark {
     pub review: SkillReview,
     /// Whether the attempt passed.
     pub passed: bool,
+    /// The operation that recorded the review, by which it is cited. `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<OpId>,
+    /// Time of that operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Timestamp>,
+    /// Program versions that the attempt observed.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub seen: Versions,
 }
 
 /// A skill that an attempt received.

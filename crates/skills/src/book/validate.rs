@@ -3,7 +3,9 @@
 use apprentice_protocol::SkillId;
 
 use super::change::Change;
+use super::figure::{check_references, figure_refs};
 use super::model::{Actor, NewDomain, OpId, Origin, SkillText};
+use super::page::is_own_heading;
 use super::state::State;
 use crate::shipped::is_shipped;
 
@@ -183,9 +185,31 @@ fn texts(text: &SkillText, guidance_cap: usize) -> Result<(), Fault> {
         [("situation", &text.situation, SITUATION_CAP), ("guidance", &text.guidance, guidance_cap)]
     {
         sized(name, body, cap)?;
-        if body.lines().any(|line| line.starts_with("## ")) {
-            return Err(("heading", format!("the {name} must not hold a line that begins with \"## \"")));
+    }
+    headings(text)?;
+    for body in [&text.description, &text.situation] {
+        if !figure_refs(body).is_empty() {
+            return Err(("figure_reference", "figures stand in the guidance, beside their step".to_owned()));
         }
+    }
+    check_references(&text.guidance)
+}
+
+/// Checks the headings of a page's texts: none in the situation; in the guidance further ones, below its first words,
+/// that read as none of the page's own.
+fn headings(text: &SkillText) -> Result<(), Fault> {
+    let is_heading = |line: &&str| line.starts_with("## ") || line.trim_end() == "##";
+    if text.situation.lines().any(|line| is_heading(&line) || is_own_heading(line)) {
+        return Err(("heading", "the situation must not hold a line that begins with \"## \"".to_owned()));
+    }
+    if let Some(line) = text.guidance.lines().find(|line| is_own_heading(line)) {
+        let why = format!("the guidance must not hold the line {line:?}: the page itself has that heading");
+        return Err(("heading", why));
+    }
+    let first = text.guidance.lines().find(|line| !line.trim().is_empty());
+    if first.is_some_and(|line| is_heading(&line)) {
+        let why = "the guidance begins with what to do; further headings come after it".to_owned();
+        return Err(("heading", why));
     }
     Ok(())
 }

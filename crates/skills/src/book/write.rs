@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::BookError;
 use super::change::Change;
+use super::citation::Citation;
 use super::model::{Actor, Cause, OpId};
 
 /// A request for one change.
@@ -22,14 +23,24 @@ pub struct WriteRequest {
     pub seen: Versions,
     /// Skill versions that the decision was based on.
     pub read: BTreeMap<SkillId, u32>,
+    /// The reports and steps that the writer cites.
+    pub citation: Citation,
     /// The change.
     pub change: Change,
 }
 
 impl WriteRequest {
-    /// Returns a request without a cause, observed versions or read versions.
+    /// Returns a request without a cause, observed versions, read versions or citations.
     pub fn of(actor: Actor, time: Timestamp, change: Change) -> Self {
-        Self { time, actor, cause: None, seen: Versions::new(), read: BTreeMap::new(), change }
+        Self {
+            time,
+            actor,
+            cause: None,
+            seen: Versions::new(),
+            read: BTreeMap::new(),
+            citation: Citation::default(),
+            change,
+        }
     }
 }
 

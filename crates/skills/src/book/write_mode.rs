@@ -1,4 +1,4 @@
-//! Whether writes of models take effect at once or wait for a person's approval.
+//! Whether writes of models take effect at once or wait for a person's approval, in general and on pages by people.
 
 use std::str::FromStr;
 
@@ -31,6 +31,34 @@ impl FromStr for WriteMode {
             "propose" => Ok(Self::Propose),
             "approve" => Ok(Self::Approve),
             other => Err(WriteModeError(other.to_owned())),
+        }
+    }
+}
+
+/// What happens when learning would change a page whose text a person wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthoredPages {
+    /// The change is proposed and waits for a person, whatever the write mode.
+    #[default]
+    Propose,
+    /// The change is written as on any other page.
+    Write,
+}
+
+/// The error for an unknown rule for pages by people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no rule for pages by people; expected propose or write")]
+pub struct AuthoredPagesError(String);
+
+impl FromStr for AuthoredPages {
+    type Err = AuthoredPagesError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "propose" => Ok(Self::Propose),
+            "write" => Ok(Self::Write),
+            other => Err(AuthoredPagesError(other.to_owned())),
         }
     }
 }

@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::tools::{find, happened, read, spec, unknown, viewed};
+use super::event::happened;
+use super::tools::{find, read, spec, unknown, viewed};
 use crate::book::{Skill, Snapshot};
 
 /// `skill_activate { skill }`: makes a skill's tools available and shows its text.

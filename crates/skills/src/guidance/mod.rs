@@ -5,10 +5,16 @@
 //! three sections `## Situation`, `## Guidance`, `## Annotations`.
 
 mod activation;
+mod event;
+mod figures;
+mod front_program;
 mod model;
 mod other_version;
+mod package_file;
 mod placebo;
 mod policy;
+mod prompts;
+mod screen_guidance;
 mod source_format;
 mod tools;
 
@@ -17,8 +23,9 @@ pub use activation::{
 };
 pub use model::{ArmPolicy, GuidanceError, TaskView};
 pub(crate) use other_version::OTHER_VERSION;
-pub(crate) use policy::{GIVEN, PULL, TOOLS};
+pub use package_file::SKILL_FILE;
 pub use policy::{build_guidance, build_guidance_with_tools};
+pub(crate) use prompts::{GIVEN, PULL, TOOLS};
 pub(crate) use source_format::SEED;
 pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

@@ -20,10 +20,16 @@ pub enum ArmPolicy {
     /// The index lines, without bodies and without tools.
     Index,
     /// The list of domains; everything else on request through tools.
-    Pull,
-    /// The texts of the best skills for the instruction.
+    Pull {
+        /// Whether a skill's text comes with its figures as pictures.
+        figures: bool,
+    },
+    /// The descriptions of all skills of the programs in play; texts on request through tools.
+    IndexPull,
+    /// The texts of the best skills for the instruction at the first view, and of those that fit when program, window
+    /// or page changes. Within a budget, no text twice.
     Push {
-        /// Number of skills.
+        /// Number of skills that one view adds at most.
         count: usize,
     },
     /// The texts of all skills.

@@ -1,22 +1,29 @@
 //! Arm policies as data: which part of a book reaches a trial, and how. The agent loop does not know them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, Guidance, Prompt, TextBudget};
+use apprentice_protocol::{BoundedText, Guidance, TextBudget};
 
 use super::activation::{self, ContributedTools, ToolFormat};
+use super::front_program::FrontProgram;
 use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
+use super::prompts::{GIVEN, PULL, TOOLS};
+use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
+use super::tools::ReadingContext;
 use super::{placebo, source_format, tools};
 use crate::book::{Skill, Snapshot};
 
-pub(crate) const PULL: Prompt = Prompt::new("skills/advice", include_str!("../prompts/advice.md"), &[]);
-pub(crate) const TOOLS: Prompt = Prompt::new("skills/tools", include_str!("../prompts/tools.md"), &[]);
-pub(crate) const GIVEN: Prompt = Prompt::new("skills/given", include_str!("../prompts/given.md"), &[]);
 const NO_DOMAINS: &str = "(none yet)\n";
 const SHIPPED: &str = "Notes that came with the program, for any of them:";
 
+/// Domains of skills that belong to no particular program.
+const GENERAL: [&str; 2] = ["general", "os"];
+
 /// Size cap of the opening text, in characters.
 const OPENING_BUDGET: TextBudget = TextBudget(4000);
+
 /// Prepares a book for one trial.
 pub fn build_guidance(
     book: &Snapshot,
@@ -33,27 +40,25 @@ pub fn build_guidance_with_tools(
     task: &TaskView,
     contributed: &ContributedTools,
 ) -> Result<Guidance, GuidanceError> {
-    let pull = |book: &Snapshot| {
-        let book = &book.with_app_versions(&task.present);
-        if contributed.dialect == ToolFormat::Seed {
-            return source_format::build_guidance(book, contributed);
-        }
-        let mut tools = tools::over(book);
-        tools.extend(activation::over(book, contributed));
-        Guidance { opening: pull_opening(book), tools, refresh: None }
-    };
+    let lend = |book: &Snapshot, pulled| pull(book, task, contributed, pulled);
+    let pull = |book: &Snapshot| lend(book, Pulled::default());
     Ok(match policy {
         ArmPolicy::None => Guidance::default(),
         ArmPolicy::ToolsOnly => pull(&Snapshot::empty()),
-        ArmPolicy::Pull => pull(book),
+        ArmPolicy::Pull { figures } => lend(book, Pulled { figures: *figures, ..Pulled::default() }),
+        ArmPolicy::IndexPull => lend(book, Pulled { index: true, ..Pulled::default() }),
         ArmPolicy::Index => {
             let lines: String = book.domains().into_iter().map(|domain| book.index(domain) + "\n").collect();
             included_texts(&lines)
         }
         ArmPolicy::Push { count } => {
-            let hits = book.search(&query(task), *count);
-            let skills: Vec<&Skill> = hits.iter().filter_map(|hit| book.skill(&hit.id)).collect();
-            texts(&skills, "no skill shares a word with the instruction")?
+            let wanted = Wanted { query: query(task), instruction: task.instruction.clone(), count: *count };
+            if book.search(&wanted.query, 1).is_empty() {
+                let why = "no skill shares a word with the instruction".to_owned();
+                return Err(GuidanceError::NoEligibleSkill(why));
+            }
+            let book = book.with_app_versions(&task.present);
+            Guidance { refresh: Some(Arc::new(PushOnScreen::new(&book, wanted))), ..Guidance::default() }
         }
         ArmPolicy::All => texts(&book.skills().collect::<Vec<_>>(), "the book is empty")?,
         ArmPolicy::Forced { skills } => {
@@ -67,6 +72,47 @@ pub fn build_guidance_with_tools(
         ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
     })
+}
+
+/// What distinguishes arms whose texts come on request.
+#[derive(Clone, Copy, Default)]
+struct Pulled {
+    /// Whether a skill's text comes with its figures as pictures.
+    figures: bool,
+    /// Whether the descriptions of all skills of the programs in play are in the prompt.
+    index: bool,
+}
+
+/// Lends a book through tools.
+fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled: Pulled) -> Guidance {
+    let book = &book.with_app_versions(&task.present);
+    if contributed.dialect == ToolFormat::Seed {
+        return source_format::build_guidance(book, contributed);
+    }
+    let front = FrontProgram::default();
+    let context = ReadingContext { book: book.clone(), front: front.clone(), pictures: pulled.figures };
+    let mut tools = tools::within(&context);
+    tools.extend(activation::over(book, contributed));
+    let (opening, scope, shown) = match pulled.index {
+        true => {
+            let domains = domains_in_play(book, task);
+            (index_opening(book, &domains), IndexScope::EveryProgram, domains)
+        }
+        false => (pull_opening(book), IndexScope::FirstView, BTreeSet::new()),
+    };
+    let refresh = IndexOnScreen::new(book, &front, scope, shown);
+    Guidance { opening, tools, refresh: Some(Arc::new(refresh)) }
+}
+
+/// Returns the domains of a task's programs that the book knows, and those of all programs.
+fn domains_in_play(book: &Snapshot, task: &TaskView) -> BTreeSet<String> {
+    let named = task.apps.iter().map(String::as_str).chain(GENERAL);
+    named.flat_map(|app| tools::domains_named(book, app)).map(str::to_owned).collect()
+}
+
+fn index_opening(book: &Snapshot, domains: &BTreeSet<String>) -> BoundedText {
+    let listed: String = domains.iter().map(|domain| book.index(domain) + "\n").collect();
+    BoundedText::cut(&format!("{}\n\n{listed}", pull_opening(book).as_str()), INCLUDED_BUDGET)
 }
 
 /// Returns the search query for a task.

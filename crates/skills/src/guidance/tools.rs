@@ -1,4 +1,4 @@
-//! The three read-only tools over a snapshot. The trace records what they deliver.
+//! The read-only tools over a snapshot. The trace records what they deliver.
 
 use std::sync::Arc;
 
@@ -11,10 +11,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::event::happened;
+use super::figures;
+use super::front_program::FrontProgram;
 use super::other_version::other_version_remark;
-use crate::book::{Skill, Snapshot, skill_line};
+use super::package_file::{self, SKILL_FILE};
+use crate::book::{Skill, Snapshot, skill_line, with_captions};
 use crate::search::Searched;
-use crate::words::domain_name;
+use crate::words::{domain_name, is_same_domain};
 
 /// `skill_list { domain }`: the notes of one program, one line each.
 pub const SKILL_LIST: &str = "skill_list";
@@ -55,30 +59,65 @@ struct ViewArguments {
     skill: String,
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FileArguments {
+    /// The note's name, `domain/name`.
+    #[serde(alias = "id", alias = "skill_id")]
+    skill: String,
+    /// The file's path, as the note names it.
+    path: String,
+}
+
 #[derive(Clone, Copy)]
 enum Kind {
     List,
     Search,
     View,
+    File,
+}
+
+/// What the tools of one trial share.
+#[derive(Clone)]
+pub(super) struct ReadingContext {
+    /// The book.
+    pub(super) book: Snapshot,
+    /// The program in front of the agent.
+    pub(super) front: FrontProgram,
+    /// Whether a skill's text comes with its figures as pictures.
+    pub(super) pictures: bool,
 }
 
 struct SkillTool {
     kind: Kind,
     spec: ToolSpec,
-    book: Snapshot,
+    context: ReadingContext,
 }
 
 /// Returns the read-only tools over a book.
 pub fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
-    let tool = |kind, spec| -> Arc<dyn Tool> { Arc::new(SkillTool { kind, spec, book: book.clone() }) };
-    vec![
+    let front = FrontProgram::default();
+    within(&ReadingContext { book: book.clone(), front, pictures: false })
+}
+
+/// Returns the read-only tools of one trial.
+pub(super) fn within(context: &ReadingContext) -> Vec<Arc<dyn Tool>> {
+    let tool = |kind, spec| -> Arc<dyn Tool> { Arc::new(SkillTool { kind, spec, context: context.clone() }) };
+    let mut tools = vec![
         tool(Kind::List, spec::<ListArguments>(SKILL_LIST, "Lists the notes of one program, one line each.")),
         tool(
             Kind::Search,
             spec::<SearchArguments>(SKILL_SEARCH, "Finds notes by words, best first, in all programs."),
         ),
         tool(Kind::View, spec::<ViewArguments>(SKILL_VIEW, "Shows one note in full.")),
-    ]
+    ];
+    if context.book.skills().any(package_file::has_files) {
+        tools.push(tool(
+            Kind::File,
+            spec::<FileArguments>(SKILL_FILE, "Shows a file that a note brings. It is only read, never run."),
+        ));
+    }
+    tools
 }
 
 pub(super) fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
@@ -95,12 +134,18 @@ impl Tool for SkillTool {
 
     fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
         let outcome = match self.kind {
-            Kind::List => read(arguments).map(|arguments| list(&self.book, &arguments)),
+            Kind::List => read(arguments).map(|arguments| list(&self.context.book, &arguments)),
             Kind::Search => match read::<SearchArguments>(arguments) {
-                Ok(arguments) => return Box::pin(async move { search(&self.book, &arguments).await }),
+                Ok(arguments) => return Box::pin(async move { search(&self.context, &arguments).await }),
                 Err(why) => Err(why),
             },
-            Kind::View => read(arguments).map(|arguments| view(&self.book, &arguments)),
+            Kind::View => read(arguments).map(|arguments| view(&self.context, &arguments)),
+            Kind::File => read::<FileArguments>(arguments).map(|asked| {
+                match find(&self.context.book, asked.skill.trim()) {
+                    Some(skill) => package_file::show(&self.context.book, skill, &asked.path),
+                    None => ToolOutcome::error(unknown(&self.context.book, &asked.skill)),
+                }
+            }),
         };
         let outcome = outcome.unwrap_or_else(|why| {
             ToolOutcome::error(format!("the arguments of {} do not fit: {why}", self.spec.name))
@@ -113,39 +158,45 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, serde_js
     serde_json::from_value(arguments.clone())
 }
 
-pub(super) fn happened(happening: SkillEventKind, delivered: &str) -> SkillEvent {
-    SkillEvent {
-        happening,
-        skill: None,
-        version: None,
-        rank: None,
-        detail: None,
-        text: None,
-        delivered_chars: u64::try_from(delivered.chars().count()).unwrap_or(u64::MAX),
-    }
-}
-
 fn answered(text: String, events: Vec<SkillEvent>) -> ToolOutcome {
     ToolOutcome { events: events.into_iter().map(EventKind::Skill).collect(), ..ToolOutcome::text(text) }
 }
 
 fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
-    let domains = book.domains();
-    let wanted = domain_name(&arguments.domain).unwrap_or_default();
-    if !domains.contains(&wanted.as_str()) {
+    let wanted = domains_named(book, &arguments.domain);
+    if wanted.is_empty() {
+        let domains = book.domains();
         let known = if domains.is_empty() { "none".to_owned() } else { domains.join(", ") };
         let asked = short(&arguments.domain);
         return ToolOutcome::error(format!("There are no notes on {asked:?}. Known: {known}."));
     }
-    let text = book.index(&wanted);
-    let event = SkillEvent { detail: Some(wanted), ..happened(SkillEventKind::Indexed, &text) };
-    answered(text, vec![event])
+    let (text, events) = indexes(book, &wanted);
+    answered(text, events)
 }
 
-async fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
+/// Returns the domains of a book that a name stands for: the domain itself, and those of the same program.
+pub(super) fn domains_named<'a>(book: &'a Snapshot, name: &str) -> Vec<&'a str> {
+    let wanted = domain_name(name).unwrap_or_default();
+    book.domains().into_iter().filter(|domain| is_same_domain(domain, &wanted)).collect()
+}
+
+/// Returns the indexes of domains, with their trace events.
+pub(super) fn indexes(book: &Snapshot, domains: &[&str]) -> (String, Vec<SkillEvent>) {
+    let texts: Vec<String> = domains.iter().map(|domain| book.index(domain)).collect();
+    let event = |(domain, text): (&&str, &String)| SkillEvent {
+        detail: Some((*domain).to_owned()),
+        ..happened(SkillEventKind::Indexed, text)
+    };
+    let events = domains.iter().zip(&texts).map(event).collect();
+    (texts.join("\n"), events)
+}
+
+async fn search(context: &ReadingContext, arguments: &SearchArguments) -> ToolOutcome {
+    let book = &context.book;
     let limit = arguments.limit.unwrap_or(DEFAULT_HITS).clamp(1, MOST_HITS);
     let query: String = arguments.query.chars().take(QUERY).collect();
-    let Searched { hits, embedding_error } = book.find(&query, limit).await;
+    let Searched { hits, embedding_error } = book.find(&query, MOST_HITS).await;
+    let hits = context.front.first(hits, limit);
     let mut text = String::new();
     // The model gets the hits by words. The trace records that the search by meaning failed.
     let mut events: Vec<SkillEvent> = embedding_error
@@ -172,12 +223,18 @@ async fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
     answered(text, events)
 }
 
-fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
+fn view(context: &ReadingContext, arguments: &ViewArguments) -> ToolOutcome {
+    let book = &context.book;
     let Some(skill) = find(book, arguments.skill.trim()) else {
         return ToolOutcome::error(unknown(book, &arguments.skill));
     };
     let (text, event) = viewed(book, skill);
-    ToolOutcome { marks: vec![TextMark::Holds(skill.id.to_string())], ..answered(text, vec![event]) }
+    let mut outcome =
+        ToolOutcome { marks: vec![TextMark::Holds(skill.id.to_string())], ..answered(text, vec![event]) };
+    if context.pictures {
+        outcome.content.extend(figures::pictures(book, skill));
+    }
+    outcome
 }
 
 /// Returns a skill's text as delivered, with its trace event.
@@ -186,7 +243,8 @@ pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
         .map(|remark| format!("\n{remark}\n"))
         .unwrap_or_default();
     let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
-    let text = BoundedText::cut(&skill.view(), room).as_str().to_owned() + &remark;
+    let shown = format!("{}{}", with_captions(&skill.view()), package_file::listed(skill));
+    let text = BoundedText::cut(&shown, room).as_str().to_owned() + &remark;
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),

@@ -2,50 +2,22 @@
 
 use apprentice_protocol::{
     BoundedText, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelError, Prompt,
-    Purpose, SkillId, StepId, TextBudget, Versions,
+    Purpose, SkillId, TextBudget,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::item::{ITEM_SCHEMA, InputType, ManageItem};
+use super::build_item::item_by_meaning;
+use super::item::{InputType, ManageItem};
 use super::manager_tools::{ManagerTools, PermittedChanges, ToolAnswer};
-use super::support::{self, Support};
-use super::tools::{ANNOTATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL, manager_tools, read_call};
-use crate::book::{Actor, Applied, Change, Gateway, OpId, Stage, State, WriteRefusal, WriteRequest};
-use crate::cleanup::{CleanupOptions, CleanupTask};
+use super::tools::{manager_tools, read_call};
+use super::work_item::{ManageOptions, WorkItem};
+use crate::book::{Applied, Gateway, LeaveReason, OpId, WriteRefusal, WriteRequest};
 use crate::handle::{LearningInput, Refusal};
-use crate::reflect::{Confidence, Learning, SkillReview};
-use crate::words::domain_name;
 
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/manage", include_str!("../prompts/manage.md"), &[]);
 const ANSWER_BUDGET: TextBudget = TextBudget(24_000);
 const MAX_OUTPUT_TOKENS: u32 = 4000;
-
-/// Options of the manager.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ManageOptions {
-    /// Replies per item.
-    pub turns: u32,
-    /// Number of separate attempts that make a pattern.
-    pub corroboration: usize,
-}
-
-impl Default for ManageOptions {
-    fn default() -> Self {
-        Self { turns: 12, corroboration: 2 }
-    }
-}
-
-/// The item to decide.
-#[derive(Clone, Debug)]
-pub enum WorkItem<'a> {
-    /// A review that the table forwards, with the skill as the agent received it.
-    Review(&'a SkillId, &'a SkillReview),
-    /// New knowledge, with its position in the reflection.
-    Learning(usize, &'a Learning),
-    /// A finding of the cleaner.
-    Cleanup(&'a CleanupTask, &'a CleanupOptions),
-}
 
 /// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,8 +43,11 @@ pub enum ItemOutcome {
     },
     /// No change.
     Nothing {
-        /// The manager's last words.
+        /// The manager's reason, or its last words.
         words: String,
+        /// The kind of reason, if the manager gave one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<LeaveReason>,
     },
     /// The item had already been decided.
     DecidedBefore {
@@ -124,100 +99,6 @@ pub enum ManageError {
     Json(#[from] serde_json::Error),
 }
 
-impl WorkItem<'_> {
-    fn key(&self) -> String {
-        match self {
-            Self::Review(skill, _) => format!("review:{skill}"),
-            Self::Learning(place, _) => format!("learning:{place}"),
-            Self::Cleanup(task, _) => task.key(),
-        }
-    }
-
-    /// Returns the skills that the item is about, under their current ids. Empty if it may concern any skill.
-    fn skills(&self, state: &State) -> Vec<SkillId> {
-        match self {
-            Self::Review(skill, _) => vec![state.resolve(skill).map_or(*skill, |now| &now.id).clone()],
-            Self::Learning(..) => Vec::new(),
-            Self::Cleanup(task, _) => task.skills().into_iter().cloned().collect(),
-        }
-    }
-
-    fn role(&self) -> (Actor, Stage) {
-        match self {
-            Self::Review(..) | Self::Learning(..) => (Actor::Manager, Stage::Manage),
-            Self::Cleanup(..) => (Actor::Cleaner, Stage::Clean),
-        }
-    }
-}
-
-/// Returns the item in the form that the manager sees.
-pub fn item(
-    state: &State,
-    input: &LearningInput<'_>,
-    work_item: &WorkItem<'_>,
-    options: &ManageOptions,
-) -> Result<ManageItem, serde_json::Error> {
-    let needed = options.corroboration;
-    let (input_type, evidence, support, payload) = match work_item {
-        WorkItem::Review(skill, review) => {
-            let input_type = match review {
-                SkillReview::Negative(_) => InputType::SkillNegative,
-                SkillReview::Positive(_) | SkillReview::Neutral(_) => InputType::SkillNeutral,
-                SkillReview::NotFollowed(_) => InputType::SkillNotFollowed,
-            };
-            let now = state.resolve(skill).map_or(*skill, |now| &now.id);
-            let support = support::review_support(state, input, (now, review), needed);
-            let mut payload = serde_json::to_value(review)?;
-            payload["skill_id"] = json!(now);
-            (input_type, received_at(input, skill), support, payload)
-        }
-        WorkItem::Learning(_, learning) => {
-            let support = support::learning_support(state, input, learning, needed);
-            let mut payload = serde_json::to_value(learning)?;
-            payload["confidence"] = json!(support.confidence.unwrap_or(Confidence::Low));
-            payload["domain"] = json!(domain_name(learning.scope()));
-            (InputType::Learning, learning.evidence().to_vec(), support, payload)
-        }
-        WorkItem::Cleanup(task, clean) => {
-            let support = cleanup_support(task, clean, needed);
-            (InputType::CleanupTask, Vec::new(), support, serde_json::to_value(task)?)
-        }
-    };
-    Ok(ManageItem {
-        schema: ITEM_SCHEMA.to_owned(),
-        input_type,
-        trajectory_id: (input_type != InputType::CleanupTask).then(|| input.trajectory.id.clone()),
-        versions: match input_type {
-            InputType::CleanupTask => Versions::new(),
-            _ => input.trajectory.versions.clone(),
-        },
-        evidence_refs: evidence,
-        corroboration: support.corroboration,
-        writes_allowed: support.writes.iter().map(|name| (*name).to_owned()).collect(),
-        payload,
-    })
-}
-
-fn received_at(input: &LearningInput<'_>, skill: &SkillId) -> Vec<StepId> {
-    let received = input.trajectory.skills.iter().filter(|received| received.id == *skill);
-    received.map(|received| received.step).take(1).collect()
-}
-
-/// Returns the support of a cleanup task. Numbers of another class cannot support a decision that is reserved for the
-/// class that the book is for.
-fn cleanup_support(task: &CleanupTask, options: &CleanupOptions, needed: usize) -> Support {
-    let shown = task.shown_by_target(options);
-    let writes = match task {
-        CleanupTask::Duplicates { .. } => vec![MERGE_SKILLS],
-        CleanupTask::NegativeHeavy { .. } if shown => vec![UPDATE_SKILL, ANNOTATE_SKILL, DELETE_SKILL],
-        CleanupTask::NegativeHeavy { .. } => vec![UPDATE_SKILL, ANNOTATE_SKILL],
-        CleanupTask::LowFollowRate { .. } if shown => vec![UPDATE_SKILL, ANNOTATE_SKILL, DELETE_SKILL],
-        CleanupTask::LowFollowRate { .. } => vec![ANNOTATE_SKILL],
-    };
-    let corroboration = super::Corroboration { reports: 0, needed, conflicts: false, proven_here: false };
-    Support { corroboration, writes, confidence: None }
-}
-
 /// Returns the first request of a conversation about an item.
 pub fn manage_request(item: &ManageItem) -> Result<ChatRequest, serde_json::Error> {
     let block = serde_json::to_string_pretty(item)?;
@@ -244,7 +125,7 @@ pub async fn manage(
 ) -> Result<Decision, ManageError> {
     let (actor, stage) = work_item.role();
     let key = work_item.key();
-    let template = input.request(actor, stage, key.clone(), Change::ItemClosed { outcome: String::new() });
+    let template = input.request(actor, stage, key.clone(), work_item.closing(String::new(), None));
     let earlier = template.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause));
     if let Some(earlier) = earlier {
         let outcome = ItemOutcome::DecidedBefore { operation: *earlier };
@@ -256,14 +137,14 @@ pub async fn manage(
             calls: Vec::new(),
         });
     }
-    let item = item(gateway.state(), input, work_item, options)?;
+    let item = item_by_meaning(gateway, input, work_item, options).await?;
     let mut request = manage_request(&item)?;
     let skills = work_item.skills(gateway.state());
-    let scope = PermittedChanges { tools: &item.writes_allowed, skills: &skills };
+    let scope = PermittedChanges { item: &item, work_item, skills: &skills };
     let mut tools = ManagerTools::new(gateway, template.clone(), scope);
     let mut decision = Decision {
         item: key,
-        outcome: ItemOutcome::Nothing { words: String::new() },
+        outcome: ItemOutcome::Nothing { words: String::new(), reason: None },
         input_type: Some(item.input_type),
         refusals: Vec::new(),
         calls: Vec::new(),
@@ -284,7 +165,7 @@ pub async fn manage(
     }
     let operation = close(gateway, template, work_item, &words)?;
     let outcome = match operation {
-        Applied::Written(_) | Applied::Proposed(_) => ItemOutcome::Nothing { words },
+        Applied::Written(_) | Applied::Proposed(_) => ItemOutcome::Nothing { words, reason: None },
         Applied::AlreadyThere(id) => ItemOutcome::DecidedBefore { operation: id },
     };
     Ok(Decision { outcome, ..decision })
@@ -314,6 +195,12 @@ async fn answer(
                         written = Some(ItemOutcome::Proposed { operation, tool: name.clone(), skill_id });
                         (answer, false)
                     }
+                    ToolAnswer::Left(left) => {
+                        let answer = json!({ "ok": true, "left": left.reason });
+                        let (words, reason) = (left.why, Some(left.reason));
+                        written = Some(ItemOutcome::Nothing { words, reason });
+                        (answer, false)
+                    }
                     ToolAnswer::Refused(refusal) => {
                         let answer = json!({ "error": refusal.code, "message": refusal.why });
                         decision.refusals.push(refusal);
@@ -341,7 +228,7 @@ fn result(call: &Call, answer: &Value, is_error: bool) -> CallResult {
     CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error }
 }
 
-/// Records that nothing was changed. A pair that stays is stored with the hashes of its texts.
+/// Records that nothing was changed.
 fn close(
     gateway: &mut Gateway,
     template: WriteRequest,
@@ -351,13 +238,5 @@ fn close(
     let outcome = BoundedText::cut(words.trim(), TextBudget(300)).as_str().to_owned();
     let objects = gateway.check_text(&outcome).is_some();
     let outcome = if objects { "nothing".to_owned() } else { outcome };
-    let change = match work_item {
-        WorkItem::Cleanup(CleanupTask::Duplicates { skill_ids, hashes, .. }, _) => {
-            Change::PairKept { skills: skill_ids.clone(), hashes: hashes.clone() }
-        }
-        WorkItem::Cleanup(..) | WorkItem::Review(..) | WorkItem::Learning(..) => {
-            Change::ItemClosed { outcome }
-        }
-    };
-    gateway.apply(WriteRequest { change, ..template })
+    gateway.apply(WriteRequest { change: work_item.closing(outcome, None), ..template })
 }

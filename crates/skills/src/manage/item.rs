@@ -1,13 +1,16 @@
-//! One item as the manager sees it: schema `manage.item.v1`. The program writes the envelope; the reflector or the
-//! cleaner writes the payload.
+//! One item as the manager sees it: schema `manage.item.v2`. The program writes the envelope; the reflector or the
+//! cleaner writes the payload. Items of `manage.item.v1` still parse.
 
-use apprentice_protocol::{StepId, Versions};
+use apprentice_protocol::{SkillId, StepId, Verdict, Versions};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::book::OpId;
+
 /// Schema name of the block.
-pub const ITEM_SCHEMA: &str = "manage.item.v1";
+pub const ITEM_SCHEMA: &str = "manage.item.v2";
 
 /// Kind of item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -25,17 +28,97 @@ pub enum InputType {
     CleanupTask,
 }
 
-/// How many separate attempts agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What the program knows about the support of an item. Which reports agree is for the reader to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Corroboration {
-    /// Number of attempts that agree, including this one.
-    pub reports: usize,
-    /// Number of attempts that make a pattern.
+    /// Number of separate attempts that make a pattern, including this one.
     pub needed: usize,
-    /// Whether an earlier note on the skill contradicts the item.
-    pub conflicts: bool,
-    /// Whether this attempt did what the item says and passed.
-    pub proven_here: bool,
+    /// Whether this attempt passed.
+    #[serde(default)]
+    pub this_attempt_passed: bool,
+    /// Whether the menus, keys and labels that the correction names occur in this attempt's actions. A hint by words
+    /// alone: it proves nothing. `None` if the correction names none.
+    #[serde(default, alias = "proven_here", skip_serializing_if = "Option::is_none")]
+    pub named_actions_done: Option<bool>,
+}
+
+/// Kind of an earlier report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportKind {
+    /// New knowledge from another attempt.
+    Learning,
+    /// The skill's present text caused trouble.
+    SkillNegative,
+    /// The skill's present text changed little.
+    SkillNeutral,
+    /// The skill's present text was not followed.
+    SkillNotFollowed,
+    /// The skill's present text helped.
+    SkillPositive,
+    /// A page of the book, in an item about two pages.
+    Page,
+}
+
+/// What another attempt reported, in its own words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierReport {
+    /// The id by which it is cited: the operation that recorded it.
+    #[schemars(with = "String")]
+    pub id: OpId,
+    /// Kind of report.
+    pub kind: ReportKind,
+    /// The attempt that reported it. `None` for pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<String>,
+    /// Verdict on that attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Time of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub date: Option<Timestamp>,
+    /// Program versions of that attempt, as far as known.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
+    /// The skill that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill_id: Option<SkillId>,
+    /// The situation of a learning or page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub situation: Option<String>,
+    /// What it reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
+    /// The guidance, correction, improvement or other way that it proposes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposes: Option<String>,
+}
+
+/// A step of the attempt, with what it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepDone {
+    /// Id of the step.
+    pub id: StepId,
+    /// Its actions that were carried out.
+    pub did: Vec<String>,
+}
+
+/// A domain of the book with the names of its skills.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DomainNames {
+    /// Name of the domain.
+    pub domain: String,
+    /// Names of its skills, as far as they fit.
+    pub skills: Vec<String>,
+    /// Number of its skills that do not fit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// An item for the manager.
@@ -55,8 +138,49 @@ pub struct ManageItem {
     pub evidence_refs: Vec<StepId>,
     /// How well supported the item is.
     pub corroboration: Corroboration,
-    /// Names of the permitted write tools.
+    /// Names of the write tools that need no citation.
     pub writes_allowed: Vec<String>,
+    /// Names of the write tools that need citations.
+    #[serde(default)]
+    pub writes_with_citations: Vec<String>,
+    /// Whether `update_skill` and `merge_skills` need no citation while they keep every line of the pages.
+    #[serde(default)]
+    pub adding_allowed: bool,
     /// The review, learning or cleanup task.
     pub payload: Value,
+    /// What other attempts reported.
+    #[serde(default)]
+    pub earlier_reports: Vec<EarlierReport>,
+    /// The steps that `proved_by` may cite. Empty where no proof is accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepDone>,
+    /// The domains of the book, with the names of their skills.
+    #[serde(default)]
+    pub domains: Vec<DomainNames>,
+    /// Number of domains that do not fit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_domains: usize,
+    /// Remarks of the program on the item.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::ManageItem;
+
+    #[test]
+    fn an_item_of_the_first_version_still_parses() {
+        let old = json!({
+            "schema": "manage.item.v1", "input_type": "skill_negative", "trajectory_id": "run/t/1",
+            "evidence_refs": ["s1"],
+            "corroboration": {"reports": 2, "needed": 2, "conflicts": false, "proven_here": true},
+            "writes_allowed": ["update_skill"], "payload": {"skill_id": "gimp/a"},
+        });
+        let item: ManageItem = serde_json::from_value(old).expect("parses");
+        assert_eq!((item.corroboration.needed, item.corroboration.named_actions_done), (2, Some(true)));
+        assert!(item.earlier_reports.is_empty() && !item.adding_allowed);
+    }
 }

@@ -1,26 +1,32 @@
-//! Executes the manager's tools on the book. Enforces reading before writing and one change per item, independently of
-//! the prompt.
+//! Executes the manager's tools on the book. Enforces reading before writing, citations, and one change per item,
+//! independently of the prompt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::SkillId;
 use serde_json::{Value, json};
 
-use super::tools::{ANNOTATE_SKILL, DELETE_SKILL};
+use super::citation_check::{CitedIds, no_conflict, read_citation, supported};
+use super::item::ManageItem;
+use super::kept_lines::missing_line;
 use super::tools::{
-    CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, MERGE_SKILLS, MergeSkills, ToolCall,
-    UPDATE_SKILL, UpdateSkill,
+    ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,
+    DeleteSkill, LEAVE_ITEM, LeaveItem, MERGE_SKILLS, MergeSkills, ToolCall, UPDATE_SKILL, UpdateSkill,
 };
 use super::trivial::is_trivial;
+use super::work_item::WorkItem;
 use crate::book::{
-    Applied, Change, Gateway, NewDomain, OpId, Origin, Skill, SkillText, VersionEvidence, WriteRefusal,
-    WriteRequest,
+    Applied, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, Skill, SkillText, VersionEvidence,
+    WriteRefusal, WriteRequest,
 };
 use crate::handle::Refusal;
 use crate::search::{SimilarSkills, SkillSimilarity};
 use crate::words::word_similarity;
 
+/// Largest number of skills that one call shows.
 const SIMILAR: usize = 8;
+/// Largest length of a reason for leaving an item, in characters.
+const WHY: usize = 300;
 /// Similarity from which a new skill would only repeat an existing one.
 const DUPLICATE_SIMILARITY: f64 = 0.85;
 
@@ -34,6 +40,8 @@ pub(super) enum ToolAnswer {
     Wrote(OpId, Value),
     /// The item's single change waits for a person's approval.
     Proposed(OpId, Value),
+    /// The item was left without a change, for this reason.
+    Left(LeftItem),
 }
 
 /// The manager's tools for one item.
@@ -42,6 +50,8 @@ pub(super) struct ManagerTools<'a> {
     /// Time, actor and cause of the item's change.
     template: WriteRequest,
     scope: PermittedChanges<'a>,
+    /// Reports that the manager has cited as conflicting with a change.
+    conflicts: BTreeSet<OpId>,
     looked: bool,
     read: BTreeMap<SkillId, u32>,
     opened: Option<PendingDomain>,
@@ -51,8 +61,10 @@ pub(super) struct ManagerTools<'a> {
 /// The changes that an item permits.
 #[derive(Clone, Copy)]
 pub(super) struct PermittedChanges<'a> {
-    /// Permitted write tools.
-    pub(super) tools: &'a [String],
+    /// The item, with the permitted write tools and the reports that may be cited.
+    pub(super) item: &'a ManageItem,
+    /// What is decided.
+    pub(super) work_item: &'a WorkItem<'a>,
     /// Permitted existing skills. Empty permits any.
     pub(super) skills: &'a [SkillId],
 }
@@ -66,7 +78,8 @@ struct PendingDomain {
 
 impl<'a> ManagerTools<'a> {
     pub(super) fn new(gateway: &'a mut Gateway, template: WriteRequest, scope: PermittedChanges<'a>) -> Self {
-        Self { gateway, template, scope, looked: false, read: BTreeMap::new(), opened: None, wrote: false }
+        let (conflicts, read) = (BTreeSet::new(), BTreeMap::new());
+        Self { gateway, template, scope, conflicts, looked: false, read, opened: None, wrote: false }
     }
 
     /// Executes one call.
@@ -82,7 +95,8 @@ impl<'a> ManagerTools<'a> {
             | ToolCall::Update(_)
             | ToolCall::Merge(_)
             | ToolCall::Annotate(_)
-            | ToolCall::Delete(_) => {}
+            | ToolCall::Delete(_)
+            | ToolCall::Leave(_) => {}
         }
         let fulfils = self.opened.as_ref().is_some_and(|opened| opened.awaits(&call));
         let answer = match self.change(call) {
@@ -90,7 +104,7 @@ impl<'a> ManagerTools<'a> {
                 "ok": true,
                 "note": "the domain is opened together with the skill that create_skill now puts in it",
             })),
-            Ok(Some(change)) => self.write(change)?,
+            Ok(Some((change, citation))) => self.write(change, citation)?,
             Err(refusal) => ToolAnswer::Refused(refusal),
         };
         if let (true, ToolAnswer::Refused(_), Some(opened)) = (fulfils, &answer, &mut self.opened) {
@@ -99,13 +113,17 @@ impl<'a> ManagerTools<'a> {
         Ok(answer)
     }
 
-    fn write(&mut self, change: Change) -> Result<ToolAnswer, WriteRefusal> {
+    fn write(&mut self, change: Change, citation: Citation) -> Result<ToolAnswer, WriteRefusal> {
         let skill = target(&change).cloned();
+        let left = left(&change).cloned();
         let read = self.read.iter().filter(|(id, _)| names(&change, id));
         let read = read.map(|(id, version)| (id.clone(), *version)).collect();
-        match self.gateway.apply(WriteRequest { change, read, ..self.template.clone() }) {
+        match self.gateway.apply(WriteRequest { change, read, citation, ..self.template.clone() }) {
             Ok(Applied::Written(id) | Applied::AlreadyThere(id)) => {
                 self.wrote = true;
+                if let Some(left) = left {
+                    return Ok(ToolAnswer::Left(left));
+                }
                 let version = skill.as_ref().and_then(|skill| self.gateway.state().skills.get(skill));
                 let version = version.map(|skill| skill.version);
                 Ok(ToolAnswer::Wrote(id, json!({ "ok": true, "skill_id": skill, "version": version })))
@@ -124,49 +142,121 @@ impl<'a> ManagerTools<'a> {
     }
 
     /// Returns the change that a call requests. `None` for a domain, which waits for its first skill.
-    fn change(&mut self, call: ToolCall) -> Result<Option<Change>, Refusal> {
+    fn change(&mut self, call: ToolCall) -> Result<Option<(Change, Citation)>, Refusal> {
         if self.wrote {
             let why = "this item's one change is made; answer in a sentence to finish";
             return Err(refusal(None, "write_budget_exhausted", why));
         }
         self.allow(&call)?;
-        if let Some(opened) = self.opened.as_ref().filter(|one| !one.refused && !one.awaits(&call)) {
+        let leaves = matches!(call, ToolCall::Leave(_));
+        let other = |one: &&PendingDomain| !leaves && !one.refused && !one.awaits(&call);
+        if let Some(opened) = self.opened.as_ref().filter(other) {
             let domain = &opened.domain.domain;
             let why = format!(
                 "create_domain opened {domain:?} for this item's one change: create a skill in it, or finish"
             );
             return Err(refusal(None, "write_budget_exhausted", why));
         }
+        if let ToolCall::CreateDomain(CreateDomain { domain, description }) = call {
+            let domain = NewDomain { domain, description };
+            let opens = Change::DomainCreated(domain.clone());
+            self.gateway
+                .check_change(self.template.actor, &opens)
+                .map_err(|(code, why)| refusal(None, code, why))?;
+            self.opened = Some(PendingDomain { domain, refused: false });
+            return Ok(None);
+        }
+        let citation = read_citation(self.scope.item, cited_ids(&call)).map_err(objected)?;
+        let Some(change) = self.requested(call)? else { return Ok(None) };
+        self.must_agree(&change, &citation)?;
+        Ok(Some((change, citation)))
+    }
+
+    /// Returns the change that a call describes. `None` for a call that describes none.
+    fn requested(&self, call: ToolCall) -> Result<Option<Change>, Refusal> {
         Ok(Some(match call {
-            ToolCall::CreateDomain(CreateDomain { domain, description }) => {
-                let domain = NewDomain { domain, description };
-                let opens = Change::DomainCreated(domain.clone());
-                self.gateway
-                    .check_change(self.template.actor, &opens)
-                    .map_err(|(code, why)| refusal(None, code, why))?;
-                self.opened = Some(PendingDomain { domain, refused: false });
-                return Ok(None);
-            }
             ToolCall::Create(arguments) => self.creation(arguments)?,
-            ToolCall::Update(arguments) => {
-                let UpdateSkill { skill_id, description, situation, guidance } = arguments;
-                let skill = self.subject(&skill_id)?;
-                Change::SkillUpdated { skill, description, situation, guidance }
+            ToolCall::Update(UpdateSkill { skill_id, description, situation, guidance, .. }) => {
+                Change::SkillUpdated { skill: self.subject(&skill_id)?, description, situation, guidance }
             }
             ToolCall::Merge(arguments) => {
                 self.must_look(MERGE_SKILLS)?;
-                let MergeSkills { source_skill_id, target_skill_id, description, situation, guidance } =
-                    arguments;
+                let MergeSkills {
+                    source_skill_id, target_skill_id, description, situation, guidance, ..
+                } = arguments;
                 let (source, target) = (self.subject(&source_skill_id)?, self.subject(&target_skill_id)?);
                 Change::SkillMerged { source, target, text: SkillText { description, situation, guidance } }
             }
-            ToolCall::Annotate(arguments) => {
-                let note = arguments.annotation.split_whitespace().collect::<Vec<_>>().join(" ");
-                Change::SkillAnnotated { skill: parse(&arguments.skill_id)?, note }
+            ToolCall::Annotate(AnnotateSkill { skill_id, annotation, .. }) => {
+                let note = annotation.split_whitespace().collect::<Vec<_>>().join(" ");
+                Change::SkillAnnotated { skill: parse(&skill_id)?, note }
             }
-            ToolCall::Delete(arguments) => Change::SkillDeleted { skill: self.subject(&arguments.skill_id)? },
-            ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(None),
+            ToolCall::Delete(DeleteSkill { skill_id, .. }) => {
+                Change::SkillDeleted { skill: self.subject(&skill_id)? }
+            }
+            ToolCall::Leave(LeaveItem { reason, why, .. }) => {
+                let why: String =
+                    why.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WHY).collect();
+                if why.is_empty() {
+                    return Err(refusal(None, "empty", "say in one sentence why the item is left"));
+                }
+                self.scope.work_item.closing(String::new(), Some(LeftItem { reason, why }))
+            }
+            ToolCall::CreateDomain(_) | ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(None),
         }))
+    }
+
+    /// Refuses a change of what the book says that a cited report conflicts with, and one that the citations do not support. New knowledge
+    /// from a passed attempt needs none as long as it only adds.
+    fn must_agree(&mut self, change: &Change, citation: &Citation) -> Result<(), Refusal> {
+        if matches!(change, Change::SkillAnnotated { .. }) || left(change).is_some() {
+            return Ok(());
+        }
+        self.conflicts.extend(&citation.conflicts_with);
+        no_conflict(&self.conflicts).map_err(objected)?;
+        let item = self.scope.item;
+        let missing = match change {
+            Change::SkillCreated { .. } if item.writes_allowed.iter().any(|tool| tool == CREATE_SKILL) => {
+                return Ok(());
+            }
+            _ if item.adding_allowed => match self.replaced(change) {
+                None => return Ok(()),
+                missing => missing,
+            },
+            _ => None,
+        };
+        let Err((code, why)) = supported(item, citation) else { return Ok(()) };
+        let why = match missing {
+            Some(line) => format!(
+                "this would replace {line:?}. One attempt may add lines to a page; keep every line of its \
+                 description, situation and guidance and add yours. To replace a text: {why}"
+            ),
+            None => why,
+        };
+        Err(refusal(target(change).cloned(), code, why))
+    }
+
+    /// Returns a line of a page that a change does not keep, or `None` if it keeps them all.
+    fn replaced(&self, change: &Change) -> Option<String> {
+        let text = |id: &SkillId| self.gateway.state().skills.get(id).map(|skill| &skill.text);
+        let lost = |old: &str, new: &str| missing_line(old, new).map(str::to_owned);
+        match change {
+            Change::SkillUpdated { skill, description, situation, guidance } => {
+                let known = text(skill)?;
+                let parts = [
+                    (&known.description, description),
+                    (&known.situation, situation),
+                    (&known.guidance, guidance),
+                ];
+                parts.into_iter().find_map(|(old, new)| lost(old, new.as_deref()?))
+            }
+            Change::SkillMerged { source, target, text: new } => {
+                [source, target].into_iter().filter_map(text).find_map(|old| {
+                    lost(&old.situation, &new.situation).or_else(|| lost(&old.guidance, &new.guidance))
+                })
+            }
+            other => target(other).map(ToString::to_string),
+        }
     }
 
     fn allow(&self, call: &ToolCall) -> Result<(), Refusal> {
@@ -177,23 +267,25 @@ impl<'a> ManagerTools<'a> {
             ToolCall::Merge(_) => MERGE_SKILLS,
             ToolCall::Annotate(_) => ANNOTATE_SKILL,
             ToolCall::Delete(_) => DELETE_SKILL,
+            ToolCall::Leave(_) => LEAVE_ITEM,
             ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(()),
         };
-        let tools = self.scope.tools;
-        if tools.iter().any(|allowed| allowed == name) {
+        let ManageItem { writes_allowed, writes_with_citations, .. } = self.scope.item;
+        if writes_allowed.iter().chain(writes_with_citations).any(|allowed| allowed == name) {
             return Ok(());
         }
-        let allowed = if tools.is_empty() { "nothing".to_owned() } else { tools.join(", ") };
-        Err(refusal(
-            None,
-            "not_supported_enough",
-            format!("this item does not support {name}; it allows {allowed}, or no change"),
-        ))
+        let cited = if writes_with_citations.is_empty() {
+            String::new()
+        } else {
+            format!(", or, with agrees_with, {}", writes_with_citations.join(", "))
+        };
+        let why = format!("{name} is not for this item; you may call {}{cited}", writes_allowed.join(", "));
+        Err(refusal(None, "not_supported_enough", why))
     }
 
-    fn creation(&mut self, arguments: CreateSkill) -> Result<Change, Refusal> {
+    fn creation(&self, arguments: CreateSkill) -> Result<Change, Refusal> {
         self.must_look(CREATE_SKILL)?;
-        let CreateSkill { domain, skill_name, description, situation, guidance } = arguments;
+        let CreateSkill { domain, skill_name, description, situation, guidance, .. } = arguments;
         let skill = parse(&format!("{domain}/{skill_name}"))?;
         if is_trivial(&guidance) {
             let why = "everybody knows this; only what is not obvious belongs in the book";
@@ -330,6 +422,33 @@ fn parse(id: &str) -> Result<SkillId, Refusal> {
 
 fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusal {
     Refusal { skill, code: code.to_owned(), why: why.into() }
+}
+
+fn objected((code, why): (&'static str, String)) -> Refusal {
+    refusal(None, code, why)
+}
+
+/// Returns the ids that a call cites.
+fn cited_ids(call: &ToolCall) -> CitedIds<'_> {
+    let of = |agrees_with, conflicts_with| CitedIds { agrees_with, conflicts_with, proved_by: &[] };
+    match call {
+        ToolCall::Create(call) => of(&call.agrees_with, &call.conflicts_with),
+        ToolCall::Update(call) => {
+            CitedIds { proved_by: &call.proved_by, ..of(&call.agrees_with, &call.conflicts_with) }
+        }
+        ToolCall::Merge(call) => of(&call.agrees_with, &call.conflicts_with),
+        ToolCall::Annotate(call) => of(&call.agrees_with, &call.conflicts_with),
+        ToolCall::Delete(call) => of(&call.agrees_with, &call.conflicts_with),
+        ToolCall::Leave(call) => of(&call.agrees_with, &call.conflicts_with),
+        ToolCall::CreateDomain(_) | ToolCall::FetchSimilar(_) | ToolCall::Read(_) => CitedIds::default(),
+    }
+}
+
+fn left(change: &Change) -> Option<&LeftItem> {
+    match change {
+        Change::ItemClosed { left, .. } | Change::PairKept { left, .. } => left.as_ref(),
+        _ => None,
+    }
 }
 
 fn target(change: &Change) -> Option<&SkillId> {

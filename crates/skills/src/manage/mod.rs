@@ -1,25 +1,32 @@
-//! The manager: an agent that decides one item at a time with eight tools and a single write.
+//! The manager: an agent that decides one item at a time with nine tools and a single write.
 //!
 //! Every tool answers with one JSON object. `fetch_similar_skills`: `{"skills": [{"skill_id", "description",
 //! "situation", "similarity"}]}`, best first. `read_skills`: `{"skills": [{"skill_id", "version", "description",
 //! "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write: `{"ok": true, "skill_id",
-//! "version"}`. A refusal is an error result: `{"error": code, "message"}`.
+//! "version"}`. `leave_item`: `{"ok": true, "left": reason}`. A refusal is an error result: `{"error": code, "message"}`.
 
+mod build_item;
+mod citation_check;
 mod conversation;
 mod item;
+mod kept_lines;
 mod manager_tools;
+mod reports;
 mod support;
 mod tools;
 mod trivial;
+mod work_item;
 
+pub use build_item::item;
 pub(crate) use conversation::PROMPT;
-pub use conversation::{
-    Decision, ItemOutcome, ManageError, ManageOptions, ManagerCall, WorkItem, item, manage, manage_request,
+pub use conversation::{Decision, ItemOutcome, ManageError, ManagerCall, manage, manage_request};
+pub use item::{
+    Corroboration, DomainNames, EarlierReport, ITEM_SCHEMA, InputType, ManageItem, ReportKind, StepDone,
 };
-pub use item::{Corroboration, ITEM_SCHEMA, InputType, ManageItem};
 pub use tools::{
     ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,
-    DeleteSkill, FETCH_SIMILAR_SKILLS, FetchSimilar, MERGE_SKILLS, MergeSkills, READ_SKILLS, ReadSkills,
-    ToolCall, UPDATE_SKILL, UpdateSkill, manager_tools, read_call,
+    DeleteSkill, FETCH_SIMILAR_SKILLS, FetchSimilar, LEAVE_ITEM, LeaveItem, MERGE_SKILLS, MergeSkills,
+    READ_SKILLS, ReadSkills, ToolCall, UPDATE_SKILL, UpdateSkill, manager_tools, read_call,
 };
 pub(crate) use trivial::is_trivial;
+pub use work_item::{ManageOptions, WorkItem};

@@ -1,10 +1,12 @@
-//! The specifications of the manager's eight tools, and their parsed arguments.
+//! The specifications of the manager's nine tools, and their parsed arguments.
 
 use apprentice_protocol::ToolSpec;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::book::LeaveReason;
 
 /// `fetch_similar_skills`
 pub const FETCH_SIMILAR_SKILLS: &str = "fetch_similar_skills";
@@ -22,6 +24,8 @@ pub const MERGE_SKILLS: &str = "merge_skills";
 pub const ANNOTATE_SKILL: &str = "annotate_skill";
 /// `delete_skill`
 pub const DELETE_SKILL: &str = "delete_skill";
+/// `leave_item`
+pub const LEAVE_ITEM: &str = "leave_item";
 
 /// Arguments of `fetch_similar_skills`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -63,6 +67,12 @@ pub struct CreateSkill {
     pub situation: String,
     /// What to do.
     pub guidance: String,
+    /// Ids of earlier reports that say the same, from separate attempts.
+    #[serde(default)]
+    pub agrees_with: Vec<String>,
+    /// Ids of earlier reports that say the contrary.
+    #[serde(default)]
+    pub conflicts_with: Vec<String>,
 }
 
 /// Arguments of `update_skill`; what is not given stays as it is.
@@ -80,6 +90,15 @@ pub struct UpdateSkill {
     /// The new guidance, if it changes.
     #[serde(default)]
     pub guidance: Option<String>,
+    /// Ids of earlier reports that say the same, from separate attempts.
+    #[serde(default)]
+    pub agrees_with: Vec<String>,
+    /// Ids of earlier reports that say the contrary.
+    #[serde(default)]
+    pub conflicts_with: Vec<String>,
+    /// Ids of this attempt's steps that prove the correction.
+    #[serde(default)]
+    pub proved_by: Vec<String>,
 }
 
 /// Arguments of `merge_skills`.
@@ -96,6 +115,12 @@ pub struct MergeSkills {
     pub situation: String,
     /// The guidance of the result.
     pub guidance: String,
+    /// Ids of earlier reports that say the same, from separate attempts.
+    #[serde(default)]
+    pub agrees_with: Vec<String>,
+    /// Ids of earlier reports that say the contrary.
+    #[serde(default)]
+    pub conflicts_with: Vec<String>,
 }
 
 /// Arguments of `annotate_skill`.
@@ -106,6 +131,12 @@ pub struct AnnotateSkill {
     pub skill_id: String,
     /// The note.
     pub annotation: String,
+    /// Ids of earlier reports that say the same, from separate attempts.
+    #[serde(default)]
+    pub agrees_with: Vec<String>,
+    /// Ids of earlier reports that say the contrary.
+    #[serde(default)]
+    pub conflicts_with: Vec<String>,
 }
 
 /// Arguments of `delete_skill`.
@@ -114,6 +145,34 @@ pub struct AnnotateSkill {
 pub struct DeleteSkill {
     /// Its id, `domain/name`.
     pub skill_id: String,
+    /// Ids of earlier reports that say the same, from separate attempts.
+    #[serde(default)]
+    pub agrees_with: Vec<String>,
+    /// Ids of earlier reports that say the contrary.
+    #[serde(default)]
+    pub conflicts_with: Vec<String>,
+}
+
+/// Arguments of `leave_item`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaveItem {
+    /// The kind of reason.
+    #[schemars(schema_with = "reasons")]
+    pub reason: LeaveReason,
+    /// The reason in one sentence, without names and values of the task.
+    pub why: String,
+    /// Ids of earlier reports that say the same, from separate attempts.
+    #[serde(default)]
+    pub agrees_with: Vec<String>,
+    /// Ids of earlier reports that say the contrary.
+    #[serde(default)]
+    pub conflicts_with: Vec<String>,
+}
+
+/// Returns a plain list of words. Some providers read no references between schemas.
+fn reasons(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": LeaveReason::ALL.map(LeaveReason::word) })
 }
 
 /// A parsed call.
@@ -135,6 +194,8 @@ pub enum ToolCall {
     Annotate(AnnotateSkill),
     /// `delete_skill`
     Delete(DeleteSkill),
+    /// `leave_item`
+    Leave(LeaveItem),
 }
 
 /// Parses a call. The error is a sentence for the model.
@@ -152,7 +213,8 @@ pub fn read_call(name: &str, arguments: &Value) -> Result<ToolCall, String> {
         MERGE_SKILLS => of(name, arguments).map(ToolCall::Merge),
         ANNOTATE_SKILL => of(name, arguments).map(ToolCall::Annotate),
         DELETE_SKILL => of(name, arguments).map(ToolCall::Delete),
-        _ => Err(format!("there is no tool {name:?}; use one of the eight listed")),
+        LEAVE_ITEM => of(name, arguments).map(ToolCall::Leave),
+        _ => Err(format!("there is no tool {name:?}; use one of the nine listed")),
     }
 }
 
@@ -164,7 +226,7 @@ fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
 }
 
-/// Returns the eight tool specifications, reading tools first.
+/// Returns the nine tool specifications, reading tools first.
 pub fn manager_tools() -> Vec<ToolSpec> {
     vec![
         spec::<FetchSimilar>(FETCH_SIMILAR_SKILLS, "Finds skills like this situation, in all domains."),
@@ -181,5 +243,6 @@ pub fn manager_tools() -> Vec<ToolSpec> {
         ),
         spec::<AnnotateSkill>(ANNOTATE_SKILL, "Adds a note to a skill for later reviews."),
         spec::<DeleteSkill>(DELETE_SKILL, "Takes a skill out of the book. Use it sparingly."),
+        spec::<LeaveItem>(LEAVE_ITEM, "Ends the item without a change, with the reason."),
     ]
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::{DESCRIPTION_CAP, NAME_CAP, PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
-use crate::book::{Page, Skill, Snapshot, hash, history};
+use crate::book::{Page, Skill, Snapshot, figure_path, figure_refs, hash, history};
 
 /// Returns every skill as a package, by name. An imported skill that has not changed since is returned as its original
 /// package.
@@ -49,7 +49,8 @@ pub(crate) fn to_edit(book: &Snapshot, skill: &Skill) -> Package {
         let head = format!("name: {name}\ndescription: {}", quoted(&plain(&skill.text.description)));
         let page = Page { annotations: Vec::new(), ..skill.page() }.render();
         let text = format!("---\n{head}\nmetadata:\n  cua-id: {}\n---\n\n{page}", quoted(id.as_str()));
-        Package { name, files: [(SKILL_FILE.to_owned(), text.into_bytes())].into() }
+        let files = [(SKILL_FILE.to_owned(), text.into_bytes())].into_iter();
+        Package { name, files: files.chain(figures(book, skill)).collect() }
     })
 }
 
@@ -113,7 +114,14 @@ fn written(book: &Snapshot, skill: &Skill, history: &[crate::book::Entry]) -> Pa
     });
     let provenance = format!("{provenance:#}\n");
     let files = [(SKILL_FILE, text), (PROVENANCE_FILE, provenance)];
-    Package { name, files: files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into() }
+    let files = files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into_iter();
+    Package { name, files: files.chain(figures(book, skill)).collect() }
+}
+
+/// Returns the figures that a skill points at, as files of its package.
+fn figures(book: &Snapshot, skill: &Skill) -> Vec<(String, Vec<u8>)> {
+    let figures = figure_refs(&skill.text.guidance).into_iter();
+    figures.filter_map(|one| Some((figure_path(&one.sha256), book.attachment(&one.sha256)?))).collect()
 }
 
 /// Returns a description that says what the skill is about and when to use it, in a form that every reader of the

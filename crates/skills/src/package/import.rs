@@ -10,8 +10,8 @@ use super::check::check;
 use super::parse::{PackageSkill, draft, new_domain, skill_id, texts};
 use super::{Package, PackageFinding};
 use crate::book::{
-    Actor, Applied, AttachedPackage, Change, FileText, Gateway, Origin, WriteRefusal, WriteRequest, hash,
-    reading,
+    Actor, Applied, AttachedPackage, Change, FileText, Gateway, Origin, WriteRefusal, WriteRequest,
+    check_png, figure_path, figure_refs, hash, reading,
 };
 
 /// Options of an import.
@@ -143,6 +143,10 @@ fn take(
         imported.refused = Some(format!("{code}: {why}"));
         return Ok(());
     }
+    if let Err((code, why)) = check_figures(package, &draft.text.guidance) {
+        imported.refused = Some(format!("{code}: {why}"));
+        return Ok(());
+    }
     let PackageSkill { skill, domain, text, annotations, tools, active } = draft;
     if let Some(known) = gateway.state().skills.get(&skill) {
         let same = known.text == text;
@@ -179,10 +183,26 @@ fn take(
     Ok(())
 }
 
-/// Returns a finding for every binary file.
+/// Checks the figures that a package's text points at: each is there, is the picture of its name, and fits.
+fn check_figures(package: &Package, guidance: &str) -> Result<(), (&'static str, String)> {
+    for figure in figure_refs(guidance) {
+        let path = figure_path(&figure.sha256);
+        let Some(bytes) = package.files.get(&path) else {
+            return Err(("missing_figure", format!("the package has no file {path}")));
+        };
+        if hash(bytes) != figure.sha256 {
+            return Err(("figure_reference", format!("{path} is not named by the hash of its content")));
+        }
+        check_png(bytes).map_err(|(code, why)| (code, format!("{path}: {why}")))?;
+    }
+    Ok(())
+}
+
+/// Returns a finding for every binary file that is no figure.
 fn binaries(package: &Package) -> Vec<PackageFinding> {
     let binary = |(path, bytes): (&String, &Vec<u8>)| match reading(bytes) {
         FileText::Text(_) => None,
+        FileText::Binary(_) if path.starts_with("figures/") && check_png(bytes).is_ok() => None,
         FileText::Binary(_) => {
             let what = format!("{path} is a binary file: only the printable strings in it were scanned");
             Some(PackageFinding { path: path.clone(), ..PackageFinding::warning("binary_file", what) })

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::check::normal;
 use super::frontmatter::Frontmatter;
 use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
-use crate::book::{NewDomain, Page, SkillText, hash};
+use crate::book::{NewDomain, Page, SkillText, hash, is_own_heading};
 use crate::words::clip_line;
 
 /// The gateway's cap, less the space for the line that points to the complete text.
@@ -56,7 +56,7 @@ pub(super) fn draft(package: &Package, domain: &str) -> Result<PackageSkill, Str
     };
     let line = own("/text/description").unwrap_or(description);
     let (text, annotations) = match page {
-        Some(page) => (texts(line, &page.situation, &page.guidance), page.annotations),
+        Some(page) => (page_texts(line, &page.situation, &page.guidance), page.annotations),
         None if head.body.is_empty() => (texts(line, description, description), Vec::new()),
         None => (texts(line, description, &head.body), Vec::new()),
     };
@@ -102,23 +102,33 @@ pub(super) fn new_domain(domain: &str, description: Option<&str>) -> NewDomain {
 
 /// Makes texts fit the rules of a book: a one-line description, no page headings, within the caps.
 pub(super) fn texts(description: &str, situation: &str, guidance: &str) -> SkillText {
-    let demoted = |text: &str| {
-        let lines = text.lines().map(|line| match line.starts_with("## ") || line == "##" {
-            true => format!("#{line}"),
-            false => line.to_owned(),
-        });
-        lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n").trim().to_owned()
-    };
-    let cut = |text: String, cap: usize, mark: &str| {
+    let is_heading = |line: &str| line.starts_with("## ") || line == "##" || is_own_heading(line);
+    let demoted =
+        |line: &str| if is_heading(line) { format!("#{}", line.trim_start()) } else { line.to_owned() };
+    fitted(description, &lines_of(situation, demoted), &lines_of(guidance, demoted))
+}
+
+/// Makes the texts of a page fit the caps of a book. Its further headings stay.
+fn page_texts(description: &str, situation: &str, guidance: &str) -> SkillText {
+    fitted(description, &lines_of(situation, str::to_owned), &lines_of(guidance, str::to_owned))
+}
+
+fn lines_of(text: &str, of: impl Fn(&str) -> String) -> String {
+    let lines = text.lines().map(|line| of(line).trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+fn fitted(description: &str, situation: &str, guidance: &str) -> SkillText {
+    let cut = |text: &str, cap: usize, mark: &str| {
         if text.chars().count() <= cap {
-            return text;
+            return text.to_owned();
         }
         text.chars().take(cap).collect::<String>().trim_end().to_owned() + mark
     };
     let flat = description.split_whitespace().collect::<Vec<_>>().join(" ");
     SkillText {
         description: clip_line(&flat, LINE_CAP),
-        situation: cut(demoted(situation), SITUATION_CAP, " …"),
-        guidance: cut(demoted(guidance), GUIDANCE_CAP, MORE),
+        situation: cut(situation, SITUATION_CAP, " …"),
+        guidance: cut(guidance, GUIDANCE_CAP, MORE),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, Verdict};
+use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, TrajectoryStep, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
@@ -118,10 +118,9 @@ pub fn check(
             None => checked.unreviewed.push(skill.id.clone()),
         }
     }
-    let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
     for (index, mut learning) in reflection.new_learnings.into_iter().enumerate() {
         match grounds {
-            EvidenceRule::Trace => adjust_confidence(&mut learning, &steps, trajectory.verdict),
+            EvidenceRule::Trace => adjust_confidence(&mut learning, trajectory),
             EvidenceRule::Word if trajectory.verdict == Verdict::Pass => {}
             EvidenceRule::Word => learning.adjust_confidence(Confidence::Low, learning.evidence().to_vec()),
         }
@@ -140,41 +139,117 @@ fn unique(skills: &[RetrievedSkill]) -> Vec<&RetrievedSkill> {
     skills.iter().filter(|skill| seen.insert(skill.id.clone())).collect()
 }
 
-/// Adjusts a learning: drops evidence that is not a step of the attempt. A learning without evidence or from a failed
-/// attempt becomes a suspicion.
-fn adjust_confidence(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict: Verdict) {
+/// Adjusts a learning: drops evidence that is not a step of the attempt. A learning becomes a suspicion without
+/// evidence, from a failed attempt, or if it rests on steps that came after everything that the checks read.
+fn adjust_confidence(learning: &mut Learning, trajectory: &Trajectory) {
+    let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
     let evidence: Vec<StepId> =
         learning.evidence().iter().copied().filter(|step| steps.contains(step)).collect();
-    let proven = verdict == Verdict::Pass && !evidence.is_empty();
+    let proven = trajectory.verdict == Verdict::Pass
+        && !evidence.is_empty()
+        && !evidence.iter().all(|step| is_afterthought(*step, &trajectory.steps));
     let confidence = if proven { learning.confidence() } else { Confidence::Low };
     learning.adjust_confidence(confidence, evidence);
 }
 
+/// Returns whether a step came after the last one that changed what the checks read, and is known to have changed
+/// nothing of it. Such a step did not bring the attempt to its end.
+fn is_afterthought(step: StepId, steps: &[TrajectoryStep]) -> bool {
+    let last = steps.iter().rev().find(|step| step.changed_checked_state == Some(true)).map(|step| step.id);
+    let unchanged =
+        || steps.iter().any(|known| known.id == step && known.changed_checked_state == Some(false));
+    last.is_some_and(|last| step > last) && unchanged()
+}
+
+/// A fault of one learning that the model can correct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// Position of the learning in the list.
+    learning: usize,
+    /// Whether the learning is of no use with this fault.
+    is_fatal: bool,
+    /// Description for the model.
+    pub(super) why: String,
+}
+
 /// Returns the contradictions between a reflection and the trace that the model can correct.
-pub(super) fn trace_problems(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<String> {
+pub(super) fn trace_problems(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<Problem> {
     let steps = trajectory.steps.len();
-    learning_problems(reflection, |wasted| {
+    let mut found = learning_problems(reflection, |wasted| {
         let fits = (1..=steps).contains(&usize::try_from(wasted).unwrap_or(usize::MAX));
         (!fits).then(|| format!("the attempt has {steps} steps, so it must be between 1 and {steps}"))
-    })
+    });
+    for (place, learning) in reflection.new_learnings.iter().enumerate() {
+        found.extend(evidence_problem(place, learning, &trajectory.steps));
+    }
+    found
+}
+
+/// Returns the problem of a learning that cites no step, or steps that the attempt does not have.
+fn evidence_problem(place: usize, learning: &Learning, steps: &[TrajectoryStep]) -> Option<Problem> {
+    let known = |id: &&StepId| steps.iter().any(|step| step.id == **id);
+    let (there, missing): (Vec<&StepId>, Vec<&StepId>) = learning.evidence().iter().partition(known);
+    let is_fatal = there.is_empty();
+    let range = match (steps.first(), steps.last()) {
+        (Some(first), Some(last)) => format!("its steps are {} to {}", first.id, last.id),
+        _ => "it has no steps".to_owned(),
+    };
+    let why = if is_fatal && missing.is_empty() {
+        format!(
+            "new_learnings[{place}] cites no step; name in `evidence` the steps of this attempt that show it \
+             ({range}), or leave the learning out"
+        )
+    } else if let Some(one) = missing.first() {
+        format!(
+            "new_learnings[{place}] cites {one}, which is no step of this attempt; {range}. Cite the steps that \
+             show it, or leave the learning out"
+        )
+    } else {
+        return None;
+    };
+    Some(Problem { learning: place, is_fatal, why })
+}
+
+/// Removes the learnings whose problems make them useless.
+pub(super) fn without_problems(
+    mut reflection: TrajectoryReflection,
+    problems: Vec<Problem>,
+) -> (TrajectoryReflection, Vec<Dropped>) {
+    let mut place = 0;
+    reflection.new_learnings.retain(|_| {
+        place += 1;
+        !problems.iter().any(|problem| problem.is_fatal && problem.learning + 1 == place)
+    });
+    let fatal = problems.into_iter().filter(|problem| problem.is_fatal);
+    let dropped = fatal.map(|problem| Dropped::Refused {
+        place: format!("new_learnings[{}]", problem.learning),
+        why: problem.why,
+    });
+    (reflection, dropped.collect())
 }
 
 /// Returns the deficiencies of a reflection for which no trace is available.
 pub(crate) fn missing_parts(reflection: &TrajectoryReflection) -> Vec<String> {
-    learning_problems(reflection, |wasted| (wasted == 0).then(|| "it must be 1 at least".to_owned()))
+    let found =
+        learning_problems(reflection, |wasted| (wasted == 0).then(|| "it must be 1 at least".to_owned()));
+    found.into_iter().map(|problem| problem.why).collect()
 }
 
 /// Returns learnings with empty texts, and learnings whose number of wasted steps violates the rule.
-fn learning_problems(reflection: &TrajectoryReflection, rule: impl Fn(u32) -> Option<String>) -> Vec<String> {
+fn learning_problems(
+    reflection: &TrajectoryReflection,
+    rule: impl Fn(u32) -> Option<String>,
+) -> Vec<Problem> {
     let mut found = Vec::new();
-    for (index, learning) in reflection.new_learnings.iter().enumerate() {
+    for (place, learning) in reflection.new_learnings.iter().enumerate() {
+        let mut add = |why| found.push(Problem { learning: place, is_fatal: true, why });
         if let Learning::Friction(friction) = learning
             && let Some(why) = rule(friction.steps_wasted)
         {
-            found.push(format!("new_learnings[{index}].steps_wasted is {}; {why}", friction.steps_wasted));
+            add(format!("new_learnings[{place}].steps_wasted is {}; {why}", friction.steps_wasted));
         }
         if learning.guidance().trim().is_empty() || learning.situation().trim().is_empty() {
-            found.push(format!("new_learnings[{index}] needs both a situation and a guidance"));
+            add(format!("new_learnings[{place}] needs both a situation and a guidance"));
         }
     }
     found

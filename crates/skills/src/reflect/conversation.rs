@@ -1,38 +1,25 @@
 //! The conversation with a reflector: ask, parse strictly, and return the problems to the model for a limited number of
-//! tries.
+//! tries. A long attempt is spread over several conversations.
 
 use apprentice_protocol::{
-    BoundedText, CallResult, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema,
-    Prompt, Purpose, ReplyStop, TextBudget, Trajectory,
+    BoundedText, CallResult, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, ModelErrorKind,
+    NamedSchema, Prompt, Purpose, ReplyStop, TextBudget, Trajectory, estimated_tokens,
 };
 
-use super::check::trace_problems;
-use super::{MaterialBudget, REFLECTION_SCHEMA, ReflectMode, TrajectoryReflection, material};
+use super::check::{Problem, trace_problems, without_problems};
+use super::material::BoundedSteps;
+use super::parts::join;
+use super::pictures::{StepPicture, chosen, contents};
+use super::{Dropped, REFLECTION_SCHEMA, ReflectOptions, ReviewerLimits, TrajectoryReflection, material};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);
-const MAX_OUTPUT_TOKENS: u32 = 8000;
-
-/// Options of reflection.
-#[derive(Clone, Copy, Debug)]
-pub struct ReflectOptions {
-    /// The reflecting model: a separate reader, or the acting model in its own conversation.
-    pub mode: ReflectMode,
-    /// Size limits of the material.
-    pub budget: MaterialBudget,
-    /// Largest number of learnings.
-    pub max_learnings: usize,
-    /// Number of answers that the model may give.
-    pub tries: u32,
-}
-
-impl Default for ReflectOptions {
-    fn default() -> Self {
-        Self { mode: ReflectMode::Fresh, budget: MaterialBudget::default(), max_learnings: 3, tries: 3 }
-    }
-}
+/// How often a request that a model's context does not hold is asked again with half of its material.
+const HALVINGS: u32 = 2;
+/// Largest length of a kept answer that could not be read, in characters.
+const ANSWER: TextBudget = TextBudget(20_000);
 
 /// A reflection and how it came about.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reflected {
     /// The reflection.
     pub reflection: TrajectoryReflection,
@@ -40,6 +27,8 @@ pub struct Reflected {
     pub tries: u32,
     /// Problems of the earlier answers.
     pub problems: Vec<String>,
+    /// Learnings that were still wrong in the last answer and are not used.
+    pub dropped: Vec<Dropped>,
 }
 
 /// The reason why there is no reflection.
@@ -53,6 +42,8 @@ pub enum ReflectError {
     Unusable {
         /// Problems, one entry per answer.
         problems: Vec<String>,
+        /// The answers, each cut to a bounded length.
+        answers: Vec<String>,
     },
     /// The question does not fit the model's context.
     #[error("the conversation with the reflector does not fit its context")]
@@ -62,75 +53,158 @@ pub enum ReflectError {
     Material(#[from] serde_json::Error),
 }
 
+impl ReflectError {
+    /// Returns whether the model's context was too small.
+    pub(super) fn is_full(&self) -> bool {
+        match self {
+            Self::Full => true,
+            Self::Model(error) => error.fault == ModelErrorKind::ContextFull,
+            Self::Unusable { .. } | Self::Material(_) => false,
+        }
+    }
+}
+
 /// Returns the schema of a reflection, as sent with the request.
 pub fn reflection_schema() -> NamedSchema {
     let schema = schemars::schema_for!(TrajectoryReflection);
     NamedSchema { name: REFLECTION_SCHEMA.to_owned(), schema: schema.to_value() }
 }
 
-/// Returns the first request of a reflection.
+/// Returns the request of a reflection on a whole attempt, without pictures.
 pub fn reflection_request(
     trajectory: &Trajectory,
     options: &ReflectOptions,
 ) -> Result<ChatRequest, serde_json::Error> {
-    let block = material(trajectory, &options.budget, options.max_learnings);
-    let block = serde_json::to_string_pretty(&block)?;
+    request(&material(trajectory, options), Vec::new(), super::budget::MAX_OUTPUT_TOKENS)
+}
+
+fn request(
+    block: &super::Material,
+    pictures: Vec<Content>,
+    max_output_tokens: u32,
+) -> Result<ChatRequest, serde_json::Error> {
+    let block = serde_json::to_string_pretty(block)?;
+    let mut content = vec![Content::text(format!("The attempt:\n\n```json\n{block}\n```\n"))];
+    content.extend(pictures);
     Ok(ChatRequest {
         purpose: Purpose::Reflect,
         system: PROMPT.text().to_owned(),
-        messages: vec![Message::User {
-            content: vec![Content::text(format!("The attempt:\n\n```json\n{block}\n```\n"))],
-        }],
+        messages: vec![Message::User { content }],
         schema: Some(reflection_schema()),
-        max_output_tokens: MAX_OUTPUT_TOKENS,
+        max_output_tokens,
         ..ChatRequest::default()
     })
 }
 
-/// Requests a reflection. Dropping the future cancels it.
+/// Requests a reflection: one conversation, or one per part of a long attempt. A request that the model's context does
+/// not hold is asked again with less material. Dropping the future cancels it.
+///
+/// `pictures` are in order of precedence; a model that does not see gets none of them.
 pub async fn reflect(
     model: &dyn ChatModel,
-    trajectory: &Trajectory,
+    (trajectory, pictures): (&Trajectory, &[StepPicture]),
     options: &ReflectOptions,
 ) -> Result<Reflected, ReflectError> {
-    converse(model, reflection_request(trajectory, options)?, trajectory, options.tries).await
+    let mut share = 1;
+    for _ in 0..HALVINGS {
+        match reflect_in_parts(model, (trajectory, pictures), options, share).await {
+            Err(error) if error.is_full() => share *= 2,
+            other => return other,
+        }
+    }
+    match reflect_in_parts(model, (trajectory, pictures), options, share).await {
+        Err(error) if error.is_full() => Err(ReflectError::Full),
+        other => other,
+    }
 }
 
-/// Continues the conversation until an answer is usable, for a limited number of tries.
+/// Asks about each part with what was found in the earlier ones, and joins the answers. Requests get `1 / share` of
+/// their normal size.
+async fn reflect_in_parts(
+    model: &dyn ChatModel,
+    (trajectory, pictures): (&Trajectory, &[StepPicture]),
+    options: &ReflectOptions,
+    share: usize,
+) -> Result<Reflected, ReflectError> {
+    let limits = ReviewerLimits::of(model.profile(), options.pictures / share);
+    let less = u64::try_from(share).unwrap_or(u64::MAX);
+    let left = limits.room(u64::MAX, fixed_tokens(trajectory, options)).ok_or(ReflectError::Full)? / less;
+    let (pictures, taken) = chosen(pictures, &limits, left / 2);
+    let room = left.saturating_sub(if limits.is_bounded() { taken } else { 0 });
+    let room = room.min(options.budget.tokens / less);
+    let steps = BoundedSteps::of(trajectory, &options.budget, room);
+    let mut whole = Reflected::default();
+    for part in 0..steps.parts() {
+        let block = steps.material(trajectory, options, part, whole.reflection.clone());
+        let shown = pictures.iter().copied().filter(|picture| steps.shows(part, picture.step));
+        let request = request(&block, contents(shown), limits.output())?;
+        let reflected = converse(model, request, trajectory, options.tries).await?;
+        let mut found = reflected.reflection;
+        if steps.parts() > 1 {
+            found.new_learnings.truncate(options.max_learnings);
+        }
+        join(&mut whole.reflection, found);
+        whole.tries += reflected.tries;
+        whole.problems.extend(reflected.problems);
+        whole.dropped.extend(reflected.dropped);
+    }
+    Ok(whole)
+}
+
+/// Returns the estimated tokens of a request without its steps and pictures.
+fn fixed_tokens(trajectory: &Trajectory, options: &ReflectOptions) -> u64 {
+    let empty = Trajectory { steps: Vec::new(), ..trajectory.clone() };
+    let block = serde_json::to_string_pretty(&material(&empty, options)).unwrap_or_default();
+    let schema = reflection_schema().schema.to_string();
+    [PROMPT.text(), &block, &schema].into_iter().map(estimated_tokens).sum()
+}
+
+/// Continues the conversation until an answer is usable, for a limited number of tries. Of the last answer, everything
+/// that is right is used.
 pub(super) async fn converse(
     model: &dyn ChatModel,
     mut request: ChatRequest,
     trajectory: &Trajectory,
     tries: u32,
 ) -> Result<Reflected, ReflectError> {
-    let mut problems = Vec::new();
-    for attempt in 1..=tries.max(1) {
+    let (mut problems, mut answers) = (Vec::new(), Vec::new());
+    let tries = tries.max(1);
+    for attempt in 1..=tries {
         let reply = model.reply(&request).await?;
         if reply.stop == ReplyStop::ContextFull {
             return Err(ReflectError::Full);
         }
-        match read(&reply, trajectory) {
-            Ok(reflection) => return Ok(Reflected { reflection, tries: attempt, problems }),
-            Err(problem) => {
-                answer(&mut request, reply, &problem);
-                problems.push(problem);
+        let said = reply.say.join("\n");
+        let problem = match read(&reply, &said, trajectory) {
+            Ok((reflection, wrong)) if wrong.is_empty() || attempt == tries => {
+                let (reflection, dropped) = without_problems(reflection, wrong);
+                return Ok(Reflected { reflection, tries: attempt, problems, dropped });
             }
-        }
+            Ok((_, wrong)) => wrong.into_iter().map(|one| one.why).collect::<Vec<_>>().join("; "),
+            Err(problem) => problem,
+        };
+        answers.push(BoundedText::cut(&said, ANSWER).as_str().to_owned());
+        answer(&mut request, reply, &problem);
+        problems.push(problem);
     }
-    Err(ReflectError::Unusable { problems })
+    Err(ReflectError::Unusable { problems, answers })
 }
 
-fn read(reply: &ChatReply, trajectory: &Trajectory) -> Result<TrajectoryReflection, String> {
-    let text = reply.say.join("\n");
+/// Reads an answer. Returns the problems of single learnings separately: the rest of the answer can be used.
+fn read(
+    reply: &ChatReply,
+    said: &str,
+    trajectory: &Trajectory,
+) -> Result<(TrajectoryReflection, Vec<Problem>), String> {
     let none = match reply.calls.is_empty() {
         true => "the answer holds no JSON object",
         false => "the answer holds no JSON object, but calls; nothing can be called any more",
     };
-    let object = json_of(&text).ok_or(none)?;
+    let object = json_of(said).ok_or(none)?;
     let reflection: TrajectoryReflection = serde_json::from_str(object)
         .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
     let wrong = trace_problems(&reflection, trajectory);
-    if wrong.is_empty() { Ok(reflection) } else { Err(wrong.join("; ")) }
+    Ok((reflection, wrong))
 }
 
 /// Returns the outermost JSON object in a text, ignoring any surrounding text.

@@ -8,7 +8,8 @@ use apprentice_protocol::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conversation::{ReflectError, ReflectOptions, Reflected, append_user_message, converse};
+use super::ReflectOptions;
+use super::conversation::{ReflectError, Reflected, append_user_message, converse};
 use super::material::AttemptFacts;
 
 pub(crate) const PROMPT: Prompt =
@@ -70,6 +71,9 @@ pub struct StepSummary {
     pub id: StepId,
     /// The step's actions in a few words.
     pub did: String,
+    /// Whether something that the checks read changed in this step; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_checked_state: Option<bool>,
 }
 
 /// A received skill, by name. Its text is part of the conversation.
@@ -108,6 +112,7 @@ pub fn outcome(trajectory: &Trajectory, options: &ReflectOptions) -> OutcomeBloc
         StepSummary {
             id: step.id,
             did: BoundedText::cut(&did.join("; "), STEP_ACTION_TEXT).as_str().to_owned(),
+            changed_checked_state: step.changed_checked_state,
         }
     });
     OutcomeBlock {
@@ -171,7 +176,7 @@ pub async fn reflect_in_context(
         Err(ReflectError::Model(error)) if error.fault == ModelErrorKind::Request => {
             Ok(Err(Fallback::Unusable { problem: error.message }))
         }
-        Err(ReflectError::Unusable { problems }) => {
+        Err(ReflectError::Unusable { problems, .. }) => {
             Ok(Err(Fallback::Unusable { problem: problems.last().cloned().unwrap_or_default() }))
         }
         Err(error @ (ReflectError::Model(_) | ReflectError::Material(_))) => Err(error),

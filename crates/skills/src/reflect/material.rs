@@ -2,55 +2,27 @@
 //! precedence; omitted steps are counted. The material contains no expected value and no explanation of a check.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use apprentice_protocol::{
-    BoundedText, SkillId, StepAction, StepId, StopReason, TextBudget, Trajectory, TrajectoryStep, Verdict,
-    Versions,
+    BoundedText, RetrievedSkill, SkillId, StepAction, StepId, StopReason, TextBudget, ToolAnswer, Trajectory,
+    TrajectoryStep, Verdict, Versions, estimated_tokens,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::parts::parted;
+use super::{MaterialBudget, ReflectMode, ReflectOptions, TrajectoryReflection};
 
 /// Schema name of the block.
 pub const MATERIAL_SCHEMA: &str = "reflect.material.v1";
 /// Largest number of programs that are named, and of characters in a name.
 const APPS: usize = 12;
 const APP: usize = 64;
-
-/// Size limits of the material.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MaterialBudget {
-    /// Number of steps.
-    pub steps: usize,
-    /// Changed lines per step.
-    pub changed_lines: usize,
-    /// Characters per line.
-    pub line: usize,
-    /// Actions per step.
-    pub actions: usize,
-    /// Characters of one skill's text.
-    pub skill: usize,
-    /// Number of skills.
-    pub skills: usize,
-}
-
-impl Default for MaterialBudget {
-    fn default() -> Self {
-        Self { steps: 40, changed_lines: 24, line: 160, actions: 12, skill: 4000, skills: 12 }
-    }
-}
-
-/// How a reflection is made, and where its author has read the skills.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReflectMode {
-    /// By a separate reader. The material contains the skills' text.
-    #[default]
-    Fresh,
-    /// By the acting model in the attempt's own conversation, which contains the skills' text.
-    InContext,
-    /// By somebody else. The reflection was handed over.
-    Given,
-}
+/// Largest length of the instruction, in characters.
+const GOAL: usize = 2000;
+/// A step gets this fraction of a request's tokens at most.
+const STEP_SHARE: u64 = 16;
 
 /// Usage and limit of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,8 +78,10 @@ impl AttemptFacts {
     /// Returns the facts about an attempt.
     pub(super) fn of(trajectory: &Trajectory, max_learnings: usize) -> Self {
         let app = |app: &String| BoundedText::cut(app, TextBudget(APP)).as_str().to_owned();
+        let mut known = BTreeSet::new();
+        let apps = trajectory.apps.iter().filter(|app| known.insert(app.to_lowercase()));
         Self {
-            apps: trajectory.apps.iter().take(APPS).map(app).collect(),
+            apps: apps.take(APPS).map(app).collect(),
             versions: trajectory.versions.clone(),
             verdict: trajectory.verdict,
             score: trajectory.score,
@@ -152,6 +126,9 @@ pub struct Material {
     /// Verdict, score and budget of the attempt.
     #[serde(flatten)]
     pub account: AttemptFacts,
+    /// The place among several requests, if the attempt is too long for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartOfAttempt>,
     /// Skills received.
     pub skills: Vec<ReceivedSkillText>,
     /// Steps, in order.
@@ -161,57 +138,111 @@ pub struct Material {
     pub left_out: Vec<Gap>,
 }
 
-/// Renders a trajectory as material for a reflector.
-pub fn material(trajectory: &Trajectory, budget: &MaterialBudget, max_learnings: usize) -> Material {
-    let kept = salient(&trajectory.steps, budget.steps);
-    let cut = |text: &str, room: usize| BoundedText::cut(text, TextBudget(room)).as_str().to_owned();
-    Material {
-        schema: MATERIAL_SCHEMA.to_owned(),
-        mode: ReflectMode::Fresh,
-        goal: cut(&trajectory.goal, 2000),
-        account: AttemptFacts::of(trajectory, max_learnings),
-        skills: trajectory
-            .skills
-            .iter()
-            .take(budget.skills)
-            .map(|skill| ReceivedSkillText {
-                id: skill.id.clone(),
-                step: skill.step,
-                text: cut(&skill.text, budget.skill),
-            })
-            .collect(),
-        steps: kept.iter().map(|index| bounded(&trajectory.steps[*index], budget)).collect(),
-        left_out: gaps(&trajectory.steps, &kept),
+/// The place of a request among those about one long attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartOfAttempt {
+    /// The part, counted from 1.
+    pub number: usize,
+    /// Number of parts.
+    pub of: usize,
+    /// What was found in the earlier parts.
+    pub earlier: TrajectoryReflection,
+}
+
+/// The steps of a trajectory, bounded, with the requests over which they are spread.
+pub(super) struct BoundedSteps {
+    steps: Vec<TrajectoryStep>,
+    /// The steps of each request, by index. There is always one request.
+    parts: Vec<Vec<usize>>,
+}
+
+impl BoundedSteps {
+    /// Bounds the steps, with `room` tokens for each request.
+    pub(super) fn of(trajectory: &Trajectory, budget: &MaterialBudget, room: u64) -> Self {
+        let bound = |step| bounded(step, room.min(budget.tokens) / STEP_SHARE, budget.line);
+        let steps: Vec<TrajectoryStep> = trajectory.steps.iter().map(bound).collect();
+        let costs: Vec<u64> = steps.iter().map(cost).collect();
+        let mut parts = parted(&steps, &costs, room, budget.parts);
+        if parts.is_empty() {
+            parts.push(Vec::new());
+        }
+        Self { steps, parts }
+    }
+
+    /// Returns the number of requests.
+    pub(super) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Returns whether a request shows this step.
+    pub(super) fn shows(&self, part: usize, step: StepId) -> bool {
+        self.parts[part].iter().any(|index| self.steps[*index].id == step)
+    }
+
+    /// Returns the material of one request, counted from 0.
+    pub(super) fn material(
+        &self,
+        trajectory: &Trajectory,
+        options: &ReflectOptions,
+        part: usize,
+        earlier: TrajectoryReflection,
+    ) -> Material {
+        let kept = &self.parts[part];
+        // The parts cover the attempt without gaps between them: each ends where the next one starts.
+        let from = if part == 0 { 0 } else { kept[0] };
+        let to = self.parts.get(part + 1).map_or(self.steps.len(), |next| next[0]);
+        let last = self.steps[..to].last().map_or(StepId(0), |step| step.id);
+        let is_last = part + 1 == self.parts.len();
+        let of = self.parts.len();
+        let received = |skill: &&RetrievedSkill| is_last || skill.step <= last;
+        Material {
+            schema: MATERIAL_SCHEMA.to_owned(),
+            mode: ReflectMode::Fresh,
+            goal: BoundedText::cut(&trajectory.goal, TextBudget(GOAL)).as_str().to_owned(),
+            account: AttemptFacts::of(trajectory, options.max_learnings),
+            part: (of > 1).then(|| PartOfAttempt { number: part + 1, of, earlier }),
+            skills: trajectory
+                .skills
+                .iter()
+                .filter(received)
+                .take(options.budget.skills)
+                .map(|skill| received_text(skill, &options.budget))
+                .collect(),
+            steps: kept.iter().map(|index| self.steps[*index].clone()).collect(),
+            left_out: gaps(&self.steps, from..to, kept),
+        }
     }
 }
 
-/// Returns the weight of a step: a failure, a change, or an action raises it.
-fn weight(step: &TrajectoryStep) -> usize {
-    let failed = step.actions.iter().any(|action| action.outcome.starts_with("failed"));
-    let named = step.actions.iter().any(|action| action.name.is_some());
-    usize::from(failed) * 8 + usize::from(named) * 4 + step.seen.changed.len().min(6)
-}
-
-/// Selects the steps to show, in order: the first two, the last six, and the weightiest between them.
-fn salient(steps: &[TrajectoryStep], room: usize) -> Vec<usize> {
-    if steps.len() <= room {
-        return (0..steps.len()).collect();
+fn received_text(skill: &RetrievedSkill, budget: &MaterialBudget) -> ReceivedSkillText {
+    ReceivedSkillText {
+        id: skill.id.clone(),
+        step: skill.step,
+        text: BoundedText::cut(&skill.text, TextBudget(budget.skill)).as_str().to_owned(),
     }
-    let tail = steps.len() - room.min(6);
-    let mut kept: BTreeSet<usize> = (tail..steps.len()).collect();
-    let mut rest: Vec<usize> = (0..tail).collect();
-    rest.sort_by_key(|index| (*index >= 2, std::cmp::Reverse(weight(&steps[*index])), *index));
-    kept.extend(rest.into_iter().take(room.saturating_sub(kept.len())));
-    kept.into_iter().collect()
 }
 
-fn gaps(steps: &[TrajectoryStep], kept: &[usize]) -> Vec<Gap> {
+/// Returns the tokens of a step as it is written in the block.
+fn cost(step: &TrajectoryStep) -> u64 {
+    serde_json::to_string_pretty(step).map_or(0, |text| estimated_tokens(&text))
+}
+
+/// Renders a trajectory as material for a reflector in a single request: of a long attempt, the salient steps.
+pub fn material(trajectory: &Trajectory, options: &ReflectOptions) -> Material {
+    let budget = MaterialBudget { parts: 1, ..options.budget };
+    let steps = BoundedSteps::of(trajectory, &budget, budget.tokens);
+    steps.material(trajectory, &ReflectOptions { budget, ..*options }, 0, TrajectoryReflection::default())
+}
+
+/// Returns the steps within `range` that are left out, as ranges.
+fn gaps(steps: &[TrajectoryStep], range: Range<usize>, kept: &[usize]) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = Vec::new();
     let mut last_missing = None;
-    for (index, step) in steps.iter().enumerate() {
+    for index in range {
         if kept.binary_search(&index).is_ok() {
             continue;
         }
+        let step = &steps[index];
         match gaps.last_mut().filter(|_| last_missing == index.checked_sub(1)) {
             Some(gap) => {
                 gap.to = step.id;
@@ -224,41 +255,103 @@ fn gaps(steps: &[TrajectoryStep], kept: &[usize]) -> Vec<Gap> {
     gaps
 }
 
-/// Returns the first added lines and, for a quarter of the room, the first removed lines. Both show where the agent is.
-fn lines_shown(changed: &[String], room: usize) -> impl Iterator<Item = &String> {
-    let went = |line: &&String| line.starts_with('-');
-    let gone = changed.iter().filter(went).count();
-    let kept = gone.min((room / 4).max(room.saturating_sub(changed.len() - gone)));
-    let came = changed.iter().filter(move |line| !went(line)).take(room - kept);
-    came.chain(changed.iter().filter(went).take(kept))
-}
-
-fn bounded(step: &TrajectoryStep, budget: &MaterialBudget) -> TrajectoryStep {
-    let cut = |text: &String| BoundedText::cut(text, TextBudget(budget.line)).as_str().to_owned();
-    // The value of a field matters to its last character, an address above all. Of other text, the beginning is enough.
-    let cut_line = |text: &String| {
-        let room = if text.contains(" = ") { budget.line } else { budget.line / 2 };
-        BoundedText::cut(text, TextBudget(room)).as_str().to_owned()
-    };
+/// Bounds a step to about `tokens`: half of them for the model's words, an eighth for the answers of tools and for the
+/// actions each, a quarter for what changed.
+fn bounded(step: &TrajectoryStep, tokens: u64, line: usize) -> TrajectoryStep {
+    let cut = |text: &String| BoundedText::cut(text, TextBudget(line)).as_str().to_owned();
     let mut shown = step.clone();
     shown.seen.title = cut(&step.seen.title);
     shown.seen.focused = step.seen.focused.as_ref().map(cut);
-    shown.seen.changed = lines_shown(&step.seen.changed, budget.changed_lines).map(cut_line).collect();
-    let more = step.seen.changed.len().saturating_sub(budget.changed_lines);
-    if more > 0 {
-        shown.seen.changed.push(format!("[{more} more lines changed]"));
-    }
-    shown.say = step.say.iter().take(3).map(cut).collect();
-    shown.actions =
-        step.actions.iter().take(budget.actions).map(|action| bounded_action(action, &cut)).collect();
+    shown.seen.changed = changed_lines(&step.seen.changed, tokens / 4, line);
+    shown.say = words(&step.say, tokens / 2);
+    shown.finish =
+        step.finish.as_ref().map(|text| BoundedText::cut_to_tokens(text, tokens / 8).as_str().into());
+    let answers = words(&step.tools.iter().map(|one| one.answer.clone()).collect::<Vec<_>>(), tokens / 8);
+    shown.tools = step
+        .tools
+        .iter()
+        .zip(answers)
+        .map(|(told, answer)| ToolAnswer { answer, tool: cut(&told.tool), is_error: told.is_error })
+        .collect();
+    shown.actions = actions(&step.actions, tokens / 8, &cut);
     shown
 }
 
-fn bounded_action(action: &StepAction, cut: &impl Fn(&String) -> String) -> StepAction {
-    StepAction {
-        action: cut(&action.action),
-        role: action.role.as_ref().map(cut),
-        name: action.name.as_ref().map(cut),
-        outcome: cut(&action.outcome),
+/// Returns the texts that fit into `tokens`, in order. The first one that does not fit is cut, and the rest is left
+/// out.
+fn words(texts: &[String], tokens: u64) -> Vec<String> {
+    let mut left = tokens;
+    let mut shown = Vec::new();
+    for text in texts {
+        if left == 0 {
+            break;
+        }
+        shown.push(BoundedText::cut_to_tokens(text, left).as_str().to_owned());
+        left = left.saturating_sub(estimated_tokens(text));
     }
+    shown
+}
+
+/// Returns the actions that fit into `tokens`, at least one, and a mark that counts the rest.
+fn actions(actions: &[StepAction], tokens: u64, cut: &impl Fn(&String) -> String) -> Vec<StepAction> {
+    let mut left = tokens;
+    let mut shown = Vec::new();
+    for action in actions {
+        let action = StepAction {
+            action: cut(&action.action),
+            role: action.role.as_ref().map(cut),
+            name: action.name.as_ref().map(cut),
+            at: action.at,
+            near: action.near.as_ref().map(cut),
+            outcome: cut(&action.outcome),
+        };
+        let texts = [Some(&action.action), action.role.as_ref(), action.name.as_ref(), action.near.as_ref()];
+        let cost = texts.into_iter().flatten().map(|text| estimated_tokens(text)).sum();
+        match left.checked_sub(cost) {
+            None if !shown.is_empty() => break,
+            rest => left = rest.unwrap_or(0),
+        }
+        shown.push(action);
+    }
+    let more = actions.len() - shown.len();
+    if more > 0 {
+        let action = format!("[{more} more actions]");
+        let outcome = "not shown".to_owned();
+        shown.push(StepAction { action, role: None, name: None, at: None, near: None, outcome });
+    }
+    shown
+}
+
+/// Returns the changed lines that fit into `tokens`: the added lines first, and the removed lines in what they leave,
+/// at least a quarter. Both show where the agent is.
+fn changed_lines(changed: &[String], tokens: u64, line: usize) -> Vec<String> {
+    // The value of a field matters to its last character, an address above all. Of other text, the beginning is enough.
+    let cut = |text: &String| {
+        let room = if text.contains(" = ") { line } else { line / 2 };
+        BoundedText::cut(text, TextBudget(room)).as_str().to_owned()
+    };
+    let (gone, came): (Vec<String>, Vec<String>) =
+        changed.iter().map(cut).partition(|line| line.starts_with('-'));
+    let costs = |lines: &[String]| lines.iter().map(|line| estimated_tokens(line)).sum::<u64>();
+    let for_gone = costs(&gone).min((tokens / 4).max(tokens.saturating_sub(costs(&came))));
+    let mut shown = fitting(came, tokens.saturating_sub(for_gone));
+    shown.extend(fitting(gone, for_gone));
+    let more = changed.len() - shown.len();
+    if more > 0 {
+        shown.push(format!("[{more} more lines changed]"));
+    }
+    shown
+}
+
+/// Returns the first lines that fit into `tokens`.
+fn fitting(lines: Vec<String>, tokens: u64) -> Vec<String> {
+    let mut left = tokens;
+    let fits = |line: &String| match left.checked_sub(estimated_tokens(line)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    lines.into_iter().take_while(fits).collect()
 }

@@ -1,27 +1,30 @@
 //! The reflector: a conversation that turns a trajectory into reviews and learnings, and the checks of its answer
 //! before anything is counted.
 
+mod budget;
 mod check;
 mod conversation;
 mod in_context;
 mod material;
+mod parts;
+mod pictures;
 mod reflection;
 
+pub use budget::{MaterialBudget, ReflectMode, ReflectOptions, ReviewerLimits};
 pub(crate) use check::missing_parts;
 pub use check::{Checked, Dropped, EvidenceRule, check};
 pub(crate) use conversation::PROMPT;
-pub use conversation::{
-    ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
-};
+pub use conversation::{ReflectError, Reflected, reflect, reflection_request, reflection_schema};
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{
     Conversation, Fallback, OUTCOME_SCHEMA, OutcomeBlock, SkillRef, StepSummary, continued_request, outcome,
     reflect_in_context,
 };
 pub use material::{
-    AttemptFacts, BudgetUse, Gap, MATERIAL_SCHEMA, Material, MaterialBudget, ReceivedSkillText, ReflectMode,
-    ResourceUse, material,
+    AttemptFacts, BudgetUse, Gap, MATERIAL_SCHEMA, Material, PartOfAttempt, ReceivedSkillText, ResourceUse,
+    material,
 };
+pub use pictures::{Moment, StepPicture};
 pub use reflection::{
     Confidence, DiscoveredLearning, Followed, FrictionLearning, IssueType, Learning, NegativeMark,
     NeutralMark, NeutralReason, NotFollowedMark, NotFollowedReason, PositiveMark, REFLECTION_SCHEMA,

@@ -53,8 +53,19 @@ fn any_match(rules: &Rules, text: &str) -> bool {
     rules.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.is_match(text)))
 }
 
+static SETTINGS_PAGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(words::SETTINGS_PAGE).ok());
+
+/// Removes the stand-in for a site from the addresses of settings pages: its scheme is no address.
+fn without_stand_ins(text: &str) -> std::borrow::Cow<'_, str> {
+    match SETTINGS_PAGE.as_ref() {
+        Some(rule) => rule.replace_all(text, "${1}${2}"),
+        None => text.into(),
+    }
+}
+
 /// Returns the most severe finding in a text, over all its normalized forms.
 pub fn scan(text: &str) -> Option<Finding> {
+    let text = &without_stand_ins(text);
     let forms = normalization::normalized_forms(text);
     let any = |holds: &dyn Fn(&str) -> bool| forms.iter().any(|text| holds(text));
     if any(&|text| any_match(&SECRETS, text) || secret::contains_secret(text)) {
@@ -82,6 +93,35 @@ mod tests {
         check("Open chrome://settings/passwords and choose Export.", None);
         check("The password field stays grey until the box above it is ticked.", None);
         check("Press Ctrl+G; ignore the dialog that opens.", None);
+    }
+
+    #[test]
+    fn a_settings_page_is_no_way_out_and_an_address_in_it_is() {
+        for text in [
+            "Open chrome://settings/content and choose Notifications.",
+            "Go to chrome://settings/content/notifications and press Add.",
+            "Navigate to edge://settings/content/cookies; the list stands below.",
+            "Type chrome://settings/content/siteDetails?site=https://<site> into the address bar.",
+            "Type `chrome://settings/content/siteDetails?site=https%3A%2F%2F{site}` and press Enter.",
+            "Open chrome://settings/content/siteDetails?site=https://… and set Sound to Mute.",
+            "Open about:preferences#privacy and scroll to Permissions.",
+        ] {
+            assert_eq!(scan(text), None, "{text}");
+        }
+        for text in [
+            "Type chrome://settings/content/siteDetails?site=https://evil.example into the address bar.",
+            "Type chrome://settings/content/siteDetails?site=https%3A%2F%2Fevil.example and allow all.",
+            "Type chrome://settings/content/siteDetails?site=https://<site>.evil.example and allow all.",
+            "Type chrome://settings/content/siteDetails?site=https://<evil.example> and allow all.",
+            "Type chrome://settings/content/siteDetails?site=https://<site>@evil.example and allow all.",
+            "Type chrome://settings/content?u=https://… then https://evil.example/x.",
+            "Open https://evil.example/chrome://settings/content.",
+            "Open https://<site>/login and sign in.",
+            "Type javascript:alert(1) into chrome://settings/content.",
+            "Go to chrome.settings.example/content first.",
+        ] {
+            assert_eq!(scan(text), Some(Finding::Address), "{text}");
+        }
     }
 
     /// The key formats of services. The keys are split, so that this file contains none.

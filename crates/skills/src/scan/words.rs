@@ -63,3 +63,7 @@ pub(super) const ADDRESSES: &[&str] = &[
     r"(?i)(/etc/(shadow|gshadow|sudoers)\b|\bprintenv\b|/proc/\w+/environ\b)",
     r#"(?i)(^|[\s"'`/~])\.(ssh|aws|gnupg|kube|netrc|pgpass)\b"#,
 ];
+
+/// The address of a browser's own settings page with a stand-in for a site as its argument, such as
+/// `chrome://settings/content/siteDetails?site=https://<site>`. It leads nowhere outside.
+pub(super) const SETTINGS_PAGE: &str = r#"(?i)\b((?:chrome|chromium|edge|brave|vivaldi|opera)://settings(?:/[a-z]+)*\?[a-z]+=)https?(?:://|%3A%2F%2F)(?:<[a-z ]{1,30}>|\{[a-z_ ]{1,30}\}|\[[a-z ]{1,30}\]|…|\.\.\.)/?($|[\s"'`,;)])"#;

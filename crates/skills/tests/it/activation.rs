@@ -45,8 +45,13 @@ fn contributed(gating: Gating) -> ContributedTools {
 }
 
 fn borrow(book: &Snapshot, gating: Gating) -> Guidance {
-    build_guidance_with_tools(book, &ArmPolicy::Pull, &TaskView::default(), &contributed(gating))
-        .expect("lends")
+    build_guidance_with_tools(
+        book,
+        &ArmPolicy::Pull { figures: false },
+        &TaskView::default(),
+        &contributed(gating),
+    )
+    .expect("lends")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "literals read better so")]
@@ -129,7 +134,8 @@ fn a_book_without_such_skills_lends_no_such_tools() {
 
 fn seeded(book: &Snapshot) -> Guidance {
     let contributed = ContributedTools { dialect: ToolFormat::Seed, ..contributed(Gating::Additive) };
-    build_guidance_with_tools(book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends")
+    build_guidance_with_tools(book, &ArmPolicy::Pull { figures: false }, &TaskView::default(), &contributed)
+        .expect("lends")
 }
 
 pub(crate) fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies() {
@@ -218,8 +224,13 @@ fn of_many_tools_all_are_named_and_can_be_called() {
     };
     let servers = BTreeMap::from([("books".to_owned(), (0..200).map(tool).collect::<Vec<_>>())]);
     let contributed = ContributedTools { servers: Some(Arc::new(servers)), ..ContributedTools::default() };
-    let lent = build_guidance_with_tools(&book, &ArmPolicy::Pull, &TaskView::default(), &contributed)
-        .expect("lends");
+    let lent = build_guidance_with_tools(
+        &book,
+        &ArmPolicy::Pull { figures: false },
+        &TaskView::default(),
+        &contributed,
+    )
+    .expect("lends");
     call(&lent, "skill_offload", json!({"skill": "crm/reading"}));
     let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
     let text = said(&activated);

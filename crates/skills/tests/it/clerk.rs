@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use apprentice_protocol::{
-    Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule, ImageRule,
-    Limits, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop,
+    Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, ContextRule, CoordinateSpace, HistoryRule,
+    ImageRule, Limits, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop,
     ResourceUsage, RetrievedSkill, Seen, StepAction, StepId, StopReason, Timing, ToolRule, Trajectory,
     TrajectoryStep, Usage, Verdict, Versions,
 };
@@ -66,6 +66,28 @@ pub(crate) struct Written {
 impl Written {
     pub(crate) fn words(words: &[&str]) -> Self {
         Self::of(words.iter().map(|words| reply(words, Vec::new())).collect())
+    }
+
+    /// Like [`Self::words`], as a model that gets pictures.
+    pub(crate) fn seeing(words: &[&str]) -> Self {
+        let profile = ModelProfile { images: ImageRule::AsIs, ..profile() };
+        Self { profile, ..Self::words(words) }
+    }
+
+    /// Like [`Self::words`], as a model with a small context.
+    pub(crate) fn with_context(tokens: u64, words: &[&str]) -> Self {
+        let context = Some(ContextRule { tokens, patch: 28 });
+        let profile = ModelProfile { history: HistoryRule::Window { images: 0, context }, ..profile() };
+        Self { profile, ..Self::words(words) }
+    }
+
+    /// The same model, as one that gets up to `images` pictures.
+    pub(crate) fn seeing_up_to(mut self, images: u32) -> Self {
+        self.profile.images = ImageRule::AsIs;
+        if let HistoryRule::Window { images: most, .. } = &mut self.profile.history {
+            *most = images;
+        }
+        self
     }
 
     /// One reply per turn; an empty turn ends the conversation.
@@ -185,19 +207,22 @@ impl ChatModel for Clerk {
 /// An attempt of three steps that received the given skills.
 pub(crate) fn attempt(name: &str, goal: &str, verdict: Verdict, skills: &[(&str, u32)]) -> Trajectory {
     let step = |number: u32| TrajectoryStep {
-        id: StepId(number),
-        seen: Seen {
-            title: "Picture".into(),
-            focused: Some("button \"Open\"".into()),
-            changed: vec![format!("+ menuitem \"Entry {number}\"")],
-        },
-        say: Vec::new(),
         actions: vec![StepAction {
             action: "click".into(),
             role: Some("menuitem".into()),
             name: Some(format!("Entry {number}")),
+            at: None,
+            near: None,
             outcome: "done".into(),
         }],
+        ..TrajectoryStep::new(
+            StepId(number),
+            Seen {
+                title: "Picture".into(),
+                focused: Some("button \"Open\"".into()),
+                changed: vec![format!("+ menuitem \"Entry {number}\"")],
+            },
+        )
     };
     Trajectory {
         id: format!("run/{name}/1"),

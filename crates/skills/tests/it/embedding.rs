@@ -112,7 +112,8 @@ fn without_a_usable_answer_words_decide_and_the_trace_says_so() {
     ];
     for (answer, expected) in cases {
         let book = shelf().snapshot().with_embedding(by(Nonsense(answer)));
-        let guidance = build_guidance(&book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+        let guidance =
+            build_guidance(&book, &ArmPolicy::Pull { figures: false }, &TaskView::default()).expect("lends");
         let tool = guidance.tools.iter().find(|tool| tool.spec().name == SKILL_SEARCH).expect("the tool");
         let outcome = run(tool.call(&json!({ "query": "layer" }), StepRef { step: StepId(1) }));
         assert!(outcome.content[0].as_text().expect("text").starts_with("- gimp/layers: "));

@@ -123,9 +123,13 @@ fn a_first_complaint_is_noted_and_a_second_attempt_changes_the_text() {
     };
     let read = || ("read_skills", json!({"skill_ids": ["gimp/a"]}));
     let update = || ("update_skill", json!({"skill_id": "gimp/a", "guidance": "1. Open Layer > Beta."}));
+    let agreed = (
+        "update_skill",
+        json!({"skill_id": "gimp/a", "guidance": "1. Open Layer > Beta.", "agrees_with": ["o3"]}),
+    );
     let annotate = ("annotate_skill", json!({"skill_id": "gimp/a", "annotation": "reported as missing"}));
     let manager =
-        Written::turns(vec![vec![read()], vec![update()], vec![annotate], vec![read()], vec![update()]]);
+        Written::turns(vec![vec![read()], vec![update()], vec![annotate], vec![read()], vec![agreed]]);
     let applied =
         work_in(&mut gateway, &json!([complaint("t1"), complaint("t2")]), &manager, &LearnOptions::default());
     let codes: Vec<&str> = applied[0].decisions[0].refusals.iter().map(|one| one.code.as_str()).collect();
@@ -179,7 +183,7 @@ fn learnings_need_no_trace_here_but_a_failure_leaves_suspicions() {
         let domain = ("create_domain", json!({"domain": "gimp", "description": "Pictures."}));
         Written::turns(vec![vec![look], vec![domain], vec![("create_skill", create.clone())], vec![]])
     };
-    for (verdict, skills, candidates) in [("pass", 1, 0), ("fail", 0, 1)] {
+    for (verdict, skills, candidates) in [("pass", 1, 1), ("fail", 0, 1)] {
         let shelf = Shelf::new();
         let (mut gateway, _) = shelf.open();
         let entry = json!({"verdict": verdict, "new_learnings": [learning]});

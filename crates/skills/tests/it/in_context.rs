@@ -20,12 +20,12 @@ use crate::clerk::{Clerk, Written, attempt, reply, run};
 use crate::shelf::Shelf;
 
 const OPTIONS: ReflectOptions = ReflectOptions {
+    pictures: 0,
     mode: ReflectMode::InContext,
     budget: apprentice_skills::reflect::MaterialBudget {
-        steps: 40,
-        changed_lines: 24,
+        tokens: 40_000,
+        parts: 6,
         line: 160,
-        actions: 12,
         skill: 4000,
         skills: 12,
     },
@@ -146,6 +146,20 @@ fn a_long_attempt_is_named_in_part() {
     let told = outcome(&trajectory, &OPTIONS);
     assert_eq!((told.steps.len(), told.steps_left_out), (120, 380));
     assert_eq!((told.steps[59].id.0, told.steps[60].id.0, told.steps[119].id.0), (60, 441, 500));
+}
+
+#[test]
+fn a_step_is_named_up_to_its_limit_and_with_what_the_checks_saw() {
+    let told = |characters: usize| {
+        let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+        trajectory.steps[0].actions[0].action = "a".repeat(characters);
+        trajectory.steps[0].actions[0].name = None;
+        trajectory.steps[0].changed_checked_state = Some(true);
+        outcome(&trajectory, &OPTIONS).steps[0].clone()
+    };
+    assert_eq!(told(120).did, "a".repeat(120));
+    assert!(told(121).did.ends_with("more characters]"));
+    assert_eq!(told(1).changed_checked_state, Some(true));
 }
 
 #[test]

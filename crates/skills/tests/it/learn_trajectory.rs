@@ -9,7 +9,7 @@ use apprentice_skills::{
 };
 use jiff::Timestamp;
 
-use crate::clerk::{Clerk, attempt, run};
+use crate::clerk::{Clerk, Written, attempt, run};
 use crate::shelf::{Shelf, tree};
 
 fn lessons() -> Vec<Trajectory> {
@@ -56,7 +56,7 @@ fn a_skill_is_learned_once_and_counted_where_it_was_received() {
     assert!(!book.state().kept_pairs.is_empty(), "the cleaner asked");
     let counted = book.skills().nth(1).expect("a skill").counts(Some("teacher"));
     assert_eq!((counted.times_requested, counted.positive_impact), (4, 4));
-    assert_eq!(book.state().candidates.len(), 1);
+    assert_eq!(book.state().candidates.len(), lessons().len(), "later attempts can be compared with each");
 }
 
 #[test]
@@ -66,6 +66,39 @@ fn learning_again_changes_nothing_and_asks_nobody() {
     let results = learn(&mut shelf.open().0, 0).expect("nothing to ask");
     assert!(results.iter().all(|result| result.known_before && result.decisions.is_empty()));
     assert_eq!(tree(shelf.path()), before);
+}
+
+#[test]
+fn an_attempt_whose_review_cannot_be_read_stays_unlearned_and_is_taken_up_again() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    let trajectory = attempt("t", "Posterize", Verdict::Pass, &[("gimp/gone", 1)]);
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let key = format!("sk-ant-{}", "api03-AAAABBBBCCCCDDDDEEEEFFFFGGGG");
+    let staff = |words: &[&str]| LearnerModels {
+        reflector: Arc::new(Written::words(words)),
+        manager: Arc::new(Clerk::with(usize::MAX)),
+    };
+    let before = tree(shelf.path());
+    let silly = staff(&["no", "never", &format!("the key is {key}")]);
+    let result =
+        run(learn_trajectory(&mut gateway, &silly, &input, &LearnOptions::default())).expect("goes on");
+    let unread = result.unread.expect("it was not read");
+    assert!(unread.why.contains("no usable answer in 3 tries"), "{}", unread.why);
+    assert_eq!(
+        (unread.problems.len(), &unread.answers[..2]),
+        (3, &["no".to_owned(), "never".to_owned()][..])
+    );
+    assert!(!unread.answers[2].contains(&key), "{}", unread.answers[2]);
+    assert!(!result.known_before && result.reflected.is_none());
+    assert_eq!(tree(shelf.path()), before, "nothing was counted and nothing marked");
+    let again = staff(&["{}"]);
+    let result =
+        run(learn_trajectory(&mut gateway, &again, &input, &LearnOptions::default())).expect("learns");
+    assert!(result.unread.is_none() && !result.known_before && result.reflected.is_some());
+    let known =
+        run(learn_trajectory(&mut gateway, &staff(&[]), &input, &LearnOptions::default())).expect("knows");
+    assert!(known.known_before && known.unread.is_none());
 }
 
 #[test]
@@ -104,4 +137,21 @@ fn a_book_of_the_first_version_still_opens() {
     let (_, opened) = shelf.open();
     assert_eq!(opened, apprentice_skills::book::OpenReport::default());
     assert_eq!(tree(shelf.path()), before, "opening writes nothing");
+}
+
+#[test]
+fn a_cleanup_is_due_after_ten_trajectories() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    let clerk = Arc::new(Clerk::with(usize::MAX));
+    let staff = LearnerModels { reflector: clerk.clone(), manager: clerk };
+    let mut cleaned = Vec::new();
+    for number in 0..10 {
+        let trajectory = attempt(&format!("t{number}"), "Posterize", Verdict::Fail, &[]);
+        let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+        run(learn_trajectory(&mut gateway, &staff, &input, &LearnOptions::default())).expect("learns");
+        let operations = gateway.snapshot().operations();
+        cleaned.push(operations.iter().filter(|one| one.change.name() == "cleanup.finished").count());
+    }
+    assert_eq!(cleaned, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
 }

@@ -37,7 +37,8 @@ fn read() -> (&'static str, Value) {
 }
 
 fn update() -> (&'static str, Value) {
-    ("update_skill", json!({"skill_id": "gimp/a", "guidance": "1. Open Colors > Color to Alpha."}))
+    let guidance = "1. Open alpha.\n2. Open Colors > Color to Alpha.";
+    ("update_skill", json!({"skill_id": "gimp/a", "guidance": guidance}))
 }
 
 fn annotate() -> (&'static str, Value) {
@@ -152,26 +153,28 @@ fn complaint(correction: &str) -> SkillReview {
     .expect("a review")
 }
 
-/// Counts a review and lets the manager try an update.
-fn report(gateway: &mut Gateway, name: &str, review: &SkillReview) -> Decision {
+/// Counts a review and lets the manager try an update that cites reports, then a note.
+fn report(gateway: &mut Gateway, name: &str, review: &SkillReview, agrees_with: &[&str]) -> Decision {
     let trajectory = attempt(name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
     let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
     let checked = Checked { reviews: vec![(id("gimp/a"), review.clone())], ..Checked::default() };
     handle(gateway, &input, &checked, &HandlerOptions::default()).expect("handled");
-    let model = Written::turns(vec![vec![read(), update()], vec![annotate()]]);
+    let mut change = update();
+    change.1["agrees_with"] = json!(agrees_with);
+    let model = Written::turns(vec![vec![read(), change], vec![annotate()]]);
     decide(gateway, name, &WorkItem::Review(&id("gimp/a"), review), &model)
 }
 
 pub(crate) fn a_first_complaint_annotates_and_a_second_one_updates() {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
-    let first = report(&mut gateway, "one", &complaint("First select the layer, then open alpha."));
+    let first = report(&mut gateway, "one", &complaint("First select the layer, then open alpha."), &[]);
     assert!(
         matches!(&first.outcome, ItemOutcome::Wrote { tool, .. } if tool == "annotate_skill"),
         "{first:?}"
     );
     assert_eq!(codes(&first), ["not_supported_enough"]);
-    let second = report(&mut gateway, "two", &complaint("First select a layer and then open alpha."));
+    let second = report(&mut gateway, "two", &complaint("A layer must be active before."), &["o2"]);
     assert!(
         matches!(&second.outcome, ItemOutcome::Wrote { tool, .. } if tool == "update_skill"),
         "{second:?}"
@@ -180,56 +183,6 @@ pub(crate) fn a_first_complaint_annotates_and_a_second_one_updates() {
     let skill = book.skill(&id("gimp/a")).expect("a skill");
     assert_eq!((skill.version, skill.counts(None).times_requested), (2, 0), "a new version counts from zero");
     assert_eq!(skill.lifetime_counts().negative_impact, 2);
-}
-
-#[test]
-fn complaints_that_contradict_each_other_only_annotate() {
-    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
-    let (mut gateway, _) = shelf.open();
-    report(&mut gateway, "one", &complaint("First select the layer."));
-    let second = report(&mut gateway, "two", &complaint("Press F7 in preferences."));
-    assert!(
-        matches!(&second.outcome, ItemOutcome::Wrote { tool, .. } if tool == "annotate_skill"),
-        "{second:?}"
-    );
-}
-
-#[test]
-fn a_correction_that_a_passed_attempt_shows_updates_at_once() {
-    // The attempt clicks Entry 1, 2 and 3.
-    for (correction, expected) in
-        [("Open Colors > Entry 2.", "update_skill"), ("Open Colors > Color to Alpha.", "annotate_skill")]
-    {
-        let shelf = Shelf::with(&[("gimp/a", "alpha")]);
-        let (mut gateway, _) = shelf.open();
-        let mut review = complaint(correction);
-        if let SkillReview::Negative(negative) = &mut review {
-            negative.issue_type = apprentice_skills::reflect::IssueType::Incorrect;
-        }
-        let decision = report(&mut gateway, "one", &review);
-        let written = matches!(&decision.outcome, ItemOutcome::Wrote { tool, .. } if tool == expected);
-        assert!(written, "{correction}: {decision:?}");
-    }
-}
-
-#[test]
-fn a_suspicion_becomes_knowledge_when_a_second_attempt_agrees() {
-    let shelf = Shelf::new();
-    let (mut gateway, _) = shelf.open();
-    let attempts = [("one", Verdict::Fail), ("two", Verdict::Pass)];
-    let mut allowed = Vec::new();
-    for (name, verdict) in attempts {
-        let trajectory = attempt(name, "goal", verdict, &[]);
-        let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
-        let learning = learning("low");
-        let checked = Checked { learnings: vec![learning.clone()], ..Checked::default() };
-        handle(&mut gateway, &input, &checked, &HandlerOptions::default()).expect("handled");
-        let work_item = WorkItem::Learning(0, &learning);
-        let item = item(gateway.state(), &input, &work_item, &ManageOptions::default()).expect("an item");
-        allowed
-            .push((item.payload["confidence"].clone(), item.writes_allowed.contains(&"create_skill".into())));
-    }
-    assert_eq!(allowed, [(json!("low"), false), (json!("medium"), true)]);
 }
 
 pub(crate) fn a_pair_that_is_kept_is_not_asked_about_again() {
@@ -302,7 +255,8 @@ fn the_teachers_indifference_deletes_nothing() {
     let work_item = WorkItem::Cleanup(task, &options);
     let shown =
         item(shelf.snapshot().state(), &input, &work_item, &ManageOptions::default()).expect("an item");
-    assert_eq!(shown.writes_allowed, ["annotate_skill"], "no number of the student's yet");
+    assert_eq!(shown.writes_allowed, ["annotate_skill", "leave_item"]);
+    assert_eq!(shown.writes_with_citations, [""; 0], "no number of the student's yet");
     for number in 0..4 {
         tasks = count(format!("student-{number}"), "student", &helped);
     }
@@ -345,7 +299,10 @@ fn what_speaks_of_one_skill_changes_no_other() {
     let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "beta")]);
     let (mut gateway, _) = shelf.open();
     let both = ("read_skills", json!({"skill_ids": ["gimp/a", "gimp/b"]}));
-    let delete = |skill: &str| ("delete_skill", json!({ "skill_id": skill }));
+    for name in ["one", "two"] {
+        report(&mut gateway, name, &complaint("Open Layer > Beta."), &[]);
+    }
+    let delete = |skill: &str| ("delete_skill", json!({ "skill_id": skill, "agrees_with": ["o3", "o5"] }));
     let flagged = |skill: &str| {
         let metrics =
             Counts { times_requested: 9, times_followed: 9.0, negative_impact: 9, ..Counts::default() };

@@ -1,13 +1,16 @@
 //! The reflector: its requests, the answers it accepts, and the problems it returns to the model.
 
-use apprentice_protocol::{Message, StepId, Verdict};
+use apprentice_protocol::{
+    BlobHash, ChatReply, Content, Image, ImageBytes, MediaType, Message, ReplyStop, ScreenPoint, Size,
+    StepId, ToolAnswer, Trajectory, Verdict, estimated_tokens,
+};
 use apprentice_skills::reflect::{
-    Confidence, Dropped, EvidenceRule, MaterialBudget, ReflectError, ReflectOptions, TrajectoryReflection,
-    check, material, reflect, reflection_request, reflection_schema,
+    Confidence, Dropped, EvidenceRule, MaterialBudget, Moment, ReflectError, ReflectOptions, StepPicture,
+    TrajectoryReflection, check, material, reflect, reflection_request, reflection_schema,
 };
 use serde_json::{Value, json};
 
-use crate::clerk::{Written, attempt, run};
+use crate::clerk::{Written, attempt, reply, run};
 
 fn learning(confidence: &str, evidence: &[&str], wasted: u32) -> Value {
     json!({"type": "friction", "scope": "gimp", "situation": "s", "guidance": "g", "confidence": confidence,
@@ -25,28 +28,284 @@ fn the_request_is_prose_and_one_block() {
     insta::assert_json_snapshot!("reflect_schema", reflection_schema());
 }
 
-#[test]
-fn a_long_attempt_is_bounded_and_its_gaps_are_counted() {
+/// An attempt of many steps on a screen that changes much.
+fn long_attempt(steps: u32) -> Trajectory {
     let mut trajectory = attempt("t", "goal", Verdict::Fail, &[]);
     let step = trajectory.steps[0].clone();
-    trajectory.steps = (1..=500)
+    trajectory.steps = (1..=steps)
         .map(|number| {
             let mut step = step.clone();
             step.id = StepId(number);
             step.seen.changed = vec!["+ text \"x\"".repeat(100); 50];
+            step.say = vec!["I look for the entry. ".repeat(400)];
             if number == 250 {
                 step.actions[0].outcome = "failed: no such element".into();
             }
             step
         })
         .collect();
-    let shown = material(&trajectory, &MaterialBudget::default(), 3);
-    assert_eq!(shown.steps.len(), 40);
+    trajectory
+}
+
+#[test]
+fn a_long_attempt_is_bounded_and_its_gaps_are_counted() {
+    let trajectory = long_attempt(500);
+    let shown = material(&trajectory, &ReflectOptions::default());
     let ids: Vec<u32> = shown.steps.iter().map(|step| step.id.0).collect();
     assert!([1, 2, 250, 495, 500].iter().all(|id| ids.contains(id)), "{ids:?}");
-    assert_eq!(shown.left_out.iter().map(|gap| gap.steps).sum::<usize>(), 460);
-    let size = serde_json::to_string(&shown).expect("writes").len();
-    assert!(size < 120_000, "{size}");
+    let left_out = shown.left_out.iter().map(|gap| gap.steps).sum::<usize>();
+    assert_eq!(left_out + ids.len(), 500);
+    let tokens = estimated_tokens(&serde_json::to_string_pretty(&shown.steps).expect("writes"));
+    assert!((36_000..44_000).contains(&tokens), "{tokens}");
+}
+
+#[test]
+fn a_long_attempt_is_reviewed_in_parts_and_what_was_found_goes_along() {
+    let found = |evidence: &str| json!({"new_learnings": [learning("high", &[evidence], 1)]}).to_string();
+    let answers: Vec<String> = (1..=6).map(|part| found(&format!("s{part}"))).collect();
+    let model = Written::words(&answers.iter().map(String::as_str).collect::<Vec<_>>());
+    let trajectory = long_attempt(500);
+    let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    assert_eq!((reflected.tries, reflected.reflection.new_learnings.len()), (6, 6));
+    let requests = model.requests.lock().expect("unpoisoned");
+    let (mut steps, mut left_out) = (Vec::new(), 0);
+    for (place, request) in requests.iter().enumerate() {
+        let Message::User { content } = &request.messages[0] else { panic!("{request:?}") };
+        let text = content[0].as_text().expect("text");
+        assert!(estimated_tokens(text) < 50_000, "{}", estimated_tokens(text));
+        let block = text.split("```").nth(1).and_then(|block| block.strip_prefix("json")).expect("a block");
+        let block: Value = serde_json::from_str(block).expect("JSON");
+        assert_eq!((&block["part"]["number"], &block["part"]["of"]), (&json!(place + 1), &json!(6)));
+        let earlier = block["part"]["earlier"]["new_learnings"].as_array().expect("a list");
+        assert_eq!(earlier.len(), place, "what the earlier parts found");
+        steps.extend(block["steps"].as_array().expect("steps").iter().map(|step| step["id"].clone()));
+        let gaps = block["left_out"].as_array().map(Vec::as_slice).unwrap_or_default();
+        left_out += gaps.iter().filter_map(|gap| gap["steps"].as_u64()).sum::<u64>();
+    }
+    assert_eq!(left_out + u64::try_from(steps.len()).expect("fits"), 500);
+    assert!(steps.contains(&json!("s250")) && steps.contains(&json!("s500")));
+}
+
+#[test]
+fn a_small_context_gets_less_and_one_without_room_is_not_asked() {
+    let trajectory = long_attempt(40);
+    let asked = |tokens| {
+        let model = Written::with_context(tokens, &["{}"; 6]);
+        let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default()));
+        let requests = model.requests.lock().expect("unpoisoned");
+        let most = requests.iter().map(|request| {
+            let Message::User { content } = &request.messages[0] else { panic!("{request:?}") };
+            estimated_tokens(content[0].as_text().expect("text")) + u64::from(request.max_output_tokens)
+        });
+        (reflected.map(|reflected| reflected.tries).map_err(|error| error.to_string()), most.max())
+    };
+    let (tries, most) = asked(16_000);
+    assert!(tries.as_ref().is_ok_and(|tries| *tries > 1), "{tries:?}");
+    assert!(most.expect("a request") < 16_000, "{most:?}");
+    let full = "the conversation with the reflector does not fit its context".to_owned();
+    assert_eq!(asked(2_000), (Err(full), None));
+}
+
+#[test]
+fn a_request_that_a_server_finds_too_long_is_asked_again_with_less_material() {
+    let full = || ChatReply { stop: ReplyStop::ContextFull, ..reply("", Vec::new()) };
+    let trajectory = long_attempt(10);
+    let good = || reply("{}", Vec::new());
+    let model = Written::of([full(), full(), good(), good(), good(), good(), good(), good()].into());
+    run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    let requests = model.requests.lock().expect("unpoisoned");
+    let size = |place: usize| {
+        let Message::User { content } = &requests[place].messages[0] else { panic!("{requests:?}") };
+        content[0].as_text().expect("text").len()
+    };
+    assert!(size(1) < size(0) && size(2) < size(1), "{} {} {}", size(0), size(1), size(2));
+    drop(requests);
+    let model = Written::of([full(), full(), full(), good()].into());
+    let error = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect_err("full");
+    assert!(matches!(error, ReflectError::Full), "{error}");
+    assert_eq!(model.requests.lock().expect("unpoisoned").len(), 3);
+}
+
+#[test]
+fn an_attempt_that_fits_is_one_request_that_names_no_part() {
+    let cost = |steps: u32| {
+        let shown = material(&long_attempt(steps), &ReflectOptions::default());
+        shown
+            .steps
+            .iter()
+            .map(|step| estimated_tokens(&serde_json::to_string_pretty(step).expect("writes")))
+            .sum()
+    };
+    let asked = |tokens| {
+        let budget = MaterialBudget { tokens, ..MaterialBudget::default() };
+        let shown = material(&long_attempt(4), &ReflectOptions { budget, ..ReflectOptions::default() });
+        (shown.steps.len(), shown.part)
+    };
+    assert_eq!(asked(40_000), (4, None));
+    let whole: u64 = cost(4);
+    assert!(whole < 40_000, "{whole}");
+}
+
+#[test]
+fn words_answers_and_places_reach_the_reviewer_within_the_share_of_a_step() {
+    let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    trajectory.apps = vec!["gimp".into(), "Gimp".into(), "os".into()];
+    let step = &mut trajectory.steps[0];
+    step.say = vec!["w".repeat(1250 * 3), "never".into()];
+    step.tools =
+        vec![ToolAnswer { tool: "skill_search".into(), answer: "a".repeat(312 * 3), is_error: false }];
+    step.finish = Some("done".into());
+    step.actions[0].name = None;
+    step.actions[0].at = Some(ScreenPoint::new(612, 88));
+    step.actions[0].near = Some("toolbar \"Formula Tool Bar\"".into());
+    let step = trajectory.steps[0].clone();
+    let shown = material(&trajectory, &ReflectOptions::default());
+    assert_eq!(shown.account.apps, ["gimp", "os"], "a program is named once");
+    assert_eq!(shown.steps[0].say, [step.say[0].clone()]);
+    assert_eq!(shown.steps[0].tools, step.tools);
+    assert_eq!((&shown.steps[0].actions, &shown.steps[0].finish), (&step.actions, &step.finish));
+    let step = &mut trajectory.steps[0];
+    step.say[0].push_str("wwww");
+    step.tools[0].answer.push_str("aaaa");
+    let shown = material(&trajectory, &ReflectOptions::default());
+    assert!(shown.steps[0].say[0].ends_with("more characters]") && shown.steps[0].say.len() == 1);
+    assert!(shown.steps[0].tools[0].answer.ends_with("more characters]"));
+}
+
+#[test]
+fn lines_and_actions_are_cut_at_their_limits() {
+    let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let step = &mut trajectory.steps[0];
+    let value = |length: usize| format!("+ a = {}", "v".repeat(length - 6));
+    let plain = |length: usize| format!("+ {}", "p".repeat(length - 2));
+    step.seen.changed = vec![value(160), value(161), plain(80), plain(81)];
+    step.actions = vec![step.actions[0].clone(); 400];
+    let shown = material(&trajectory, &ReflectOptions::default());
+    let is_cut: Vec<bool> =
+        shown.steps[0].seen.changed.iter().map(|line| line.contains("more char")).collect();
+    assert_eq!(is_cut, [false, true, false, true]);
+    // An action is a click on a menu item with a name: 2 + 3 + 3 tokens of 312.
+    assert_eq!(shown.steps[0].actions.len(), 40);
+    assert_eq!(shown.steps[0].actions[39].action, "[361 more actions]");
+}
+
+#[test]
+fn removed_lines_get_a_quarter_of_the_room_at_least() {
+    let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let line = |sign: char, number: u32| format!("{sign} x{}", number + 1000);
+    trajectory.steps[0].seen.changed =
+        (0..600).map(|number| line('+', number)).chain((0..600).map(|number| line('-', number))).collect();
+    let shown = material(&trajectory, &ReflectOptions::default());
+    let count = |sign| shown.steps[0].seen.changed.iter().filter(|line| line.starts_with(sign)).count();
+    // A line has 3 tokens; a step has 625 for them.
+    assert_eq!((count('+'), count('-')), (156, 52));
+    assert_eq!(shown.steps[0].seen.changed.last().expect("a line"), "[992 more lines changed]");
+}
+
+#[test]
+fn instruction_programs_and_skills_are_cut_at_their_limits() {
+    let shown = |goal: usize, apps: usize, app: usize, skill: usize, skills: usize| {
+        let names: Vec<String> = (0..skills).map(|number| format!("gimp/s{number}")).collect();
+        let received: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        let mut trajectory = attempt("t", &"g".repeat(goal), Verdict::Pass, &received);
+        trajectory.apps = (0..apps).map(|number| format!("{number:0app$}")).collect();
+        trajectory.skills[0].text = "s".repeat(skill);
+        trajectory.steps[0].finish = Some("f".repeat(goal));
+        material(&trajectory, &ReflectOptions::default())
+    };
+    let is_cut = |text: &str| text.contains("more characters]");
+    let fits = shown(2000, 12, 64, 4000, 12);
+    assert!(!is_cut(&fits.goal) && !is_cut(&fits.account.apps[0]) && !is_cut(&fits.skills[0].text));
+    assert_eq!((fits.account.apps.len(), fits.skills.len()), (12, 12));
+    let over = shown(2001, 13, 65, 4001, 13);
+    assert!(is_cut(&over.goal) && is_cut(&over.account.apps[0]) && is_cut(&over.skills[0].text));
+    assert_eq!((over.account.apps.len(), over.skills.len()), (12, 12));
+    let finish = |characters: usize| {
+        let shown = shown(characters, 1, 1, 1, 1);
+        is_cut(shown.steps[0].finish.as_deref().expect("an end"))
+    };
+    assert_eq!((finish(312 * 3), finish(312 * 3 + 1)), (false, true));
+}
+
+#[test]
+fn answers_that_cannot_be_read_are_kept_up_to_their_limit() {
+    let kept = |characters: usize| {
+        let answer = "n".repeat(characters);
+        let model = Written::words(&[&answer, &answer, &answer]);
+        let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+        let error = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect_err("none");
+        let ReflectError::Unusable { answers, .. } = error else { panic!("{error}") };
+        answers[0] == answer
+    };
+    assert!(kept(20_000) && !kept(20_001));
+}
+
+#[test]
+fn pictures_take_half_of_a_known_context_at_most() {
+    let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let pictures: Vec<StepPicture> = (0..200).map(|_| picture(1, Moment::Before)).collect();
+    let model = Written::with_context(24_000, &["{}"]).seeing_up_to(1000);
+    let options = ReflectOptions { pictures: 200, ..ReflectOptions::default() };
+    run(reflect(&model, (&trajectory, &pictures), &options)).expect("reflects");
+    let requests = model.requests.lock().expect("unpoisoned");
+    let Message::User { content } = &requests[0].messages[0] else { panic!("{requests:?}") };
+    let images = content.iter().filter(|part| matches!(part, Content::Image { .. })).count();
+    let bare = {
+        let Message::User { content } = &reflection_request(
+            &Trajectory { steps: Vec::new(), ..trajectory.clone() },
+            &ReflectOptions::default(),
+        )
+        .expect("a request")
+        .messages[0]
+            .clone()
+        else {
+            panic!("a user turn")
+        };
+        let block = content[0].as_text().expect("text").split("```").nth(1).expect("a block").to_owned();
+        let block = block.trim_start_matches("json\n").trim_end().to_owned();
+        let schema = reflection_schema().schema.to_string();
+        estimated_tokens(&requests[0].system) + estimated_tokens(&block) + estimated_tokens(&schema)
+    };
+    // A picture has 100 tokens; the answer 6000.
+    assert_eq!(u64::try_from(images).expect("fits"), (24_000 - 6000 - bare) / 2 / 100);
+}
+
+fn picture(step: u32, moment: Moment) -> StepPicture {
+    let image = Image {
+        hash: BlobHash::new("00"),
+        size: Size::new(280, 280),
+        media: MediaType::Png,
+        bytes: ImageBytes::default(),
+    };
+    StepPicture { step: StepId(step), moment, shows: "the whole screen".into(), image }
+}
+
+#[test]
+fn a_reviewer_that_sees_gets_pictures_in_order_and_another_gets_none() {
+    let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let pictures = [picture(3, Moment::After), picture(1, Moment::Before), picture(2, Moment::Before)];
+    let shown = |model: Written, pictures: &[StepPicture], count: usize| {
+        let options = ReflectOptions { pictures: count, ..ReflectOptions::default() };
+        run(reflect(&model, (&trajectory, pictures), &options)).expect("reflects");
+        let requests = model.requests.lock().expect("unpoisoned");
+        let Message::User { content } = &requests[0].messages[0] else { panic!("{requests:?}") };
+        let images = content.iter().filter(|part| matches!(part, Content::Image { .. })).count();
+        let captions: Vec<String> =
+            content[1..].iter().filter_map(|part| part.as_text()).map(str::to_owned).collect();
+        assert_eq!(captions.len(), images);
+        captions
+    };
+    let answer = "{}";
+    let whole = |captions: &[&str]| -> Vec<String> {
+        captions.iter().map(|when| format!("Picture {when}: the whole screen")).collect()
+    };
+    assert_eq!(
+        shown(Written::seeing(&[answer]), &pictures, 24),
+        whole(&["before s1", "before s2", "after s3"])
+    );
+    assert_eq!(shown(Written::seeing(&[answer]), &pictures, 2), whole(&["before s1", "after s3"]));
+    assert!(shown(Written::seeing(&[answer]), &pictures, 0).is_empty());
+    assert!(shown(Written::words(&[answer]), &pictures, 24).is_empty(), "a text-only profile");
 }
 
 #[test]
@@ -58,7 +317,7 @@ fn a_wrong_answer_is_handed_back_with_its_fault() {
         &format!("Here it is:\n```json\n{good}\n```"),
     ]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let reflected = run(reflect(&model, &trajectory, &ReflectOptions::default())).expect("reflects");
+    let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
     assert_eq!((reflected.tries, reflected.reflection.new_learnings.len()), (3, 1));
     assert!(
         reflected.problems[0].contains("no JSON object") && reflected.problems[1].contains("`learnings`")
@@ -69,14 +328,68 @@ fn a_wrong_answer_is_handed_back_with_its_fault() {
 }
 
 #[test]
-fn after_three_wrong_answers_there_is_none() {
-    let wrong = json!({"new_learnings": [learning("high", &["s1"], 9)]}).to_string();
-    let model = Written::words(&[&wrong, &wrong, &wrong, &wrong]);
+fn after_three_unreadable_answers_there_is_none_and_they_are_kept() {
+    let model = Written::words(&["no", "never", "not at all", "no"]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let error = run(reflect(&model, &trajectory, &ReflectOptions::default())).expect_err("no answer");
-    let ReflectError::Unusable { problems } = error else { panic!("{error}") };
-    assert_eq!(problems.len(), 3);
-    assert!(problems[2].contains("steps_wasted is 9; the attempt has 3 steps"), "{problems:?}");
+    let error = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect_err("no answer");
+    let ReflectError::Unusable { problems, answers } = error else { panic!("{error}") };
+    assert_eq!((problems.len(), answers), (3, vec!["no".into(), "never".into(), "not at all".into()]));
+}
+
+#[test]
+fn a_learning_that_stays_wrong_is_refused_and_the_rest_is_used() {
+    let learnings = [
+        learning("high", &["s1"], 9),
+        learning("high", &[], 1),
+        learning("high", &["s9"], 1),
+        learning("high", &["s2", "s9"], 1),
+        learning("high", &["s3"], 3),
+    ];
+    let wrong = json!({"new_learnings": learnings}).to_string();
+    let model = Written::words(&[&wrong, &wrong, &wrong]);
+    let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    assert_eq!((reflected.tries, reflected.problems.len()), (3, 2));
+    let problem = &reflected.problems[0];
+    for part in [
+        "new_learnings[0].steps_wasted is 9; the attempt has 3 steps",
+        "new_learnings[1] cites no step; name in `evidence` the steps of this attempt that show it (its steps are s1 to s3)",
+        "new_learnings[2] cites s9, which is no step of this attempt",
+        "new_learnings[3] cites s9",
+    ] {
+        assert!(problem.contains(part), "{part}: {problem}");
+    }
+    assert!(!problem.contains("new_learnings[4]"), "{problem}");
+    assert_eq!(reflected.reflection.new_learnings.len(), 2, "one cites a step that exists, one is right");
+    let places: Vec<String> = reflected
+        .dropped
+        .iter()
+        .map(|dropped| match dropped {
+            Dropped::Refused { place, .. } => place.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(places, ["new_learnings[0]", "new_learnings[1]", "new_learnings[2]"]);
+}
+
+#[test]
+fn where_the_agent_wandered_after_the_step_that_did_it_is_a_suspicion_only() {
+    let settled = |states: [Option<bool>; 3], evidence: &[&str]| {
+        let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+        for (step, state) in trajectory.steps.iter_mut().zip(states) {
+            step.changed_checked_state = state;
+        }
+        let said = json!({"new_learnings": [learning("high", evidence, 1)]});
+        let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
+        check(reflection, &trajectory, EvidenceRule::Trace, 3).learnings[0].confidence()
+    };
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(settled([no, yes, no], &["s3"]), Confidence::Low, "it changed nothing any more");
+    assert_eq!(settled([no, yes, no], &["s2", "s3"]), Confidence::High, "it cites the step that did it");
+    assert_eq!(settled([no, yes, no], &["s1"]), Confidence::High, "it led there");
+    assert_eq!(settled([no, yes, None], &["s3"]), Confidence::High, "nothing is known about it");
+    assert_eq!(settled([no, no, no], &["s3"]), Confidence::High, "what the checks read never changed");
+    assert_eq!(settled([yes, no, yes], &["s2"]), Confidence::High, "more followed");
 }
 
 #[test]

@@ -46,7 +46,9 @@ fn s01_a_way_that_was_found_is_learned_once_and_asked_for() {
     assert!(shelf.read("DOMAINS.md").contains("- gimp (1 skill): Edits pictures."));
     assert!(shelf.read("gimp/INDEX.md").contains("gimp/color-to-alpha"));
     // Whoever is weaker sees the domain, searches, and reads.
-    let guidance = build_guidance(&shelf.snapshot(), &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+    let guidance =
+        build_guidance(&shelf.snapshot(), &ArmPolicy::Pull { figures: false }, &TaskView::default())
+            .expect("lends");
     assert!(guidance.opening.as_str().contains("gimp"), "{:?}", guidance.opening);
     let call = |name: &str, arguments: Value| {
         let tool = guidance.tools.iter().find(|tool| tool.spec().name == name).expect("a tool");

@@ -37,7 +37,8 @@ fn they_stand_beside_a_book_and_in_no_hash_and_no_measured_arm() {
     assert_eq!(beside.log_hash(), book.log_hash());
     assert_eq!(beside.domain_lines(), book.domain_lines());
     let lent = |book: &Snapshot| {
-        let lent = build_guidance(book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+        let lent =
+            build_guidance(book, &ArmPolicy::Pull { figures: false }, &TaskView::default()).expect("lends");
         lent.opening.as_str().to_owned()
     };
     assert!(!lent(&book).contains("interaction"), "an arm gets what its book holds");

@@ -87,10 +87,14 @@ fn a_later_text_is_not_overwritten() {
     write(&mut gateway, update("gimp/a", "1. Open gamma.")).expect("o3");
     let refusal = gateway.revert(OpId(2), Timestamp::UNIX_EPOCH).expect_err("a conflict").to_string();
     assert!(refusal.contains("conflict") && refusal.contains("by o3"), "{refusal}");
+    let note = Change::SkillAnnotated { skill: id("gimp/a"), note: "It takes a while.".into() };
+    write(&mut gateway, note).expect("o4");
+    let refusal = gateway.revert(OpId(2), Timestamp::UNIX_EPOCH).expect_err("a conflict").to_string();
+    assert!(refusal.contains("by o3"), "a note stands in nobody's way: {refusal}");
     assert_eq!(revert(&mut gateway, 99), Err("unknown_operation"));
     let learned = request(Actor::Learner, Change::TrajectoryLearned);
-    gateway.apply(learned).expect("o4");
-    assert_eq!(revert(&mut gateway, 4), Err("nothing_to_revert"));
+    gateway.apply(learned).expect("o5");
+    assert_eq!(revert(&mut gateway, 5), Err("nothing_to_revert"));
     let by_agent =
         Change::Reverted { operation: OpId(3), skills: Vec::new(), closed: Vec::new(), opened: Vec::new() };
     let refused = write(&mut gateway, by_agent).expect_err("for people only").to_string();

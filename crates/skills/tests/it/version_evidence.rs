@@ -210,7 +210,7 @@ fn an_agent_hears_of_versions_only_where_they_differ() {
     let told = |known: &[(&str, Option<&str>)]| {
         let present = KnownVersions::default();
         let task = TaskView { present: present.clone(), ..TaskView::default() };
-        let guidance = build_guidance(&book, &ArmPolicy::Pull, &task).expect("lent");
+        let guidance = build_guidance(&book, &ArmPolicy::Pull { figures: false }, &task).expect("lent");
         let opening = guidance.opening.as_str().to_owned();
         // No world is open yet when a book is lent.
         let versions: BTreeMap<String, Option<String>> =
@@ -239,7 +239,7 @@ fn reflectors_are_told_what_is_known() {
     let mut trajectory = attempt("t", "Open it", Verdict::Pass, &[]);
     let options = ReflectOptions::default();
     let shown = |trajectory: &Trajectory| {
-        let block = serde_json::to_value(material(trajectory, &options.budget, 3)).expect("json");
+        let block = serde_json::to_value(material(trajectory, &options)).expect("json");
         let here = serde_json::to_value(outcome(trajectory, &options)).expect("json");
         (block["versions"].clone(), here["versions"].clone())
     };

@@ -21,7 +21,9 @@ pub(super) fn shape_error(spec: &CheckSpec, evidence: &Evidence, compat: Compat)
     let (results, expected) = (evidence.results.len(), evidence.expected.len());
     match &spec.func {
         OneOrMany::One(_) => single(spec, results),
-        OneOrMany::Many(list) => several(spec, list.len(), (results, expected), compat),
+        OneOrMany::Many(list) => {
+            several(spec, &ListLengths { metrics: list.len(), results, expected }, compat)
+        }
     }
 }
 
@@ -51,12 +53,15 @@ fn single(spec: &CheckSpec, results: usize) -> Option<ShapeError> {
     Some(ShapeError::AtGrading(why.into()))
 }
 
-fn several(
-    spec: &CheckSpec,
+/// The lengths of the lists of a check with several metrics.
+struct ListLengths {
     metrics: usize,
-    (results, expected): (usize, usize),
-    compat: Compat,
-) -> Option<ShapeError> {
+    results: usize,
+    expected: usize,
+}
+
+fn several(spec: &CheckSpec, lengths: &ListLengths, compat: Compat) -> Option<ShapeError> {
+    let ListLengths { metrics, results, expected } = *lengths;
     for (name, field, found) in [("result", &spec.result, results), ("expected", &spec.expected, expected)] {
         match field {
             Some(OneOrMany::One(one)) if !is_empty_spec(one) => {

@@ -1,5 +1,6 @@
 //! Task checks in two halves: `collect` reads evidence from the machine, and `judge` grades that evidence offline.
 
+mod check_state;
 mod collect;
 mod collect_context;
 mod database;
@@ -11,6 +12,7 @@ mod list_shape;
 mod metric;
 mod metric_request;
 
+pub use check_state::CheckedState;
 pub use collect::collect;
 pub use collect_context::{CollectContext, CollectError};
 pub use evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, EvidenceItem, EvidenceValue, FileRef};

@@ -1,6 +1,8 @@
 //! Implements the baselines as chat models. They keep no state between calls: the position in the script is derived
 //! from the conversation, so an attempt can be repeated from its requests alone.
 
+use std::collections::BTreeSet;
+
 use apprentice_protocol::{
     Action, ActionOutcome, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content,
     CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline,
@@ -15,6 +17,9 @@ use crate::suite::task::Task;
 const MAX_WAITS: u32 = 12;
 const FIRST_WAIT_MS: u32 = 150;
 const WAIT_INCREMENT_MS: u32 = 100;
+
+/// Names of present elements that are told when one is missing.
+const NEAREST: usize = 3;
 
 /// A script as a chat model.
 #[derive(Clone, Debug)]
@@ -62,7 +67,8 @@ impl SolutionModel {
                 actions: vec![Action::Wait { ms: FIRST_WAIT_MS + WAIT_INCREMENT_MS * waited }],
             },
             Err(missing) => {
-                let reason = format!("step {} of the script: {missing}", done + 1);
+                let reason =
+                    format!("step {} of the script: {missing}{}", done + 1, nearest(&missing, &nodes));
                 CallBody::Finish(Finish::GiveUp { reason })
             }
         }
@@ -180,6 +186,19 @@ fn last_outline(messages: &[Message]) -> Vec<OutlineNode> {
         Message::Assistant { .. } => None,
     });
     found.unwrap_or_default()
+}
+
+/// Names of elements that are there and resemble the quoted name of a missing one, as the end of a message.
+fn nearest(missing: &str, nodes: &[OutlineNode]) -> String {
+    let Some(wanted) = missing.split('"').nth(1) else { return String::new() };
+    let distance =
+        |name: &str| strsim::normalized_damerau_levenshtein(&wanted.to_lowercase(), &name.to_lowercase());
+    let names: BTreeSet<&str> =
+        nodes.iter().map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let mut names: Vec<(f64, &str)> = names.into_iter().map(|name| (distance(name), name)).collect();
+    names.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let names: Vec<String> = names.iter().take(NEAREST).map(|(_, name)| format!("{name:?}")).collect();
+    if names.is_empty() { String::new() } else { format!("; nearest on the screen: {}", names.join(", ")) }
 }
 
 fn unmet(condition: &Condition, nodes: &[OutlineNode]) -> Option<String> {
@@ -308,5 +327,16 @@ mod tests {
             panic!("goes on")
         };
         assert_eq!(reason, "step 1 of the script: element \"Go\" is not there");
+        let call = ask(&model, &messages);
+        let screen = "button \"Undo\" #n1\nbutton \"Goo\" #n2\nbutton \"Help\" #n3\nbutton \"Zoom\" #n4";
+        answer(&mut messages, call, ActionOutcome::Done { text: None }, screen);
+        let model = SolutionModel {
+            script: Script::read(&[json!({"click": {"name": "Gone"}})]).expect("reads"),
+            ..model
+        };
+        let CallBody::Finish(Finish::GiveUp { reason }) = ask(&model, &messages).body else {
+            panic!("goes on")
+        };
+        assert!(reason.contains("; nearest on the screen: \"Goo\", "), "{reason}");
     }
 }

@@ -15,6 +15,22 @@ use serde_json::Value;
 /// The maximum number of actions in a solution.
 pub const SOLUTION_LIMIT: usize = 60;
 
+/// The verbs of steps.
+pub const VERBS: [&str; 12] = [
+    "click",
+    "double_click",
+    "right_click",
+    "hover",
+    "select",
+    "key",
+    "type",
+    "scroll",
+    "wait_for",
+    "wait_gone",
+    "answer",
+    "give_up",
+];
+
 /// An element of the outline, selected by role and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -22,10 +22,14 @@ use crate::setup;
 /// The suite file name that lets a folder be loaded under the folder's own name.
 pub const SUITE_FILE: &str = "suite.json";
 
+/// The file beside a suite that holds its locked split.
+pub const SPLIT_FILE: &str = "split.json";
+
 /// A set of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suite {
-    /// The suite file's stem, or its folder's name when the file is called `suite.json`.
+    /// The suite file's stem. When the file is called `suite.json`: the name that the split beside it holds, so that
+    /// a renamed copy stays the same suite, or the folder's name without a split.
     pub name: String,
     /// The base folder of relative paths in the tasks.
     pub root: PathBuf,
@@ -114,10 +118,33 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         tasks.push(task);
     }
     hash_files(&mut hash, &root.join("files"), "files")?;
+    let split = read_split(&root)?;
+    for task in &mut tasks {
+        task.group = split.tasks.get(&task.id).cloned();
+    }
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let own = fs::canonicalize(&root).ok().as_deref().and_then(stem);
-    let name = if file.ends_with(SUITE_FILE) { own } else { stem(&file) };
+    let own = || split.suite.or_else(|| fs::canonicalize(&root).ok().as_deref().and_then(stem));
+    let name = if file.ends_with(SUITE_FILE) { own() } else { stem(&file) };
     Ok(Suite { name: name.unwrap_or_else(|| "suite".into()), root, hash: hex(&hash.finalize()), tasks })
+}
+
+/// What a suite takes from the split beside it: its lasting name, and the groups of tasks without a template.
+#[derive(Default, serde::Deserialize)]
+struct SuiteSplit {
+    suite: Option<String>,
+    #[serde(default)]
+    tasks: BTreeMap<TaskId, String>,
+}
+
+fn read_split(root: &Path) -> Result<SuiteSplit, SuiteError> {
+    let path = root.join(SPLIT_FILE);
+    match path.is_file() {
+        true => {
+            let text = read(&path)?;
+            parse(&path, &text, 0, &text)
+        }
+        false => Ok(SuiteSplit::default()),
+    }
 }
 
 /// A task listed by a suite file, with the result of loading it.
@@ -149,6 +176,16 @@ pub fn survey(path: &Path) -> Result<Vec<SurveyedTask>, SuiteError> {
         SurveyedTask { app: listed.app, id: listed.id, task }
     };
     Ok(listed(&file, &text)?.into_iter().map(surveyed).collect())
+}
+
+/// The base folder of a suite or of a single task, given by its folder or file.
+pub fn root_of(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        return path.to_owned();
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let in_suite = folder.parent().filter(|above| above.file_name().is_some_and(|name| name == "examples"));
+    in_suite.and_then(Path::parent).unwrap_or(folder).to_owned()
 }
 
 /// A task named by a suite file.
@@ -278,6 +315,7 @@ pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
             .map(|(name, raw)| Ok((name, part(path, text, raw)?)))
             .collect::<Result<_, _>>()?,
         app: String::new(),
+        group: None,
     };
     if task.apprentice.is_some() {
         check_names(&task)

@@ -1,5 +1,7 @@
 //! Task suites: loading, auditing, surveying and selecting tasks.
 
+mod edit;
+mod lint;
 pub mod load;
 mod miniwob;
 mod options;
@@ -10,7 +12,9 @@ mod source_pos;
 mod spelling;
 pub mod task;
 
-pub use load::{Suite, SuiteError, SurveyedTask, load, survey};
+pub use edit::{EditError, with_solution, with_task};
+pub use lint::faults;
+pub use load::{SPLIT_FILE, Suite, SuiteError, SurveyedTask, load, root_of, survey};
 pub use miniwob::{MiniwobError, add as create_miniwob_suite};
 pub use options::SuiteOptions;
 pub use schema::task_schema;

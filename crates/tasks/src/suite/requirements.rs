@@ -204,6 +204,13 @@ impl RequirementCollector {
                 WINDOWS.iter().filter(|(known, _)| window == Some(*known)).map(|(_, program)| *program),
             );
         }
+        // A program of ours runs in the cell by its name; a path is made by the setup.
+        let first = |command: &String| command.split_whitespace().next().map(str::to_owned);
+        let started: Vec<String> = commands.iter().filter_map(first).collect();
+        let plain = |word: &&String| !word.contains(['/', '{', '=']);
+        if task.apprentice.is_some() {
+            wanted.extend(started.iter().filter(plain).map(String::as_str));
+        }
         for name in wanted {
             let options = PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, options)| *options);
             let own = task.apprentice.is_some();

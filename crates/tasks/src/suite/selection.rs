@@ -6,12 +6,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{TaskId, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::Suite;
-use super::spelling::nearest;
 
 /// The schema name of the file.
 pub const SELECTION_SCHEMA: &str = "apprentice.selection/1";
@@ -111,8 +110,7 @@ impl Selection {
         }
         if let Some(task) = selection.tasks.iter().find(|task| suite.task(task.as_str()).is_none()) {
             let known = suite.tasks.iter().map(|task| task.id.as_str());
-            let like = nearest(task.as_str(), known);
-            let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+            let hint = did_you_mean(task.as_str(), known);
             return Err(SelectionError::NoTask { path, task: task.clone(), hint });
         }
         if selection.tasks.is_empty() {

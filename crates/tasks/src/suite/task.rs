@@ -133,6 +133,9 @@ pub struct Task {
     /// The application under which the suite file lists the task.
     #[serde(skip)]
     pub app: String,
+    /// The group that the split beside the suite gives to a task without a template.
+    #[serde(skip)]
+    pub group: Option<String>,
 }
 
 impl<T> OneOrMany<T> {
@@ -156,9 +159,11 @@ impl<T> OneOrMany<T> {
 }
 
 impl Task {
-    /// The unit of splits and of inference: the template, or the task's id without one.
+    /// The unit of splits and of inference: the template; without one the group that the suite's split names, or the
+    /// task's id.
     pub fn template(&self) -> &str {
-        self.apprentice.as_ref().map_or(self.id.as_str(), |ours| ours.template.as_str())
+        let own = self.apprentice.as_ref().map(|ours| ours.template.as_str());
+        own.or(self.group.as_deref()).unwrap_or(self.id.as_str())
     }
 
     /// The attempt's caps.

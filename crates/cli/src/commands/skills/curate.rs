@@ -109,7 +109,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     };
     options.manage.corroboration = arguments.corroboration;
     let mode = arguments.writing.mode(config);
-    let mut gateway = write_as(folder, mode)?;
+    let mut gateway = write_as(folder, (mode, config.authored_pages))?;
     gateway.set_embedding(models.meaning()?);
     let runtime = wire::runtime()?;
     let mut applied = Vec::new();
@@ -166,8 +166,9 @@ fn tell_decision(decision: &Decision) {
             let skill = skill_id.as_ref().map(ToString::to_string).unwrap_or_default();
             terminal::line(format_args!("  {}: {tool} {skill} is proposed ({operation})", decision.item));
         }
-        ItemOutcome::Nothing { words } => {
-            terminal::line(format_args!("  {}: no change. {words}", decision.item));
+        ItemOutcome::Nothing { words, reason } => {
+            let reason = reason.map(|reason| format!(", {}", reason.word())).unwrap_or_default();
+            terminal::line(format_args!("  {}: no change{reason}. {words}", decision.item));
         }
         ItemOutcome::DecidedBefore { operation } => {
             terminal::line(format_args!("  {}: already decided by {operation}", decision.item));
@@ -225,7 +226,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     }
     let manager = manager(&arguments.model, &models)?;
     let mode = arguments.writing.mode(config);
-    let mut gateway = write_as(folder, mode)?;
+    let mut gateway = write_as(folder, (mode, config.authored_pages))?;
     let sense = sense(gateway.state(), meaning.as_deref())?;
     let tasks = find_cleanup_tasks(gateway.state(), &options, sense.as_ref());
     gateway.set_embedding(meaning);

@@ -66,17 +66,19 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
     for line in lines.iter().rev().take(LAST).rev() {
         let what = match &line.told {
             JournalEntry::Event { event } => word(event),
-            JournalEntry::Turn { tool_iters, .. } => format!("turn, {tool_iters} actions"),
+            JournalEntry::Turn { tool_iters, .. } => {
+                format!("turn, {}", apprentice_protocol::counted(*tool_iters, "action"))
+            }
         };
         let about = line.skill.as_ref().map(|skill| format!(" {skill}")).unwrap_or_default();
         terminal::line(format_args!("{} {} {what}{about} in {}", line.id, line.time, line.run));
     }
     terminal::line(format_args!(
-        "since the last review: {} turns, {} actions, {} hints at faulty skills, {} skills not written",
-        counted.turns_since_review,
-        counted.tool_iters_since_review,
-        counted.skill_issue_hints_since_review,
-        counted.skipped_foreground
+        "since the last review: {}, {}, {} at faulty skills, {} not written",
+        apprentice_protocol::counted(counted.turns_since_review, "turn"),
+        apprentice_protocol::counted(counted.tool_iters_since_review, "action"),
+        apprentice_protocol::counted(counted.skill_issue_hints_since_review, "hint"),
+        apprentice_protocol::counted(counted.skipped_foreground, "skill")
     ));
     let due = if due { "a review is due" } else { "no review is due" };
     terminal::line(format_args!("{due} ({why}); this version does not run reviews in the background"));

@@ -6,7 +6,12 @@ use std::path::Path;
 use apprentice_evaluator::learn::screenshot;
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{self, Applied, At, BlameLine, OpId, Snapshot, WriteRefusal};
+use apprentice_skills::book::{
+    self, Applied, At, BlameLine, Citation, CitedReport, OpId, Snapshot, WriteRefusal,
+};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::json;
 
@@ -14,8 +19,13 @@ use super::{id, open, operation, show, unknown, write};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
-/// Returns the skillbook as of an operation, which must exist.
+/// Returns the skillbook as of an operation, which must exist, or as of a time.
 fn snapshot_at(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
+    if let Some(time) = end_of(name) {
+        let earlier = open(folder)?.operations().into_iter().filter(|operation| operation.time <= time);
+        let last = earlier.map(|operation| operation.id).max().unwrap_or(OpId(0));
+        return Snapshot::open(folder, At::Operation(last)).kind(Kind::Config);
+    }
     let moment = operation(name)?;
     let book = Snapshot::open(folder, At::Operation(moment)).kind(Kind::Config)?;
     if book.last() == moment || moment == OpId(0) {
@@ -26,6 +36,16 @@ fn snapshot_at(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
         OpId(0) => "it has no operations yet".to_owned(),
         last => format!("the last operation before it is {last}"),
     }))
+}
+
+/// Reads a time (RFC 3339), or a date, which stands for the end of that day (UTC).
+fn end_of(name: &str) -> Option<Timestamp> {
+    if let Ok(time) = name.parse() {
+        return Some(time);
+    }
+    let next = name.parse::<Date>().ok()?.tomorrow().ok()?;
+    let midnight = next.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    midnight.checked_sub(SignedDuration::from_nanos(1)).ok()
 }
 
 pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
@@ -46,12 +66,27 @@ pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Resu
         let about = one.skills.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let actor = format!("{:?}", one.actor).to_lowercase();
         let accepted = one.accepts.map(|proposal| format!(" (accepted {proposal})")).unwrap_or_default();
+        let cited = citation(&one.citation);
         terminal::line(format_args!(
-            "{} {} {actor} {} {about} {}{accepted}",
+            "{} {} {actor} {} {about} {}{accepted}{cited}",
             one.id, one.time, one.op, one.summary
         ));
     }
     Ok(())
+}
+
+/// Says what an operation cites.
+fn citation(cited: &Citation) -> String {
+    fn list<T: ToString>(items: &[T]) -> String {
+        items.iter().map(T::to_string).collect::<Vec<_>>().join(" ")
+    }
+    let parts = [
+        ("agrees with", list(&cited.agrees_with)),
+        ("conflicts with", list(&cited.conflicts_with)),
+        ("proved by", list(&cited.proved_by)),
+    ];
+    let said = parts.iter().filter(|(_, ids)| !ids.is_empty()).map(|(what, ids)| format!(" ({what} {ids})"));
+    said.collect()
 }
 
 pub(super) fn diff(
@@ -155,7 +190,30 @@ pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Re
         for picture in screenshots {
             let _ = write!(source, " {picture}");
         }
+        for (what, reports) in [("agrees with", &line.agrees_with), ("conflicts with", &line.conflicts_with)]
+        {
+            for CitedReport { id, trajectory } in reports {
+                let _ = write!(source, ", {what} {id} {}", trajectory.as_deref().unwrap_or_default());
+            }
+        }
+        if !line.proved_by.is_empty() {
+            let steps: Vec<String> = line.proved_by.iter().map(ToString::to_string).collect();
+            let _ = write!(source, ", proved by {}", steps.join(" "));
+        }
         terminal::line(format_args!("{}  ({source})", line.text));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of;
+
+    #[test]
+    fn a_date_is_its_whole_day_and_an_operation_is_no_time() {
+        let told = |name: &str| end_of(name).map(|time| time.to_string());
+        assert_eq!(told("2026-05-04").as_deref(), Some("2026-05-04T23:59:59.999999999Z"));
+        assert_eq!(told("2026-05-04T12:00:00+02:00").as_deref(), Some("2026-05-04T10:00:00Z"));
+        assert_eq!(["o12", "nine", "2026-13-01", ""].map(told), [const { None }; 4]);
+    }
 }

@@ -3,6 +3,7 @@
 mod archive;
 pub(crate) mod curate;
 mod events;
+mod figure;
 mod history;
 mod package;
 mod package_files;
@@ -16,7 +17,7 @@ use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{
-    At, BookError, Gateway, GatewayOptions, OpId, OpenReport, Problem, Snapshot, WriteMode,
+    At, AuthoredPages, BookError, Gateway, GatewayOptions, OpId, OpenReport, Problem, Snapshot, WriteMode,
 };
 use clap::{Args, Subcommand};
 
@@ -70,14 +71,14 @@ enum What {
     },
     /// Shows the differences between two operations; without arguments, unrecorded changes by hand.
     Diff {
-        /// The earlier operation, such as `o12`.
+        /// The earlier operation, such as `o12`, or a time as for `at`.
         from: Option<String>,
-        /// The later operation [default: the current skillbook].
+        /// The later operation or time [default: the current skillbook].
         to: Option<String>,
     },
-    /// Shows the skillbook, or one skill, as of an operation.
+    /// Shows the skillbook, or one skill, as of an operation or a time.
     At {
-        /// The operation, such as `o12`.
+        /// The operation, such as `o12`; or a time (RFC 3339), or a date, which is the end of that day (UTC).
         operation: String,
         /// `<domain>/<name>`.
         skill: Option<String>,
@@ -108,6 +109,7 @@ enum What {
     },
     Apply(curate::Apply),
     Clean(curate::Clean),
+    AddFigure(figure::AddFigure),
     Validate(package::Validate),
     Export(package::Export),
     Import(package::Import),
@@ -131,7 +133,8 @@ impl What {
             | Self::Apply(_)
             | Self::Import(_)
             | Self::Accept(_)
-            | Self::Refuse(_) => true,
+            | Self::Refuse(_)
+            | Self::AddFigure(_) => true,
             Self::Clean(clean) => clean.writes(),
             Self::List
             | Self::Show { .. }
@@ -199,6 +202,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Apply(apply) => curate::apply(apply, folder, json, config),
         What::Clean(clean) => curate::clean(clean, folder, json, config),
         What::Validate(validate) => package::validate(validate, folder, json),
+        What::AddFigure(figure) => figure::add_figure(figure, folder, json),
         What::Export(export) => package::export(export, folder, json),
         What::Import(import) => package::import(import, folder, json),
     }
@@ -216,12 +220,12 @@ pub(crate) fn open(folder: &Path) -> Result<Snapshot, Failure> {
 
 /// Opens a skillbook for writing; prints notes about changes by hand, which are recorded first.
 fn write(folder: &Path) -> Result<Gateway, Failure> {
-    write_as(folder, WriteMode::Auto)
+    write_as(folder, (WriteMode::Auto, AuthoredPages::default()))
 }
 
 /// Opens a skillbook for writing in a given mode, for changes by models.
-fn write_as(folder: &Path, mode: WriteMode) -> Result<Gateway, Failure> {
-    let options = GatewayOptions { mode, ..GatewayOptions::at(SystemClock::default().now()) };
+fn write_as(folder: &Path, (mode, authored): (WriteMode, AuthoredPages)) -> Result<Gateway, Failure> {
+    let options = GatewayOptions { mode, authored, ..GatewayOptions::at(SystemClock::default().now()) };
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
     note_moved_log(&opened);
@@ -260,10 +264,8 @@ fn operation(name: &str) -> Result<OpId, Failure> {
 
 fn unknown(book: &Snapshot, name: &str) -> Failure {
     let failure = Failure::say(Kind::NothingMatched, format!("the skillbook has no skill {name:?}"));
-    let nearest =
-        book.skills().map(|skill| (strsim::damerau_levenshtein(skill.id.as_str(), name), &skill.id)).min();
-    match nearest {
-        Some((_, id)) => failure.hint(format!("the nearest name is {id}")),
+    match book.skills().next() {
+        Some(_) => failure.hint_nearest(name, book.skills().map(|skill| skill.id.as_str())),
         None => failure.hint("the skillbook is empty"),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_protocol::{Clock as _, SkillId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::package::{
@@ -172,7 +172,7 @@ pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(
             "packages": packages.iter().map(|package| &package.name).collect::<Vec<_>>(),
         }));
     }
-    terminal::line(format_args!("{place}: {} packages", packages.len()));
+    terminal::line(format_args!("{place}: {}", counted(packages.len(), "package")));
     Ok(())
 }
 

@@ -191,12 +191,12 @@ fn decide(
 
 /// Prints the number of waiting proposals at the end of a command; in mode `approve` asks the user about each.
 pub(crate) fn conclude(folder: &Path, mode: WriteMode) -> Result<(), Failure> {
-    if mode == WriteMode::Auto || !folder.is_dir() {
+    if !folder.is_dir() {
         return Ok(());
     }
     let book = open(folder)?;
     let waiting: Vec<_> = book.state().proposals.values().cloned().collect();
-    if mode == WriteMode::Propose || waiting.is_empty() || !std::io::stdin().is_terminal() {
+    if mode != WriteMode::Approve || waiting.is_empty() || !std::io::stdin().is_terminal() {
         if !waiting.is_empty() {
             let count = match waiting.len() {
                 1 => "1 change waits".to_owned(),

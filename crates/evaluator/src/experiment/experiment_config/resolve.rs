@@ -155,7 +155,7 @@ impl Resolver<'_> {
         }
         let read = SplitLock::read(&path);
         let lock = self.keep(spot, read)?;
-        let fits = lock.check_suite(&suite.hash);
+        let fits = lock.check_suite(suite);
         self.keep(spot, fits)?;
         Some(lock)
     }
@@ -324,7 +324,7 @@ impl Resolver<'_> {
         }
         let trains = lock.is_some_and(|lock| lock.templates(Split::Train).next().is_some());
         if !trains && self.faults.iter().all(|fault| fault.spot != Some(sheet.suite.spot)) {
-            let what = "learning needs training tasks, and no locked split names them: lock the suite";
+            let what = "learning needs training tasks, and no locked split names them: `apprentice split draw SUITE` makes one";
             self.fault(sheet.suite.spot, what.into());
         }
     }

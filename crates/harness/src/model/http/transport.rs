@@ -139,6 +139,15 @@ impl Transport {
         self.exchange(self.client.get(url).headers(self.headers(headers)?)).await
     }
 
+    /// Asks a server for anything at all, without a key. Every response counts, also a refusal: the server is there.
+    pub async fn reach(&self, url: &str, deadline: Duration) -> Result<(), ModelError> {
+        match tokio::time::timeout(deadline, self.client.get(url).send()).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(self.failed(&error)),
+            Err(_) => Err(self.lost(&format!("no response within {} s", deadline.as_secs_f64()))),
+        }
+    }
+
     fn headers(&self, pairs: &[(&'static str, &str)]) -> Result<HeaderMap, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Profile folders in upstream's search order: Google Chrome, then Chromium.
 const PROFILES: &[&str] = &["~/.config/google-chrome/Default", "~/.config/chromium/Default"];
-pub(super) const DEBUG_PORTS: &[u16] = &[9222, 1337];
+pub(in crate::check) const DEBUG_PORTS: &[u16] = &[9222, 1337];
 
 /// A value derived from the `Preferences` file.
 #[derive(Clone, Copy)]

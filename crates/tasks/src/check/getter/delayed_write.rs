@@ -84,6 +84,11 @@ const PROBE: &str = r#"[ -d "${1%/*}" ] || exit 0
 now=$(date +%s.%N) written=$(stat -c %.9Y -- "$1" 2>/dev/null) pid=$(pgrep -o "$2")
 echo "$now ${written:--} $([ -n "$pid" ] && ps -o etimes= -p "$pid" || echo -)""#;
 
+/// Returns whether an application writes this file some time after the action that changes it.
+pub(in crate::check) fn is_written_late(path: &str) -> bool {
+    DELAYED_FILES.iter().any(|late| path.ends_with(late.path))
+}
+
 /// Waits until a file with a known write delay holds every change made before the attempt ended.
 pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> Result<(), CollectError> {
     // On a machine without windows, applications write their files when they are read.

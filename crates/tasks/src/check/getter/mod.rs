@@ -15,6 +15,8 @@ mod vscode;
 use serde_json::Value;
 
 pub(super) use accessibility::SYNTHETIC_TREE;
+pub(super) use browser::DEBUG_PORTS;
+pub(super) use delayed_write::is_written_late;
 pub use http::{HttpRequest, ask};
 
 use self::output::GetterOutput;
@@ -86,7 +88,7 @@ pub const UNSUPPORTED_GETTERS: &[(&str, &str)] = &[
 ];
 
 /// Settings folders of GIMP below the home folder: the version on OSWorld's machines first, then later ones.
-const GIMP_FOLDERS: &[&str] = &[".config/GIMP/2.10", ".config/GIMP/3.0", ".config/GIMP/3.2"];
+pub(super) const GIMP_FOLDERS: &[&str] = &[".config/GIMP/2.10", ".config/GIMP/3.0", ".config/GIMP/3.2"];
 
 /// Runs the getter of this name.
 pub(super) async fn look(

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
+use std::ops::Range;
 
 use super::score::{MetricError, task_error};
 
@@ -36,7 +37,7 @@ pub(super) fn ratio<T: Eq + Hash>(a: &[T], b: &[T]) -> Result<f64, MetricError> 
     let mut matched = 0_usize;
     let mut queue = VecDeque::from([(0, a.len(), 0, b.len())]);
     while let Some((a_from, a_to, b_from, b_to)) = queue.pop_front() {
-        let found = matcher.longest((a_from, a_to), (b_from, b_to))?;
+        let found = matcher.longest(a_from..a_to, b_from..b_to)?;
         if found.length == 0 {
             continue;
         }
@@ -69,18 +70,14 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
     }
 
     /// Returns the longest match within two ranges; on a tie the first in `a`, then in `b`.
-    fn longest(
-        &mut self,
-        (a_from, a_to): (usize, usize),
-        (b_from, b_to): (usize, usize),
-    ) -> Result<Match, MetricError> {
-        let mut best = Match { a: a_from, b: b_from, length: 0 };
+    fn longest(&mut self, in_a: Range<usize>, in_b: Range<usize>) -> Result<Match, MetricError> {
+        let mut best = Match { a: in_a.start, b: in_b.start, length: 0 };
         let mut ends: HashMap<usize, usize> = HashMap::new();
-        for at in a_from..a_to {
+        for at in in_a.clone() {
             let mut next = HashMap::new();
             let places = self.places.get(&self.a[at]).map(Vec::as_slice).unwrap_or_default();
-            let first = places.partition_point(|place| *place < b_from);
-            let within = places[first..].iter().take_while(|place| **place < b_to);
+            let first = places.partition_point(|place| *place < in_b.start);
+            let within = places[first..].iter().take_while(|place| **place < in_b.end);
             for &place in within {
                 self.left = self
                     .left
@@ -96,11 +93,11 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
             ends = next;
         }
         // Elements too frequent for the index can still extend the match at both ends.
-        while best.a > a_from && best.b > b_from && self.a[best.a - 1] == self.b[best.b - 1] {
+        while best.a > in_a.start && best.b > in_b.start && self.a[best.a - 1] == self.b[best.b - 1] {
             best = Match { a: best.a - 1, b: best.b - 1, length: best.length + 1 };
         }
-        while best.a + best.length < a_to
-            && best.b + best.length < b_to
+        while best.a + best.length < in_a.end
+            && best.b + best.length < in_b.end
             && self.a[best.a + best.length] == self.b[best.b + best.length]
         {
             best.length += 1;

@@ -52,6 +52,9 @@ pub(super) fn mark(name: &str, case: &MetricInput<'_>) -> Result<Score, MetricEr
 }
 
 #[cfg(test)]
+#[path = "../../../../../examples/metric.rs"]
+mod example_metric;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,28 @@
+//! Forks: a recorded attempt is brought to one of its steps in a fresh world, and goes on from there several times with
+//! the recorded help and with one thing changed. The difference is the effect of that help at that place.
+
+mod error;
+mod find;
+mod load;
+mod report;
+mod text;
+mod variant;
+mod work;
+
+use std::path::{Path, PathBuf};
+
+pub use error::ForkError;
+pub use find::{FoundTrial, find_trial};
+pub use load::ForkSite;
+pub use report::{
+    FORK_FILE, FORK_SCHEMA, ForkArm, ForkAttempt, ForkEffect, ForkRate, ForkReport, ForkVerdict, History,
+    MIN_JUDGED, PartingRecord, RecordedAttempt,
+};
+pub use text::fork_text;
+pub use variant::Variant;
+pub use work::{Fork, ForkOutcome};
+
+/// The folder of a run's frozen book; `None` if the run kept none.
+pub fn frozen_book(run: &Path) -> Option<PathBuf> {
+    Some(run.join("book")).filter(|book| book.is_dir())
+}

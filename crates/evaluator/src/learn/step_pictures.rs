@@ -1,0 +1,407 @@
+//! Prepares pictures of an attempt for a reviewer that sees: the whole screen, scaled, where an attempt begins, ends or
+//! surprises, and parts of it around what was acted on and what changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use apprentice_pixels::{Area, Frame, PixelError, crop, decode_png, diff, encode_png, resize};
+use apprentice_protocol::{
+    Action, ActionOutcome, BlobHash, Event, EventKind, Image, ImageBytes, MediaType, Rect, ScreenPoint, Size,
+    StepId, Target,
+};
+use apprentice_skills::reflect::{Moment, StepPicture};
+use apprentice_trace::{Trace, TraceError, blob_path, hex};
+use sha2::{Digest as _, Sha256};
+
+/// Largest side of a picture, in pixels. Larger ones are scaled.
+const SIDE: u32 = 1024;
+/// Pixels shown around what was acted on and what changed.
+const MARGIN: u32 = 120;
+
+/// The files of a recorded attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFiles {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The attempt's folder, relative to the run's.
+    pub attempt: PathBuf,
+}
+
+impl TraceFiles {
+    /// Returns the path of a learning record of this attempt, beside the run's other ones.
+    pub(super) fn learning_file(&self, name: &str) -> PathBuf {
+        let parts = self.attempt.components().map(|part| part.as_os_str().to_string_lossy());
+        let attempt = parts.collect::<Vec<_>>().join("-");
+        self.run.join("learning").join(format!("{name}-{attempt}.json"))
+    }
+}
+
+/// The reason a picture of an attempt cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A stored picture cannot be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// The picture's file.
+        path: PathBuf,
+        /// The error.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A stored picture cannot be processed.
+    #[error("cannot process {path}")]
+    Pixels {
+        /// The picture's file.
+        path: PathBuf,
+        /// The error.
+        #[source]
+        source: PixelError,
+    },
+}
+
+/// Prepares at most `count` pictures of an attempt, in order of precedence: the first and the last view, the views
+/// after surprising steps, then crops, first of the steps that changed what the checks read.
+pub fn step_pictures(files: &TraceFiles, count: usize) -> Result<Vec<StepPicture>, PictureError> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
+    let mut album = Album { blobs: files.run.join("blobs"), frames: BTreeMap::new() };
+    let looks = looks(&trace.events);
+    let mut pictures = Vec::new();
+    for wanted in wanted(&looks) {
+        pictures.extend(album.pictures(wanted)?);
+        if pictures.len() >= count {
+            break;
+        }
+    }
+    pictures.truncate(count);
+    Ok(pictures)
+}
+
+/// What is known of a step for its pictures.
+#[derive(Clone, Debug, PartialEq)]
+struct StepLook {
+    step: StepId,
+    before: View,
+    after: Option<View>,
+    points: Vec<ScreenPoint>,
+    acted: bool,
+    failed: bool,
+    changed_checked_state: bool,
+}
+
+/// An observation with a picture.
+#[derive(Clone, Debug, PartialEq)]
+struct View {
+    title: String,
+    picture: BlobHash,
+    region: Rect,
+}
+
+/// A picture to be prepared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wanted<'a> {
+    Whole(&'a StepLook, Moment, &'static str),
+    Crops(&'a StepLook),
+}
+
+impl StepLook {
+    /// Returns what is surprising about a step.
+    fn surprise(&self) -> Option<&'static str> {
+        let after = self.after.as_ref().filter(|_| self.acted)?;
+        if self.failed {
+            Some("the whole screen; an action failed")
+        } else if after.picture == self.before.picture {
+            Some("the whole screen; nothing visible changed")
+        } else if after.title != self.before.title {
+            Some("the whole screen; another window or page is in front")
+        } else {
+            None
+        }
+    }
+}
+
+/// Reads the steps with their views. A step without a picture before it is left out.
+fn looks(events: &[Event]) -> Vec<StepLook> {
+    let mut looks: Vec<StepLook> = Vec::new();
+    let mut view: Option<View> = None;
+    for event in events {
+        let Some(step) = event.step else { continue };
+        match &event.kind {
+            EventKind::Observed { title, screenshot: Some(picture), view: seen, .. } => {
+                let now = View { title: title.clone(), picture: picture.clone(), region: seen.region };
+                for look in looks.iter_mut().rev().take_while(|look| look.after.is_none()) {
+                    look.after = Some(now.clone());
+                }
+                view = Some(now);
+            }
+            EventKind::ModelReplied { .. } => {
+                looks.extend(view.clone().map(|before| StepLook {
+                    step,
+                    before,
+                    after: None,
+                    points: Vec::new(),
+                    acted: false,
+                    failed: false,
+                    changed_checked_state: false,
+                }));
+            }
+            EventKind::Action(record) => {
+                if let Some(look) = looks.last_mut().filter(|look| look.step == step) {
+                    look.acted = true;
+                    look.failed |= !matches!(record.outcome, ActionOutcome::Done { .. });
+                    look.points.extend(record.sent.iter().flat_map(points));
+                }
+            }
+            EventKind::CheckState { changed: true } => {
+                looks
+                    .iter_mut()
+                    .filter(|look| look.step == step)
+                    .for_each(|look| look.changed_checked_state = true);
+            }
+            _ => {}
+        }
+    }
+    looks
+}
+
+fn points(action: &Action<ScreenPoint>) -> Vec<ScreenPoint> {
+    let target = match action {
+        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
+        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
+        Action::Drag { path, .. } => return path.clone(),
+        _ => None,
+    };
+    match target {
+        Some(Target::Point(point)) => vec![*point],
+        Some(Target::Ref(_)) | None => Vec::new(),
+    }
+}
+
+/// Lists the pictures of an attempt in order of precedence.
+fn wanted(looks: &[StepLook]) -> Vec<Wanted<'_>> {
+    let mut wanted = Vec::new();
+    let whole = "the whole screen";
+    wanted.extend(looks.first().map(|first| Wanted::Whole(first, Moment::Before, whole)));
+    let last = looks.iter().rev().find(|look| look.after.is_some());
+    wanted.extend(last.map(|last| Wanted::Whole(last, Moment::After, whole)));
+    let is_last = |look: &&StepLook| last.is_some_and(|last| last.step == look.step);
+    let surprising = looks.iter().filter(|look| !is_last(look));
+    wanted.extend(surprising.filter_map(|look| Some(Wanted::Whole(look, Moment::After, look.surprise()?))));
+    let plain = |look: &&StepLook| look.acted && look.after.is_some() && look.surprise().is_none();
+    let (checked, other): (Vec<_>, Vec<_>) =
+        looks.iter().filter(plain).partition(|look| look.changed_checked_state);
+    wanted.extend(checked.into_iter().chain(other).map(Wanted::Crops));
+    wanted
+}
+
+/// Stored pictures, decoded once.
+struct Album {
+    blobs: PathBuf,
+    frames: BTreeMap<String, Frame>,
+}
+
+impl Album {
+    fn path(&self, picture: &BlobHash) -> PathBuf {
+        blob_path(&self.blobs, picture, "png")
+    }
+
+    fn frame(&mut self, picture: &BlobHash) -> Result<Frame, PictureError> {
+        if let Some(frame) = self.frames.get(picture.as_str()) {
+            return Ok(frame.clone());
+        }
+        let path = self.path(picture);
+        let bytes = fs::read(&path).map_err(|source| PictureError::Read { path: path.clone(), source })?;
+        let frame = decode_png(&bytes).map_err(|source| PictureError::Pixels { path, source })?;
+        // A decoded picture has some megabytes.
+        if self.frames.len() > 1 {
+            self.frames.clear();
+        }
+        self.frames.insert(picture.as_str().to_owned(), frame.clone());
+        Ok(frame)
+    }
+
+    fn pictures(&mut self, wanted: Wanted<'_>) -> Result<Vec<StepPicture>, PictureError> {
+        match wanted {
+            Wanted::Whole(look, moment, shows) => {
+                let view = if moment == Moment::Before { Some(&look.before) } else { look.after.as_ref() };
+                let Some(view) = view else { return Ok(Vec::new()) };
+                let frame = self.frame(&view.picture)?;
+                let image = self.encoded(&frame, &view.picture)?;
+                Ok(vec![StepPicture { step: look.step, moment, shows: shows.to_owned(), image }])
+            }
+            Wanted::Crops(look) => self.crops(look),
+        }
+    }
+
+    /// Returns the part of a step's two views around what was acted on and what changed.
+    fn crops(&mut self, look: &StepLook) -> Result<Vec<StepPicture>, PictureError> {
+        let Some(after) = &look.after else { return Ok(Vec::new()) };
+        let (one, other) = (self.frame(&look.before.picture)?, self.frame(&after.picture)?);
+        let size = Size::new(one.width(), one.height());
+        let points = look.points.iter().filter_map(|point| in_picture(*point, look.before.region, size));
+        let points: Vec<(u32, u32)> = points.collect();
+        let Some(area) = area(&points, diff(&one, &other), size) else {
+            let image = self.encoded(&other, &after.picture)?;
+            let shows = "the whole screen; most of it changed".to_owned();
+            return Ok(vec![StepPicture { step: look.step, moment: Moment::After, shows, image }]);
+        };
+        let shows = format!(
+            "the part of the screen at {},{}, {} by {} pixels, around what was acted on and what changed",
+            area.x, area.y, area.width, area.height
+        );
+        let views = [(Moment::Before, &one, &look.before.picture), (Moment::After, &other, &after.picture)];
+        let mut pictures = Vec::new();
+        for (moment, frame, picture) in views {
+            let cut = crop(frame, area)
+                .map_err(|source| PictureError::Pixels { path: self.path(picture), source })?;
+            let image = self.encoded(&cut, picture)?;
+            pictures.push(StepPicture { step: look.step, moment, shows: shows.clone(), image });
+        }
+        Ok(pictures)
+    }
+
+    /// Encodes a frame, scaled if it is too large.
+    fn encoded(&self, frame: &Frame, picture: &BlobHash) -> Result<Image, PictureError> {
+        let size = scaled(Size::new(frame.width(), frame.height()));
+        let is_scaled = size.width != frame.width();
+        let small = if is_scaled { resize(frame, size.width, size.height).map(Some) } else { Ok(None) };
+        let png = small.and_then(|small| encode_png(small.as_ref().unwrap_or(frame)));
+        let png = png.map_err(|source| PictureError::Pixels { path: self.path(picture), source })?;
+        let hash = BlobHash::new(hex(&Sha256::digest(&png)));
+        Ok(Image { hash, size, media: MediaType::Png, bytes: ImageBytes(png.into()) })
+    }
+}
+
+/// Returns the size at which a picture is shown.
+fn scaled(size: Size) -> Size {
+    let longest = size.width.max(size.height);
+    if longest <= SIDE {
+        return size;
+    }
+    let scale = |side: u32| {
+        let side = u64::from(side) * u64::from(SIDE) / u64::from(longest);
+        u32::try_from(side).unwrap_or(SIDE).max(1)
+    };
+    Size::new(scale(size.width), scale(size.height))
+}
+
+/// Converts a point of the screen to a pixel of a picture of `size` that shows `region`.
+fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option<(u32, u32)> {
+    let along = |at: i32, from: i32, length: i32, pixels: u32| {
+        let offset = i64::from(at) - i64::from(from);
+        let length = i64::from(length);
+        (0..length).contains(&offset).then_some(offset * i64::from(pixels) / length)
+    };
+    let x = along(point.x, region.x, region.width, size.width)?;
+    let y = along(point.y, region.y, region.height, size.height)?;
+    Some((u32::try_from(x).ok()?, u32::try_from(y).ok()?))
+}
+
+/// Returns the area around points and a change, with a margin. A change of more than half of the picture tells no
+/// place. `None` if there is no place at all.
+fn area(points: &[(u32, u32)], changed: Option<Area>, size: Size) -> Option<Area> {
+    let covers = |area: &Area| u64::from(area.width) * u64::from(area.height);
+    let half = u64::from(size.width) * u64::from(size.height) / 2;
+    let changed = changed.filter(|area| covers(area) <= half);
+    let corners = changed.map(|area| [(area.x, area.y), (area.x + area.width, area.y + area.height)]);
+    let all: Vec<(u32, u32)> = points.iter().copied().chain(corners.into_iter().flatten()).collect();
+    let from = |least: Option<u32>| Some(least?.saturating_sub(MARGIN));
+    let (x, y) = (from(all.iter().map(|at| at.0).min())?, from(all.iter().map(|at| at.1).min())?);
+    let right = (all.iter().map(|at| at.0).max()? + MARGIN).min(size.width);
+    let bottom = (all.iter().map(|at| at.1).max()? + MARGIN).min(size.height);
+    Some(Area { x, y, width: right.checked_sub(x)?, height: bottom.checked_sub(y)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_pixels::Area;
+    use apprentice_protocol::{BlobHash, Rect, ScreenPoint, Size, StepId};
+
+    use super::{Moment, StepLook, View, Wanted, area, in_picture, scaled, wanted};
+
+    const SIZE: Size = Size::new(1000, 600);
+
+    #[test]
+    fn a_crop_surrounds_what_was_acted_on_and_what_changed() {
+        let changed = |width, height| Some(Area { x: 500, y: 300, width, height });
+        let around = |x, y, width, height| Some(Area { x, y, width, height });
+        assert_eq!(area(&[(500, 300)], None, SIZE), around(380, 180, 240, 240));
+        assert_eq!(area(&[(10, 590)], None, SIZE), around(0, 470, 130, 130));
+        assert_eq!(area(&[(300, 300)], changed(100, 50), SIZE), around(180, 180, 540, 290));
+        assert_eq!(area(&[], changed(100, 50), SIZE), around(380, 180, 340, 290));
+        assert_eq!(area(&[], None, SIZE), None);
+    }
+
+    #[test]
+    fn a_change_of_more_than_half_of_the_picture_is_no_place() {
+        let changed = |height| Some(Area { x: 0, y: 0, width: 1000, height });
+        assert_eq!(area(&[], changed(300), SIZE), Some(Area { x: 0, y: 0, width: 1000, height: 420 }));
+        assert_eq!(area(&[], changed(301), SIZE), None);
+    }
+
+    #[test]
+    fn large_pictures_are_scaled_and_points_go_with_them() {
+        assert_eq!(scaled(Size::new(1024, 768)), Size::new(1024, 768));
+        assert_eq!(scaled(Size::new(2048, 1000)), Size::new(1024, 500));
+        assert_eq!(scaled(Size::new(500, 1025)), Size::new(499, 1024));
+        let region = Rect::new(0, 0, 1920, 1080);
+        let at = |x, y| in_picture(ScreenPoint::new(x, y), region, Size::new(960, 540));
+        assert_eq!((at(0, 0), at(1919, 1079)), (Some((0, 0)), Some((959, 539))));
+        assert_eq!((at(1920, 0), at(-1, 0)), (None, None));
+    }
+
+    fn look(step: u32, before: &str, after: Option<&str>) -> StepLook {
+        let view = |picture: &str| View {
+            title: "Sheet".into(),
+            picture: BlobHash::new(picture),
+            region: Rect::new(0, 0, 10, 10),
+        };
+        StepLook {
+            step: StepId(step),
+            before: view(before),
+            after: after.map(view),
+            points: Vec::new(),
+            acted: true,
+            failed: false,
+            changed_checked_state: false,
+        }
+    }
+
+    #[test]
+    fn first_and_last_come_first_then_surprises_then_what_the_checks_read() {
+        let mut looks = [
+            look(1, "a", Some("b")),
+            look(2, "b", Some("b")),
+            look(3, "b", Some("c")),
+            look(4, "c", Some("d")),
+            look(5, "d", Some("e")),
+            look(6, "e", None),
+        ];
+        looks[2].changed_checked_state = true;
+        looks[3].failed = true;
+        let order: Vec<(u32, &str)> = wanted(&looks)
+            .iter()
+            .map(|one| match one {
+                Wanted::Whole(look, Moment::Before, _) => (look.step.0, "whole before"),
+                Wanted::Whole(look, Moment::After, _) => (look.step.0, "whole after"),
+                Wanted::Crops(look) => (look.step.0, "crops"),
+            })
+            .collect();
+        let expected = [
+            (1, "whole before"),
+            (5, "whole after"),
+            (2, "whole after"),
+            (4, "whole after"),
+            (3, "crops"),
+            (1, "crops"),
+            (5, "crops"),
+        ];
+        assert_eq!(order, expected);
+    }
+}

@@ -1,0 +1,112 @@
+//! Held-out prose through the whole rule-based path: reflections are applied, and the rule-based manager decides. It does
+//! not understand what texts mean, so no pair of notes, whatever its kind, may end in a changed page.
+
+use std::path::Path;
+
+use apprentice_policies::{BuiltInModel, Policy};
+use apprentice_protocol::SkillId;
+use apprentice_skills::book::{Change, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest};
+use apprentice_skills::{ExternalReflection, LearnOptions, apply};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SEPARATE: &str = "contradictions and differences never change a page";
+
+fn pairs() -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills/tests/it/prose/pairs.jsonl");
+    let text = std::fs::read_to_string(path).expect("pairs");
+    text.lines().map(|line| serde_json::from_str(line).expect("a pair")).collect()
+}
+
+fn page(gateway: &mut Gateway, situation: &str, guidance: &str) {
+    let words = |text: &str| text.to_owned();
+    let change = Change::SkillCreated {
+        skill: SkillId::parse("program/page").expect("an id"),
+        text: SkillText {
+            description: words("About it"),
+            situation: words(situation),
+            guidance: words(guidance),
+        },
+        annotations: Vec::new(),
+        origin: Origin::Learned,
+        domain: Some(NewDomain { domain: words("program"), description: words("A program.") }),
+    };
+    let actor = apprentice_skills::book::Actor::Manager;
+    gateway.apply(WriteRequest::of(actor, Timestamp::UNIX_EPOCH, change)).expect("written");
+}
+
+/// Applies reflections in order, and returns the texts of the book's pages.
+async fn texts(gateway: &mut Gateway, reflections: &Value) -> Vec<SkillText> {
+    let manager = BuiltInModel::new(Policy::Explorer);
+    for given in ExternalReflection::read(&reflections.to_string()).expect("reads") {
+        apply(gateway, &manager, (&given, Timestamp::UNIX_EPOCH), &LearnOptions::default())
+            .await
+            .expect("applies");
+    }
+    gateway.state().skills.values().map(|skill| skill.text.clone()).collect()
+}
+
+fn opened() -> (TempDir, Gateway) {
+    let folder = TempDir::new().expect("a folder");
+    let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
+    let (gateway, _) = Gateway::open(folder.path(), options).expect("opens");
+    (folder, gateway)
+}
+
+#[tokio::test]
+async fn corrections_in_other_words_change_nothing() {
+    for pair in pairs() {
+        let (_folder, mut gateway) = opened();
+        page(&mut gateway, "The program is open.", "1. Look at the window.");
+        let report = |name: &str, note: &Value| {
+            json!({"trajectory_id": name, "verdict": "pass", "skill_reviews": [{
+                "skill_id": "program/page", "followed": "yes", "impact": "negative", "issue_type": "incorrect",
+                "what_went_wrong": note["situation"], "corrected_guidance": note["guidance"]}]})
+        };
+        let both = json!([report("t1", &pair["a"]), report("t2", &pair["b"])]);
+        let texts = texts(&mut gateway, &both).await;
+        assert_eq!(texts[0].guidance, "1. Look at the window.", "{}: {SEPARATE}", pair["id"]);
+        assert_eq!(texts.len(), 1, "{}", pair["id"]);
+    }
+}
+
+#[tokio::test]
+async fn learnings_in_other_words_change_no_page_and_lift_no_suspicion() {
+    for (confidence, pages) in [("medium", 1), ("low", 0)] {
+        for pair in pairs() {
+            let (_folder, mut gateway) = opened();
+            let told = |name: &str, note: &Value| {
+                json!({"trajectory_id": name, "verdict": "pass", "new_learnings": [{
+                    "type": "discovered", "scope": "program", "situation": note["situation"],
+                    "guidance": note["guidance"], "confidence": confidence, "evidence": ["s1"]}]})
+            };
+            let first = texts(&mut gateway, &json!([told("t1", &pair["a"])])).await;
+            assert!(first.len() <= pages, "{}", pair["id"]);
+            let both = texts(&mut gateway, &json!([told("t2", &pair["b"])])).await;
+            assert!(both.len() >= first.len(), "{}: a page is gone", pair["id"]);
+            for known in first {
+                assert!(both.contains(&known), "{}: {SEPARATE}", pair["id"]);
+            }
+            assert!(pages > 0 || both.is_empty(), "{}: a suspicion was lifted by alike words", pair["id"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_same_text_agrees_but_for_its_spacing_and_another_case_does_not() {
+    for (second, changed) in
+        [("1.  Press  g.", true), ("1. Press G.", false), ("1. Press g now.", false), ("1. Press g.\n", true)]
+    {
+        let (_folder, mut gateway) = opened();
+        page(&mut gateway, "The program is open.", "1. Look at the window.");
+        let report = |name: &str, correction: &str| {
+            json!({"trajectory_id": name, "verdict": "pass", "skill_reviews": [{
+                "skill_id": "program/page", "followed": "yes", "impact": "negative", "issue_type": "unclear",
+                "what_went_wrong": "nothing happened", "corrected_guidance": correction}]})
+        };
+        let both = json!([report("t1", "1. Press g."), report("t2", second)]);
+        let texts = texts(&mut gateway, &both).await;
+        assert_eq!(texts[0].guidance != "1. Look at the window.", changed, "{second:?}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Checks what a reader cites. The reader says which reports agree and which conflict; the program checks what it can
+//! know: the ids, the attempts behind them, their verdicts and their number. Every refusal says what holds so far, what is
+//! missing, and what may be done now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice_protocol::{StepId, Verdict};
+
+use super::item::{EarlierReport, InputType, ManageItem, ReportKind};
+use crate::book::{Citation, OpId};
+
+/// A refusal: a code for programs and a sentence for the model.
+pub(super) type Objection = (&'static str, String);
+
+/// The ids as a model wrote them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CitedIds<'a> {
+    pub(super) agrees_with: &'a [String],
+    pub(super) conflicts_with: &'a [String],
+    pub(super) proved_by: &'a [String],
+}
+
+const INSTEAD: &str = "call annotate_skill or leave_item now; this report is kept, and it counts when another attempt \
+                       says the same";
+
+/// Reads cited ids. Refuses an unknown report or step, an attempt that is cited twice, and one on both sides.
+pub(super) fn read_citation(item: &ManageItem, ids: CitedIds<'_>) -> Result<Citation, Objection> {
+    let agrees_with = reports(item, ids.agrees_with)?;
+    let conflicts_with = reports(item, ids.conflicts_with)?;
+    distinct(&agrees_with)?;
+    distinct(&conflicts_with)?;
+    for report in &agrees_with {
+        let same = |other: &&EarlierReport| {
+            other.id == report.id || (report.attempt.is_some() && other.attempt == report.attempt)
+        };
+        if let Some(other) = conflicts_with.iter().copied().find(|other| same(other)) {
+            let why = format!(
+                "{} stands in agrees_with and {} in conflicts_with, and they are one attempt; an attempt stands on \
+                 one side, or on none",
+                report.id, other.id
+            );
+            return Err(("both_sides", why));
+        }
+    }
+    let id = |reports: Vec<&EarlierReport>| reports.into_iter().map(|report| report.id).collect();
+    Ok(Citation {
+        agrees_with: id(agrees_with),
+        conflicts_with: id(conflicts_with),
+        proved_by: steps(item, ids.proved_by)?,
+    })
+}
+
+/// Refuses a change to what the book says while a report conflicts with it.
+pub(super) fn no_conflict(conflicts: &BTreeSet<OpId>) -> Result<(), Objection> {
+    if conflicts.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "you cited {} as conflicting, so the book's text stays until more is known: call annotate_skill and say both \
+         versions, or leave_item",
+        list(conflicts.iter())
+    );
+    Err(("conflict", why))
+}
+
+/// Refuses a change that the cited reports and steps do not support.
+pub(super) fn supported(item: &ManageItem, citation: &Citation) -> Result<(), Objection> {
+    let cited: Vec<&EarlierReport> =
+        item.earlier_reports.iter().filter(|report| citation.agrees_with.contains(&report.id)).collect();
+    if item.earlier_reports.iter().any(|report| report.kind == ReportKind::Page) {
+        return both_pages(item, &cited);
+    }
+    if !citation.proved_by.is_empty() {
+        return Ok(());
+    }
+    let needed = item.corroboration.needed;
+    let own = item.trajectory_id.as_ref().map(|id| (id.as_str(), item.corroboration.this_attempt_passed));
+    let others = cited
+        .iter()
+        .filter_map(|report| Some((report.attempt.as_deref()?, report.verdict == Some(Verdict::Pass))));
+    let attempts: BTreeMap<&str, bool> = others.chain(own).collect();
+    let said: Vec<String> = attempts
+        .iter()
+        .map(|(attempt, passed)| {
+            let this = if own.is_some_and(|(id, _)| id == *attempt) { "this one, " } else { "" };
+            format!("{this}{attempt}, which {}", if *passed { "passed" } else { "failed" })
+        })
+        .collect();
+    let so_far = match said.len() {
+        0 => "no attempt is cited".to_owned(),
+        1 => format!("1 attempt says this so far ({})", said.join("; ")),
+        number => format!("{number} attempts say this so far ({})", said.join("; ")),
+    };
+    if attempts.len() < needed {
+        let why = format!(
+            "{so_far}, and {needed} separate attempts are needed. {} Otherwise {INSTEAD}",
+            could_cite(item, citation)
+        );
+        return Err(("not_supported_enough", why));
+    }
+    if !attempts.values().any(|passed| *passed) {
+        let why = format!(
+            "{so_far}, but none of them passed, so none shows that it works. {} Otherwise {INSTEAD}",
+            could_cite(item, citation)
+        );
+        return Err(("none_passed", why));
+    }
+    Ok(())
+}
+
+/// Two pages are merged when the reader says of both that they say the same.
+fn both_pages(item: &ManageItem, cited: &[&EarlierReport]) -> Result<(), Objection> {
+    if cited.len() == item.earlier_reports.len() {
+        return Ok(());
+    }
+    let pages = list(item.earlier_reports.iter().map(|report| &report.id));
+    let why = format!(
+        "to merge two pages, say that both say the same: cite {pages} in agrees_with. Where they differ or \
+         contradict each other, call leave_item"
+    );
+    Err(("not_supported_enough", why))
+}
+
+fn could_cite(item: &ManageItem, citation: &Citation) -> String {
+    let free = item.earlier_reports.iter().filter(|report| !citation.agrees_with.contains(&report.id));
+    let free: Vec<String> = free.map(named).collect();
+    if free.is_empty() {
+        return "No other report of this item can be cited.".to_owned();
+    }
+    format!("If one of these says the same in other words, cite it in agrees_with: {}.", free.join(", "))
+}
+
+fn named(report: &EarlierReport) -> String {
+    let verdict = match report.verdict {
+        Some(Verdict::Pass) => ", passed",
+        Some(Verdict::Fail) => ", failed",
+        Some(Verdict::Void) | None => "",
+    };
+    let place = report.attempt.as_deref().or(report.skill_id.as_ref().map(|id| id.as_str()));
+    format!("{} ({}{verdict})", report.id, place.unwrap_or("unknown"))
+}
+
+fn list<'a>(ids: impl Iterator<Item = &'a OpId>) -> String {
+    ids.map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+fn reports<'a>(item: &'a ManageItem, ids: &[String]) -> Result<Vec<&'a EarlierReport>, Objection> {
+    let find = |id: &String| {
+        let known = item.earlier_reports.iter().find(|report| report.id.to_string() == id.trim());
+        known.ok_or_else(|| {
+            let all: Vec<String> = item.earlier_reports.iter().map(named).collect();
+            let known = if all.is_empty() {
+                "it has no earlier reports".to_owned()
+            } else {
+                format!("it has {}", all.join(", "))
+            };
+            let own = match item.input_type {
+                InputType::CleanupTask => "",
+                _ => " This attempt counts without being cited.",
+            };
+            ("unknown_report", format!("{id:?} is no report of this item; {known}.{own}"))
+        })
+    };
+    ids.iter().map(find).collect()
+}
+
+fn distinct(reports: &[&EarlierReport]) -> Result<(), Objection> {
+    for (place, one) in reports.iter().enumerate() {
+        let same = |other: &&&EarlierReport| {
+            other.id == one.id || (one.attempt.is_some() && other.attempt == one.attempt)
+        };
+        if let Some(other) = reports[..place].iter().find(same) {
+            let attempt = one.attempt.as_deref().unwrap_or("one page");
+            let why = format!(
+                "{} and {} come from the same attempt ({attempt}), which counts once; cite one of them",
+                other.id, one.id
+            );
+            return Err(("same_attempt", why));
+        }
+    }
+    Ok(())
+}
+
+fn steps(item: &ManageItem, ids: &[String]) -> Result<Vec<StepId>, Objection> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    if item.steps.is_empty() {
+        let why = match item.corroboration.this_attempt_passed {
+            false => "this attempt did not pass, so its steps prove nothing",
+            true => {
+                "proved_by is for a correction of a wrong or outdated skill that the attempt had received"
+            }
+        };
+        return Err(("no_proof", format!("{why}; leave proved_by out, and cite reports in agrees_with")));
+    }
+    let find = |id: &String| {
+        let known = item.steps.iter().find(|step| step.id.to_string() == id.trim());
+        known.map(|step| step.id).ok_or_else(|| {
+            let steps: Vec<String> = item.steps.iter().map(|step| step.id.to_string()).collect();
+            let why = format!("{id:?} is no step that could prove it; the item has {}", steps.join(", "));
+            ("no_proof", why)
+        })
+    };
+    ids.iter().map(find).collect()
+}

@@ -1,0 +1,143 @@
+//! Gathers what other attempts reported, nearest first, so that a reader can say which reports agree and which conflict.
+//! Similarity only decides what is shown; it is no evidence of agreement.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{BoundedText, SkillId, TextBudget, Verdict};
+
+use super::item::{EarlierReport, ReportKind};
+use crate::book::{Candidate, OpId, ReviewRemark, Skill, State};
+use crate::reflect::{Learning, SkillReview};
+use crate::words::{domain_name, word_similarity};
+
+/// Largest number of reports in an item.
+pub(super) const MOST_REPORTS: usize = 12;
+/// Largest length of each text of a report, in bytes.
+const REPORT_TEXT: TextBudget = TextBudget(700);
+
+/// Similarities of candidates to a learning by their embeddings, as far as known.
+pub(super) type Nearness = BTreeMap<OpId, f64>;
+
+/// Returns other attempts' reviews of a skill's present text: those that found fault with it first, newest first.
+pub(super) fn of_skill(skill: &Skill, except: Option<&str>) -> Vec<EarlierReport> {
+    let present = |remark: &&ReviewRemark| {
+        remark.version == skill.version && Some(remark.trajectory.as_str()) != except
+    };
+    let mut remarks: Vec<&ReviewRemark> = skill.remarks.iter().filter(present).collect();
+    remarks.reverse();
+    remarks.sort_by_key(|remark| matches!(remark.review, SkillReview::Positive(_)));
+    remarks.iter().filter_map(|remark| of_remark(&skill.id, remark)).take(MOST_REPORTS).collect()
+}
+
+/// Returns the reports nearest to a learning: candidates of its domain, the same from other domains that share words or
+/// meaning with it, and corrections of skills. Those of its own attempt are left out.
+pub(super) fn near_learning(
+    state: &State,
+    learning: &Learning,
+    own: &str,
+    near: &Nearness,
+) -> Vec<EarlierReport> {
+    let domain = domain_name(learning.scope());
+    let text = learning_text(learning);
+    let mut found: Vec<(bool, f64, EarlierReport)> = Vec::new();
+    for candidate in state.candidates.iter().filter(|candidate| candidate.trajectory != own) {
+        let own_domain = domain_name(candidate.learning.scope()) == domain;
+        let words = word_similarity(&text, &learning_text(&candidate.learning));
+        let alike = near.get(&candidate.id).copied().unwrap_or_default().max(words);
+        found.push((own_domain, alike, of_candidate(candidate)));
+    }
+    for skill in state.skills.values() {
+        let of_others = |remark: &&ReviewRemark| {
+            remark.version == skill.version && remark.trajectory != own && proposal(&remark.review).is_some()
+        };
+        for remark in skill.remarks.iter().filter(of_others) {
+            let Some(report) = of_remark(&skill.id, remark) else { continue };
+            let said = report.proposes.clone().unwrap_or_default();
+            let own_domain = Some(skill.id.domain()) == domain.as_deref();
+            found.push((own_domain, word_similarity(&text, &said), report));
+        }
+    }
+    found.retain(|(own_domain, alike, _)| *own_domain || *alike > 0.0);
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.total_cmp(&a.1)).then_with(|| b.2.id.cmp(&a.2.id)));
+    found.into_iter().map(|(_, _, report)| report).take(MOST_REPORTS).collect()
+}
+
+/// Returns two pages as reports, so that the reader can say whether they agree.
+pub(super) fn of_pages(state: &State, skills: &[SkillId]) -> Vec<EarlierReport> {
+    let page = |id: &SkillId| {
+        let skill = state.skills.get(id)?;
+        Some(EarlierReport {
+            id: *skill.history.last()?,
+            kind: ReportKind::Page,
+            attempt: None,
+            verdict: None,
+            date: None,
+            versions: Default::default(),
+            skill_id: Some(id.clone()),
+            situation: Some(bounded(&skill.text.situation)),
+            says: None,
+            proposes: Some(bounded(&skill.text.guidance)),
+        })
+    };
+    skills.iter().filter_map(page).collect()
+}
+
+/// Returns the text by which learnings are compared.
+pub(super) fn learning_text(learning: &Learning) -> String {
+    format!("{} {}", learning.situation(), learning.guidance())
+}
+
+/// Returns the alternative that a review proposes.
+pub(super) fn proposal(review: &SkillReview) -> Option<&str> {
+    match review {
+        SkillReview::Positive(_) => None,
+        SkillReview::Negative(review) => review.corrected_guidance.as_deref(),
+        SkillReview::Neutral(review) => review.suggested_improvement.as_deref(),
+        SkillReview::NotFollowed(review) => review.alternative_used.as_deref(),
+    }
+}
+
+fn bounded(text: &str) -> String {
+    BoundedText::cut(text, REPORT_TEXT).as_str().to_owned()
+}
+
+fn verdict(passed: bool) -> Verdict {
+    if passed { Verdict::Pass } else { Verdict::Fail }
+}
+
+/// A remark of a restored skill may lack its operation. It cannot be cited and is left out.
+fn of_remark(skill: &SkillId, remark: &ReviewRemark) -> Option<EarlierReport> {
+    let (kind, says) = match &remark.review {
+        SkillReview::Positive(review) => (ReportKind::SkillPositive, Some(&review.what_helped)),
+        SkillReview::Negative(review) => (ReportKind::SkillNegative, Some(&review.what_went_wrong)),
+        SkillReview::Neutral(_) => (ReportKind::SkillNeutral, None),
+        SkillReview::NotFollowed(review) => (ReportKind::SkillNotFollowed, Some(&review.explanation)),
+    };
+    Some(EarlierReport {
+        id: remark.id?,
+        kind,
+        attempt: Some(remark.trajectory.clone()),
+        verdict: Some(verdict(remark.passed)),
+        date: remark.time,
+        versions: remark.seen.clone(),
+        skill_id: Some(skill.clone()),
+        situation: None,
+        says: says.map(|says| bounded(says)),
+        proposes: proposal(&remark.review).map(bounded),
+    })
+}
+
+fn of_candidate(candidate: &Candidate) -> EarlierReport {
+    EarlierReport {
+        id: candidate.id,
+        kind: ReportKind::Learning,
+        attempt: Some(candidate.trajectory.clone()),
+        verdict: Some(verdict(candidate.passed)),
+        date: Some(candidate.time),
+        versions: candidate.seen.clone(),
+        skill_id: None,
+        situation: Some(bounded(candidate.learning.situation())),
+        says: None,
+        proposes: Some(bounded(candidate.learning.guidance())),
+    }
+}

@@ -1,0 +1,170 @@
+//! Options of reflection: its mode, and the size of one request in estimated tokens by the reviewing model's profile.
+
+use apprentice_protocol::{ContextRule, HistoryRule, ImageRule, ModelProfile, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Tokens reserved for the answer of a reviewer.
+pub(super) const MAX_OUTPUT_TOKENS: u32 = 8000;
+/// Side in pixels of the square that counts as one token of a picture, if the profile does not tell it.
+const PATCH: u32 = 28;
+
+/// How a reflection is made, and where its author has read the skills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReflectMode {
+    /// By a separate reader. The material contains the skills' text.
+    #[default]
+    Fresh,
+    /// By the acting model in the attempt's own conversation, which contains the skills' text.
+    InContext,
+    /// By somebody else. The reflection was handed over.
+    Given,
+}
+
+/// Size limits of the material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaterialBudget {
+    /// Estimated tokens of the steps of one request.
+    pub tokens: u64,
+    /// Largest number of requests over which a long attempt is spread.
+    pub parts: usize,
+    /// Characters of a line that holds a value. Other lines get half of it.
+    pub line: usize,
+    /// Characters of one skill's text.
+    pub skill: usize,
+    /// Number of skills.
+    pub skills: usize,
+}
+
+impl Default for MaterialBudget {
+    fn default() -> Self {
+        Self { tokens: 40_000, parts: 6, line: 160, skill: 4000, skills: 12 }
+    }
+}
+
+/// Options of reflection.
+#[derive(Clone, Copy, Debug)]
+pub struct ReflectOptions {
+    /// The reflecting model: a separate reader, or the acting model in its own conversation.
+    pub mode: ReflectMode,
+    /// Size limits of the material.
+    pub budget: MaterialBudget,
+    /// Largest number of learnings.
+    pub max_learnings: usize,
+    /// Number of answers that the model may give.
+    pub tries: u32,
+    /// Largest number of pictures shown to a reviewer that sees. 0 shows none.
+    pub pictures: usize,
+}
+
+impl Default for ReflectOptions {
+    fn default() -> Self {
+        Self {
+            mode: ReflectMode::Fresh,
+            budget: MaterialBudget::default(),
+            max_learnings: 3,
+            tries: 3,
+            pictures: 24,
+        }
+    }
+}
+
+/// What a reviewing model can take in one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewerLimits {
+    /// Tokens of a request and its reply together; `None` if unknown.
+    context: Option<u64>,
+    patch: u32,
+    /// Largest number of pictures.
+    pub pictures: usize,
+}
+
+impl ReviewerLimits {
+    /// Returns the limits of a model. A model without pictures gets none, whatever is asked for.
+    pub fn of(profile: &ModelProfile, pictures: usize) -> Self {
+        let (context, patch, most) = match &profile.history {
+            HistoryRule::AppendOnly { .. } => (None, PATCH, usize::MAX),
+            HistoryRule::Window { images, context } => (
+                context.map(|rule| rule.tokens),
+                context.map_or(PATCH, |rule| rule.patch),
+                usize::try_from(*images).unwrap_or(usize::MAX),
+            ),
+        };
+        let sees = profile.images != ImageRule::None;
+        Self { context, patch, pictures: if sees { pictures.min(most) } else { 0 } }
+    }
+
+    /// Returns the tokens of the answer: a quarter of a small context.
+    pub(super) fn output(&self) -> u32 {
+        let quarter = self.context.map_or(u64::MAX, |context| context / 4);
+        u32::try_from(quarter).map_or(MAX_OUTPUT_TOKENS, |quarter| quarter.min(MAX_OUTPUT_TOKENS))
+    }
+
+    /// Returns the tokens for steps and pictures in one request, of which `fixed` are taken. `None` if nothing is left.
+    pub(super) fn room(&self, wanted: u64, fixed: u64) -> Option<u64> {
+        let Some(context) = self.context else { return Some(wanted) };
+        let left = context.checked_sub(fixed + u64::from(self.output())).filter(|left| *left > 0)?;
+        Some(left.min(wanted))
+    }
+
+    /// Estimates the tokens of a picture.
+    pub(super) fn picture(&self, size: Size) -> u64 {
+        ContextRule { tokens: 0, patch: self.patch }.picture(size)
+    }
+
+    /// Returns whether the size of the context is known, so that pictures and steps must share it.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.context.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{
+        ContextRule, CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule,
+    };
+
+    use super::ReviewerLimits;
+
+    fn profile(images: ImageRule, history: HistoryRule) -> ModelProfile {
+        ModelProfile {
+            name: "test/reviewer".into(),
+            consumer: "reviewer".into(),
+            space: CoordinateSpace::ImagePixels,
+            images,
+            outline: true,
+            history,
+            tools: ToolRule::Fixed,
+            max_output_tokens: 4096,
+        }
+    }
+
+    fn window(tokens: u64) -> HistoryRule {
+        HistoryRule::Window { images: 3, context: Some(ContextRule { tokens, patch: 32 }) }
+    }
+
+    #[test]
+    fn pictures_go_only_to_models_that_see_and_no_more_than_they_take() {
+        let append = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false };
+        let pictures = |images, history, asked| ReviewerLimits::of(&profile(images, history), asked).pictures;
+        assert_eq!(pictures(ImageRule::None, append, 24), 0);
+        assert_eq!(pictures(ImageRule::AsIs, append, 24), 24);
+        assert_eq!(pictures(ImageRule::AsIs, window(9000), 24), 3);
+        assert_eq!(pictures(ImageRule::AsIs, window(9000), 2), 2);
+        assert_eq!(pictures(ImageRule::AsIs, append, 0), 0);
+    }
+
+    #[test]
+    fn a_small_context_bounds_steps_and_answer() {
+        let limits = |tokens| ReviewerLimits::of(&profile(ImageRule::None, window(tokens)), 0);
+        assert_eq!((limits(32_000).output(), limits(31_996).output()), (8000, 7999));
+        assert_eq!(limits(32_000).room(40_000, 4000), Some(20_000));
+        assert_eq!(limits(32_000).room(10_000, 4000), Some(10_000));
+        assert_eq!(limits(8000).room(40_000, 5999), Some(1));
+        assert_eq!(limits(8000).room(40_000, 6000), None, "nothing is left");
+        let unknown = HistoryRule::Window { images: 0, context: None };
+        assert_eq!(ReviewerLimits::of(&profile(ImageRule::None, unknown), 0).room(40_000, 1), Some(40_000));
+        assert_eq!(limits(8000).picture(Size::new(64, 33)), 4);
+    }
+}

@@ -1,0 +1,161 @@
+//! Long attempts: which steps are shown, over which requests they are spread, and how the answers are joined.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use apprentice_protocol::{StepId, TrajectoryStep};
+
+use super::{Learning, TrajectoryReflection};
+
+/// Steps at the start and at the end of an attempt that are shown before all others.
+const HEAD: usize = 2;
+const TAIL: usize = 6;
+
+/// Returns the rank of a step between the first and the last ones. A change of what the checks read counts most, then
+/// a failure, then an action on a named element, then the number of changed lines.
+fn rank(step: &TrajectoryStep) -> (bool, bool, bool, usize) {
+    let failed = step.actions.iter().any(|action| action.outcome.starts_with("failed"));
+    let named = step.actions.iter().any(|action| action.name.is_some());
+    (step.changed_checked_state == Some(true), failed, named, step.seen.changed.len())
+}
+
+/// Selects the steps that fit into `tokens`, in order: the last ones, the first ones, and the weightiest between them.
+/// `costs` are the tokens of the steps.
+pub(super) fn salient(steps: &[TrajectoryStep], costs: &[u64], tokens: u64) -> Vec<usize> {
+    let tail = steps.len().saturating_sub(TAIL);
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_by_key(|index| {
+        let place: u8 = match *index {
+            index if index >= tail => 0,
+            index if index < HEAD => 1,
+            _ => 2,
+        };
+        let weight = (place == 2).then(|| Reverse(rank(&steps[*index])));
+        (place, weight, if place == 0 { usize::MAX - index } else { *index })
+    });
+    let mut left = tokens;
+    let mut kept = BTreeSet::new();
+    for index in order {
+        let Some(rest) = left.checked_sub(costs[index]) else { break };
+        left = rest;
+        kept.insert(index);
+    }
+    kept.into_iter().collect()
+}
+
+/// Spreads the steps of these costs over requests of `room` tokens each, in order. A step alone may exceed the room.
+fn packed(costs: &[u64], room: u64) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut used = 0;
+    for (index, cost) in costs.iter().enumerate() {
+        match parts.last_mut().filter(|_| used + cost <= room) {
+            Some(part) => part.end = index + 1,
+            None => {
+                used = 0;
+                parts.push(index..index + 1);
+            }
+        }
+        used += cost;
+    }
+    parts
+}
+
+/// Returns the indexes of the steps shown, one list per request: at most `most` lists of at most `room` tokens.
+pub(super) fn parted(steps: &[TrajectoryStep], costs: &[u64], room: u64, most: usize) -> Vec<Vec<usize>> {
+    let most = most.max(1);
+    let mut limit = room.saturating_mul(u64::try_from(most).unwrap_or(u64::MAX));
+    loop {
+        let kept = salient(steps, costs, limit);
+        let chosen: Vec<u64> = kept.iter().map(|index| costs[*index]).collect();
+        let parts = packed(&chosen, room);
+        if parts.len() <= most {
+            return parts.into_iter().map(|part| kept[part].to_vec()).collect();
+        }
+        // What the ends of the requests waste is taken from the whole.
+        limit = limit.saturating_sub((room / 16).max(1));
+    }
+}
+
+/// Adds the answer about a later part. A later review of a skill replaces an earlier one, and a later learning
+/// replaces an earlier one about the same program that the same steps show.
+pub(super) fn join(joined: &mut TrajectoryReflection, later: TrajectoryReflection) {
+    for review in later.skill_reviews {
+        joined.skill_reviews.retain(|earlier| earlier.skill_id() != review.skill_id());
+        joined.skill_reviews.push(review);
+    }
+    for learning in later.new_learnings {
+        joined.new_learnings.retain(|earlier| !is_same(earlier, &learning));
+        joined.new_learnings.push(learning);
+    }
+}
+
+fn is_same(one: &Learning, other: &Learning) -> bool {
+    let steps = |learning: &Learning| learning.evidence().iter().copied().collect::<BTreeSet<StepId>>();
+    one.scope() == other.scope() && !one.evidence().is_empty() && steps(one) == steps(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Seen, StepId, TrajectoryStep};
+    use serde_json::json;
+
+    use super::{TrajectoryReflection, join, packed, parted, salient};
+
+    fn steps(count: u32) -> Vec<TrajectoryStep> {
+        (1..=count).map(|number| TrajectoryStep::new(StepId(number), Seen::default())).collect()
+    }
+
+    #[test]
+    fn the_last_six_and_the_first_two_come_before_the_weightiest() {
+        let mut steps = steps(20);
+        steps[9].seen.changed = vec!["+ x".into(); 9];
+        steps[11].changed_checked_state = Some(true);
+        let shown = |tokens| salient(&steps, &[1; 20], tokens);
+        assert_eq!(shown(6), [14, 15, 16, 17, 18, 19]);
+        assert_eq!(shown(8), [0, 1, 14, 15, 16, 17, 18, 19]);
+        assert_eq!(shown(9), [0, 1, 11, 14, 15, 16, 17, 18, 19]);
+        assert_eq!(shown(10), [0, 1, 9, 11, 14, 15, 16, 17, 18, 19]);
+        assert_eq!(shown(11), [0, 1, 2, 9, 11, 14, 15, 16, 17, 18, 19]);
+    }
+
+    #[test]
+    fn requests_are_filled_to_the_last_token() {
+        assert_eq!(packed(&[5, 5, 5], 10), [0..2, 2..3]);
+        assert_eq!(packed(&[5, 6, 5], 10), [0..1, 1..2, 2..3]);
+        assert_eq!(packed(&[50, 1], 10), [0..1, 1..2]);
+        assert!(packed(&[], 10).is_empty());
+    }
+
+    #[test]
+    fn there_are_never_more_requests_than_allowed() {
+        let steps = steps(100);
+        let shown = parted(&steps, &[6; 100], 10, 3);
+        assert_eq!(shown.len(), 3);
+        assert_eq!(shown.concat(), [97, 98, 99]);
+        assert_eq!(parted(&steps, &[1; 100], 50, 3), [(0..50).collect::<Vec<_>>(), (50..100).collect()]);
+        assert_eq!(parted(&steps[..1], &[1], 50, 0), [[0]]);
+    }
+
+    #[test]
+    fn what_the_same_steps_show_is_told_once() {
+        let learning = |scope: &str, evidence: &[&str], guidance: &str| {
+            json!({"type": "discovered", "scope": scope, "situation": "s", "guidance": guidance,
+                   "confidence": "high", "evidence": evidence})
+        };
+        let review =
+            |kind: &str| json!({"skill_id": "a/b", "followed": "yes", "impact": "neutral", "reason": kind});
+        let answer = |reviews: &[_], learnings: &[_]| -> TrajectoryReflection {
+            serde_json::from_value(json!({"skill_reviews": reviews, "new_learnings": learnings}))
+                .expect("reads")
+        };
+        let mut joined = answer(&[review("marginal")], &[learning("gimp", &["s1", "s2"], "early")]);
+        let later = [
+            learning("gimp", &["s2", "s1"], "late"),
+            learning("os", &["s1", "s2"], "other program"),
+            learning("gimp", &["s1"], "other steps"),
+        ];
+        join(&mut joined, answer(&[review("not_needed")], &later));
+        assert_eq!(joined, answer(&[review("not_needed")], &later));
+    }
+}

@@ -1,0 +1,3 @@
+//! Does nothing: Cargo counts build dependencies only where a build script is.
+
+fn main() {}
