@@ -11,7 +11,7 @@ use apprentice_skills::KnownVersions;
 /// The help that a trial gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialHelp {
-    /// None: the arms `none`, `more-steps` and `try-N`, and so the teacher and the baselines of an experiment.
+    /// None: the arms `none`, `reworded:none`, `more-steps` and `try-N`, and so the teacher and the baselines of an experiment.
     Unaided,
     /// The help of an arm.
     Aided(Arm),
@@ -25,6 +25,7 @@ impl TrialHelp {
         match AblationArm::parse(name) {
             Some(AblationArm::Without(skill)) => return Ok(Self::AidedWithout(skill)),
             Some(AblationArm::MoreSteps | AblationArm::Retry(_)) => return Ok(Self::Unaided),
+            Some(AblationArm::Reworded(arm)) => return Self::of_arm(arm.as_str()),
             None => {}
         }
         Ok(match Arm::parse(name)? {

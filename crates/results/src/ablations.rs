@@ -1,5 +1,6 @@
-//! Additional arms: skill ablations (leave one out), wider limits, and repeated tries. They show the value of a single
-//! skill and what the same compute achieves without a book. All are exploratory.
+//! Additional arms: skill ablations (leave one out), wider limits, repeated tries, and other wordings of the tasks. They
+//! show the value of a single skill, what the same compute achieves without a book, and whether a result hangs on how
+//! the instructions are worded. All are exploratory.
 
 use std::fmt;
 
@@ -7,9 +8,12 @@ use apprentice_protocol::SkillId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::arm::Arm;
+
 const WITHOUT: &str = "without:";
 const MORE_STEPS: &str = "more-steps";
 const TRY: &str = "try-";
+const REWORDED: &str = "reworded:";
 
 /// The additional arms that an experiment runs with its first student.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +28,10 @@ pub struct Ablations {
     /// Runs with the book minus one skill, for this many of its most requested skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leave_one_out: Option<u32>,
+    /// Gives each task in this many other wordings, which the suite's `paraphrases.json` holds: to the teacher and to the
+    /// student without a book, and to the student with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wordings: Option<u32>,
 }
 
 impl Ablations {
@@ -48,6 +56,8 @@ pub enum AblationArm {
     MoreSteps,
     /// No book and a repeated try of the same seed: `try-2`, `try-3` and so on; the first try is the arm `none`.
     Retry(u32),
+    /// The arm `none` or `pull` with another wording of the task's instruction: `reworded:none`, `reworded:pull`.
+    Reworded(Arm),
 }
 
 impl AblationArm {
@@ -55,6 +65,12 @@ impl AblationArm {
     pub fn parse(arm: &str) -> Option<Self> {
         if let Some(skill) = arm.strip_prefix(WITHOUT) {
             return SkillId::parse(skill).ok().map(Self::Without);
+        }
+        if let Some(arm) = arm.strip_prefix(REWORDED) {
+            return [Arm::None, Arm::Pull]
+                .into_iter()
+                .find(|known| known.as_str() == arm)
+                .map(Self::Reworded);
         }
         match arm.strip_prefix(TRY) {
             Some(number) => number.parse().ok().filter(|number| *number >= 2).map(Self::Retry),
@@ -64,7 +80,7 @@ impl AblationArm {
 
     /// Whether an arm only serves to compute another number and is not reported on its own.
     pub fn is_auxiliary(arm: &str) -> bool {
-        matches!(Self::parse(arm), Some(Self::Without(_) | Self::Retry(_)))
+        matches!(Self::parse(arm), Some(Self::Without(_) | Self::Retry(_) | Self::Reworded(_)))
     }
 }
 
@@ -74,6 +90,7 @@ impl fmt::Display for AblationArm {
             Self::Without(skill) => write!(f, "{WITHOUT}{skill}"),
             Self::MoreSteps => f.write_str(MORE_STEPS),
             Self::Retry(number) => write!(f, "{TRY}{number}"),
+            Self::Reworded(arm) => write!(f, "{REWORDED}{arm}"),
         }
     }
 }
@@ -83,17 +100,22 @@ mod tests {
     use apprentice_protocol::SkillId;
 
     use super::{AblationArm, Ablations};
+    use crate::arm::Arm;
 
     #[test]
     fn names_lead_back_to_arms() {
         let skill = SkillId::parse("mousepad/tabs").expect("an id");
-        for arm in [AblationArm::Without(skill), AblationArm::MoreSteps, AblationArm::Retry(3)] {
+        let reworded = [Arm::None, Arm::Pull].map(AblationArm::Reworded);
+        let others = [AblationArm::Without(skill), AblationArm::MoreSteps, AblationArm::Retry(3)];
+        for arm in others.into_iter().chain(reworded) {
             assert_eq!(AblationArm::parse(&arm.to_string()), Some(arm));
         }
-        for other in ["none", "pull", "try-1", "try-", "without:", "more-steps-2"] {
+        for other in
+            ["none", "pull", "try-1", "try-", "without:", "more-steps-2", "reworded:", "reworded:push"]
+        {
             assert_eq!(AblationArm::parse(other), None, "{other}");
         }
-        let asked = Ablations { more_steps: Some(2), best_of: Some(3), leave_one_out: None };
+        let asked = Ablations { more_steps: Some(2), best_of: Some(3), ..Ablations::default() };
         let names: Vec<String> = asked.without_book().map(|arm| arm.to_string()).collect();
         assert_eq!(names, ["more-steps", "try-2", "try-3"]);
         assert_eq!(Ablations { best_of: Some(1), ..Ablations::default() }.without_book().count(), 0);

@@ -76,6 +76,10 @@ pub(crate) struct Bench {
     /// Compute-matched baseline: without help, best of TRIES attempts at each task.
     #[arg(long, value_name = "TRIES", value_parser = clap::value_parser!(u32).range(2..=20))]
     best_of: Option<u32>,
+    /// Also ask for each task in N other wordings, from the suite's `paraphrases.json`: the student alone and with the
+    /// book, the teacher alone.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    wordings: Option<u32>,
     /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hiding)]
     suppress: Vec<HiddenSkill>,
@@ -215,6 +219,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             leave_one_out: arguments.leave_one_out,
             more_steps: arguments.more_steps,
             best_of: arguments.best_of,
+            wordings: arguments.wordings,
         },
         suppress: arguments.suppress.iter().cloned().collect(),
         replicates: 1,

@@ -112,6 +112,7 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::InlineNeedsPull
         | ExperimentError::BaselinesNeedNone
         | ExperimentError::AblationNeedsPull
+        | ExperimentError::TooFewWordings { .. }
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
         | ExperimentError::NoResults(_)
@@ -161,7 +162,11 @@ pub(crate) fn tell(report: &Report) {
         "" => String::new(),
         claim => format!("{claim}: "),
     };
-    terminal::line(format_args!("{claim}{}\n", report.headline.result));
+    terminal::line(format_args!("{claim}{}", report.headline.result));
+    if let Some(sentence) = &report.headline.in_other_words {
+        terminal::line(format_args!("{sentence}"));
+    }
+    terminal::line(format_args!(""));
     if let Some(several) = &report.replicates {
         terminal::line(format_args!("{}\n", several.sentence));
     }

@@ -305,7 +305,7 @@ fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
     let limits = experiment.limits.or_else(own).unwrap_or_default();
     match AblationArm::parse(&one.arm) {
         Some(AblationArm::MoreSteps) => scaled_limits(limits, experiment.ablations.more_steps.unwrap_or(1)),
-        Some(AblationArm::Without(_) | AblationArm::Retry(_)) | None => limits,
+        Some(AblationArm::Without(_) | AblationArm::Retry(_) | AblationArm::Reworded(_)) | None => limits,
     }
 }
 

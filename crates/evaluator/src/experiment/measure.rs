@@ -19,6 +19,7 @@ use crate::run::{
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_tasks::suite::wordings_hash;
 
 /// The baselines, by model name.
 const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/give-up"];
@@ -74,7 +75,7 @@ pub(super) fn request<'a>(
     let lender = lender.with_suppressed(experiment.suppress.clone());
     let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, &lender, &tasks));
     let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
-    let contenders = contenders(experiment, &lender, &planned, &tasks);
+    let contenders = contenders(experiment, &lender, &planned, &tasks)?;
     let books = planned.into_iter().map(|arm| arm.entry);
     let more = ablation_arms(experiment, &lender);
     let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, (book, &lender), arm)));
@@ -120,7 +121,7 @@ fn contenders(
     lender: &GuidanceProvider,
     planned: &[PlannedArm],
     tasks: &BTreeSet<TaskId>,
-) -> Vec<Contender> {
+) -> Result<Vec<Contender>, ExperimentError> {
     let mut contenders = Vec::new();
     for PlannedArm { arm, tasks, .. } in planned {
         let students = [&experiment.student].into_iter().chain(&experiment.others);
@@ -137,27 +138,39 @@ fn contenders(
             AblationArm::Without(skill) => {
                 tasks.iter().filter(|task| lender.applies_to(skill, task)).cloned().collect()
             }
+            AblationArm::Reworded(arm) => lender.eligible_tasks(*arm, tasks)?,
             AblationArm::MoreSteps | AblationArm::Retry(_) => tasks.clone(),
         };
-        contenders.extend(Some(with_student(experiment, &arm.to_string(), on)).filter(has_tasks));
+        contenders.extend(Some(with_student(experiment, &arm, on)).filter(has_tasks));
     }
     contenders.extend(single_run_contenders(experiment));
-    contenders
+    Ok(contenders)
 }
 
 fn has_tasks(contender: &Contender) -> bool {
     contender.tasks.as_ref().is_none_or(|tasks| !tasks.is_empty())
 }
 
-fn with_student(experiment: &Experiment, arm: &str, tasks: BTreeSet<TaskId>) -> Contender {
-    let (model, arm) = (experiment.student.clone(), arm.to_owned());
-    Contender { role: Role::Student, model, arm, tasks: Some(tasks), seeds: None }
+fn with_student(experiment: &Experiment, arm: &AblationArm, tasks: BTreeSet<TaskId>) -> Contender {
+    let seeds = match arm {
+        AblationArm::Reworded(_) => experiment.ablations.wordings,
+        AblationArm::Without(_) | AblationArm::MoreSteps | AblationArm::Retry(_) => None,
+    };
+    let (model, arm) = (experiment.student.clone(), arm.to_string());
+    Contender { role: Role::Student, model, arm, tasks: Some(tasks), seeds }
 }
 
 /// The additional arms: ablations and compute-matched baselines.
 fn ablation_arms(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationArm> {
     let skills = lender.most_requested(experiment.ablations.leave_one_out.unwrap_or(0));
-    experiment.ablations.without_book().chain(skills.into_iter().map(AblationArm::Without)).collect()
+    let known = experiment.ablations.without_book().chain(reworded_arms(experiment));
+    known.chain(skills.into_iter().map(AblationArm::Without)).collect()
+}
+
+/// The arms `none` and `pull` in other wordings, if both the wordings and the arm are requested.
+fn reworded_arms(experiment: &Experiment) -> impl Iterator<Item = AblationArm> {
+    let arms = [Arm::None, Arm::Pull].into_iter().filter(|arm| experiment.arms.contains(arm));
+    arms.filter(|_| experiment.ablations.wordings.is_some()).map(AblationArm::Reworded)
 }
 
 fn ablation_entry(
@@ -173,32 +186,48 @@ fn ablation_entry(
         }
         AblationArm::MoreSteps => ArmPlan { cap_factor: experiment.ablations.more_steps, ..plan },
         AblationArm::Retry(number) => ArmPlan { try_number: Some(*number), ..plan },
+        AblationArm::Reworded(like) => {
+            let wordings_hash = Some(wordings_hash(&experiment.suite.tasks));
+            ArmPlan { arm: plan.arm, wordings_hash, ..ArmPlan::of(*like, lender) }
+        }
     }
 }
 
 /// The same arms while the book is yet to be learned and the skills to leave out are unknown.
 pub(super) fn ablations_upper_bound(experiment: &Experiment) -> Vec<Contender> {
     let left_out = 1..=experiment.ablations.leave_one_out.unwrap_or(0);
-    let names = experiment.ablations.without_book().map(|arm| arm.to_string());
-    let names = names.chain(left_out.map(|number| format!("{UNKNOWN_SKILL_ARM} {number}")));
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
-    names.map(|arm| with_student(experiment, &arm, tasks.clone())).collect()
+    let known = experiment.ablations.without_book().chain(reworded_arms(experiment));
+    let known = known.map(|arm| with_student(experiment, &arm, tasks.clone()));
+    let unknown = left_out.map(|number| Contender {
+        role: Role::Student,
+        model: experiment.student.clone(),
+        arm: format!("{UNKNOWN_SKILL_ARM} {number}"),
+        tasks: Some(tasks.clone()),
+        seeds: None,
+    });
+    known.chain(unknown).collect()
 }
 
 /// Placeholder name of an ablation arm whose skill is not known yet.
 pub(super) const UNKNOWN_SKILL_ARM: &str = "without skill";
 
-/// The contenders that run once without a book: the teacher, and the baselines if requested.
+/// The contenders that run without a book: the teacher, also in other wordings, and the baselines if requested.
 pub(super) fn single_run_contenders(experiment: &Experiment) -> Vec<Contender> {
-    let once = |role, model: &str| Contender {
+    let alone = |role, model: &str, arm: String, seeds| Contender {
         role,
         model: model.to_owned(),
-        arm: Arm::None.to_string(),
+        arm,
         tasks: None,
-        seeds: Some(1),
+        seeds: Some(seeds),
     };
+    let once = |role, model: &str| alone(role, model, Arm::None.to_string(), 1);
     let mut contenders: Vec<Contender> =
         experiment.teacher.iter().map(|teacher| once(Role::Teacher, teacher)).collect();
+    if let (Some(teacher), Some(wordings)) = (&experiment.teacher, experiment.ablations.wordings) {
+        let arm = AblationArm::Reworded(Arm::None).to_string();
+        contenders.push(alone(Role::Teacher, teacher, arm, wordings));
+    }
     if experiment.baselines {
         contenders.extend(BASELINES.map(|name| once(Role::Baseline, name)));
     }

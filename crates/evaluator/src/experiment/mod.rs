@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict};
+use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict, counted};
 use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{At, BookError, Snapshot, freeze};
 use tokio::sync::mpsc::UnboundedSender;
@@ -44,7 +44,7 @@ use apprentice_results::contamination::CONTAMINATION_FILE;
 use apprentice_results::report::{PageError, Report, ReportFileError, write_report};
 use apprentice_results::row::Split;
 use apprentice_results::rows::RowsError;
-use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::{Suite, WORDINGS_FILE};
 use definition::StartState;
 
 pub use apprentice_results::report::PrimaryComparison;
@@ -203,6 +203,16 @@ pub enum ExperimentError {
     /// Skill ablations are compared with the arm `pull`, which is not run.
     #[error("leave_one_out compares the arm pull with and without a skill: add pull to the arms")]
     AblationNeedsPull,
+    /// A test task has fewer other wordings than are requested.
+    #[error("wordings = {wanted}, but task {task} has {} in the suite's {WORDINGS_FILE}", counted(*known, "other wording"))]
+    TooFewWordings {
+        /// The task.
+        task: TaskId,
+        /// The number of its other wordings.
+        known: usize,
+        /// The requested number.
+        wanted: u32,
+    },
     /// The selection contains no task of the named split.
     #[error("no {0} task is selected: check the split and the task selection")]
     NoTasks(&'static str),
@@ -321,10 +331,24 @@ fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {
     if ablations.leave_one_out.is_some_and(|count| count > 0) && !experiment.arms.contains(&Arm::Pull) {
         return Err(ExperimentError::AblationNeedsPull);
     }
+    if let Some((task, known)) = lacks_wordings(experiment) {
+        let wanted = ablations.wordings.unwrap_or_default();
+        return Err(ExperimentError::TooFewWordings { task, known, wanted });
+    }
     match experiment.tasks(Split::Test).is_empty() {
         true => Err(ExperimentError::NoTasks("test")),
         false => Ok(()),
     }
+}
+
+/// Returns the first test task with fewer other wordings than are requested, and their number.
+fn lacks_wordings(experiment: &Experiment) -> Option<(TaskId, usize)> {
+    let wanted = usize::try_from(experiment.ablations.wordings?).ok()?;
+    let known = |id: TaskId| {
+        let number = experiment.suite.task(id.as_str()).map_or(0, |task| task.wordings.len());
+        (id, number)
+    };
+    experiment.tasks(Split::Test).into_iter().map(known).find(|(_, number)| *number < wanted)
 }
 
 impl Experiment {

@@ -14,6 +14,7 @@ mod resume;
 mod scheduler;
 mod store;
 mod trial;
+mod wording;
 
 pub use crate::trial_identity::{Contender, trial_id};
 pub(crate) use budget::scaled_limits;

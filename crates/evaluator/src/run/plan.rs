@@ -13,12 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{retry_seed, scaled_limits};
+use super::wording::worded;
 use crate::split::SplitLock;
 use crate::trial_identity::{Contender, hashed, trial_id};
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
 use apprentice_results::row::{Role, Split};
-use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::{Suite, WORDINGS_FILE};
 use apprentice_tasks::variation::{VariationError, vary};
 
 /// The schema name of the plan.
@@ -69,6 +70,9 @@ pub struct ArmPlan {
     /// The try at the same variation, from 2. A model that accepts a seed gets a different one for each try.
     #[serde(default, rename = "again", skip_serializing_if = "Option::is_none")]
     pub try_number: Option<u32>,
+    /// Hash of the other wordings that this arm's trials get; `None` for the tasks' own instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wordings_hash: Option<String>,
 }
 
 /// The number of a book's skills that an arm may use.
@@ -231,6 +235,9 @@ pub enum PlanError {
     /// No trial is left to run.
     #[error("no trial is left to run in suite {0:?}: check the selection of tasks, models and arms")]
     Empty(String),
+    /// A trial wants another wording of a task that has none.
+    #[error("task {0} has no other wording in the suite's {WORDINGS_FILE}")]
+    NoWording(TaskId),
     /// A task's placeholders cannot be replaced.
     #[error("task {task}, variation {seed}")]
     Vary {
@@ -259,12 +266,14 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         // A task without variation has only one world; more seeds would repeat it.
         let seeds = if task.varies() { request.seeds.max(1) } else { 1 };
         for seed in 0..seeds {
-            let wrong = |source| PlanError::Vary { task: task.id.clone(), seed, source };
-            vary(task, &suite.name, seed).map_err(wrong)?;
             let runs = |one: &&Contender| {
                 one.tasks.as_ref().is_none_or(|tasks| tasks.contains(&task.id))
                     && one.seeds.is_none_or(|seeds| seed < seeds.max(1))
             };
+            for one in request.contenders.iter().filter(runs) {
+                let wrong = |source| PlanError::Vary { task: task.id.clone(), seed, source };
+                vary(worded(task, &one.arm, seed)?.as_ref(), &suite.name, seed).map_err(wrong)?;
+            }
             let block = request.contenders.iter().filter(runs).map(|one| TrialSpec {
                 trial: trial_id(&suite.name, &task.id, one, seed),
                 order: 0,

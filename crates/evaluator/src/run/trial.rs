@@ -17,6 +17,7 @@ use super::error::RunError;
 use super::plan::TrialSpec;
 use super::progress::Progress;
 use super::store::RunFolder;
+use super::wording::worded;
 use apprentice_results::row::TrialRow;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::Suite;
@@ -99,7 +100,8 @@ impl Runner {
         let (started_at, begun) = (clock.now(), clock.mono());
         let unknown = || RunError::NoTask(trial.task.clone());
         let task = self.context.suite.task(trial.task.as_str()).ok_or_else(unknown)?;
-        let varied = vary(task, &self.context.suite.name, trial.seed)
+        let task = worded(task, &trial.arm, trial.seed)?;
+        let varied = vary(&task, &self.context.suite.name, trial.seed)
             .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
         let model = self.model(trial, &varied.task)?;
         // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.

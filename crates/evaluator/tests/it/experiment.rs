@@ -15,7 +15,7 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::learn::CycleOptions;
-use apprentice_evaluator::run::{ModelSource, Progress, RunDeps, TrialSpec};
+use apprentice_evaluator::run::{ArmPlan, ModelSource, Progress, RunDeps, RunFolder, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
 use apprentice_harness::env::scene::SceneSource;
@@ -382,7 +382,8 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
 async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     let (first, _) = copied().await;
     let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
-    let ablations = Ablations { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9) };
+    let ablations =
+        Ablations { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9), wordings: None };
     let wanted = Experiment { ablations, ..experiment(BookSource::Given(book.clone())) };
     let lone = Experiment { arms: vec![Arm::Pull, Arm::PlaceboInert], ..wanted.clone() };
     let folder = TempDir::new().expect("a folder");
@@ -440,6 +441,77 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     assert!(
         report.comparisons.iter().all(|one| !one.name.contains("try-") && !one.name.contains("without:"))
     );
+}
+
+#[tokio::test]
+async fn tasks_are_asked_for_in_other_words_and_the_headline_says_what_came_of_it() {
+    let (first, _) = copied().await;
+    let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
+    let plain = experiment(BookSource::Given(book));
+    let mut suite = suite().as_ref().clone();
+    for task in &mut suite.tasks {
+        task.wordings =
+            vec![format!("Would you kindly see to the matter of {}?", task.id), task.instruction.clone()];
+    }
+    let ablations = Ablations { wordings: Some(3), ..Ablations::default() };
+    let wanted = Experiment { suite: Arc::new(suite), ablations, ..plain };
+    let folder = TempDir::new().expect("a folder");
+    let refused =
+        work(&wanted, &folder.path().join("three"), None).await.err().expect("is refused").to_string();
+    assert!(refused.starts_with("wordings = 3, but task jug has 2 other wordings"), "{refused}");
+
+    let wanted = Experiment { ablations: Ablations { wordings: Some(1), ..ablations }, ..wanted };
+    let outcome = work(&wanted, folder.path(), None).await.expect("works");
+    let asked = |row: &TrialRow| {
+        let events =
+            Trace::read(&outcome.measured.folder.join(&row.trace).join("events.jsonl")).expect("a trace");
+        let header = events.events.into_iter().find_map(|event| match event.kind {
+            EventKind::Started(header) => Some(header.brief.instruction),
+            _ => None,
+        });
+        header.expect("a header")
+    };
+    let mut arms = BTreeMap::new();
+    for row in &outcome.measured.results {
+        let reworded = row.arm.starts_with("reworded:");
+        assert_eq!(asked(row).starts_with("Would you kindly"), reworded, "{} {}", row.arm, row.task);
+        *arms.entry((row.role, row.arm.as_str())).or_insert(0) += u32::from(reworded);
+        let aided = row.arm == "reworded:pull";
+        assert_eq!(
+            row.skillbook_hash.is_some(),
+            aided || row.arm != "reworded:none" && row.arm != "none",
+            "{}",
+            row.arm
+        );
+    }
+    for key in
+        [(Role::Teacher, "reworded:none"), (Role::Student, "reworded:none"), (Role::Student, "reworded:pull")]
+    {
+        assert_eq!(arms.get(&key), Some(&4), "{key:?} of {arms:?}");
+    }
+    let sentence = outcome.report.headline.in_other_words.as_deref().expect("a sentence");
+    let passed = |role, arm: &str| {
+        let rows = outcome.measured.results.iter().filter(|row| (row.role, row.arm.as_str()) == (role, arm));
+        rows.filter(|row| row.verdict == Verdict::Pass).count()
+    };
+    for (role, said, arm) in [
+        (Role::Teacher, "builtin/explorer without help", "none"),
+        (Role::Student, "builtin/novice without help", "none"),
+        (Role::Student, "builtin/novice with this book", "pull"),
+    ] {
+        let (other, own) = (passed(role, &format!("reworded:{arm}")), passed(role, arm));
+        let part = format!("{said} passed {other} of 4 ({own} in the suite’s words)");
+        assert!(sentence.contains(&part), "{part:?} is not in {sentence:?}");
+    }
+    assert!(passed(Role::Teacher, "reworded:none") < passed(Role::Teacher, "none"), "{sentence}");
+    assert!(
+        outcome.report.comparisons.iter().all(|one| !one.name.contains("reworded")),
+        "they prove nothing"
+    );
+    let stored = RunFolder::open(&outcome.measured.folder).expect("opens");
+    let hashed = |arm: &&ArmPlan| arm.wordings_hash.is_some();
+    let arms: Vec<&str> = stored.plan().arms.iter().filter(hashed).map(|arm| arm.arm.as_str()).collect();
+    assert_eq!(arms, ["reworded:none", "reworded:pull"]);
 }
 
 #[tokio::test]

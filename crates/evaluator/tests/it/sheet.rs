@@ -205,7 +205,8 @@ fn a_plan_counts_trials_money_and_power() {
         parts.map(|part| part.trials).sum()
     };
     assert_eq!(student(true), found.train_tasks, "one rehearsal of each training task");
-    assert!(student(false) <= tests.len() * 3 * 3 && student(false) > tests.len() * 3);
+    // Three arms by three seeds, where a task varies and an arm has a skill; and two arms in one other wording.
+    assert!(student(false) <= tests.len() * (3 * 3 + 2) && student(false) > tests.len() * (3 + 2));
     let paid = found.cost.iter().find(|one| one.model == "paid/one").expect("its cost");
     let trials = (student(true) + student(false)) as f64;
     // At least one turn of 9,000 and 150 tokens; at most ten, each with 4,000 more, and 1,000 each.

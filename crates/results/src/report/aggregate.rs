@@ -8,10 +8,10 @@ use apprentice_protocol::{StopReason, Usage, Verdict};
 use super::grouping::{Grouped, by_key, clusters};
 use super::input::{ArmKey, ReportInput, measured_split};
 use super::schema::{
-    ArmReport, BaselineReport, ComparisonReport, REPORT_SCHEMA, Report, Tally, TemplateReport, Totals,
-    TrialLine,
+    ArmReport, BaselineReport, ComparisonReport, Headline, REPORT_SCHEMA, Report, Tally, TemplateReport,
+    Totals, TrialLine,
 };
-use super::{compute_matched_baselines, contrast, harm, headline, skill_value};
+use super::{compute_matched_baselines, contrast, harm, headline, skill_value, wordings};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
@@ -34,11 +34,14 @@ pub fn build(input: &ReportInput<'_>) -> Report {
     let comparisons = contrast::comparisons(&measured, input);
     let all = trials(input.rows);
     let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).collect();
+    let wordings = wordings::compare(&grouped);
+    let headline = headline::headline(&input.title, &arms, &comparisons.made);
     let mut report = Report {
         schema: REPORT_SCHEMA.into(),
         run: input.run.clone(),
         started_at: input.started_at,
-        headline: headline::headline(&input.title, &arms, &comparisons.made),
+        headline: Headline { in_other_words: wordings::sentence(&wordings), ..headline },
+        wordings,
         notes: Vec::new(),
         measured_split,
         baselines: baselines(&grouped),

@@ -41,6 +41,7 @@ pub(super) fn help(arm: &str) -> String {
             Some(AblationArm::Without(skill)) => format!("with this book without {skill}"),
             Some(AblationArm::MoreSteps) => "without help under wider limits".into(),
             Some(AblationArm::Retry(number)) => format!("without help, try {number}"),
+            Some(AblationArm::Reworded(arm)) => format!("{}, in other words", help(arm.as_str())),
             None => format!("in arm {other}"),
         },
     }
@@ -129,7 +130,7 @@ pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport
     let subject = title.to_owned();
     let title = if mechanism_check { MECHANISM_TITLE } else { title }.to_owned();
     let (verdict, claim) = (first.and_then(|one| one.claim), first.map(claim).unwrap_or_default());
-    Headline { title, subject, claim, result, verdict, mechanism_check }
+    Headline { title, subject, claim, result, verdict, mechanism_check, in_other_words: None }
 }
 
 /// Notes on an arm whose numbers may have another cause than the book.

@@ -24,6 +24,7 @@ mod schema;
 mod skill_value;
 pub mod trace;
 mod trace_steps;
+mod wordings;
 
 pub use aggregate::build;
 pub use compute_matched_baselines::{BookVsBaseline, ComputeMatchedBaseline, TryChooser};
@@ -42,6 +43,7 @@ pub use schema::{
     Tally, TemplateReport, Totals, TrialLine,
 };
 pub use skill_value::{SkillAblation, SkillValue};
+pub use wordings::WordingComparison;
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use super::harm::HarmCell;
 use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
 use super::replicates::Replicates;
 use super::skill_value::SkillValue;
+use super::wordings::WordingComparison;
 use crate::compare::{Comparison, Finding};
 use crate::contamination::Contamination;
 use crate::row::Split;
@@ -36,6 +37,10 @@ pub struct Headline {
     pub verdict: Option<Finding>,
     /// Whether all models are rule-based policies, so that the result says nothing about language models.
     pub mechanism_check: bool,
+    /// How the same trials ended when the tasks were asked for in other words, in a sentence; `None` if that was not
+    /// measured.
+    #[serde(default)]
+    pub in_other_words: Option<String>,
 }
 
 /// Trials by verdict. A trial's verdict is that of its last attempt.
@@ -253,6 +258,9 @@ pub struct Report {
     pub replicates: Option<Replicates>,
     /// How much of the gap to the teacher each student's book closes.
     pub gap_closed: Vec<GapClosed>,
+    /// The arms in other wordings of the instructions, beside the same arms in the suite's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wordings: Vec<WordingComparison>,
     /// Compute-matched baselines without a book.
     #[serde(default)]
     pub rivals: Vec<ComputeMatchedBaseline>,

@@ -95,7 +95,7 @@ fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, SkillAblation> {
     let arms: BTreeMap<(SkillId, &str), &str> = students()
         .filter_map(|row| match AblationArm::parse(&row.arm)? {
             AblationArm::Without(skill) => Some(((skill, row.model.as_str()), row.arm.as_str())),
-            AblationArm::MoreSteps | AblationArm::Retry(_) => None,
+            AblationArm::MoreSteps | AblationArm::Retry(_) | AblationArm::Reworded(_) => None,
         })
         .collect();
     let told = |((skill, model), arm): ((SkillId, &str), &str)| {

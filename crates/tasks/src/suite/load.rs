@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{TaskId, did_you_mean};
 use apprentice_trace::hex;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -24,6 +24,10 @@ pub const SUITE_FILE: &str = "suite.json";
 
 /// The file beside a suite that holds its locked split.
 pub const SPLIT_FILE: &str = "split.json";
+
+/// The file beside a suite that holds other wordings of its tasks: `{"<task>": ["<instruction>", ...]}`. A wording may
+/// have the same placeholders as the instruction.
+pub const WORDINGS_FILE: &str = "paraphrases.json";
 
 /// A set of tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,10 +126,29 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     for task in &mut tasks {
         task.group = split.tasks.get(&task.id).cloned();
     }
+    add_wordings(&file, &mut tasks)?;
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let own = || split.suite.or_else(|| fs::canonicalize(&root).ok().as_deref().and_then(stem));
     let name = if file.ends_with(SUITE_FILE) { own() } else { stem(&file) };
     Ok(Suite { name: name.unwrap_or_else(|| "suite".into()), root, hash: hex(&hash.finalize()), tasks })
+}
+
+/// Gives each task the wordings that the file beside the suite holds for it; without the file they have none.
+fn add_wordings(suite: &Path, tasks: &mut [Task]) -> Result<(), SuiteError> {
+    let path = suite.with_file_name(WORDINGS_FILE);
+    if !path.is_file() {
+        return Ok(());
+    }
+    let text = read(&path)?;
+    let mut wordings: BTreeMap<TaskId, Vec<String>> = parse(&path, &text, 0, &text)?;
+    for task in tasks.iter_mut() {
+        task.wordings = wordings.remove(&task.id).unwrap_or_default();
+    }
+    // Beside several suite files, it also holds the tasks of the others.
+    let Some(unknown) = wordings.keys().next().filter(|_| suite.ends_with(SUITE_FILE)) else { return Ok(()) };
+    let hint = did_you_mean(unknown.as_str(), tasks.iter().map(|task| task.id.as_str()));
+    let problem = format!("the suite has no task {:?}{hint}", unknown.as_str());
+    Err(SuiteError::Invalid { spot: SourcePos::of_name(&text, &text, unknown.as_str()), path, problem })
 }
 
 /// What a suite takes from the split beside it: its lasting name, and the groups of tasks without a template.
@@ -316,6 +339,7 @@ pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
             .collect::<Result<_, _>>()?,
         app: String::new(),
         group: None,
+        wordings: Vec::new(),
     };
     if task.apprentice.is_some() {
         check_names(&task)

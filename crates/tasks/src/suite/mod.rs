@@ -11,10 +11,11 @@ mod selection;
 mod source_pos;
 mod spelling;
 pub mod task;
+mod wordings;
 
 pub use edit::{EditError, with_solution, with_task};
 pub use lint::faults;
-pub use load::{SPLIT_FILE, Suite, SuiteError, SurveyedTask, load, root_of, survey};
+pub use load::{SPLIT_FILE, Suite, SuiteError, SurveyedTask, WORDINGS_FILE, load, root_of, survey};
 pub use miniwob::{MiniwobError, add as create_miniwob_suite};
 pub use options::SuiteOptions;
 pub use schema::task_schema;
@@ -22,3 +23,4 @@ pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
 pub use source_pos::SourcePos;
 pub use spelling::nearest;
 pub(crate) use spelling::nearest_hint;
+pub use wordings::wordings_hash;

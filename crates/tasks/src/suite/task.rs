@@ -136,6 +136,9 @@ pub struct Task {
     /// The group that the split beside the suite gives to a task without a template.
     #[serde(skip)]
     pub group: Option<String>,
+    /// Other wordings of the instruction, from the file beside the suite.
+    #[serde(skip)]
+    pub wordings: Vec<String>,
 }
 
 impl<T> OneOrMany<T> {

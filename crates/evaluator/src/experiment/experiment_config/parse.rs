@@ -46,7 +46,7 @@ const LEARNING: [&str; 8] =
 const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
 /// The old name of `[ablations]`, still read.
 const OLD_ABLATIONS: &str = "further";
-const ABLATIONS: [&str; 3] = ["best_of", "leave_one_out", "more_steps"];
+const ABLATIONS: [&str; 4] = ["best_of", "leave_one_out", "more_steps", "wordings"];
 const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
 const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
@@ -205,6 +205,7 @@ fn ablations(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<Ablations> 
         more_steps: reader.count(table, "more_steps", 2..=100),
         best_of: reader.count(table, "best_of", 2..=20),
         leave_one_out: reader.count(table, "leave_one_out", 1..=1000),
+        wordings: reader.count(table, "wordings", 1..=20),
     };
     Located { value, spot }
 }

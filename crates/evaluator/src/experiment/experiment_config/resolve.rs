@@ -222,6 +222,7 @@ impl Resolver<'_> {
                 "more_steps and best_of are compared with it",
             ),
             (ablations.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
+            (ablations.wordings.is_some(), Arm::None, "wordings is compared with it"),
         ] {
             let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
             if wanted && !there && sheet.form.is_sound("arms") {
