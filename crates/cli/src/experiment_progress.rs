@@ -232,7 +232,8 @@ impl ProgressState {
         let now: Vec<&str> = self.under_way.values().map(String::as_str).collect();
         let standing = self.standing();
         let gap = if standing.is_empty() { "" } else { " | " };
-        self.bar.set_message(format!("{standing}{gap}now: {}", now.join(", ")));
+        let message = format!("{standing}{gap}now: {}", now.join(", "));
+        self.bar.set_message(terminal::escaped(&message).into_owned());
     }
 }
 

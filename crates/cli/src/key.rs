@@ -9,8 +9,8 @@ use apprentice_harness::model::http::Secret;
 use reqwest::Url;
 
 use crate::failure::{Failure, Kind};
-use crate::process_env;
 use crate::provider::Provider;
+use crate::{process_env, terminal};
 
 /// The places to look for a key, in order: command, file, environment variable.
 pub(crate) struct Place<'a> {
@@ -25,8 +25,16 @@ pub(crate) fn find(provider: &Provider) -> Result<Option<Secret>, Failure> {
     at(&Place { command: key_command.as_deref(), file: key_file.as_deref(), variable: key_env })
 }
 
-/// Returns the key from these places, if there is one.
+/// Returns the key from these places, if there is one. The terminal does not show it from then on.
 pub(crate) fn at(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
+    let found = look_up(place)?;
+    if let Some(key) = &found {
+        terminal::hide(key.reveal());
+    }
+    Ok(found)
+}
+
+fn look_up(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
     if let Some(command) = place.command {
         return printed(command).map(Some);
     }

@@ -66,7 +66,8 @@ fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
         }
         Progress::Started { trial, attempt } => {
             let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
-            bar.set_message(format!("{} {} {}{again}", trial.model, trial.arm, trial.task));
+            let message = format!("{} {} {}{again}", trial.model, trial.arm, trial.task);
+            bar.set_message(terminal::escaped(&message).into_owned());
         }
         Progress::Finished { row, story } => {
             if row.verdict != Verdict::Void {

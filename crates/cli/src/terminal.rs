@@ -1,15 +1,78 @@
 //! Terminal input and output; no other module prints.
+//!
+//! Much of what is printed was written by models, pages and other people's files. So each text is shown without the keys
+//! that this process knows, and control characters, which a terminal would obey, are shown as escapes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{BufWriter, Stdout, Write as _};
+use std::sync::{PoisonError, RwLock};
 
+use apprentice_trace::Redactor;
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::process_env;
+
+/// The secrets that no text shows, and what removes them; `None` until the first text is printed.
+static HIDDEN: RwLock<Option<(Vec<String>, Redactor)>> = RwLock::new(None);
+
+/// Hides a key from now on. Keys in the environment are always hidden.
+pub(crate) fn hide(key: &str) {
+    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut secrets = hidden.take().map_or_else(process_env::secrets, |(secrets, _)| secrets);
+    secrets.push(key.to_owned());
+    *hidden = redactor(&secrets).map(|redactor| (secrets, redactor));
+}
+
+fn redactor(secrets: &[String]) -> Option<Redactor> {
+    Redactor::new(secrets.iter().map(String::as_str)).ok()
+}
+
+/// Returns a text without secrets.
+fn redacted(text: &str) -> String {
+    let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, redactor)) = &*hidden {
+        return redactor.apply_to_json(text).into_owned();
+    }
+    drop(hidden);
+    let secrets = process_env::secrets();
+    let Some(redactor) = redactor(&secrets) else {
+        return "[this text is not shown: it cannot be searched for keys]".into();
+    };
+    let shown = redactor.apply_to_json(text).into_owned();
+    *HIDDEN.write().unwrap_or_else(PoisonError::into_inner) = Some((secrets, redactor));
+    shown
+}
+
+/// Shows what a terminal would obey instead of printing: control characters but line breaks and tabs, and the marks that
+/// reorder text.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match obeyed(c) {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Returns a text as the terminal may show it.
+fn shown(text: fmt::Arguments<'_>) -> String {
+    escaped(&redacted(&text.to_string())).into_owned()
+}
 
 /// Prints one line of results on standard output. A closed pipe is not an error: the results are stored anyway.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = writeln!(std::io::stdout(), "{}", shown(text));
 }
 
 /// Buffered lines of results on standard output.
@@ -21,7 +84,7 @@ impl Lines {
     }
 
     pub(crate) fn line(&mut self, text: fmt::Arguments<'_>) {
-        let _ = writeln!(self.0, "{text}");
+        let _ = writeln!(self.0, "{}", shown(text));
     }
 
     pub(crate) fn flush(&mut self) {
@@ -31,7 +94,7 @@ impl Lines {
 
 /// Prints one line of progress or diagnostics on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", shown(text));
 }
 
 /// Prints one JSON document on standard output.
@@ -46,4 +109,27 @@ pub(crate) fn answer() -> Option<String> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line).ok()?;
     (read > 0).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, hide, shown};
+
+    #[test]
+    fn a_terminal_obeys_no_text() {
+        // Clears the screen, sets the title, goes back to overwrite the line, and the same in eight-bit controls.
+        let hostile = "a\u{1b}[2Jb\u{1b}]0;title\u{7}c\rd\u{9b}31me\u{8}";
+        let safe = r"a\u{1b}[2Jb\u{1b}]0;title\u{7}c\u{d}d\u{9b}31me\u{8}";
+        assert_eq!(escaped(hostile), safe);
+        assert_eq!(escaped("pay \u{202e}001 to"), r"pay \u{202e}001 to");
+        let plain = "Zeile 1\n\tZeile 2 – ✓ 東京 👩‍🔬";
+        assert_eq!(escaped(plain), plain);
+    }
+
+    #[test]
+    fn no_text_shows_a_key_that_was_read() {
+        hide("the-key-of-a-provider");
+        assert_eq!(shown(format_args!("the model says the-key-of-a-provider")), "the model says [redacted]");
+        assert_eq!(shown(format_args!("in Base64: dGhlLWtleS1vZi1hLXByb3ZpZGVy")), "in Base64: [redacted]");
+    }
 }

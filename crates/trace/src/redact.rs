@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::Regex;
 use serde_json::Value;
 
@@ -34,19 +36,15 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Builds a redactor for the key patterns, and for these secrets in their plain, JSON and URL spellings.
+    /// Builds a redactor for the key patterns, and for these secrets in their plain, JSON, URL, Base64 and hexadecimal
+    /// spellings.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Result<Self, regex::Error> {
-        let mut spellings: Vec<String> = secrets
-            .into_iter()
-            .filter(|secret| secret.chars().count() >= MIN_SECRET_LENGTH)
-            .flat_map(|secret| {
-                [secret.to_owned(), in_json(secret), in_json(&in_json(secret)), in_url(secret)]
-            })
-            .collect();
+        let long = |secret: &&str| secret.chars().count() >= MIN_SECRET_LENGTH;
+        let mut secrets: Vec<&str> = secrets.into_iter().filter(long).collect();
         // The longest come first: a secret that begins with another one must not leave its tail behind.
-        spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
-        spellings.dedup();
-        let known: Vec<String> = spellings.iter().map(|spelling| regex::escape(spelling)).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        let known: Vec<String> = secrets.iter().flat_map(|secret| spellings(secret)).collect();
         let all: Vec<&str> = known.iter().map(String::as_str).chain(KEY_PATTERNS.iter().copied()).collect();
         let pattern = Regex::new(&all.join("|"))?;
         let known = (!known.is_empty()).then(|| Regex::new(&known.join("|"))).transpose()?;
@@ -98,20 +96,51 @@ impl Redactor {
     }
 }
 
+/// Returns patterns for the spellings of a secret.
+fn spellings(secret: &str) -> Vec<String> {
+    let plain = [in_json(&in_json(secret)), in_json(secret), secret.to_owned()];
+    let mut spellings: Vec<String> = plain.iter().map(|text| regex::escape(text)).collect();
+    spellings.push(in_url(secret));
+    spellings.extend(in_base64(secret));
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    spellings.push(format!("(?i:{hex})"));
+    spellings
+}
+
 fn in_json(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
+/// Matches a text in which any character may be percent-encoded, and a space may be a plus sign.
 fn in_url(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
+    let mut pattern = String::new();
+    for character in text.chars() {
+        let mut bytes = [0; 4];
+        let bytes = character.encode_utf8(&mut bytes).bytes();
+        let encoded: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
+        let plain = regex::escape(character.encode_utf8(&mut [0; 4]));
+        let or_plus = if character == ' ' { r"|\+" } else { "" };
+        pattern.push_str(&format!("(?:{plain}|(?i:{encoded}){or_plus})"));
+    }
+    pattern
+}
+
+/// Returns the characters that Base64 has for a text wherever it stands in the encoded bytes: at each of the three
+/// positions within a group, without the characters that depend on its neighbours.
+fn in_base64(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (before, shared) in [(0, 0), (1, 2), (2, 3)] {
+        let bytes: Vec<u8> = [0; 2][..before].iter().copied().chain(text.bytes()).collect();
+        for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            let encoded = engine.encode(&bytes);
+            let end = if bytes.len() % 3 == 0 { encoded.len() } else { encoded.len() - 1 };
+            if let Some(own) = encoded.get(shared..end).filter(|own| own.len() >= MIN_SECRET_LENGTH) {
+                found.push(regex::escape(own));
             }
-            other => format!("%{other:02X}"),
-        })
-        .collect()
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -134,6 +163,41 @@ mod tests {
         check(&["p@ss/word"], r#"{"u":"http://x/?k=p%40ss%2Fword"}"#, r#"{"u":"http://x/?k=[redacted]"}"#);
         check(&["secret", "secret-longer"], r#"{"a":"secret-longer"}"#, r#"{"a":"[redacted]"}"#);
         check(&["tiny"], r#"{"a":"tiny"}"#, r#"{"a":"tiny"}"#);
+    }
+
+    #[test]
+    fn encoded_secrets_are_found_wherever_they_stand() {
+        use base64::Engine as _;
+        use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+        let secret = "k3y-of>the?house";
+        let redactor = Redactor::new([secret]).expect("builds");
+        for before in ["", "a", "ab", "abc", "Authorization: Bearer "] {
+            for after in ["", "z", " and more"] {
+                let text = format!("{before}{secret}{after}");
+                for encoded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
+                    let redacted = redactor.apply(&encoded);
+                    assert!(redacted.contains("[redacted]"), "{encoded} of {text:?}");
+                    // At most two bytes at each end share a character with the neighbours.
+                    let left: usize = redacted.split("[redacted]").map(str::len).sum();
+                    assert!(
+                        left <= STANDARD.encode(&text).len() - STANDARD.encode(secret).len() + 8,
+                        "{redacted}"
+                    );
+                }
+            }
+        }
+        for spelt in [
+            "k3y-of%3Ethe%3Fhouse",
+            "k3y-of%3ethe%3fhouse",
+            "%6B3y-of>the%3Fhouse",
+            "6b33792d6f663e7468653f686f757365",
+        ] {
+            assert_eq!(redactor.apply(spelt), "[redacted]");
+        }
+        assert_eq!(Redactor::new(["two words"]).expect("builds").apply("q=two+words"), "q=[redacted]");
+        let other = STANDARD.encode("a text that holds no secret of anybody at all");
+        assert_eq!(redactor.apply(&other), other);
     }
 
     #[test]

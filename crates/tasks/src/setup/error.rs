@@ -6,6 +6,7 @@ use apprentice_protocol::{MachineError, VoidCause};
 
 use super::mirror::MirrorError;
 use super::step::STEPS;
+use crate::suite::SuiteFileError;
 
 /// A failed setup step. The attempt is void.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +39,10 @@ pub enum StepError {
     /// The step names a local file outside the suite's folder.
     #[error("{0:?} leads out of the suite's folder")]
     OutsideSuite(String),
-    /// A local file cannot be read or written.
+    /// A file of the suite cannot be read.
+    #[error(transparent)]
+    SuiteFile(#[from] SuiteFileError),
+    /// A local file cannot be written.
     #[error("{}", path.display())]
     Local {
         /// The file.
@@ -106,6 +110,7 @@ impl SetupError {
             | StepError::History(_)
             | StepError::VerificationTimeout(_)
             | StepError::OutsideSuite(_)
+            | StepError::SuiteFile(_)
             | StepError::Local { .. }
             | StepError::NoWindow(..)
             | StepError::OpenFailed(..)

@@ -10,6 +10,7 @@ use super::error::{SetupError, StepError};
 use super::step::{CommandText, Execute, Launch, Step, Until, VerifiedExecute, argv};
 use super::window::{self, CLOSE_DEADLINE, POLL_FLOOR, WINDOW_DEADLINE};
 use super::{browser, shims};
+use crate::suite::read_beneath;
 use crate::suite::task::SetupStep;
 
 /// A program that was launched last and shows no window for this long is treated as windowless.
@@ -113,8 +114,7 @@ async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(
     if !inside {
         return Err(StepError::OutsideSuite(local.to_owned()));
     }
-    let local = context.suite_root.join(local);
-    let bytes = tokio::fs::read(&local).await.map_err(|source| StepError::Local { path: local, source })?;
+    let bytes = read_beneath(context.suite_root, Path::new(local)).await?;
     Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
 }
 

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::files::{self, SuiteFileError};
 use super::source_pos::{SourcePos, offset};
 use super::spelling::{nearest, nearest_hint};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
@@ -28,6 +29,9 @@ pub const SPLIT_FILE: &str = "split.json";
 /// The file beside a suite that holds other wordings of its tasks: `{"<task>": ["<instruction>", ...]}`. A wording may
 /// have the same placeholders as the instruction.
 pub const WORDINGS_FILE: &str = "paraphrases.json";
+
+/// Folders within each other below `files/`.
+const MAX_DEPTH: usize = 32;
 
 /// A set of tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +59,9 @@ pub enum SuiteError {
         #[source]
         source: std::io::Error,
     },
+    /// A file below the suite's folder cannot be read.
+    #[error(transparent)]
+    File(SuiteFileError),
     /// The folder holds no suite file, or several.
     #[error("{} holds {found}; name one suite file", folder.display())]
     NoSuite {
@@ -121,7 +128,7 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         task.app = listed.app;
         tasks.push(task);
     }
-    hash_files(&mut hash, &root.join("files"), "files")?;
+    hash_files(&mut hash, &root, "files")?;
     let split = read_split(&root)?;
     for task in &mut tasks {
         task.group = split.tasks.get(&task.id).cloned();
@@ -251,7 +258,7 @@ fn load_one(file: &Path, text: &str) -> Result<Suite, SuiteError> {
     task.app = examples.and_then(|_| named(folder)).unwrap_or_default();
     let mut hash = Sha256::new();
     hash_part(&mut hash, "task", text.as_bytes());
-    hash_files(&mut hash, &root.join("files"), "files")?;
+    hash_files(&mut hash, &root, "files")?;
     let name = task.id.as_str().to_owned();
     Ok(Suite { name, root, hash: hex(&hash.finalize()), tasks: vec![task] })
 }
@@ -450,20 +457,28 @@ fn hash_part(hash: &mut Sha256, name: &str, bytes: &[u8]) {
     }
 }
 
-fn hash_files(hash: &mut Sha256, folder: &Path, name: &str) -> Result<(), SuiteError> {
+/// Hashes the files of one of the suite's folders.
+fn hash_files(hash: &mut Sha256, root: &Path, name: &str) -> Result<(), SuiteError> {
+    let folder = root.join(name);
     if !folder.is_dir() {
         return Ok(());
     }
-    let refused = |source| SuiteError::Read { path: folder.to_owned(), source };
+    let refused = |source| SuiteError::Read { path: folder.clone(), source };
+    if name.split('/').count() > MAX_DEPTH {
+        return Err(refused(std::io::Error::other(
+            "too many folders within each other; is one a link to a folder above it?",
+        )));
+    }
     let mut entries =
-        fs::read_dir(folder).map_err(refused)?.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        fs::read_dir(&folder).map_err(refused)?.collect::<Result<Vec<_>, _>>().map_err(refused)?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (path, name) = (entry.path(), format!("{name}/{}", entry.file_name().to_string_lossy()));
         if path.is_dir() {
-            hash_files(hash, &path, &name)?;
+            hash_files(hash, root, &name)?;
         } else {
-            hash_part(hash, &name, &fs::read(&path).map_err(refused)?);
+            let bytes = files::read_blocking(root, Path::new(&name)).map_err(SuiteError::File)?;
+            hash_part(hash, &name, &bytes);
         }
     }
     Ok(())
@@ -520,6 +535,25 @@ mod tests {
         assert_eq!(task.extra["snapshot"], "chrome");
         assert_eq!(task.evaluator.extra["_config_note"], "n");
         assert_eq!(task.config[0].kind, "googledrive");
+    }
+
+    #[test]
+    fn a_suite_with_a_link_out_of_its_folder_or_around_in_it_is_refused() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let suite = folder.path().join("suite");
+        std::fs::create_dir_all(suite.join("files")).expect("made");
+        std::fs::write(suite.join("suite.json"), "{}").expect("written");
+        std::fs::write(folder.path().join("secret"), "secret").expect("written");
+        symlink("../../secret", suite.join("files/notes.txt")).expect("linked");
+        let told = load(&suite).expect_err("refused").to_string();
+        assert!(told.ends_with("files/notes.txt leads out of the suite's folder"), "{told}");
+        std::fs::remove_file(suite.join("files/notes.txt")).expect("removed");
+        symlink(".", suite.join("files/again")).expect("linked");
+        let told = load(&suite).expect_err("refused");
+        let cause = std::error::Error::source(&told).expect("a cause").to_string();
+        assert!(cause.contains("link to a folder above it"), "{cause}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Task suites: loading, auditing, surveying and selecting tasks.
 
 mod edit;
+mod files;
 mod lint;
 pub mod load;
 mod miniwob;
@@ -14,6 +15,7 @@ pub mod task;
 mod wordings;
 
 pub use edit::{EditError, with_solution, with_task};
+pub use files::{SuiteFileError, read_beneath};
 pub use lint::faults;
 pub use load::{SPLIT_FILE, Suite, SuiteError, SurveyedTask, WORDINGS_FILE, load, root_of, survey};
 pub use miniwob::{MiniwobError, add as create_miniwob_suite};

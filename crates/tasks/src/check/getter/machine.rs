@@ -13,6 +13,7 @@ use crate::check::collect_context::{CollectContext, CollectError};
 use crate::check::evidence::{EvidenceValue, FileRef};
 use crate::check::metric::Compat;
 use crate::setup::{CommandText, argv, at_home, is_truthy};
+use crate::suite::{SuiteFileError, read_beneath};
 
 /// Upstream's time limit for a command.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
@@ -106,18 +107,12 @@ async fn bytes(place: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u
 
 /// Reads a file of the suite's own folder.
 pub(super) async fn local(path: &str, context: &CollectContext<'_>) -> Result<Vec<u8>, CollectError> {
-    let problem = || CollectError::Parameters {
-        getter: "cloud_file".into(),
-        problem: format!("{path:?} is outside the suite's folder"),
-    };
-    let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
-    if !Path::new(path).components().all(plain) {
-        return Err(problem());
-    }
-    let place = context.suite_root.join(path);
-    tokio::fs::read(&place).await.map_err(|error| CollectError::Missing {
-        getter: "cloud_file".into(),
-        what: format!("{}: {error}", place.display()),
+    let getter = || "cloud_file".to_owned();
+    read_beneath(context.suite_root, Path::new(path)).await.map_err(|error| match error {
+        SuiteFileError::Outside(_) => {
+            CollectError::Parameters { getter: getter(), problem: error.to_string() }
+        }
+        error => CollectError::Missing { getter: getter(), what: error.to_string() },
     })
 }
 
