@@ -73,8 +73,9 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
             Some(format!("the context is full: {pictures} old pictures and {texts} old texts were dropped"))
         }
         EventKind::Stopped { reason, void, detail, .. } => {
-            let why =
-                reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
+            let why = reason
+                .map(|reason| terminal::words(&reason))
+                .or(void.map(|cause| format!("void: {}", terminal::words(&cause))));
             Some(format!("stopped: {} ({detail})", why.unwrap_or_default()))
         }
         // Only the writing and the use of skills is shown to the user; reads stay in the trace.

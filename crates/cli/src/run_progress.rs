@@ -89,8 +89,8 @@ pub(crate) fn line(row: &TrialRow) -> String {
         Verdict::Void => "void",
     };
     let why = match (row.stop_reason, row.void_cause) {
-        (_, Some(cause)) => format!("{cause:?}"),
-        (Some(reason), None) => format!("{reason:?}"),
+        (_, Some(cause)) => terminal::words(&cause),
+        (Some(reason), None) => terminal::words(&reason),
         (None, None) => String::new(),
     };
     let skills = match row.skills_viewed.len() {

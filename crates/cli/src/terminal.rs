@@ -65,6 +65,15 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Returns the name under which files hold a value, as words: `gave up`, not `GaveUp`.
+pub(crate) fn words(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name.replace('_', " "),
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
 /// Returns a text as the terminal may show it.
 fn shown(text: fmt::Arguments<'_>) -> String {
     escaped(&redacted(&text.to_string())).into_owned()

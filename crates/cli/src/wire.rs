@@ -84,7 +84,10 @@ impl EnvironmentSource for Worlds {
                 Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, story))))
             }
             (EnvironmentKind::Host, _) => {
-                let story = format!("this command does not support worlds of kind {:?}", spec.environment);
+                let story = format!(
+                    "this command does not support the environment {}",
+                    terminal::words(&spec.environment)
+                );
                 Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, story))))
             }
         }

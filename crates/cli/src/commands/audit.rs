@@ -133,8 +133,11 @@ fn show(
     }
     for finding in findings {
         let outcome = match (finding.verdict, finding.void_cause) {
-            (_, Some(cause)) => format!("void ({cause:?})"),
-            (Some(verdict), None) => format!("{verdict:?}, ended by {:?}", finding.stop_reason),
+            (_, Some(cause)) => format!("void ({})", terminal::words(&cause)),
+            (Some(verdict), None) => {
+                let ended = finding.stop_reason.map_or_else(|| "unknown".into(), |why| terminal::words(&why));
+                format!("{}, end: {ended}", terminal::words(&verdict))
+            }
             (None, None) => "not run".to_owned(),
         };
         let trace = finding.trace.as_deref().unwrap_or_default();

@@ -50,10 +50,11 @@ fn print(report: &GradeReport) {
 }
 
 fn told(one: &Regraded) -> String {
-    let recorded = format!("{:?} {}", one.recorded.verdict, one.recorded.score);
-    let graded = one
-        .graded
-        .map_or_else(|| "no grade".into(), |graded| format!("{:?} {}", graded.verdict, graded.score));
+    let recorded = format!("{} {}", terminal::words(&one.recorded.verdict), one.recorded.score);
+    let graded = one.graded.map_or_else(
+        || "no grade".into(),
+        |graded| format!("{} {}", terminal::words(&graded.verdict), graded.score),
+    );
     let (task, trial, attempt) = (&one.task, &one.at.trial, one.at.attempt);
     format!("{task} ({trial}, attempt {attempt}): recorded {recorded}, now {graded}: {}", one.explanation)
 }

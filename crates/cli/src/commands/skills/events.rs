@@ -6,7 +6,6 @@ use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::foreground::{Gate, Journal, JournalEntry, Limits, budgets, counters, gate};
-use serde::Serialize;
 use serde_json::json;
 
 use super::{id, unknown};
@@ -15,10 +14,6 @@ use crate::terminal;
 
 /// Number of most recent lines to print.
 const LAST: usize = 20;
-
-fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-}
 
 pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let skill = skill.map(id).transpose()?;
@@ -37,7 +32,7 @@ pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Res
         let about = event.skill.as_ref().map(ToString::to_string).or(event.domain).unwrap_or_default();
         let version = event.version.map(|version| format!(" v{version}")).unwrap_or_default();
         let from = event.trajectory.map(|trajectory| format!(" from {trajectory}")).unwrap_or_default();
-        let (happening, actor) = (word(&event.event), word(&event.actor));
+        let (happening, actor) = (terminal::words(&event.event), terminal::words(&event.actor));
         terminal::line(format_args!(
             "{} {} {actor} {happening} {about}{version}{from}",
             event.id, event.time
@@ -51,7 +46,9 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
     let (counted, now) = (counters(&lines), SystemClock::default().now());
     let decided = gate(&counted, &Limits::default(), &budgets(&lines, now), now);
     let (due, why) = match decided {
-        Gate::Run(trigger, origin) => (true, format!("{}, {}", word(&trigger), word(&origin))),
+        Gate::Run(trigger, origin) => {
+            (true, format!("{}, {}", terminal::words(&trigger), terminal::words(&origin)))
+        }
         Gate::NotDue => (false, "no trigger".to_owned()),
         Gate::HeldBack(why) => (false, why.to_owned()),
     };
@@ -65,7 +62,7 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
     }
     for line in lines.iter().rev().take(LAST).rev() {
         let what = match &line.told {
-            JournalEntry::Event { event } => word(event),
+            JournalEntry::Event { event } => terminal::words(event),
             JournalEntry::Turn { tool_iters, .. } => {
                 format!("turn, {}", apprentice_protocol::counted(*tool_iters, "action"))
             }

@@ -64,7 +64,7 @@ pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Resu
     }
     for one in entries {
         let about = one.skills.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        let actor = format!("{:?}", one.actor).to_lowercase();
+        let actor = terminal::words(&one.actor);
         let accepted = one.accepts.map(|proposal| format!(" (accepted {proposal})")).unwrap_or_default();
         let cited = citation(&one.citation);
         terminal::line(format_args!(
@@ -179,7 +179,7 @@ pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Re
     }
     for BlameRow { line, screenshots } in lines {
         let mut source = format!("{}", line.operation);
-        let actor = format!("{:?}", line.actor).to_lowercase();
+        let actor = terminal::words(&line.actor);
         let _ = write!(source, " {actor}");
         if let Some(trajectory) = &line.trajectory {
             let _ = write!(source, " {trajectory}");

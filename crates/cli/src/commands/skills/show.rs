@@ -135,9 +135,9 @@ pub(super) fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failur
     }
     terminal::line(format_args!("{}\n", skill.view().trim_end()));
     terminal::line(format_args!(
-        "version {}, from {:?}, operations {}",
+        "version {}, origin: {}, operations {}",
         skill.version,
-        skill.origin,
+        terminal::words(&skill.origin),
         skill.history.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     ));
     for one in &skill.version_evidence {
