@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use apprentice_evaluator::bundle::{UnpackLimits, Verification, pack, verify, verify_folder};
 use apprentice_evaluator::grade::GradeComparison;
 use clap::Args;
+use serde::Serialize;
 
+use super::signature;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
@@ -21,6 +23,9 @@ pub(crate) struct Bundle {
     /// The file to write [default: the folder's name with `.tar.gz`, beside the folder].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Sign the bundle with this SSH key; the signature is written beside it as `.sig`.
+    #[arg(long, value_name = "KEY")]
+    sign: Option<PathBuf>,
     /// Print the list of packed files as one JSON object (`apprentice.bundle/1`).
     #[arg(long)]
     json: bool,
@@ -35,6 +40,10 @@ pub(crate) struct Verify {
     /// Refuse a bundle whose unpacked size exceeds this limit.
     #[arg(long, alias = "most", value_name = "BYTES", default_value_t = UnpackLimits::default().bytes)]
     max_bytes: u64,
+    /// Require a signature by this signer: a public SSH key, or a file of allowed signers as OpenSSH has it. The
+    /// signature is read from beside the bundle.
+    #[arg(long, value_name = "FILE")]
+    signed_by: Option<PathBuf>,
     /// Print one JSON object (`apprentice.verify/1`).
     #[arg(long)]
     json: bool,
@@ -47,6 +56,7 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", arguments.folder.display())))?;
     let out = arguments.out.clone().unwrap_or_else(|| beside(&folder));
     let list = pack(&folder, &out, env!("CARGO_PKG_VERSION")).kind(Kind::Config)?;
+    let signed = arguments.sign.as_ref().map(|key| signature::sign(&out, key)).transpose()?;
     if arguments.json {
         return terminal::json(&list);
     }
@@ -58,7 +68,28 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
         counted(list.files.len(), "file"),
         out.display()
     ));
+    if let Some(place) = signed {
+        terminal::line(format_args!("signature: {}", place.display()));
+    }
     Ok(())
+}
+
+/// The result of `apprentice verify`.
+#[derive(Serialize)]
+struct Checked<'a> {
+    #[serde(flatten)]
+    found: &'a Verification,
+    /// Who signed the bundle; `None` if no signature was asked for.
+    signed_by: Option<&'a str>,
+}
+
+/// Checks the signature that the command asks for. This comes before the bundle is unpacked.
+fn signer(arguments: &Verify) -> Result<Option<String>, Failure> {
+    let Some(signers) = &arguments.signed_by else { return Ok(None) };
+    if arguments.bundle.is_dir() {
+        return Err(Failure::say(Kind::Usage, "a folder has no signature: --signed-by needs a bundle"));
+    }
+    signature::check(&arguments.bundle, &signature::beside(&arguments.bundle), signers).map(Some)
 }
 
 fn beside(folder: &Path) -> PathBuf {
@@ -69,6 +100,7 @@ fn beside(folder: &Path) -> PathBuf {
 
 /// Runs `apprentice verify`.
 pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
+    let signer = signer(arguments)?;
     let found = if arguments.bundle.is_dir() {
         verify_folder(&arguments.bundle).kind(Kind::Config)?
     } else {
@@ -81,8 +113,17 @@ pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
         .kind(Kind::Config)?
     };
     if arguments.json {
-        terminal::json(&found)?;
+        terminal::json(&Checked { found: &found, signed_by: signer.as_deref() })?;
     } else {
+        match &signer {
+            Some(name) => terminal::line(format_args!("signed by {name}")),
+            None if signature::beside(&arguments.bundle).is_file() => {
+                terminal::line(format_args!(
+                    "signed, but by whom was not checked: name the signer with --signed-by"
+                ));
+            }
+            None => {}
+        }
         print(&found);
     }
     match found.holds {

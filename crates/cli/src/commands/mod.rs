@@ -22,6 +22,7 @@ pub(crate) mod prompts;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
+mod signature;
 pub(crate) mod skills;
 pub(crate) mod split;
 pub(crate) mod tasks;
