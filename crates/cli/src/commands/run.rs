@@ -31,6 +31,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::overrides::{self, Overrides};
+use crate::pick::Pick;
 use crate::run_progress::{RunProgress, conclude};
 use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
@@ -64,6 +65,8 @@ pub(crate) struct Run {
     /// Run only this task; may be repeated.
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
+    #[command(flatten)]
+    pick: Pick,
     /// The locked split; rows then record their part of it.
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
@@ -282,7 +285,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         false => models.check(&arguments.model)?,
     }
     let loaded = load(&RunInputs::given(arguments), (config, &models))?;
-    let tasks = selected(arguments, &loaded)?;
+    let tasks = selected(arguments, &loaded, config)?;
     let request = PlanRequest {
         suite: &loaded.suite,
         split: loaded.split.as_ref(),
@@ -329,7 +332,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
 }
 
 /// Returns the selected tasks, or a failure that suggests the nearest id.
-fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failure> {
+fn selected(arguments: &Run, loaded: &Loaded, config: &Config) -> Result<BTreeSet<TaskId>, Failure> {
     let mut tasks = BTreeSet::new();
     for name in &arguments.tasks {
         let Some(task) = loaded.suite.task(name) else {
@@ -346,6 +349,7 @@ fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failur
         lock.check_suite(&loaded.suite).kind(Kind::Config)?;
         tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
     }
+    let tasks = arguments.pick.narrow(&loaded.suite, config, Some(tasks))?.unwrap_or_default();
     match tasks.is_empty() {
         true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
         false => Ok(tasks),

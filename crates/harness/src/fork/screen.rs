@@ -1,14 +1,16 @@
 //! Decides whether a fresh world shows the recorded screen: elements by their meaning, pictures by their pixels.
 //!
 //! Element references and positions are not compared, and clock times and dates count as equal. An element that is on
-//! both screens must have the same value and states. One element in [`ELEMENTS_PER_STRAY`] may be on one screen only.
+//! both screens must have the same value and states. Programs report the focus and the active window a moment after they
+//! show a dialog: a record without any focused element was made before that, and the focus is then not compared; the same
+//! holds for the active window. One element in [`ELEMENTS_PER_STRAY`] may be on one screen only.
 //! A pixel differs when one of its colours differs by more than [`COLOUR_TOLERANCE`]; one pixel in
 //! [`PIXELS_PER_STRAY`] may differ, which is more than a caret, a clock or a blinking light.
 
 use std::collections::BTreeMap;
 
 use apprentice_pixels::{Frame, PixelError, decode_png, resize};
-use apprentice_protocol::{ChatRequest, Content, Image, Message, Outline, OutlineNode};
+use apprentice_protocol::{ChatRequest, Content, Image, Message, Outline, OutlineNode, State};
 
 use super::recorded::RecordedScreen;
 use crate::agent::{ELEMENTS_HEADING, SCREEN_HEADING};
@@ -85,10 +87,10 @@ pub(super) fn text_difference(recorded: &RecordedScreen, shown: &ShownScreen<'_>
 }
 
 /// What must be equal in an element that is on both screens.
-fn condition(node: &OutlineNode) -> String {
+fn condition(node: &OutlineNode, unknown: &[State]) -> String {
     let value = node.value.as_deref().map(|value| format!(" = {:?}", without_times(value)));
-    let mut states: Vec<String> =
-        node.states.iter().map(|state| format!("{state:?}").to_lowercase()).collect();
+    let known = node.states.iter().filter(|state| !unknown.contains(state));
+    let mut states: Vec<String> = known.map(|state| format!("{state:?}").to_lowercase()).collect();
     states.sort();
     let states = if states.is_empty() { String::new() } else { format!(" [{}]", states.join(", ")) };
     format!("{}{states}", value.unwrap_or_default())
@@ -96,10 +98,10 @@ fn condition(node: &OutlineNode) -> String {
 
 type ByName<'a> = BTreeMap<(&'a str, String), Vec<String>>;
 
-fn by_name(nodes: &[OutlineNode]) -> ByName<'_> {
+fn by_name<'a>(nodes: &'a [OutlineNode], unknown: &[State]) -> ByName<'a> {
     let mut found = ByName::new();
     for node in nodes {
-        found.entry((&node.role, without_times(&node.name))).or_default().push(condition(node));
+        found.entry((&node.role, without_times(&node.name))).or_default().push(condition(node, unknown));
     }
     found
 }
@@ -118,7 +120,10 @@ fn unequal(before: &[String], now: &[String]) -> (Vec<String>, Vec<String>) {
 }
 
 fn elements_difference(before: &[OutlineNode], now: &[OutlineNode]) -> Option<String> {
-    let (recorded, shown) = (by_name(before), by_name(now));
+    let reported = |state: &State| before.iter().any(|node| node.states.contains(state));
+    let mut unknown = vec![State::Focused, State::Active];
+    unknown.retain(|state| !reported(state));
+    let (recorded, shown) = (by_name(before, &unknown), by_name(now, &unknown));
     let (mut missing, mut added) = (Vec::new(), Vec::new());
     for (key, conditions) in &recorded {
         let found = shown.get(key).map_or(&[][..], Vec::as_slice);
