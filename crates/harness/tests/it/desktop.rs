@@ -419,6 +419,29 @@ async fn an_option_of_a_list_box_is_chosen_by_its_text() {
     close(world).await;
 }
 
+/// The first look after an action shows the dialog that it opened, in front and with its focus, and never the moment
+/// before.
+#[tokio::test]
+async fn a_dialog_is_in_front_with_its_focus_at_the_first_look() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    launch(&mut world, &["mousepad"], "Mousepad").await;
+    let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
+    for round in 0..8 {
+        for (chord, title, focused) in [("ctrl+o", "Open", "table"), ("Escape", "Untitled", "text")] {
+            deliver(&mut world, key(chord)).await;
+            let seen = world.environment.observe(want).await.expect("seen");
+            let front: Vec<&str> =
+                seen.windows.iter().filter(|window| window.active).map(|window| window.title.as_str()).collect();
+            assert!(front.len() == 1 && front[0].contains(title), "round {round}: after {chord}, {front:?} is in front");
+            let tree = seen.tree.as_ref().expect("a tree");
+            let has_focus = tree.nodes.iter().any(|node| node.states.contains(&State::Focused));
+            assert!(has_focus, "round {round}: after {chord}, no {focused} has the focus in\n{}", listing(tree));
+        }
+    }
+    close(world).await;
+}
+
 /// Prints medians of what looking and acting cost; run by name, with `--ignored --nocapture`.
 #[tokio::test]
 #[ignore = "a measurement"]

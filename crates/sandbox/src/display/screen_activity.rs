@@ -17,11 +17,12 @@ pub(super) struct ScreenActivity {
     drawn: Duration,
     window: Option<Duration>,
     input: Duration,
+    changes: u64,
 }
 
 impl ScreenActivity {
     pub(super) fn new(now: Duration) -> Self {
-        Self { drawn: now, window: None, input: now }
+        Self { drawn: now, window: None, input: now, changes: 0 }
     }
 
     /// Records that input was sent. Windows that changed before it no longer count.
@@ -33,11 +34,23 @@ impl ScreenActivity {
     /// Records that something was drawn.
     pub(super) fn note_drawing(&mut self, now: Duration) {
         self.drawn = now;
+        self.changes += 1;
     }
 
     /// Records that a window was opened or closed.
     pub(super) fn note_window(&mut self, now: Duration) {
         self.window = Some(now);
+        self.changes += 1;
+    }
+
+    /// The number of changes so far: it tells whether two looks fell into the same moment.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether a window was opened or closed since the last input.
+    pub(super) fn window_changed(&self) -> bool {
+        self.window.is_some_and(|window| window >= self.input)
     }
 
     /// How long to wait for another event before checking again. `None` if the screen has settled.
@@ -61,7 +74,8 @@ mod tests {
     fn rest_follows_the_last_thing_drawn_and_has_a_cap() {
         let ms = Duration::from_millis;
         let check = |drawn: u64, window: Option<u64>, now: u64, left: Option<u64>| {
-            let unrest = ScreenActivity { drawn: ms(drawn), window: window.map(ms), input: ms(1000) };
+            let unrest =
+                ScreenActivity { drawn: ms(drawn), window: window.map(ms), input: ms(1000), changes: 0 };
             assert_eq!(unrest.left(ms(now)), left.map(ms), "drawn {drawn}, window {window:?}, now {now}");
         };
         check(0, None, 1000, Some(90));

@@ -38,6 +38,13 @@ impl Screen {
         self.unrest.note_input(self.clock.mono());
     }
 
+    /// Returns the number of changes of the screen so far, and whether a window was opened or closed since the last
+    /// input.
+    pub fn activity(&mut self) -> Result<(u64, bool), DisplayError> {
+        self.take_events()?;
+        Ok((self.unrest.changes(), self.unrest.window_changed()))
+    }
+
     /// Processes the display's pending events.
     fn take_events(&mut self) -> Result<(), DisplayError> {
         while let Some(event) = self.connection.poll_for_event()? {
@@ -49,6 +56,10 @@ impl Screen {
                 }
                 Event::PropertyNotify(event) if event.atom == self.atoms._NET_CLIENT_LIST => {
                     self.unrest.note_window(self.clock.mono());
+                }
+                // A window manager hands the focus on after it has shown a window.
+                Event::PropertyNotify(event) if event.atom == self.atoms._NET_ACTIVE_WINDOW => {
+                    self.unrest.note_drawing(self.clock.mono());
                 }
                 Event::MapNotify(_) | Event::UnmapNotify(_) => {
                     self.unrest.note_drawing(self.clock.mono());

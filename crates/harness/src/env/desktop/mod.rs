@@ -23,6 +23,8 @@ use target::Reach;
 const NOTCHES: u32 = 50;
 /// Longest time that a chord may be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
+/// Most looks for one observation.
+const MOST_LOOKS: usize = 4;
 /// Most clicks in one action.
 const CLICKS: u8 = 5;
 
@@ -273,23 +275,46 @@ impl DesktopEnvironment {
         self.cell.loss().unwrap_or_else(|| WorldError::new(WorldErrorKind::Lost, error.to_string()))
     }
 
+    /// Looks until picture, windows and tree belong to one moment. Programs tell the accessibility bus of a new dialog
+    /// and its focus after they have drawn it, so after a window was opened or closed, two trees in a row must agree.
     async fn look(&self, want: Want) -> Result<Observation, WorldError> {
+        let mut earlier: Option<Observation> = None;
+        for _ in 1..MOST_LOOKS {
+            let (seen, before) = self.glance(&want).await?;
+            if seen.tree.is_none() {
+                return Ok(seen);
+            }
+            let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
+            let agree =
+                |earlier: &Observation| (&earlier.tree, &earlier.windows) == (&seen.tree, &seen.windows);
+            if (before == after && !window_changed) || earlier.as_ref().is_some_and(agree) {
+                return Ok(seen);
+            }
+            earlier = Some(seen);
+        }
+        Ok(self.glance(&want).await?.0)
+    }
+
+    /// Looks once, and returns the number of the screen's changes up to its picture.
+    async fn glance(&self, want: &Want) -> Result<(Observation, u64), WorldError> {
         if let Some(loss) = self.cell.loss() {
             return Err(loss);
         }
-        let (windows, screenshot) = self
+        let pictured = want.screenshot;
+        let (windows, screenshot, changes) = self
             .cell
             .on_screen(move |screen, stop| {
                 screen.settle(stop)?;
-                let picture = if want.screenshot { Some(screen.picture()?) } else { None };
-                Ok((screen.windows()?, picture))
+                let (changes, _) = screen.activity()?;
+                let picture = if pictured { Some(screen.picture()?) } else { None };
+                Ok((screen.windows()?, picture, changes))
             })
             .await?;
-        let tree = match want.tree {
-            Some(budget) => Some(self.tree(&budget).await?),
+        let tree = match &want.tree {
+            Some(budget) => Some(self.tree(budget).await?),
             None => None,
         };
-        Ok(Observation { screenshot, tree, windows, ..Observation::default() })
+        Ok((Observation { screenshot, tree, windows, ..Observation::default() }, changes))
     }
 
     async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, WorldError> {
