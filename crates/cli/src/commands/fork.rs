@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
 use apprentice_evaluator::fork::{
-    Fork, ForkError, ForkOutcome, ForkSite, FoundTrial, Variant, find_trial, fork_text, frozen_book,
+    Fork, ForkError, ForkOutcome, ForkSite, FoundTrial, Variant, find_trial, fork_text,
 };
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
+use apprentice_evaluator::run::frozen_book;
 use apprentice_protocol::{Clock, SkillId, StepId};
 use apprentice_results::arm::Arm;
 use apprentice_sandbox::SystemClock;

@@ -8,8 +8,9 @@ use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, ROWS_FILE, ResumeInputs,
-    RunDeps, RunPlan, RunSummary, final_results, plan, read_run, resume, start_plan,
+    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ROWS_FILE,
+    ResumeInputs, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run, resume,
+    start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, TaskId, counted};
@@ -181,21 +182,22 @@ impl RunInputs {
     }
 
     /// Reads the inputs of a stored run, and the command line that started it. The plan fixes the trials, models,
-    /// caps and seeds, the arm and its admission policy. It does not hold where files are or how services are
-    /// reached, so that exactly the following comes from the stored command: the paths of the suite, the split and
-    /// the skillbook, the tool servers and their rules, the hidden skills, and the overrides of settings (for example
+    /// caps and seeds, the arm and its admission policy, and the run's folder holds its skillbook. They do not hold where
+    /// other files are or how services are reached, so that exactly the following comes from the stored command: the
+    /// paths of the suite, of the split, and of the skillbook of a run that kept none, the tool servers and their rules, the hidden skills, and the overrides of settings (for example
     /// a model's address). Nothing else of the stored command is used.
-    fn stored(plan: &RunPlan, parse: ParseCommand) -> Result<(Self, RecordedCommand), Failure> {
+    fn stored(run: &Path, plan: &RunPlan, parse: ParseCommand) -> Result<(Self, RecordedCommand), Failure> {
         let command = parse(&plan.command)?;
-        let (StartedBy::Run(run), [arm]) = (&command.started, plan.arms.as_slice()) else {
+        let (StartedBy::Run(given), [arm]) = (&command.started, plan.arms.as_slice()) else {
             return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
                 .hint(format!("start it again: {}", plan.command.join(" "))));
         };
         let inputs = Self {
             suite_name: Some(plan.suite.clone()),
             arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
-            admit: arm.admission.as_ref().map_or(run.admit, |admission| admission.policy),
-            ..Self::given(run)
+            admit: arm.admission.as_ref().map_or(given.admit, |admission| admission.policy),
+            skillbook: frozen_book(run).or_else(|| given.skillbook.clone()),
+            ..Self::given(given)
         };
         Ok((inputs, command))
     }
@@ -207,6 +209,8 @@ struct Loaded {
     split: Option<SplitLock>,
     lender: GuidanceProvider,
     books: Vec<ArmPlan>,
+    /// The skillbook, before the admission policy; `None` for an arm without one.
+    book: Option<Snapshot>,
 }
 
 fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Loaded, Failure> {
@@ -217,14 +221,14 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
     let loaded = crate::suite::load(&inputs.suite)?;
     let suite = Suite { name: inputs.suite_name.clone().unwrap_or(loaded.name), ..loaded };
     let split = inputs.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
-    let (book, admission) = if inputs.arm.needs_book() {
+    let (whole, book, admission) = if inputs.arm.needs_book() {
         let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
         // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
-        let (book, counts) =
-            admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, inputs.admit)?;
-        (book.with_embedding(models.meaning()?), Some(counts))
+        let whole = super::skills::open(folder)?.clean().kind(Kind::Config)?;
+        let (book, counts) = admitted(&whole, inputs.admit)?;
+        (Some(whole), book.with_embedding(models.meaning()?), Some(counts))
     } else {
-        (Snapshot::empty(), None)
+        (None, Snapshot::empty(), None)
     };
     let spare = open_inert_skills(&suite).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
@@ -234,7 +238,7 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
         .with_suppressed(inputs.suppress.iter().cloned().collect::<HiddenSkills>())
         .with_auto(chosen_arm(inputs, models)?);
     let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &lender) }];
-    Ok(Loaded { suite, split, lender, books })
+    Ok(Loaded { suite, split, lender, books, book: whole })
 }
 
 /// Returns the arm that `auto` stands for, by the dev runs given; `None` for every other arm.
@@ -317,6 +321,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
     }
+    let planned = PlannedRun { plan: planned, suite: &loaded.suite, book: loaded.book.as_ref() };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         models.reach([arguments.model.as_str()]).await?;
@@ -324,7 +329,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         let board = RunProgress::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
         let ends = (board.sender(), cancel);
-        let ended = start_plan((planned, &loaded.suite), root, wire::jobs(config), deps, ends).await;
+        let ended = start_plan(planned, root, wire::jobs(config), deps, ends).await;
         board.finish().await;
         ended.map_err(wire::run_failure)
     })?;
@@ -381,7 +386,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
         return resume_experiment(arguments, (&folder, &definition), (flags, parse));
     }
     let plan = wire::plan_of(&arguments.run)?;
-    let (inputs, given) = RunInputs::stored(&plan, parse)?;
+    let (inputs, given) = RunInputs::stored(&arguments.run, &plan, parse)?;
     // Flags of the original command apply unless this command overrides them.
     let config = &overrides::settings(&[&given.flags, flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());

@@ -1,5 +1,6 @@
 //! `apprentice fork` through the real program: a measured trial is forked with and without the skill that it read.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -68,4 +69,39 @@ fn a_measured_trial_is_forked_without_the_skill_it_read() {
     let refused = fork(&[]);
     assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stderr));
     assert!(text(&refused.stderr).contains("has changed since the run"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_run_keeps_its_skillbook_and_goes_on_without_the_users_own() {
+    let place = garden();
+    let run = [
+        "run",
+        "garden",
+        "--model",
+        "builtin/novice",
+        "--arm",
+        "pull",
+        "--skillbook",
+        "book",
+        "--out",
+        "runs",
+    ];
+    let done = place.output(&run);
+    let folder = fs::read_dir(place.path("runs")).expect("runs").flatten().next().expect("a run").path();
+    let first = rows(&folder);
+    assert!(first.len() > 1, "{}", text(&done.stderr));
+    assert!(folder.join("book/DOMAINS.md").is_file() && folder.join("book/.meta/ops.jsonl").is_file());
+
+    // One trial has no result yet, and the user's book is gone.
+    fs::remove_dir_all(place.path("book")).expect("removed");
+    let kept = fs::read_to_string(folder.join("trials.jsonl")).expect("rows");
+    let (left, _) = kept.trim_end().rsplit_once('\n').expect("two rows");
+    fs::write(folder.join("trials.jsonl"), format!("{left}\n")).expect("writes");
+    let resumed = place.output(&["resume", &folder.to_string_lossy()]);
+    let hashes = |rows: &[Value]| -> BTreeSet<(String, String)> {
+        let of = |row: &Value| (row["trial"].to_string(), row["skillbook_hash"].to_string());
+        rows.iter().filter(|row| row["verdict"] != "void").map(of).collect()
+    };
+    assert_eq!(hashes(&rows(&folder)), hashes(&first), "{}", text(&resumed.stderr));
+    assert!(first[0]["skillbook_hash"].is_string());
 }

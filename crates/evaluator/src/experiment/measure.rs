@@ -9,7 +9,7 @@ use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
 
 use super::trial_guidance::trial_guidance;
-use super::{Experiment, ExperimentDeps, ExperimentError, latest_run, store_book_copy};
+use super::{Experiment, ExperimentDeps, ExperimentError, latest_run};
 use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
 use crate::learn::demonstrations;
 use crate::run::{
@@ -44,7 +44,7 @@ pub(super) async fn measure(
         }
         None => RunFolder::create(&root, laboratory.deps.resolve_runtime(wanted).await)?,
     };
-    store_book_copy(book, &run)?;
+    run.keep_book(book)?;
     let place = run.path().to_owned();
     let lend = Arc::new(move |trial: &TrialSpec| trial_guidance(&lender, &place, trial));
     let deps = RunDeps { lend, ..laboratory.deps.clone() };

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict, counted};
 use apprentice_skills::EmbeddingModel;
-use apprentice_skills::book::{At, BookError, Snapshot, freeze};
+use apprentice_skills::book::{At, BookError, Snapshot};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +35,7 @@ use crate::arm::ArmError;
 use crate::contamination::examine;
 use crate::hidden_skills::HiddenSkills;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord};
-use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
+use crate::run::{Progress, RunDeps, RunError, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
 use apprentice_results::ablations::Ablations;
@@ -372,9 +372,4 @@ impl Experiment {
 fn latest_run(root: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path());
     entries.filter(|path| path.join("run.json").is_file()).max()
-}
-
-/// Stores a copy of the book beside the run that uses it.
-fn store_book_copy(book: &Snapshot, run: &RunFolder) -> Result<(), ExperimentError> {
-    Ok(freeze(book, &run.path().join("book"))?)
 }

@@ -9,8 +9,6 @@ mod text;
 mod variant;
 mod work;
 
-use std::path::{Path, PathBuf};
-
 pub use error::ForkError;
 pub use find::{FoundTrial, find_trial};
 pub use load::ForkSite;
@@ -21,8 +19,3 @@ pub use report::{
 pub use text::fork_text;
 pub use variant::Variant;
 pub use work::{Fork, ForkOutcome};
-
-/// The folder of a run's frozen book; `None` if the run kept none.
-pub fn frozen_book(run: &Path) -> Option<PathBuf> {
-    Some(run.join("book")).filter(|book| book.is_dir())
-}

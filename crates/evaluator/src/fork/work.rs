@@ -20,8 +20,8 @@ use super::variant::{Variant, help};
 use crate::arm::GuidanceProvider;
 use crate::arm_guidance::TrialHelp;
 use crate::run::{
-    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, Progress, RunDeps, RunPlan, RunSummary,
-    TrialSpec, plan, start_plan,
+    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, PlannedRun, Progress, RunDeps, RunPlan,
+    RunSummary, TrialSpec, plan, start_plan,
 };
 
 /// A fork to work.
@@ -181,7 +181,8 @@ impl Fork {
             let planned = self.plan(replicate, deps.clock.now())?;
             let ends = (progress.clone(), cancel.clone());
             let inputs = self.deps(deps.clone(), &partings);
-            let summary = start_plan((planned, &self.suite), &folder.join(&name), jobs, inputs, ends).await?;
+            let planned = PlannedRun { plan: planned, suite: &self.suite, book: None };
+            let summary = start_plan(planned, &folder.join(&name), jobs, inputs, ends).await?;
             let run = format!("{name}/{}", summary.run);
             let parted = partings.lock().unwrap_or_else(PoisonError::into_inner);
             for row in &summary.results {

@@ -28,6 +28,6 @@ pub use plan::{
 pub use planned_arm::PlannedArm;
 pub use progress::Progress;
 pub use resume::{ResumeInputs, resume};
-pub use scheduler::{RunSummary, execute_plan, start, start_plan};
-pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, final_results, read_run};
+pub use scheduler::{PlannedRun, RunSummary, execute_plan, start, start_plan};
+pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, final_results, frozen_book, read_run};
 pub use trial::Runner;

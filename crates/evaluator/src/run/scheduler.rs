@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
+use apprentice_skills::book::Snapshot;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -56,18 +57,32 @@ pub async fn start(
     (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
 ) -> Result<RunSummary, RunError> {
     let plan = plan(request, deps.clock.now(), program)?;
-    start_plan((plan, request.suite), root, jobs, deps, (progress, cancel)).await
+    let planned = PlannedRun { plan, suite: request.suite, book: None };
+    start_plan(planned, root, jobs, deps, (progress, cancel)).await
+}
+
+/// A planned run that has no folder yet.
+pub struct PlannedRun<'a> {
+    /// The plan.
+    pub plan: RunPlan,
+    /// The suite of the plan's tasks.
+    pub suite: &'a Suite,
+    /// The skillbook of the plan's arms. The run's folder gets a copy, so that later changes of the book do not touch it.
+    pub book: Option<&'a Snapshot>,
 }
 
 /// Creates the folder of a planned run below `root` and executes the plan with up to `jobs` worlds at a time.
 pub async fn start_plan(
-    (plan, suite): (RunPlan, &Suite),
+    PlannedRun { plan, suite, book }: PlannedRun<'_>,
     root: &Path,
     jobs: usize,
     deps: RunDeps,
     (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
 ) -> Result<RunSummary, RunError> {
     let folder = RunFolder::create(root, deps.resolve_runtime(plan).await)?;
+    if let Some(book) = book {
+        folder.keep_book(book)?;
+    }
     execute_plan(Runner::new(folder, suite.clone(), deps, progress, cancel), jobs).await
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use apprentice_protocol::{EventKind, Isolation, SkillEventKind, TrialId, Verdict, VoidCause};
+use apprentice_skills::book::{BookError, Snapshot, freeze};
 use apprentice_trace::Trace;
 
 use super::plan::{RunPlan, TrialSpec, attempt_folder};
@@ -17,6 +18,8 @@ use apprentice_results::rows::{self, RowsError};
 pub const PLAN_FILE: &str = "run.json";
 /// The file name of a run's rows.
 pub const ROWS_FILE: &str = "trials.jsonl";
+/// The folder of a run's frozen skillbook.
+const BOOK_FOLDER: &str = "book";
 const PARTIAL_ROWS_FILE: &str = "trials.torn";
 const LOCK: &str = "run.lock";
 
@@ -67,6 +70,14 @@ pub enum StoreError {
     /// The rows are invalid.
     #[error(transparent)]
     Rows(#[from] RowsError),
+    /// The copy of the skillbook cannot be written.
+    #[error(transparent)]
+    Book(#[from] BookError),
+}
+
+/// The folder of a run's frozen skillbook; `None` if the run kept none.
+pub fn frozen_book(run: &Path) -> Option<PathBuf> {
+    Some(run.join(BOOK_FOLDER)).filter(|book| book.is_dir())
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
@@ -143,6 +154,11 @@ impl RunFolder {
         sync_folder(&path)?;
         let rows = Mutex::new(RowsFile { file: handle, length, rows });
         Ok(Self { path, plan, rows, _lock: lock })
+    }
+
+    /// Keeps a copy of the skillbook that the run's arms use.
+    pub fn keep_book(&self, book: &Snapshot) -> Result<(), StoreError> {
+        Ok(freeze(book, &self.path.join(BOOK_FOLDER))?)
     }
 
     /// The run's folder.

@@ -431,12 +431,23 @@ async fn a_dialog_is_in_front_with_its_focus_at_the_first_look() {
         for (chord, title, focused) in [("ctrl+o", "Open", "table"), ("Escape", "Untitled", "text")] {
             deliver(&mut world, key(chord)).await;
             let seen = world.environment.observe(want).await.expect("seen");
-            let front: Vec<&str> =
-                seen.windows.iter().filter(|window| window.active).map(|window| window.title.as_str()).collect();
-            assert!(front.len() == 1 && front[0].contains(title), "round {round}: after {chord}, {front:?} is in front");
+            let front: Vec<&str> = seen
+                .windows
+                .iter()
+                .filter(|window| window.active)
+                .map(|window| window.title.as_str())
+                .collect();
+            assert!(
+                front.len() == 1 && front[0].contains(title),
+                "round {round}: after {chord}, {front:?} is in front"
+            );
             let tree = seen.tree.as_ref().expect("a tree");
             let has_focus = tree.nodes.iter().any(|node| node.states.contains(&State::Focused));
-            assert!(has_focus, "round {round}: after {chord}, no {focused} has the focus in\n{}", listing(tree));
+            assert!(
+                has_focus,
+                "round {round}: after {chord}, no {focused} has the focus in\n{}",
+                listing(tree)
+            );
         }
     }
     close(world).await;
