@@ -24,6 +24,8 @@ const USER: u32 = 1000;
 const HOME: &str = "/home/user";
 /// The folder for the session's sockets inside (`XDG_RUNTIME_DIR`).
 const RUNTIME: &str = "/run/user/1000";
+/// The folder of the programs that a cell adds to the system's. Nobody inside can change them, as checks use them, too.
+const PROGRAMS: &str = "/run/programs";
 /// The path of our own program inside.
 const PROGRAM: &str = "/run/supervisor";
 /// User ids of the host. When root starts a cell, the cell runs as a free one of these; no account is created.
@@ -239,9 +241,14 @@ impl Sandbox {
             home::copy(golden, &home)?;
         }
         home::seed(&home)?;
+        let programs = home.join(home::PROGRAM_FOLDER);
         let mut command = Command::new(&self.program);
         command.arg(&self.argument).args(["serve", supervisor::PLAIN]).env_clear().current_dir(&home);
-        command.envs(environment(&home.to_string_lossy(), &runtime.to_string_lossy()));
+        command.envs(environment(
+            &home.to_string_lossy(),
+            &runtime.to_string_lossy(),
+            &programs.to_string_lossy(),
+        ));
         Ok(command)
     }
 
@@ -266,7 +273,9 @@ impl Sandbox {
         argv.extend(self.mounts());
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM, "--clearenv"]);
-        for (name, value) in environment(HOME, RUNTIME) {
+        for (name, value) in
+            environment(HOME, RUNTIME, &format!("{PROGRAMS}:{HOME}/{}", home::PROGRAM_FOLDER))
+        {
             add(&["--setenv", name, &value]);
         }
         add(&["--chdir", HOME, "--", PROGRAM, &self.argument, "serve", supervisor::CELL]);
@@ -316,22 +325,22 @@ impl Sandbox {
         for (name, _) in etc() {
             add(&["--ro-bind", &own(&format!("etc/{name}")), &format!("/etc/{name}")]);
         }
+        add(&["--ro-bind", &own("programs"), PROGRAMS]);
         add(&["--ro-bind", &own("etc/machine-id"), "/var/lib/dbus/machine-id"]);
         add(&["--symlink", "/run", "/var/run", "--bind", &own("lasting"), "/var/tmp"]);
         add(&["--bind", &own("tmp"), "/tmp", "--bind", &own("home"), HOME, "--bind", &own("run"), RUNTIME]);
         // A mount cannot cover a symbolic link, only the link's target.
         let sudo = find("sudo").and_then(|sudo| sudo.canonicalize().ok());
         if let Some(sudo) = sudo.filter(|sudo| sudo.starts_with("/usr")) {
-            add(&["--ro-bind", &own(&format!("home/{}", home::SUDO)), &sudo.to_string_lossy()]);
+            add(&["--ro-bind", &own(&format!("programs/{}", home::SUDO)), &sudo.to_string_lossy()]);
         }
         argv
     }
 }
 
 /// The complete environment inside. No variable is inherited from our own process.
-fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
-    let path =
-        format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{home}/.local/bin");
+fn environment(home: &str, runtime: &str, programs: &str) -> Vec<(&'static str, String)> {
+    let path = format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{programs}");
     let fixed = [
         ("HOME", home),
         ("XDG_RUNTIME_DIR", runtime),
@@ -435,7 +444,8 @@ mod tests {
 
     #[test]
     fn the_environment_is_a_written_list() {
-        let names: Vec<&str> = environment("/home/user", "/run").iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> =
+            environment("/home/user", "/run", "/bin").iter().map(|(name, _)| *name).collect();
         insta::assert_snapshot!(names.join(" "), @"HOME XDG_RUNTIME_DIR USER LOGNAME SHELL PATH LANG TZ TERM XDG_SESSION_TYPE GDK_BACKEND GTK_MODULES QT_ACCESSIBILITY QT_LINUX_ACCESSIBILITY_ALWAYS_ON GNOME_ACCESSIBILITY ACCESSIBILITY_ENABLED SAL_USE_VCLPLUGIN");
     }
 }

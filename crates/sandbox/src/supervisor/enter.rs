@@ -45,8 +45,15 @@ pub(crate) enum Home {
 }
 
 /// Folders of the cell's own memory, which the cell sees at other places.
-const FOLDERS: [(&str, u32); 6] =
-    [("root", 0o755), ("etc", 0o755), ("tmp", 0o1777), ("lasting", 0o1777), ("run", 0o700), ("home", 0o755)];
+const FOLDERS: [(&str, u32); 7] = [
+    ("root", 0o755),
+    ("etc", 0o755),
+    ("tmp", 0o1777),
+    ("lasting", 0o1777),
+    ("run", 0o700),
+    ("programs", 0o755),
+    ("home", 0o755),
+];
 
 /// Creates the mounts and executes bubblewrap. Returns only on failure.
 pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
@@ -69,6 +76,7 @@ pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result
     for (name, text) in &entrance.etc {
         fs::write(entrance.folder.join("etc").join(name), text)?;
     }
+    home::write_programs(&entrance.folder.join("programs"))?;
     let home = entrance.folder.join("home");
     if let Home::Golden(golden) = &entrance.home {
         populate_home(golden, &entrance.folder).map_err(|error| place("the golden home", &error))?;

@@ -30,6 +30,8 @@ const TIMED_OUT: i32 = 124;
 const KILL_ROUNDS: u32 = 400;
 /// Rounds of looking for remaining processes when the cell ends.
 const END_ROUNDS: u32 = 50;
+/// Keeps Python, in which many checks are written, from running what lies in the home.
+const NO_CODE_OF_THE_HOME: (&str, &str) = ("PYTHONNOUSERSITE", "1");
 /// Ended processes that are collected before requests get their turn.
 const COLLECTED_AT_ONCE: u32 = 32;
 /// Environment variable that marks a command's descendants, so that daemons are found after they left their parent and
@@ -216,6 +218,7 @@ impl Processes {
             .args(arguments)
             .envs(self.environment.borrow().iter().map(|(name, value)| (name, value)))
             .env(MARK_VARIABLE, number.to_string())
+            .envs(program.apart.then_some(NO_CODE_OF_THE_HOME))
             .envs(program.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&folder)
             .process_group(0)

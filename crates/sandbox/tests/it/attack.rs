@@ -260,6 +260,25 @@ async fn a_command_that_decides_a_verdict_cannot_be_altered_by_the_agents_progra
 }
 
 #[tokio::test]
+async fn the_programs_that_checks_use_are_not_the_agents() {
+    let state = state();
+    let cell = cell_with(state.path(), CellLimits::default()).await;
+    let machine = cell.machine();
+    let plant = "for name in sudo python python3 cat google-chrome; do echo 'echo FORGED' > .local/bin/$name; \
+        chmod +x .local/bin/$name; done; folder=$(python3 -m site --user-site); mkdir -p $folder; \
+        echo \"print('FORGED')\" > $folder/usercustomize.py; \
+        (echo 'echo FORGED' > /run/programs/python) 2> /dev/null; (rm -rf /run/programs; mv /run/programs /run/x) 2> /dev/null; \
+        echo 'echo FORGED' | tee .profile .bashrc > .bash_profile";
+    machine.run(&Command::shell(plant)).await.expect("runs");
+    let check = "python -c 'print(1)'; python3 -c 'print(2)'; sudo echo 3; echo 4 | cat; bash -c 'echo 5'; command -v google-chrome";
+    let output = machine.run(&Command::shell(check).apart()).await.expect("runs");
+    assert_eq!(output.stdout_text(), "1\n2\n3\n4\n5\n/run/programs/google-chrome\n");
+    // The agent's own programs do run what lies in the home.
+    assert_eq!(shell(&*machine, "python3 -c 'print(2)'").await, "FORGED\n2");
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+}
+
+#[tokio::test]
 async fn no_file_holds_up_whoever_reads_it() {
     let state = state();
     let cell = cell_with(state.path(), CellLimits::default()).await;
