@@ -52,6 +52,20 @@ impl WorldChoice {
     }
 }
 
+/// What one isolated world may use (table `cell`).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cells {
+    /// Memory of all its programs, in MiB.
+    pub(crate) memory_mb: u64,
+    /// Processes and threads.
+    pub(crate) processes: u64,
+    /// Size of `/dev/shm`, in MiB.
+    pub(crate) shared_memory_mb: u64,
+    /// Size of all other files, in MiB.
+    pub(crate) files_mb: u64,
+}
+
 /// Machines that speak OSWorld's server protocol (table `vm`).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,6 +148,8 @@ pub(crate) struct Config {
     pub(crate) role: Roles,
     /// Endpoints and keys of the model providers.
     pub(crate) provider: Providers,
+    /// What one isolated world may use.
+    pub(crate) cell: Cells,
     /// Machines for desktop tasks when `world = "vm"`.
     pub(crate) vm: Machines,
     /// The embeddings server.

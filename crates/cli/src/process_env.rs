@@ -29,6 +29,17 @@ pub(crate) fn secrets() -> Vec<String> {
     values.filter(|value| !value.starts_with('/')).collect()
 }
 
+/// Variables that programs outside of worlds may inherit: those that the SDKs of the Model Context Protocol pass on. Keys
+/// and tokens are in none of them.
+const SAFE: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+
+/// Returns the variables that tool servers on this machine inherit.
+pub(crate) fn inherited_by_servers() -> Vec<(OsString, OsString)> {
+    let set = SAFE.iter().filter_map(|name| Some((OsString::from(name), variable(name)?)));
+    // Some shells export functions as variables, and run them where they find them.
+    set.filter(|(_, value)| !value.as_encoded_bytes().starts_with(b"()")).collect()
+}
+
 /// Returns the command line as the user typed it, for the run's plan.
 pub(crate) fn command_line() -> Vec<String> {
     std::env::args().collect()

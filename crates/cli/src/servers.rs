@@ -10,6 +10,7 @@ use apprentice_skills::guidance::{Gating, ToolFormat};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::process_env;
 
 /// Options for Model Context Protocol servers whose tools skills may open.
 #[derive(Clone, Debug, Default, Args)]
@@ -18,7 +19,8 @@ pub(crate) struct Servers {
     /// names a server opens its tools; the server starts inside the world.
     #[arg(long, value_name = "FILE")]
     mcp_servers: Option<PathBuf>,
-    /// Start the MCP servers on this machine, outside the world.
+    /// Start the MCP servers on this machine, outside the world. Of this program's environment they get HOME, LOGNAME,
+    /// PATH, SHELL, TERM and USER; their `env` adds the rest.
     #[arg(long, requires = "mcp_servers")]
     mcp_on_host: bool,
     /// Never call this tool, even if a skill lists it; may be repeated.
@@ -82,8 +84,9 @@ impl Servers {
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
         let specs = Arc::new(read_specs(&text).kind(Kind::Config)?);
         let (on_host, clock) = (self.mcp_on_host, Arc::clone(clock));
+        let host = on_host.then(process_env::inherited_by_servers);
         let make: ServerFactory =
-            Arc::new(move || Arc::new(McpServers::new(Arc::clone(&specs), on_host, Arc::clone(&clock))));
+            Arc::new(move || Arc::new(McpServers::new(Arc::clone(&specs), host.clone(), Arc::clone(&clock))));
         let place = if on_host { "host" } else { "world" };
         Ok(Some((make, format!("{place}: {text}"))))
     }

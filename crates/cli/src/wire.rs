@@ -13,12 +13,12 @@ use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_protocol::{
     Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
 };
-use apprentice_sandbox::{self, CellIsolation, CellSpec};
+use apprentice_sandbox::{self, CellIsolation, CellLimits, CellSpec};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, IsolationChoice, Machines, SandboxChoice, WorldChoice};
+use crate::config::{Cells, Config, IsolationChoice, Machines, SandboxChoice, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::{process_env, terminal};
@@ -99,18 +99,12 @@ impl EnvironmentSource for Worlds {
 
 /// Creates the source of worlds. First removes the cells of processes that no longer run.
 pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
-    let state = state(config);
+    let (state, limits) = (state(config)?, limits(&config.cell)?);
     let program = std::env::current_exe().kind(Kind::Bug)?;
     let isolation = match config.isolation {
         IsolationChoice::Cell => CellIsolation::Bubblewrap,
         IsolationChoice::Plain => CellIsolation::Plain,
     };
-    if let Err(error) = apprentice_sandbox::reap(&state) {
-        terminal::note(format_args!(
-            "{}: cannot remove the leftovers of an earlier run: {error}",
-            state.display()
-        ));
-    }
     let argument = CELL.to_owned();
     let cell = CellSpec {
         screen: None,
@@ -119,6 +113,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         argument: argument.clone(),
         state: state.clone(),
         golden: None,
+        limits,
     };
     let browser = ["chromium", "google-chrome", "chromium-browser"];
     let browser =
@@ -136,7 +131,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let moved = desktop_on_vm.then(|| "world: vm".to_owned());
     let vms = vm.as_ref().filter(|_| desktop_on_vm).map(EnvironmentSource::concessions).unwrap_or_default();
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
-    let desktop = DesktopConfig { isolation, program, argument, state, golden: None };
+    let desktop = DesktopConfig { isolation, program, argument, state, golden: None, limits };
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, program: browser.into(), sandbox, clock },
@@ -165,18 +160,50 @@ fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, F
     Ok(known.then(|| VmSource::new(config, clock)))
 }
 
-/// Returns the folder of run-time state: the setting, else `$XDG_RUNTIME_DIR/apprentice`, else a folder of the user
-/// in the temporary folder. Root's run-time folder is not used: the users of root's cells cannot enter it.
-fn state(config: &Config) -> PathBuf {
-    if !config.state.as_os_str().is_empty() {
-        return config.state.clone();
+/// Returns the folder of run-time state: the setting, else one that is this user's alone. Removes what dead processes left
+/// in it and in others that were found.
+fn state(config: &Config) -> Result<PathBuf, Failure> {
+    let folders = match config.state.as_os_str().is_empty() {
+        false => vec![config.state.clone()],
+        true => {
+            let runtime = process_env::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+            let found = apprentice_sandbox::state_folders(runtime.as_deref(), &process_env::temporary());
+            found.map_err(|error| {
+                let failure =
+                    Failure::say(Kind::Environment, format!("no folder for the state of worlds: {error}"));
+                failure.hint("set `state` to a folder that only you can write to")
+            })?
+        }
+    };
+    for folder in &folders {
+        if let Err(error) = apprentice_sandbox::reap(folder) {
+            let place = folder.display();
+            terminal::note(format_args!("{place}: cannot remove the leftovers of an earlier run: {error}"));
+        }
     }
-    let user = rustix::process::geteuid();
-    let runtime = process_env::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-    match runtime.filter(|path| path.is_dir() && !user.is_root()) {
-        Some(runtime) => runtime.join("apprentice"),
-        None => process_env::temporary().join(format!("apprentice-{user}")),
+    let first = folders.into_iter().next();
+    first.ok_or_else(|| Failure::say(Kind::Bug, "no folder for the state of worlds was found"))
+}
+
+/// The least of each limit with which a desktop starts: memory and sizes in MiB.
+const LEAST: [(&str, u64); 4] =
+    [("memory_mb", 512), ("processes", 200), ("shared_memory_mb", 64), ("files_mb", 64)];
+
+/// Checks the limits of cells and returns them in bytes.
+fn limits(set: &Cells) -> Result<CellLimits, Failure> {
+    let values = [set.memory_mb, set.processes, set.shared_memory_mb, set.files_mb];
+    if let Some(((name, least), value)) = LEAST.iter().zip(values).find(|((_, least), value)| value < least) {
+        let failure =
+            Failure::say(Kind::Config, format!("cell.{name} is {value}; no desktop starts with that"));
+        return Err(failure.hint(format!("set it to {least} or more")));
     }
+    let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
+    Ok(CellLimits {
+        memory: bytes(set.memory_mb),
+        processes: set.processes,
+        shared_memory: bytes(set.shared_memory_mb),
+        files: bytes(set.files_mb),
+    })
 }
 
 /// Returns a token that the first SIGINT or SIGTERM cancels. The second signal ends the process at once.

@@ -99,6 +99,22 @@ impl ActReport {
     pub fn refused(problem: impl Into<String>) -> Self {
         Self { delivery: Delivery::Refused { problem: problem.into() }, text: None }
     }
+
+    /// Adds sentences about what else has happened in the world.
+    #[must_use]
+    pub fn also(mut self, sentences: &[String]) -> Self {
+        for sentence in sentences {
+            let place = match &mut self.delivery {
+                Delivery::Refused { problem } => problem,
+                Delivery::Delivered => self.text.get_or_insert_default(),
+            };
+            if !place.is_empty() {
+                place.push('\n');
+            }
+            place.push_str(sentence);
+        }
+        self
+    }
 }
 
 /// The kind of an infrastructure failure of a world. Each makes the attempt void.

@@ -28,6 +28,9 @@ pub struct Command {
     pub timeout_ms: u64,
     /// Maximum number of bytes kept of each output stream.
     pub output_limit: u64,
+    /// Whether the machine's other programs are kept from the running command, where the machine can do that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 impl Command {
@@ -40,12 +43,20 @@ impl Command {
             stdin: Vec::new(),
             timeout_ms: 30_000,
             output_limit: 4 << 20,
+            apart: false,
         }
     }
 
     /// Creates a command that runs a line in the POSIX shell.
     pub fn shell(line: impl Into<String>) -> Self {
         Self::new(["sh".to_owned(), "-c".to_owned(), line.into()])
+    }
+
+    /// Keeps the machine's other programs from the command, as its output decides a verdict.
+    #[must_use]
+    pub fn apart(mut self) -> Self {
+        self.apart = true;
+        self
     }
 
     /// Sets the time limit.

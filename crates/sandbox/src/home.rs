@@ -31,17 +31,19 @@ const OPENERS: (&str, &str) = (".config/mimeapps.list", include_str!("seeds/mime
 /// Folders with the `.desktop` files of installed programs.
 const STARTERS: [&str; 2] = ["/usr/local/share/applications", "/usr/share/applications"];
 
-/// Wrappers under program names that tasks written for other machines use. Their folder comes last in `PATH`, so a
+/// Wrappers under program names that tasks written for other machines use. Their folder comes late in `PATH`, so a
 /// program installed under that name wins.
 const PROGRAMS: &[(&str, &str)] = &[
-    (".local/bin/google-chrome", include_str!("seeds/google-chrome.sh")),
-    (".local/bin/python", include_str!("seeds/python.sh")),
+    ("google-chrome", include_str!("seeds/google-chrome.sh")),
+    ("python", include_str!("seeds/python.sh")),
     (SUDO, include_str!("seeds/sudo.sh")),
 ];
+/// Their folder in the home.
+pub(super) const PROGRAM_FOLDER: &str = ".local/bin";
 
 /// The cell's `sudo`. The system's own cannot work inside, because the user namespace grants no further rights; this
 /// script replaces it.
-pub(super) const SUDO: &str = ".local/bin/sudo";
+pub(super) const SUDO: &str = "sudo";
 
 /// The usual folders of a desktop user.
 const FOLDERS: &[&str] =
@@ -54,19 +56,27 @@ pub(super) fn seed(home: &Path) -> io::Result<()> {
     }
     let openers =
         installed(OPENERS.1, |name| STARTERS.iter().any(|place| Path::new(place).join(name).exists()));
-    let plain = SEEDS.iter().copied().chain([(OPENERS.0, openers.as_str())]).map(|seed| (seed, 0o644));
-    for ((path, text), mode) in plain.chain(PROGRAMS.iter().map(|seed| (*seed, 0o755))) {
-        let place = home.join(path);
-        if let Some(folder) = place.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        match fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&place) {
-            Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes())?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
+    for (path, text) in SEEDS.iter().copied().chain([(OPENERS.0, openers.as_str())]) {
+        write_new(&home.join(path), text, 0o644)?;
     }
-    Ok(())
+    write_programs(&home.join(PROGRAM_FOLDER))
+}
+
+/// Writes the wrappers that a folder does not have yet.
+pub(super) fn write_programs(folder: &Path) -> io::Result<()> {
+    PROGRAMS.iter().try_for_each(|(name, text)| write_new(&folder.join(name), text, 0o755))
+}
+
+/// Writes a file with its parent folders, unless it exists.
+fn write_new(place: &Path, text: &str, mode: u32) -> io::Result<()> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(place) {
+        Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes uninstalled programs from a list of default programs, and file types for which no program is left.

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -12,7 +12,9 @@ use apprentice_protocol::{WorldError, WorldErrorKind};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::supervisor::{Home, SandboxPlan};
+use super::limits::CellLimits;
+use super::state::{self, LOCK, map_contains};
+use super::supervisor::{self, Home, SandboxPlan};
 use super::wire::SessionConfig;
 use super::{CellIsolation, CellSpec, home};
 
@@ -22,6 +24,8 @@ const USER: u32 = 1000;
 const HOME: &str = "/home/user";
 /// The folder for the session's sockets inside (`XDG_RUNTIME_DIR`).
 const RUNTIME: &str = "/run/user/1000";
+/// The folder of the programs that a cell adds to the system's. Nobody inside can change them, as checks use them, too.
+const PROGRAMS: &str = "/run/programs";
 /// The path of our own program inside.
 const PROGRAM: &str = "/run/supervisor";
 /// User ids of the host. When root starts a cell, the cell runs as a free one of these; no account is created.
@@ -103,14 +107,13 @@ pub(super) struct Sandbox {
     argument: String,
     pub(super) isolation: CellIsolation,
     golden: Option<PathBuf>,
+    limits: CellLimits,
     /// The host user id that the cell runs as, when it is not our own.
     user: Option<u32>,
     /// The desktop configuration for the supervisor's first request.
     pub(super) desk: Option<SessionConfig>,
 }
 
-/// Name of the lock file, in the state folder and in each cell's folder.
-pub(super) const LOCK: &str = "lock";
 /// Prefix of the names of cell folders.
 pub(super) const PREFIX: &str = "cell-";
 
@@ -135,14 +138,6 @@ fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
     })
 }
 
-/// Opens and locks the state folder, so that no other process reaps a cell while it is being created.
-pub(super) fn lock_state(state: &Path) -> io::Result<File> {
-    fs::create_dir_all(state)?;
-    let lock = File::options().create(true).truncate(false).write(true).open(state.join(LOCK))?;
-    lock.lock()?;
-    Ok(lock)
-}
-
 impl Sandbox {
     /// Checks the prerequisites and creates the cell's folder.
     pub(super) fn prepare(spec: &CellSpec) -> Result<Self, WorldError> {
@@ -158,23 +153,23 @@ impl Sandbox {
         }
         let root = rustix::process::geteuid().is_root();
         let drops = root && spec.isolation == CellIsolation::Bubblewrap;
-        let user = if drops { spare_user()? } else { None };
         let place =
             |error: io::Error| failed(format_args!("the state folder {}", spec.state.display()), &error);
-        let state_lock = lock_state(&spec.state).map_err(place)?;
+        let state_lock = state::lock(&spec.state).map_err(place)?;
         let state = spec.state.canonicalize().map_err(place)?;
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&state).map_err(place)?;
+        let user = if drops { spare_user(&users_of_cells(&state).map_err(place)?)? } else { None };
+        let prefix = user.map_or(PREFIX.to_owned(), |user| format!("{PREFIX}{user}-"));
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(&state).map_err(place)?;
         let lock = File::create_new(folder.path().join(LOCK)).map_err(place)?;
         lock.lock().map_err(place)?;
         drop(state_lock);
         let mut program = spec.program.canonicalize().map_err(|error| failed("our own program", &error))?;
-        if let Some(user) = user {
+        if user.is_some() {
             if !reachable(&state, 0o001) {
                 let story = "the state folder cannot be reached by other users, as cells started by root need; \
                              choose one below /run or /tmp";
                 return Err(WorldError::new(WorldErrorKind::Start, format!("{}: {story}", state.display())));
             }
-            chown(folder.path(), Some(user), Some(user)).map_err(place)?;
             if !reachable(&program, 0o005) {
                 program =
                     copy_program(&program, &state).map_err(|error| failed("our own program", &error))?;
@@ -185,9 +180,19 @@ impl Sandbox {
             CellIsolation::Bubblewrap => (Some(0), PathBuf::from(HOME), PathBuf::from(RUNTIME)),
             CellIsolation::Plain => (None, plain("home"), plain("run")),
         };
-        let desk = Some(SessionConfig { screen: spec.screen, display, home, runtime });
+        let desk = Some(SessionConfig { screen: spec.screen, display, home, runtime, limits: spec.limits });
         let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
-        Ok(Self { folder, _lock: lock, program, argument, isolation: spec.isolation, golden, user, desk })
+        Ok(Self {
+            folder,
+            _lock: lock,
+            program,
+            argument,
+            isolation: spec.isolation,
+            golden,
+            user,
+            desk,
+            limits: spec.limits,
+        })
     }
 
     /// Returns the command that starts the cell, with one end of the socket as its standard input.
@@ -204,6 +209,7 @@ impl Sandbox {
     fn bubblewrap(&self) -> Result<Command, WorldError> {
         let entrance = SandboxPlan {
             folder: self.folder.path().to_owned(),
+            files: self.limits.files,
             home: self.golden.clone().map_or(Home::Seeds, Home::Golden),
             etc: etc(),
             argv: self.argv()?,
@@ -235,9 +241,14 @@ impl Sandbox {
             home::copy(golden, &home)?;
         }
         home::seed(&home)?;
+        let programs = home.join(home::PROGRAM_FOLDER);
         let mut command = Command::new(&self.program);
-        command.arg(&self.argument).arg("serve").env_clear().current_dir(&home);
-        command.envs(environment(&home.to_string_lossy(), &runtime.to_string_lossy()));
+        command.arg(&self.argument).args(["serve", supervisor::PLAIN]).env_clear().current_dir(&home);
+        command.envs(environment(
+            &home.to_string_lossy(),
+            &runtime.to_string_lossy(),
+            &programs.to_string_lossy(),
+        ));
         Ok(command)
     }
 
@@ -251,12 +262,35 @@ impl Sandbox {
             "--as-pid-1",
             "--new-session",
             "--unshare-user",
+            "--cap-add",
+            supervisor::MARK_NAME,
             "--uid",
             &user,
             "--gid",
             &user,
         ]);
         add(&["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "cell"]);
+        argv.extend(self.mounts());
+        let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+        add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM, "--clearenv"]);
+        for (name, value) in
+            environment(HOME, RUNTIME, &format!("{PROGRAMS}:{HOME}/{}", home::PROGRAM_FOLDER))
+        {
+            add(&["--setenv", name, &value]);
+        }
+        add(&["--chdir", HOME, "--", PROGRAM, &self.argument, "serve", supervisor::CELL]);
+        Ok(argv)
+    }
+
+    /// What the cell sees of the host and of its own folder. Everything that programs can write to lies in memory of a
+    /// fixed size.
+    fn mounts(&self) -> Vec<String> {
+        let mut argv = Vec::new();
+        let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+        let folder = self.folder.path();
+        let own = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let shared_memory = self.limits.shared_memory.to_string();
+        add(&["--bind", &own("root"), "/"]);
         add(&[
             "--ro-bind",
             "/usr",
@@ -269,6 +303,11 @@ impl Sandbox {
             "--dev",
             "/dev",
         ]);
+        // It would list the keys of whoever has the same user id outside; the other file is empty.
+        if Path::new("/proc/keys").exists() {
+            add(&["--ro-bind", &own("etc/fstab"), "/proc/keys"]);
+        }
+        add(&["--size", &shared_memory, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]);
         for name in ["bin", "sbin", "lib", "lib32", "lib64", "libx32"] {
             let place = format!("/{name}");
             match fs::read_link(&place) {
@@ -283,32 +322,25 @@ impl Sandbox {
         for place in VAR {
             add(&["--ro-bind-try", place, place]);
         }
-        let folder = self.folder.path();
-        let own = |name: &str| folder.join(name).to_string_lossy().into_owned();
         for (name, _) in etc() {
             add(&["--ro-bind", &own(&format!("etc/{name}")), &format!("/etc/{name}")]);
         }
+        add(&["--ro-bind", &own("programs"), PROGRAMS]);
         add(&["--ro-bind", &own("etc/machine-id"), "/var/lib/dbus/machine-id"]);
-        add(&["--symlink", "/run", "/var/run", "--dir", "/var/tmp"]);
+        add(&["--symlink", "/run", "/var/run", "--bind", &own("lasting"), "/var/tmp"]);
         add(&["--bind", &own("tmp"), "/tmp", "--bind", &own("home"), HOME, "--bind", &own("run"), RUNTIME]);
         // A mount cannot cover a symbolic link, only the link's target.
         let sudo = find("sudo").and_then(|sudo| sudo.canonicalize().ok());
         if let Some(sudo) = sudo.filter(|sudo| sudo.starts_with("/usr")) {
-            add(&["--ro-bind", &own(&format!("home/{}", home::SUDO)), &sudo.to_string_lossy()]);
+            add(&["--ro-bind", &own(&format!("programs/{}", home::SUDO)), &sudo.to_string_lossy()]);
         }
-        add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM, "--clearenv"]);
-        for (name, value) in environment(HOME, RUNTIME) {
-            add(&["--setenv", name, &value]);
-        }
-        add(&["--chdir", HOME, "--", PROGRAM, &self.argument, "serve"]);
-        Ok(argv)
+        argv
     }
 }
 
 /// The complete environment inside. No variable is inherited from our own process.
-fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
-    let path =
-        format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{home}/.local/bin");
+fn environment(home: &str, runtime: &str, programs: &str) -> Vec<(&'static str, String)> {
+    let path = format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{programs}");
     let fixed = [
         ("HOME", home),
         ("XDG_RUNTIME_DIR", runtime),
@@ -347,13 +379,24 @@ fn etc() -> Vec<(String, String)> {
     files.map(|(name, text)| (name.to_owned(), text)).to_vec()
 }
 
-/// Finds a user id that belongs to no account of the host. `None` when root is the only mapped user, as in some
-/// containers: then the cell cannot switch to another id.
-fn spare_user() -> Result<Option<u32>, WorldError> {
+/// The host's user ids that the cells below a state folder run as, by their folders' names.
+fn users_of_cells(state: &Path) -> io::Result<Vec<u32>> {
+    let names = fs::read_dir(state)?.flatten().map(|entry| entry.file_name());
+    Ok(names
+        .filter_map(|name| name.to_str()?.strip_prefix(PREFIX)?.split('-').next()?.parse().ok())
+        .collect())
+}
+
+/// Finds a user id that belongs to no account of the host and, if there are enough, to no other cell: some limits of the
+/// kernel hold for all processes of one user. `None` when root is the only mapped user, as in some containers: then the
+/// cell cannot switch to another id.
+fn spare_user(busy: &[u32]) -> Result<Option<u32>, WorldError> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let accounts = read("/etc/passwd");
     let taken: Vec<u32> = accounts.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect();
-    let spare = SPARE_USERS.into_iter().find(|id| !taken.contains(id)).ok_or_else(|| {
+    let mut free = SPARE_USERS.filter(|id| !taken.contains(id));
+    let first = free.next();
+    let spare = first.into_iter().chain(free).find(|id| !busy.contains(id)).or(first).ok_or_else(|| {
         WorldError::new(
             WorldErrorKind::Start,
             format!("no user id of {SPARE_USERS:?} is free on this machine"),
@@ -362,14 +405,6 @@ fn spare_user() -> Result<Option<u32>, WorldError> {
     let exists =
         ["/proc/self/uid_map", "/proc/self/gid_map"].iter().all(|map| map_contains(&read(map), spare));
     Ok(exists.then_some(spare))
-}
-
-/// Whether a user namespace's map contains an id. Each line holds first id, first id outside, count.
-fn map_contains(map: &str, id: u32) -> bool {
-    map.lines().any(|line| {
-        let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(id)))
-    })
 }
 
 /// Whether any user may traverse all parent folders and has these rights on the path itself.
@@ -394,7 +429,7 @@ fn copy_program(program: &Path, state: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ETC, environment, etc, map_contains};
+    use super::{ETC, environment, etc};
 
     #[test]
     fn nothing_of_etc_that_may_hold_a_secret_is_shown() {
@@ -408,17 +443,9 @@ mod tests {
     }
 
     #[test]
-    fn an_id_exists_where_it_is_mapped() {
-        let whole = "         0          0 4294967295\n";
-        assert!(map_contains(whole, 61_500));
-        assert!(!map_contains("0 1000 1\n1 100000 60000\n", 61_500));
-        assert!(map_contains("0 1000 1\n1 100000 65536\n", 61_500));
-        assert!(!map_contains("", 0));
-    }
-
-    #[test]
     fn the_environment_is_a_written_list() {
-        let names: Vec<&str> = environment("/home/user", "/run").iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> =
+            environment("/home/user", "/run", "/bin").iter().map(|(name, _)| *name).collect();
         insta::assert_snapshot!(names.join(" "), @"HOME XDG_RUNTIME_DIR USER LOGNAME SHELL PATH LANG TZ TERM XDG_SESSION_TYPE GDK_BACKEND GTK_MODULES QT_ACCESSIBILITY QT_LINUX_ACCESSIBILITY_ALWAYS_ON GNOME_ACCESSIBILITY ACCESSIBILITY_ENABLED SAL_USE_VCLPLUGIN");
     }
 }

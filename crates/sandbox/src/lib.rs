@@ -7,8 +7,11 @@ mod clock;
 mod display;
 mod home;
 mod launch;
+mod limits;
 mod machine;
+mod plain_file;
 mod reap;
+mod state;
 mod supervisor;
 mod supervisor_client;
 mod wire;
@@ -24,7 +27,9 @@ use apprentice_protocol::{
 
 pub use clock::SystemClock;
 pub use display::{CancelToken, DisplayError, Pointer, Screen};
+pub use limits::CellLimits;
 pub use reap::{Reaped, reap};
+pub use state::state_folders;
 pub use supervisor::supervise;
 pub use wire::NodeFacts;
 
@@ -73,6 +78,8 @@ pub struct CellSpec {
     pub state: PathBuf,
     /// A home to start from. The built-in seed files are added to it.
     pub golden: Option<PathBuf>,
+    /// What the cell's programs may use.
+    pub limits: CellLimits,
 }
 
 /// A running cell. Dropping it kills it and waits for its end.
@@ -141,6 +148,11 @@ impl Cell {
     /// failure.
     pub fn loss(&self) -> Option<WorldError> {
         self.link.loss().map(|loss| loss.world())
+    }
+
+    /// Sentences about programs that were ended because the cell was over a limit, since the last call.
+    pub fn take_notices(&self) -> Vec<String> {
+        self.link.take_notices()
     }
 
     /// Waits until the cell becomes unusable, and returns the reason.

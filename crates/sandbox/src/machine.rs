@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use apprentice_protocol::{
     Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
@@ -17,12 +18,15 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::CellStream;
 use super::display::Display;
+use super::plain_file::must_be_plain;
 use super::supervisor_client::SupervisorClient;
 use super::wire::{Frame, Operation, Program, Reply};
 
 /// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.
 const FILE_LIMIT: u64 = 256 << 20;
 
+/// How long reading or writing one file may take.
+const FILE_TIME: Duration = Duration::from_secs(60);
 /// A cell as setup and checks see it.
 pub(super) struct CellMachine {
     link: Arc<SupervisorClient>,
@@ -46,6 +50,7 @@ fn program(command: &Command) -> Program {
         env: command.env.clone(),
         timeout_ms: command.timeout_ms,
         output_limit: command.output_limit,
+        apart: command.apart,
     }
 }
 
@@ -89,9 +94,10 @@ async fn blocking<R: Send + 'static>(
     what: String,
     work: impl FnOnce() -> std::io::Result<R> + Send + 'static,
 ) -> Result<R, MachineError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| refused(what, &error)),
-        Err(error) => Err(MachineError::Lost(error.to_string())),
+    match tokio::time::timeout(FILE_TIME, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(done)) => done.map_err(|error| refused(what, &error)),
+        Ok(Err(error)) => Err(MachineError::Lost(error.to_string())),
+        Err(_) => Err(MachineError::TimedOut(what)),
     }
 }
 
@@ -104,6 +110,8 @@ impl Machine for CellMachine {
         Box::pin(async move {
             let file = File::from(self.descriptor(Operation::Read { path: path.to_owned() }).await?);
             blocking(path.to_owned(), move || {
+                // The supervisor has looked already, but what decides a verdict is not left to a process inside.
+                must_be_plain(&file)?;
                 let mut bytes = Vec::new();
                 let large = || {
                     let why = format!("it holds more than the {} MB that are read", FILE_LIMIT >> 20);
@@ -124,7 +132,11 @@ impl Machine for CellMachine {
         Box::pin(async move {
             let mut file = File::from(self.descriptor(Operation::Write { path: path.to_owned() }).await?);
             let bytes = bytes.to_vec();
-            blocking(path.to_owned(), move || file.write_all(&bytes)).await
+            blocking(path.to_owned(), move || {
+                must_be_plain(&file)?;
+                file.write_all(&bytes)
+            })
+            .await
         })
     }
 

@@ -12,7 +12,8 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::launch::{LOCK, PREFIX, lock_state};
+use super::launch::PREFIX;
+use super::state::{self, LOCK};
 
 /// The result of [`reap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub fn reap(state: &Path) -> io::Result<Reaped> {
     if !state.is_dir() {
         return Ok(reaped);
     }
-    let _lock = lock_state(state)?;
+    let _lock = state::lock(state)?;
     let state = state.canonicalize()?;
     let mut living = false;
     for entry in fs::read_dir(&state)? {

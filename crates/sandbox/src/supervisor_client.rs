@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -30,6 +30,11 @@ const ERROR_OUTPUT_LIMIT: usize = 2000;
 const OUTPUT_DRAIN: Duration = Duration::from_millis(500);
 /// How long to wait for a killed cell to end.
 const END: Duration = Duration::from_secs(5);
+
+/// Most sentences that are kept until somebody takes them.
+const NOTICE_LIMIT: usize = 20;
+/// How long the supervisor may take for a request that waits for nothing.
+const ANSWER: Duration = Duration::from_secs(60);
 
 type Answer = Result<Frame<Reply>, MachineError>;
 
@@ -68,7 +73,7 @@ enum Outgoing {
     Cancel { number: u64 },
 }
 
-/// Handles for killing the cell: process descriptors, which never refer to another process.
+/// What the thread that owns a cell shares with its handle. Processes are held by descriptors: process descriptors, which never refer to another process.
 #[derive(Default)]
 struct KillHandles {
     /// Tells the thread to stop, even before there is a process to kill: only the thread knows how far the start has
@@ -79,6 +84,8 @@ struct KillHandles {
     supervisor: OnceLock<OwnedFd>,
     /// Our end of the socket. Without namespaces, the supervisor has to kill the cell's processes when it closes.
     socket: OnceLock<OwnedFd>,
+    /// Sentences about programs that were ended for going over a limit, until somebody takes them.
+    notices: Mutex<Vec<String>>,
 }
 
 impl KillHandles {
@@ -154,6 +161,14 @@ impl SupervisorClient {
 
     /// Sends a request to the supervisor and awaits the reply. Dropping the future cancels the request.
     pub(super) async fn ask(&self, ask: Operation, body: Vec<u8>) -> Answer {
+        let (patience, name) = (patience(&ask), ask.name());
+        match tokio::time::timeout(patience, self.exchange(ask, body)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(MachineError::TimedOut(format!("{name} (after {patience:?})"))),
+        }
+    }
+
+    async fn exchange(&self, ask: Operation, body: Vec<u8>) -> Answer {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let request = Request { number, ask };
@@ -194,6 +209,11 @@ impl SupervisorClient {
         }
     }
 
+    /// The sentences about programs that went over a limit since the last call.
+    pub(super) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.doom.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Stores the supervisor's process descriptor.
     pub(super) fn guard(&self, supervisor: OwnedFd) {
         // There is one supervisor; a second answer would be a harmless bug of ours.
@@ -208,6 +228,16 @@ impl SupervisorClient {
             // If the thread panicked, the panic has been reported by now, and its cell is dead.
             let _ = thread.join();
         }
+    }
+}
+
+/// How long an answer is awaited. A command has its own time on top.
+fn patience(ask: &Operation) -> Duration {
+    match ask {
+        Operation::Run(program) => Duration::from_millis(program.timeout_ms).saturating_add(ANSWER),
+        // Lasts as long as the process does.
+        Operation::Wait { .. } => Duration::MAX,
+        _ => ANSWER,
     }
 }
 
@@ -236,7 +266,7 @@ fn run(
             Ok((socket, mut child)) => {
                 let error_output = Rc::new(RefCell::new(Vec::new()));
                 let mut listener = std::pin::pin!(listen(child.stderr.take(), error_output.clone()));
-                let mut messages = std::pin::pin!(forward_messages(&socket, inbox, lost));
+                let mut messages = std::pin::pin!(forward_messages(&socket, inbox, lost, &doom.notices));
                 let mut heard = false;
                 let story = loop {
                     tokio::select! {
@@ -339,6 +369,7 @@ async fn forward_messages(
     socket: &UnixStream,
     mut inbox: mpsc::Receiver<Outgoing>,
     lost: &watch::Sender<Option<CellLoss>>,
+    notices: &Mutex<Vec<String>>,
 ) -> String {
     let waiting: RefCell<HashMap<u64, oneshot::Sender<Answer>>> = RefCell::default();
     let writer = async {
@@ -383,6 +414,13 @@ async fn forward_messages(
                     lost.send_modify(|loss| {
                         loss.get_or_insert(CellLoss { part, story });
                     });
+                }
+                SupervisorMessage::Ended { story } => {
+                    let mut kept = notices.lock().unwrap_or_else(PoisonError::into_inner);
+                    // Nobody may ever ask for them.
+                    if kept.len() < NOTICE_LIMIT {
+                        kept.push(story);
+                    }
                 }
                 SupervisorMessage::NotEntered { story } => return story,
             }

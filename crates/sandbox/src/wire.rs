@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
+use super::limits::CellLimits;
+
 /// Largest head or body of a frame, in bytes.
 const FRAME_LIMIT: usize = 256 << 20;
 /// Most descriptors in one frame.
@@ -83,6 +85,28 @@ pub(super) enum Operation {
     Connect { port: u16 },
 }
 
+impl Operation {
+    /// What the request is about, for an error's text.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Start(_) => "the start of the desktop".into(),
+            Self::Read { path } | Self::Write { path } | Self::List { path } | Self::Remove { path } => {
+                path.clone()
+            }
+            Self::Run(program) | Self::Spawn(program) | Self::Launch(program) => {
+                program.argv.first().cloned().unwrap_or_default()
+            }
+            Self::Connect { port } => format!("port {port}"),
+            Self::Display => "the display".into(),
+            Self::Wait { .. } | Self::Kill { .. } | Self::Cancel { .. } => "a process".into(),
+            Self::Tree { .. } | Self::Document => "the interface".into(),
+            Self::Node { .. } | Self::Press { .. } | Self::Choose { .. } | Self::Focus { .. } => {
+                "an element".into()
+            }
+        }
+    }
+}
+
 /// The desktop configuration of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SessionConfig {
@@ -94,6 +118,8 @@ pub(super) struct SessionConfig {
     pub(super) screen: Option<Size>,
     /// The display's number. `None` takes a free one.
     pub(super) display: Option<u32>,
+    /// What the programs may use.
+    pub(super) limits: CellLimits,
 }
 
 /// A command for the supervisor to start.
@@ -104,6 +130,8 @@ pub(super) struct Program {
     pub(super) env: Vec<(String, String)>,
     pub(super) timeout_ms: u64,
     pub(super) output_limit: u64,
+    /// Whether the cell's other programs are kept from it.
+    pub(super) apart: bool,
 }
 
 /// A request with its number.
@@ -120,6 +148,8 @@ pub(super) enum SupervisorMessage {
     Reply { number: u64, result: Result<Reply, OperationError> },
     /// An essential part of the cell has ended, so the cell is unusable.
     Died { part: CellComponent, story: String },
+    /// A program was ended because the cell's programs went over a limit.
+    Ended { story: String },
     /// The cell could not be entered.
     NotEntered { story: String },
 }

@@ -29,8 +29,8 @@ use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Stratum;
 use apprentice_results::row::{Role, TrialRow};
-use apprentice_sandbox::CellIsolation;
 use apprentice_sandbox::SystemClock;
+use apprentice_sandbox::{CellIsolation, CellLimits};
 use apprentice_skills::book::{At, Page, Snapshot};
 use apprentice_tasks::suite::{Suite, load};
 use apprentice_trace::Redactor;
@@ -89,6 +89,7 @@ impl Studio {
             argument: "cell-supervisor".into(),
             state: self.place("state"),
             golden: None,
+            limits: CellLimits::default(),
         };
         RunDeps {
             models: Arc::new(Models),

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_harness::tool::mcp::{McpServers, read_specs};
+use apprentice_harness::tool::mcp::{HostEnvironment, McpServers, read_specs};
 use apprentice_protocol::{StepId, StepRef, Tool, ToolOutcome};
 use apprentice_sandbox::SystemClock;
 use serde_json::{Value, json};
@@ -17,6 +17,11 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_apprentice");
 const KNOWN: &str = "gimp/open-the-menu-posterize";
 
 /// A book whose folder the servers get, copied from the one of the first version.
+/// What servers on this machine inherit.
+fn here() -> Option<HostEnvironment> {
+    Some(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())])
+}
+
 fn golden(place: &Place) -> String {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills/tests/it/golden/book-1");
     let to = place.path("golden");
@@ -45,7 +50,7 @@ async fn a_server_is_started_when_asked_for_and_ends_when_left() {
     };
     let mine = || below(std::process::id()).into_iter().filter(|one| knows(one.id)).count();
 
-    let servers = McpServers::new(Arc::clone(&specs), true, Arc::new(SystemClock::default()));
+    let servers = McpServers::new(Arc::clone(&specs), here(), Arc::new(SystemClock::default()));
     let tools = servers.tools("notes").await.expect("tools");
     let tools: BTreeMap<&str, &Arc<dyn Tool>> =
         tools.iter().map(|tool| (tool.spec().name.as_str(), tool)).collect();
@@ -68,7 +73,7 @@ async fn a_server_is_started_when_asked_for_and_ends_when_left() {
     assert!(servers.tools("notes").await.is_err(), "what was left stays closed");
     assert!(call(tools["skill_view"], json!({ "skill": KNOWN })).await.is_error);
 
-    let closed = McpServers::new(specs, false, Arc::new(SystemClock::default()));
+    let closed = McpServers::new(specs, None, Arc::new(SystemClock::default()));
     for name in ["notes", "far"] {
         let error = closed.tools(name).await.err().expect("no tools").to_string();
         assert!(error.contains("no world"), "{name}: {error}");
@@ -282,7 +287,7 @@ async fn unruly_servers_cost_their_own_tools_and_no_more() {
         .map(|mode| ((*mode).to_owned(), json!({ "command": "python3", "args": [path, mode] })))
         .collect();
     let specs = read_specs(&json!({ "mcpServers": file }).to_string()).expect("reads");
-    let servers = McpServers::new(Arc::new(specs), true, Arc::new(SystemClock::default()));
+    let servers = McpServers::new(Arc::new(specs), here(), Arc::new(SystemClock::default()));
     let names = |tools: &[Arc<dyn Tool>]| -> Vec<String> {
         tools.iter().map(|tool| tool.spec().name.clone()).collect()
     };
@@ -339,7 +344,7 @@ async fn a_server_that_never_comes_to_an_end_is_given_up() {
         "lines": flood,
     } });
     let specs = Arc::new(read_specs(&file.to_string()).expect("reads"));
-    let servers = McpServers::new(specs, true, Arc::new(SystemClock::default()));
+    let servers = McpServers::new(specs, here(), Arc::new(SystemClock::default()));
     for (name, why) in [("object", "maximum size"), ("events", ""), ("lines", "")] {
         let tools = tokio::time::timeout(DEADLINE, servers.tools(name)).await;
         let error =

@@ -16,8 +16,8 @@ use apprentice_evaluator::run::{
 };
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{ChatModel, Clock};
-use apprentice_sandbox::CellIsolation;
 use apprentice_sandbox::SystemClock;
+use apprentice_sandbox::{CellIsolation, CellLimits};
 use apprentice_tasks::suite::load;
 use apprentice_tasks::suite::task::Task;
 use apprentice_trace::Redactor;
@@ -62,6 +62,7 @@ fn deps(state: PathBuf) -> RunDeps {
         argument: "cell-supervisor".into(),
         state,
         golden: None,
+        limits: CellLimits::default(),
     };
     RunDeps {
         models: Arc::new(NoModels),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{Clock as _, Command, PortForward, Size, Why};
 use apprentice_sandbox::SystemClock;
-use apprentice_sandbox::{Cell, CellIsolation, CellSpec};
+use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec};
 use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place, rows, suite, worlds_can_start};
@@ -36,6 +36,7 @@ impl Stand {
             argument: "cell-supervisor".into(),
             state: place.path("machine"),
             golden: None,
+            limits: CellLimits::default(),
         };
         let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
         let machine = cell.machine();

@@ -530,3 +530,26 @@ async fn how_long_things_take() {
     println!("click by reference until calm {:?}, observation {:?}", median(act), median(look));
     desk.close().await;
 }
+
+#[tokio::test]
+async fn chromiums_own_sandbox_is_on_inside_a_cell() {
+    let mut desk = Desk::open().await;
+    desk.delivered(Act::Navigate { url: "chrome://sandbox".into() }).await;
+    let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
+    let seen = desk.environment.observe(want).await.expect("seen");
+    let tree = serde_json::to_string(&seen.tree).expect("a tree");
+    assert!(tree.contains("You are adequately sandboxed"), "{tree}");
+    // Each page's process: under filters of its own on top of the cell's, in namespaces that the cell's programs lack.
+    let renderers = "for pid in $(pgrep -f -- '^/.* --type=renderer'); do \
+        awk '/^NSpid/ { spaces = NF - 1 } /^Seccomp_filters/ { print spaces, $2 }' /proc/$pid/status; done; \
+        awk '/^Seccomp_filters/ { print 1, $2 }' /proc/self/status";
+    let output = desk.machine.run(&Command::shell(renderers)).await.expect("runs").stdout_text();
+    let counts: Vec<(u32, u32)> = output
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(spaces, filters)| (spaces.parse().expect("a number"), filters.parse().expect("a number")))
+        .collect();
+    let [renderers @ .., (_, own)] = counts.as_slice() else { panic!("no processes: {output}") };
+    assert!(!renderers.is_empty(), "{output}");
+    assert!(renderers.iter().all(|(spaces, filters)| *spaces > 1 && filters > own), "{output}");
+}

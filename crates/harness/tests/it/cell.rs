@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{Command, Machine};
-use apprentice_sandbox::{CellIsolation, CellSpec};
+use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec};
 
 /// The program that is started again as a cell's supervisor.
 pub(crate) fn owner() -> PathBuf {
@@ -19,6 +19,7 @@ pub(crate) fn spec(state: &Path) -> CellSpec {
         argument: "cell-supervisor".into(),
         state: state.to_owned(),
         golden: None,
+        limits: CellLimits::default(),
     }
 }
 

@@ -10,20 +10,25 @@ use apprentice_protocol::{
     HiddenNodes, Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode,
     UiTree, Want, Why, World, WorldErrorKind, WorldSpec,
 };
-use apprentice_sandbox::CellIsolation;
 use apprentice_sandbox::SystemClock;
+use apprentice_sandbox::{CellIsolation, CellLimits};
 
 use crate::cell::{shell, state};
 
 const SOON: Duration = Duration::from_secs(5);
 
 async fn open_with(state: &Path, isolation: CellIsolation) -> World {
+    open_within(state, isolation, CellLimits::default()).await
+}
+
+async fn open_within(state: &Path, isolation: CellIsolation, limits: CellLimits) -> World {
     let config = DesktopConfig {
         isolation,
         program: crate::cell::owner(),
         argument: "cell-supervisor".into(),
         state: state.to_owned(),
         golden: None,
+        limits,
     };
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
@@ -503,4 +508,35 @@ async fn what_looking_and_acting_cost() {
         println!("{name}: {:?}, rest included", median(times));
     }
     close(world).await;
+}
+
+#[tokio::test]
+async fn the_agent_is_told_which_program_went_over_a_limit() {
+    let state = state();
+    let limits = CellLimits { memory: 700 << 20, ..CellLimits::default() };
+    let mut world = open_within(state.path(), CellIsolation::Bubblewrap, limits).await;
+    let half = "import time; x = bytearray(400 << 20); time.sleep(1000)";
+    for _ in 0..2 {
+        world.machine.launch(&Command::new(["python3", "-c", half])).await.expect("starts");
+    }
+    let mut told = None;
+    for _ in 0..100 {
+        pause(200).await;
+        told = act(&mut world, Action::Wait { ms: 1 }).await.text;
+        if told.is_some() {
+            break;
+        }
+    }
+    let told = told.expect("it is told");
+    assert!(
+        told.starts_with("python3 was ended: the programs here used ") && told.contains("700 MB"),
+        "{told}"
+    );
+    assert_eq!(
+        shell(world.machine.as_ref(), "while [ $(pgrep -c python3) -gt 1 ]; do :; done; pgrep -c python3")
+            .await,
+        "1",
+        "one fits"
+    );
+    world.environment.close(SOON).await.expect("closes");
 }

@@ -59,7 +59,11 @@ fn servers(folder: &tempfile::TempDir) -> McpServers {
     let all = ["mute", "odd", "parent", "plain"].map(|manner| (manner.to_owned(), server(manner)));
     let file = json!({ "mcpServers": serde_json::Map::from_iter(all) });
     let specs = read_specs(&file.to_string()).expect("reads");
-    McpServers::new(Arc::new(specs), true, Arc::new(SystemClock::default()))
+    McpServers::new(
+        Arc::new(specs),
+        Some(vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
+        Arc::new(SystemClock::default()),
+    )
 }
 
 async fn said(tools: &[CallableTool], name: &str) -> (String, bool) {
@@ -125,4 +129,25 @@ async fn what_a_server_started_ends_with_it() {
         }
     };
     tokio::time::timeout(Duration::from_secs(30), gone).await.expect("it ends");
+}
+
+#[tokio::test]
+async fn a_server_on_this_machine_inherits_no_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("environment");
+    let script = "env > \"$0\"";
+    let file = json!({ "mcpServers": {
+        "one": { "command": "sh", "args": ["-c", script, place], "env": { "GIVEN": "yes" } },
+    } });
+    let inherited = vec![("PATH".into(), "/usr/bin:/bin".into()), ("HOME".into(), "/somewhere".into())];
+    let specs = Arc::new(read_specs(&file.to_string()).expect("reads"));
+    let servers = McpServers::new(specs, Some(inherited), Arc::new(SystemClock::default()));
+    servers.tools("one").await.err().expect("it speaks no protocol");
+    let environment = fs::read_to_string(place).expect("it ran");
+    let mut names: Vec<&str> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    names.sort_unstable();
+    names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
+    assert_eq!(names, ["GIVEN", "HOME", "PATH"], "no CARGO_MANIFEST_DIR of this test, and no other");
+    assert!(environment.contains("HOME=/somewhere"), "{environment}");
+    servers.leave().await;
 }

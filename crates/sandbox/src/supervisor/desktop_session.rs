@@ -50,6 +50,7 @@ pub(super) async fn start(
                  error_output: Rc<RefCell<String>>,
                  under: Option<Child>| {
         let notes = notes.clone();
+        processes.keep(&child);
         tokio::task::spawn_local(async move {
             let code = child.ended().await;
             // A component that only ended because the display did is not the cause to report.
@@ -70,7 +71,9 @@ pub(super) async fn start(
         let screen = format!("{}x{}x24", screen.width, screen.height);
         argv.extend(["-screen", "0", &screen, "-dpi", "96"].map(String::from));
         argv.extend(["-nolisten", "tcp", "-noreset", "-displayfd", "1"].map(String::from));
-        let ReadyProgram { child, line: number, error_output } = announced(processes, argv).await?;
+        // Its memory is shared with the owner, and no program may shrink it there.
+        let server = Program { apart: true, ..program(argv) };
+        let ReadyProgram { child, line: number, error_output } = announced(processes, server).await?;
         watch(CellComponent::Display, "the display (Xvfb)", child.clone(), error_output, None);
         display = Some(child);
         processes.set("DISPLAY", format!(":{number}"));
@@ -81,7 +84,7 @@ pub(super) async fn start(
     let mut argv = argv.map(String::from).to_vec();
     argv.push(format!("--address={address}"));
     processes.set("DBUS_SESSION_BUS_ADDRESS", address);
-    let ReadyProgram { child, line: address, error_output } = announced(processes, argv).await?;
+    let ReadyProgram { child, line: address, error_output } = announced(processes, program(argv)).await?;
     watch(CellComponent::SessionBus, "the session bus (dbus-daemon)", child, error_output, None);
     processes.set("DBUS_SESSION_BUS_ADDRESS", address.clone());
     let mut accessibility = None;
@@ -106,7 +109,7 @@ pub(super) fn connect(socket: &Path) -> io::Result<OwnedFd> {
 }
 
 fn program(argv: Vec<String>) -> Program {
-    Program { argv, cwd: None, env: Vec::new(), timeout_ms: 0, output_limit: 0 }
+    Program { argv, cwd: None, env: Vec::new(), timeout_ms: 0, output_limit: 0, apart: false }
 }
 
 /// A program that has announced on its output that it is ready, with its error output so far.
@@ -117,10 +120,10 @@ struct ReadyProgram {
 }
 
 /// Starts a program and waits for the line of output that says it is ready.
-async fn announced(processes: &Processes, argv: Vec<String>) -> Result<ReadyProgram, OperationError> {
-    let name = argv.first().cloned().unwrap_or_default();
+async fn announced(processes: &Processes, program: Program) -> Result<ReadyProgram, OperationError> {
+    let name = program.argv.first().cloned().unwrap_or_default();
     let streams = StdStreams { input: Stdio::null(), output: Stdio::piped(), errors: Stdio::piped() };
-    let (mut child, process) = processes.spawn(&program(argv), streams)?;
+    let (mut child, process) = processes.spawn(&program, streams)?;
     let error_output = Rc::new(RefCell::new(String::new()));
     let mute =
         |error: io::Error| OperationError::Lost(format!("the output of {name} could not be read: {error}"));

@@ -17,6 +17,7 @@ use rustix::mount::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::confine;
 use crate::home;
 
 /// The instructions for the entering process.
@@ -24,6 +25,8 @@ use crate::home;
 pub(crate) struct SandboxPlan {
     /// The cell's folder, which the cell's own memory is mounted over.
     pub(crate) folder: PathBuf,
+    /// Bytes that all files of the cell may take.
+    pub(crate) files: u64,
     /// Where the home comes from.
     pub(crate) home: Home,
     /// Files of the cell's own `/etc`, by name.
@@ -41,17 +44,29 @@ pub(crate) enum Home {
     Golden(PathBuf),
 }
 
+/// Folders of the cell's own memory, which the cell sees at other places.
+const FOLDERS: [(&str, u32); 7] = [
+    ("root", 0o755),
+    ("etc", 0o755),
+    ("tmp", 0o1777),
+    ("lasting", 0o1777),
+    ("run", 0o700),
+    ("programs", 0o755),
+    ("home", 0o755),
+];
+
 /// Creates the mounts and executes bubblewrap. Returns only on failure.
 pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let entrance = arguments.next().unwrap_or_default();
     let entrance: SandboxPlan = serde_json::from_slice(entrance.as_encoded_bytes())?;
+    confine::leave_keys()?;
     let place = |what: &str, error: &dyn std::fmt::Display| io::Error::other(format!("{what}: {error}"));
-    mount_memory(&entrance.folder).map_err(|error| {
+    mount_memory(&entrance.folder, entrance.files).map_err(|error| {
         let remedy = "the system bars mounts in user namespaces; allow them (on Ubuntu: sysctl -w \
                       kernel.apparmor_restrict_unprivileged_userns=0) or choose --isolation plain";
         place(remedy, &error)
     })?;
-    for (name, mode) in [("etc", 0o755), ("tmp", 0o1777), ("run", 0o700), ("home", 0o755)] {
+    for (name, mode) in FOLDERS {
         let folder = entrance.folder.join(name);
         fs::create_dir(&folder)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(mode))?;
@@ -61,6 +76,7 @@ pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result
     for (name, text) in &entrance.etc {
         fs::write(entrance.folder.join("etc").join(name), text)?;
     }
+    home::write_programs(&entrance.folder.join("programs"))?;
     let home = entrance.folder.join("home");
     if let Home::Golden(golden) = &entrance.home {
         populate_home(golden, &entrance.folder).map_err(|error| place("the golden home", &error))?;
@@ -73,9 +89,10 @@ pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result
     Err(place("bubblewrap could not be started", &error))
 }
 
-fn mount_memory(folder: &Path) -> rustix::io::Result<()> {
+fn mount_memory(folder: &Path, size: u64) -> rustix::io::Result<()> {
     let filesystem = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_set_string(&filesystem, "size", "4g")?;
+    fsconfig_set_string(&filesystem, "size", size.to_string())?;
+    fsconfig_set_string(&filesystem, "nr_inodes", "1m")?;
     fsconfig_set_string(&filesystem, "mode", "0755")?;
     place_mount(&filesystem, folder)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{DirEntry, EntryKind};
 
 use super::OperationResult;
+use crate::plain_file::must_be_plain;
 use crate::wire::{Frame, OperationError, Reply};
 
 /// Most entries of one listing.
@@ -42,12 +43,7 @@ pub(super) fn read(home: &Path, path: &str) -> OperationResult {
     options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let open = || -> io::Result<File> {
         let file = options.open(resolve(home, path).map_err(|_| io::ErrorKind::InvalidInput)?)?;
-        let metadata = file.metadata()?;
-        match (metadata.is_file(), metadata.is_dir()) {
-            (true, _) => Ok(file),
-            (false, true) => Err(io::ErrorKind::IsADirectory.into()),
-            (false, false) => Err(io::Error::other("this is not a regular file")),
-        }
+        must_be_plain(&file).map(|()| file)
     };
     open().map(passed).map_err(|error| fault(path, &error))
 }
@@ -59,9 +55,11 @@ pub(super) fn write(home: &Path, path: &str) -> OperationResult {
             fs::create_dir_all(folder)?;
         }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create(true).truncate(false);
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        options.open(&place)
+        let file = options.open(&place)?;
+        must_be_plain(&file)?;
+        file.set_len(0).map(|()| file)
     };
     create().map(passed).map_err(|error| OperationError::refused(path, &error))
 }
@@ -92,12 +90,10 @@ pub(super) fn list(home: &Path, path: &str) -> OperationResult {
             let name = entry.path();
             let name = name.strip_prefix(&root).unwrap_or(&name).to_string_lossy().into_owned();
             found.push(DirEntry { path: name, kind, size });
-        }
-        if found.len() > ENTRY_LIMIT {
-            return Err(OperationError::refused(
-                path,
-                &format!("more than {ENTRY_LIMIT} entries are below it"),
-            ));
+            if found.len() > ENTRY_LIMIT {
+                let why = format!("more than {ENTRY_LIMIT} entries are below it");
+                return Err(OperationError::refused(path, &why));
+            }
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));

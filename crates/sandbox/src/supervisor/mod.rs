@@ -4,20 +4,25 @@
 //! child processes, and ends everything when that socket closes. It prints nothing.
 
 mod bus;
+mod confine;
 mod desktop_session;
 mod element;
 mod enter;
 mod file;
 mod node;
 mod process;
+mod process_table;
 mod role;
+mod seccomp;
 mod tree_walk;
+mod watch;
 mod xml_document;
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,10 +40,15 @@ use bus::Bus;
 use desktop_session::DesktopSession;
 use process::Processes;
 
+pub(super) use confine::MARK_NAME;
 pub(super) use enter::{Home, SandboxPlan};
 
 /// The result of a request: a reply with body and descriptors, or a fault.
 type OperationResult = Result<Frame<Reply>, OperationError>;
+
+/// The argument of a supervisor in a cell with namespaces, and in one without.
+pub(super) const CELL: &str = "cell";
+pub(super) const PLAIN: &str = "plain";
 
 /// Body of the hidden command: enters a cell or serves in it, depending on the arguments, and returns the exit code.
 /// Must be the first thing that the process does.
@@ -48,7 +58,7 @@ pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
     let duty = arguments.next().unwrap_or_default();
     let ended = match duty.to_str() {
         Some("enter") => enter::enter(arguments),
-        Some("serve") => serve(),
+        Some("serve") => serve(arguments.next().is_some_and(|isolation| isolation == CELL)),
         Some(_) | None => Err(io::Error::other("this command is internal")),
     };
     let Err(error) = ended else { return 0 };
@@ -57,9 +67,10 @@ pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
     21
 }
 
-/// Takes the socket out of standard input.
+/// Takes the socket out of standard input. No program that is started later inherits it.
 fn socket() -> io::Result<UnixStream> {
     let socket: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     let socket = std::os::unix::net::UnixStream::from(socket);
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
@@ -74,11 +85,18 @@ fn report_not_entered(story: &str) -> io::Result<()> {
     })
 }
 
-/// Serves requests until the socket closes, then kills all remaining processes.
-fn serve() -> io::Result<()> {
+/// Serves requests until the socket closes, then kills all remaining processes. `apart` says whether this is the first
+/// process of a cell with namespaces.
+fn serve(apart: bool) -> io::Result<()> {
+    confine::close_to_others()?;
+    if apart {
+        confine::confine()?;
+    } else {
+        confine::leave_keys()?;
+    }
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let processes = Rc::new(Processes::default());
+    let processes = Rc::new(Processes::new(apart));
     LocalSet::new().block_on(&runtime, serve_requests(&processes))?;
     processes.kill_all();
     Ok(())
@@ -191,7 +209,9 @@ impl Supervisor {
 
     async fn start(&self, desk: &wire::SessionConfig) -> OperationResult {
         let lost = |error: &dyn std::fmt::Display| OperationError::Lost(error.to_string());
+        self.processes.impose(&desk.limits).map_err(|error| lost(&io::Error::from(error)))?;
         let started = desktop_session::start(&self.processes, desk, &self.notes).await?;
+        tokio::task::spawn_local(watch::watch(self.processes.clone(), desk.limits, self.notes.clone()));
         let mut descriptors = Vec::new();
         let own = rustix::process::getpid();
         let own = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty());
@@ -213,15 +233,15 @@ impl Supervisor {
         let mut server = self.running.borrow().as_ref().and_then(|running| running.server.clone());
         let (processes, notes) = (self.processes.clone(), self.notes.clone());
         let name = program.argv.first().cloned().unwrap_or_default();
-        let kills_before = process::out_of_memory_kills();
+        let kills_before = process_table::out_of_memory_kills();
         tokio::task::spawn_local(async move {
             let code = child.ended().await;
             let Some((number, signal)) = CRASHES.iter().find(|(number, _)| code == 128 + number) else {
                 return;
             };
-            let by_system = process::out_of_memory_kills() > kills_before;
-            let by_hand = *number == KILL && !by_system && process::has_controlling_terminal();
-            if processes.runs_command() || by_hand {
+            let by_system = process_table::out_of_memory_kills() > kills_before;
+            let by_hand = *number == KILL && !by_system && process_table::has_controlling_terminal();
+            if processes.was_ended_by_limit(child.pid()) || processes.runs_command() || by_hand {
                 return;
             }
             // A program that only ended because the display did is not the cause to report.

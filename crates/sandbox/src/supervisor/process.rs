@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -18,6 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::OperationResult;
+use super::confine::SetApart;
+use super::process_table::{is_marked, living, with_descendants};
+use crate::limits::{self, CellLimits};
 use crate::wire::{Frame, OperationError, Program, Reply};
 
 /// How long the pipes of an ended command are still read when another process keeps them open.
@@ -28,6 +30,10 @@ const TIMED_OUT: i32 = 124;
 const KILL_ROUNDS: u32 = 400;
 /// Rounds of looking for remaining processes when the cell ends.
 const END_ROUNDS: u32 = 50;
+/// Keeps Python, in which many checks are written, from running what lies in the home.
+const NO_CODE_OF_THE_HOME: (&str, &str) = ("PYTHONNOUSERSITE", "1");
+/// Ended processes that are collected before requests get their turn.
+const COLLECTED_AT_ONCE: u32 = 32;
 /// Environment variable that marks a command's descendants, so that daemons are found after they left their parent and
 /// session.
 const MARK_VARIABLE: &str = "CELL_COMMAND";
@@ -35,6 +41,13 @@ const MARK_VARIABLE: &str = "CELL_COMMAND";
 /// The processes that the supervisor started, by process id.
 #[derive(Default)]
 pub(super) struct Processes {
+    /// Whether this is a cell with namespaces.
+    apart: bool,
+    limits: OnceCell<CellLimits>,
+    /// Processes without which the cell ends.
+    essential: RefCell<HashSet<Pid>>,
+    /// Processes that were ended because the cell was over a limit.
+    ended_by_limit: RefCell<HashSet<Pid>>,
     environment: RefCell<Vec<(String, String)>>,
     home: OnceCell<PathBuf>,
     exits: RefCell<HashMap<Pid, watch::Sender<Option<i32>>>>,
@@ -71,7 +84,13 @@ pub(super) fn reap(processes: Rc<Processes>) -> io::Result<impl Future<Output = 
     let mut ended = signal(SignalKind::child())?;
     Ok(async move {
         while ended.recv().await.is_some() {
+            let mut collected = 0;
             while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+                collected += 1;
+                // Programs that start and end without pause must not keep this process from everything else.
+                if collected % COLLECTED_AT_ONCE == 0 {
+                    tokio::task::yield_now().await;
+                }
                 let by_signal = status.terminating_signal().map(|signal| 128 + signal);
                 let Some(code) = status.exit_status().or(by_signal) else { continue };
                 if let Some(exit) = processes.exits.borrow_mut().remove(&pid) {
@@ -83,6 +102,11 @@ pub(super) fn reap(processes: Rc<Processes>) -> io::Result<impl Future<Output = 
 }
 
 impl Child {
+    /// Its process id.
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// Waits for the exit code.
     pub(super) async fn ended(&mut self) -> i32 {
         match self.exit.wait_for(Option::is_some).await {
@@ -122,75 +146,43 @@ impl Child {
     }
 }
 
-/// A running process.
-struct Entry {
-    pid: Pid,
-    parent: Pid,
-}
-
-/// All living descendants of this process. Orphans become our children, so these are all the processes ever started
-/// here.
-fn living() -> Vec<Entry> {
-    let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
-    let entry = |name: &str| -> Option<Entry> {
-        let pid = Pid::from_raw(name.parse().ok()?)?;
-        let status = fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
-        // The name in the second field may contain any characters, parentheses included.
-        let mut fields = status.rsplit_once(')')?.1.split_whitespace();
-        let dead = matches!(fields.next()?, "Z" | "X");
-        let parent = Pid::from_raw(fields.next()?.parse().ok()?)?;
-        (!dead).then_some(Entry { pid, parent })
-    };
-    let mut table: Vec<Entry> =
-        folder.flatten().filter_map(|item| entry(item.file_name().to_str()?)).collect();
-    let own = rustix::process::getpid();
-    let ours = with_descendants(&table, HashSet::from([own]));
-    table.retain(|entry| entry.pid != own && ours.contains(&entry.pid));
-    table
-}
-
-/// Whether a process in the cell has a controlling terminal, other than the one that this program may have been
-/// started from.
-pub(super) fn has_controlling_terminal() -> bool {
-    let terminal = |process: &str| -> Option<i64> {
-        let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // Fields after the name: state, parent, group, session, terminal.
-        status.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()
-    };
-    let own = terminal("self").unwrap_or(0);
-    let terminals =
-        living().into_iter().filter_map(|entry| terminal(&entry.pid.as_raw_nonzero().to_string()));
-    terminals.into_iter().any(|terminal| terminal != 0 && terminal != own)
-}
-
-/// How many processes the kernel has killed for lack of memory since it was started.
-pub(super) fn out_of_memory_kills() -> u64 {
-    let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let count = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
-}
-
-/// These processes and all their descendants.
-fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> HashSet<Pid> {
-    loop {
-        let before = roots.len();
-        let young: Vec<Pid> =
-            table.iter().filter(|entry| roots.contains(&entry.parent)).map(|entry| entry.pid).collect();
-        roots.extend(young);
-        if roots.len() == before {
-            return roots;
-        }
-    }
-}
-
-/// Whether a process carries a mark. `None` while it starts or ends, when its environment cannot be read.
-fn is_marked(pid: Pid, mark: &str) -> Option<bool> {
-    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
-    let marked = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
-    (!environment.is_empty()).then_some(marked)
-}
-
 impl Processes {
+    pub(super) fn new(apart: bool) -> Self {
+        Self { apart, ..Self::default() }
+    }
+
+    /// Sets the limits of this process and of all that are started from now on. Later calls have no effect.
+    pub(super) fn impose(&self, limits: &CellLimits) -> rustix::io::Result<()> {
+        if self.limits.set(*limits).is_ok() {
+            limits.impose(self.counts_processes())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the kernel can count this cell's processes apart from others of its user.
+    fn counts_processes(&self) -> bool {
+        let system = rustix::system::uname();
+        self.apart && limits::kernel_counts_by_namespace(&system.release().to_string_lossy())
+    }
+
+    /// Keeps a process from being ended when the cell is over a limit.
+    pub(super) fn keep(&self, child: &Child) {
+        self.essential.borrow_mut().insert(child.pid);
+    }
+
+    /// Whether the cell ends without a process.
+    pub(super) fn is_essential(&self, pid: Pid) -> bool {
+        self.essential.borrow().contains(&pid)
+    }
+
+    pub(super) fn note_ended_by_limit(&self, pid: Pid) {
+        self.ended_by_limit.borrow_mut().insert(pid);
+    }
+
+    pub(super) fn was_ended_by_limit(&self, pid: Pid) -> bool {
+        self.ended_by_limit.borrow().contains(&pid)
+    }
+
     /// Sets a variable for every process started from now on.
     pub(super) fn set(&self, name: &str, value: impl Into<String>) {
         let mut environment = self.environment.borrow_mut();
@@ -226,12 +218,14 @@ impl Processes {
             .args(arguments)
             .envs(self.environment.borrow().iter().map(|(name, value)| (name, value)))
             .env(MARK_VARIABLE, number.to_string())
+            .envs(program.apart.then_some(NO_CODE_OF_THE_HOME))
             .envs(program.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&folder)
             .process_group(0)
             .stdin(streams.input)
             .stdout(streams.output)
             .stderr(streams.errors);
+        let apart = self.set_apart(program)?;
         let spawned = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if !folder.is_dir() => {
                 OperationError::NotFound(folder.display().to_string())
@@ -242,9 +236,22 @@ impl Processes {
         let Some(pid) = i32::try_from(spawned.id()).ok().and_then(Pid::from_raw) else {
             return Err(OperationError::Lost(format!("{name} was started without a process id")));
         };
+        if apart.is_none()
+            && let Some(limits) = self.limits.get().filter(|_| self.counts_processes())
+        {
+            // It may have ended already.
+            let _ = limits.impose_on(pid);
+        }
+        drop(apart);
         let (sender, exit) = watch::channel(None);
         self.exits.borrow_mut().insert(pid, sender);
         Ok((Child { number, pid, exit }, spawned))
+    }
+
+    /// Sets what is started next apart, where that is asked for and possible.
+    fn set_apart(&self, program: &Program) -> Result<Option<SetApart>, OperationError> {
+        let begun = (self.apart && program.apart).then(SetApart::begin).transpose();
+        begun.map_err(|error| OperationError::refused("keeping other programs from a command", &error))
     }
 
     /// Runs a command until it ends or its deadline passes.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{Command, Size, WorldError};
-use apprentice_sandbox::{Cell, CellIsolation, CellSpec, SystemClock, supervise};
+use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, SystemClock, supervise};
 
 /// The argument that makes this program a supervisor.
 const SUPERVISOR: &str = "cell-supervisor";
@@ -39,6 +39,7 @@ async fn own(isolation: CellIsolation, words: &[String]) -> Result<(), WorldErro
         argument: SUPERVISOR.into(),
         state: state.into(),
         golden: None,
+        limits: CellLimits::default(),
     };
     let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await?;
     match rest {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{Command, EntryKind, Machine, MachineError};
 use apprentice_sandbox::SystemClock;
-use apprentice_sandbox::{Cell, CellIsolation, CellSpec};
+use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// The program that owns cells: the copy beside this test where somebody else is to run both, else as built.
@@ -25,6 +25,7 @@ pub(crate) fn spec(state: &Path) -> CellSpec {
         argument: "cell-supervisor".into(),
         state: state.to_owned(),
         golden: None,
+        limits: CellLimits::default(),
     }
 }
 
@@ -272,6 +273,56 @@ async fn what_a_cell_costs() {
             median(ends)
         );
     }
+}
+
+/// Prints what large programs use of a cell's limits; run by name, with `--ignored --nocapture`.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn what_large_programs_use() {
+    let state = state();
+    let mut spec = spec(state.path());
+    spec.screen = Some(apprentice_protocol::Size::new(1920, 1080));
+    let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
+    let machine = cell.machine();
+    let table = "open('sheet.csv', 'w').write('\\n'.join(','.join(str(a * b) for b in range(30)) for a in range(20000)))\n\
+        for page in range(8): open(f'page{page}.html', 'w').write('<script>let a = []; for (let i = 0; i < 3e6; i++) \
+        a.push({i});</script>' + '<p>text</p>' * 20000)";
+    machine.run(&Command::new(["python3", "-c", table])).await.expect("written");
+    let sum = "cat /proc/[0-9]*/status 2>/dev/null | awk '/^RssAnon/ { own += $2 } /^RssShmem/ && $2 > shared { shared = $2 } \
+        /^VmData/ && $2 > data { data = $2 } /^Threads/ { threads += $2; processes++ } END { printf \"%d MB own, %d MB \
+        shared, %d MB data of one, %d processes, %d threads\", own / 1024, shared / 1024, data / 1024, processes, threads }'; \
+        df -m --output=used /dev/shm | tail -n 1";
+    let clock = SystemClock::new();
+    for line in [
+        "true",
+        "soffice --norestore --nologo --calc sheet.csv",
+        "chromium --no-first-run --disable-gpu page0.html page1.html page2.html page3.html page4.html page5.html page6.html page7.html",
+        "gimp",
+    ] {
+        machine.launch(&Command::shell(format!("exec {line}"))).await.expect("starts");
+        let mut most = String::new();
+        for _ in 0..20 {
+            apprentice_protocol::Clock::pause(
+                &clock,
+                Duration::from_secs(2),
+                apprentice_protocol::Why::PollFloor,
+            )
+            .await;
+            let now = shell(&*machine, sum).await;
+            let own =
+                |line: &str| line.split(' ').next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+            if own(&now) > own(&most) {
+                most = now;
+            }
+        }
+        println!(
+            "with {}: {} MB in /dev/shm",
+            line.split(' ').next().unwrap_or_default(),
+            most.replace('\n', ",")
+        );
+        assert!(cell.take_notices().is_empty(), "the limits leave room for them");
+    }
+    cell.close(Duration::from_secs(5)).await.expect("closes");
 }
 
 /// Every process that has the folder's path among its arguments.

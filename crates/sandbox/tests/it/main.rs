@@ -1,5 +1,6 @@
 //! The one integration-test binary of the sandbox.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod attack;
 mod cell;
 mod owner;

@@ -42,7 +42,10 @@ impl Environment for BrowserEnvironment {
         &'a mut self,
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
-        Box::pin(self.do_one(action))
+        Box::pin(async move {
+            let report = self.do_one(action).await?;
+            Ok(report.also(&self.ending.cell.take_notices()))
+        })
     }
 
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {

@@ -16,7 +16,7 @@ use apprentice_protocol::{
     WorldErrorKind, WorldSpec,
 };
 
-use apprentice_sandbox::{Cell, CellIsolation, CellSpec, Pointer};
+use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, Pointer};
 use target::Reach;
 
 /// Most notches of the wheel in one action.
@@ -41,6 +41,8 @@ pub struct DesktopConfig {
     pub state: PathBuf,
     /// A home to start from. The built-in seed files are added to it.
     pub golden: Option<PathBuf>,
+    /// What the programs of one cell may use.
+    pub limits: CellLimits,
 }
 
 /// Opens desktop worlds, each in its own cell.
@@ -56,8 +58,8 @@ impl DesktopSource {
     }
 
     async fn start(&self, screen: Size) -> Result<World, WorldError> {
-        let DesktopConfig { isolation, program, argument, state, golden } = self.config.clone();
-        let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden };
+        let DesktopConfig { isolation, program, argument, state, golden, limits } = self.config.clone();
+        let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
         let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen };
@@ -337,11 +339,12 @@ impl Environment for DesktopEnvironment {
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
-            match self.perform(action).await {
-                Ok(report) => Ok(report),
-                Err(ActionError::Refused(problem)) => Ok(ActReport::refused(problem)),
-                Err(ActionError::World(error)) => Err(error),
-            }
+            let report = match self.perform(action).await {
+                Ok(report) => report,
+                Err(ActionError::Refused(problem)) => ActReport::refused(problem),
+                Err(ActionError::World(error)) => return Err(error),
+            };
+            Ok(report.also(&self.cell.take_notices()))
         })
     }
 

@@ -1,6 +1,7 @@
 //! The connection to one server: over the standard streams of a program inside the world, or by HTTP through a tunnel
 //! into it.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::process::Stdio;
@@ -28,6 +29,9 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 const BUFFER: usize = 64 << 10;
 /// Limit on the bytes of one message; a server that exceeds it is abandoned.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// The variables that servers on this machine inherit.
+pub type HostEnvironment = Vec<(OsString, OsString)>;
 
 /// The reason why a server provides no tools.
 #[derive(Debug, thiserror::Error)]
@@ -162,7 +166,8 @@ impl Drop for Guard {
 /// The place where servers are started.
 pub(super) struct LaunchContext<'a> {
     pub(super) machine: Option<&'a dyn Machine>,
-    pub(super) on_host: bool,
+    /// What programs on this machine inherit. `None` keeps servers inside the world.
+    pub(super) host: Option<&'a HostEnvironment>,
     pub(super) clock: &'a dyn Clock,
 }
 
@@ -170,8 +175,10 @@ impl LaunchContext<'_> {
     /// Starts a server if it needs starting, and initializes the connection.
     pub(super) async fn connect(&self, spec: &McpServerSpec) -> Result<McpConnection, ConnectError> {
         match &spec.reach {
-            McpTransport::Streams if self.on_host => self.speak_here(spec).await,
-            McpTransport::Streams => self.speak_inside(spec).await,
+            McpTransport::Streams => match self.host {
+                Some(inherited) => self.speak_here(spec, inherited).await,
+                None => self.speak_inside(spec).await,
+            },
             McpTransport::Http(url) => self.speak_by_http(spec, url).await,
         }
     }
@@ -188,8 +195,12 @@ impl LaunchContext<'_> {
         initialize((LimitedLines::of(reading), writing), vec![Guard::Pump(pump)]).await
     }
 
-    async fn speak_here(&self, spec: &McpServerSpec) -> Result<McpConnection, ConnectError> {
-        let mut child = program(spec).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    async fn speak_here(
+        &self,
+        spec: &McpServerSpec,
+        inherited: &HostEnvironment,
+    ) -> Result<McpConnection, ConnectError> {
+        let mut child = program(spec, inherited).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ConnectError::Handshake("its streams are not there".to_owned()));
         };
@@ -197,8 +208,8 @@ impl LaunchContext<'_> {
     }
 
     async fn speak_by_http(&self, spec: &McpServerSpec, url: &Url) -> Result<McpConnection, ConnectError> {
-        let inside = is_loopback(url) && !self.on_host;
-        if !inside && !self.on_host {
+        let inside = is_loopback(url) && self.host.is_none();
+        if !inside && self.host.is_none() {
             return Err(ConnectError::Outside);
         }
         let client = client()?;
@@ -225,8 +236,8 @@ impl LaunchContext<'_> {
         if spec.argv.is_empty() {
             return Ok(None);
         }
-        if self.on_host {
-            let child = program(spec).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        if let Some(inherited) = self.host {
+            let child = program(spec, inherited).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
             return Ok(Some(Guard::Program { child }));
         }
         Ok(Some(Guard::Inside { _child: self.world()?.spawn(&command(spec)).await? }))
@@ -282,10 +293,12 @@ fn command(spec: &McpServerSpec) -> Command {
     Command { cwd: spec.cwd.clone(), env: spec.env.clone(), ..Command::new(spec.argv.iter().cloned()) }
 }
 
-fn program(spec: &McpServerSpec) -> tokio::process::Command {
+/// A program on this machine. Of our environment it gets what is inherited, and no key: the rest comes from its definition.
+fn program(spec: &McpServerSpec, inherited: &HostEnvironment) -> tokio::process::Command {
     let mut words = spec.argv.iter();
     let mut program = tokio::process::Command::new(words.next().map_or("", String::as_str));
-    program.args(words).envs(spec.env.iter().cloned()).stderr(Stdio::null());
+    program.args(words).env_clear().envs(inherited.iter().cloned()).envs(spec.env.iter().cloned());
+    program.stderr(Stdio::null());
     program.kill_on_drop(true).process_group(0);
     if let Some(folder) = &spec.cwd {
         program.current_dir(folder);

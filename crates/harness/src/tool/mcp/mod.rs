@@ -5,6 +5,6 @@ mod connect;
 mod serve;
 mod spec;
 
-pub use connect::ConnectError;
+pub use connect::{ConnectError, HostEnvironment};
 pub use serve::{CallableTool, McpServers};
 pub use spec::{McpServerSpec, McpTransport, SpecError, read_specs};

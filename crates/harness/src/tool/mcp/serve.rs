@@ -15,7 +15,7 @@ use rmcp::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::connect::{ConnectError, LaunchContext, McpConnection};
+use super::connect::{ConnectError, HostEnvironment, LaunchContext, McpConnection};
 use super::spec::McpServerSpec;
 
 /// Timeout of a call; after it, the model gets an error.
@@ -41,7 +41,7 @@ pub type CallableTool = Arc<dyn Tool>;
 /// The servers that one trial may start. Enter the world once it is open, and leave before it closes.
 pub struct McpServers {
     specs: Arc<BTreeMap<String, McpServerSpec>>,
-    on_host: bool,
+    host: Option<HostEnvironment>,
     clock: Arc<dyn Clock>,
     world: OnceLock<Arc<dyn Machine>>,
     /// Locked while a server starts, so that it starts only once.
@@ -77,9 +77,14 @@ impl ServerStates {
 }
 
 impl McpServers {
-    /// Creates the set without starting a server. With `on_host`, servers start on, or are reached from, this machine.
-    pub fn new(specs: Arc<BTreeMap<String, McpServerSpec>>, on_host: bool, clock: Arc<dyn Clock>) -> Self {
-        Self { specs, on_host, clock, world: OnceLock::new(), open: Mutex::default() }
+    /// Creates the set without starting a server. With `host`, servers start on, or are reached from, this machine, and
+    /// inherit these variables alone.
+    pub fn new(
+        specs: Arc<BTreeMap<String, McpServerSpec>>,
+        host: Option<HostEnvironment>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { specs, host, clock, world: OnceLock::new(), open: Mutex::default() }
     }
 
     /// Returns the names of the servers.
@@ -137,7 +142,7 @@ impl McpServers {
     async fn start(&self, server: &str) -> Result<(McpConnection, Vec<CallableTool>), ConnectError> {
         let spec = self.specs.get(server).ok_or(ConnectError::NotDefined)?;
         let machine = self.world.get().map(AsRef::as_ref);
-        let place = LaunchContext { machine, on_host: self.on_host, clock: self.clock.as_ref() };
+        let place = LaunchContext { machine, host: self.host.as_ref(), clock: self.clock.as_ref() };
         let conversation = place.connect(spec).await?;
         let tools = listed(server, conversation.service.peer()).await?;
         Ok((conversation, tools))

@@ -98,7 +98,7 @@ pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> R
     let Some(behind) = DELAYED_FILES.iter().find(|behind| path.ends_with(behind.path)) else { return Ok(()) };
     loop {
         let words = ["sh", "-c", PROBE, "sh", path, behind.program];
-        let probed = match context.machine.run(&Command::new(words)).await {
+        let probed = match context.machine.run(&Command::new(words).apart()).await {
             Err(error @ MachineError::Lost(_)) => {
                 return Err(CollectError::Machine { getter: path.to_owned(), source: error });
             }

@@ -116,7 +116,7 @@ pub(super) async fn relative_time(
 ) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "rule_relativeTime";
     let rules = spec.get("rules").ok_or_else(|| wrong(GETTER, "\"rules\" is required"))?;
-    let mut command = Command::new(["date", "+%Y-%m-%d"]);
+    let mut command = Command::new(["date", "+%Y-%m-%d"]).apart();
     if let Some(zone) = rules.get("timezone").and_then(Value::as_str) {
         command.env.push(("TZ".into(), zone.into()));
     }
@@ -198,8 +198,11 @@ pub(super) async fn vlc_status(
 pub(super) async fn video_player(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let asked = VIDEOS.iter().map(|kind| format!("xdg-mime query default video/{kind}"));
     let script = asked.collect::<Vec<_>>().join("; ");
-    let output =
-        context.machine.run(&Command::shell(script)).await.map_err(machine_error("default_video_player"))?;
+    let output = context
+        .machine
+        .run(&Command::shell(script).apart())
+        .await
+        .map_err(machine_error("default_video_player"))?;
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let text = output.stdout_text();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
@@ -218,7 +221,7 @@ pub(super) async fn wallpaper(
 ) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "vm_wallpaper";
     let name = spec.get("dest").and_then(Value::as_str).unwrap_or("wallpaper");
-    let asked = Command::new(["gsettings", "get", "org.gnome.desktop.background", "picture-uri"]);
+    let asked = Command::new(["gsettings", "get", "org.gnome.desktop.background", "picture-uri"]).apart();
     let output = match context.machine.run(&asked).await {
         Err(MachineError::MissingProgram(program)) => {
             return Ok(GetterOutput::absent(format!("{program} is not installed")));

@@ -171,7 +171,7 @@ pub(super) async fn command(
     let words = argv(&text, shell).ok_or_else(|| wrong(format!("{text:?} cannot be split into words")))?;
     let words: Vec<String> = words.into_iter().map(|word| at_home(context.machine, &word)).collect();
     let shown = words.join(" ");
-    let output = match context.machine.run(&Command::new(words).within(COMMAND_DEADLINE)).await {
+    let output = match context.machine.run(&Command::new(words).within(COMMAND_DEADLINE).apart()).await {
         Err(error @ (MachineError::TimedOut(_) | MachineError::MissingProgram(_))) => {
             return Ok(GetterOutput::absent(error.to_string()).of(shown));
         }
