@@ -45,7 +45,9 @@ impl Grounded {
             // The planner gets no pictures, so the grounder's latest one is enough.
             ImageRule::None => match plans.history {
                 HistoryRule::Window { context, .. } => HistoryRule::Window { images: 1, context },
-                HistoryRule::AppendOnly { .. } => HistoryRule::Window { images: 1, context: None },
+                HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } => {
+                    HistoryRule::Window { images: 1, context: None }
+                }
             },
             ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => plans.history,
         };
