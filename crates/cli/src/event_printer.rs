@@ -72,6 +72,9 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
         EventKind::HistoryTrimmed { pictures, texts, .. } => {
             Some(format!("the context is full: {pictures} old pictures and {texts} old texts were dropped"))
         }
+        EventKind::PicturesLeftOut { left_out, why, .. } => {
+            Some(format!("{left_out} old pictures were left out: {why}"))
+        }
         EventKind::Stopped { reason, void, detail, .. } => {
             let why = reason
                 .map(|reason| terminal::words(&reason))

@@ -230,8 +230,11 @@ fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Cost
 fn turn_tokens(profile: &ModelProfile, turn: u64) -> Tokens {
     let input = request(profile, turn);
     let before = match profile.history {
-        HistoryRule::AppendOnly { .. } if turn > 0 => request(profile, turn - 1),
-        HistoryRule::AppendOnly { .. } | HistoryRule::Window { .. } => 0,
+        // A block that is left out breaks the cache once in many turns, which this ignores.
+        HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } if turn > 0 => {
+            request(profile, turn - 1).min(input)
+        }
+        HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } | HistoryRule::Window { .. } => 0,
     };
     Tokens { fresh: input - before, cache_read: before, output: SHORT_REPLY_TOKENS, ..Tokens::default() }
 }
@@ -242,6 +245,9 @@ fn request(profile: &ModelProfile, turn: u64) -> u64 {
     let text = if profile.outline { TURN_TOKENS_WITH_OUTLINE } else { TURN_TOKENS };
     match profile.history {
         HistoryRule::AppendOnly { .. } => OPENING_TOKENS + turn * text + (turn + 1) * picture,
+        HistoryRule::Blocks { at_most, .. } => {
+            OPENING_TOKENS + turn * text + (turn + 1).min(u64::from(at_most)) * picture
+        }
         HistoryRule::Window { images, context } => {
             let whole = OPENING_TOKENS + turn * text + (turn + 1).min(u64::from(images)) * picture;
             context.map_or(whole, |context| whole.min(context.tokens))

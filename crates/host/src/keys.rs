@@ -61,6 +61,14 @@ mod tests {
             .copied()
             .filter(|name| Key::parse(name).is_none_or(|key| native(&key).is_none()))
             .collect();
-        assert_eq!(missing, ["insert", "print", "menu"]);
+        assert_eq!(missing[..3], ["insert", "print", "menu"]);
+        let rare = |name: &&str| {
+            name.starts_with("kp_")
+                || matches!(**name, "num_lock" | "scroll_lock" | "pause")
+                || name
+                    .strip_prefix('f')
+                    .is_some_and(|number| number.parse().is_ok_and(|number: u8| number > 12))
+        };
+        assert!(missing[3..].iter().all(rare), "{missing:?}");
     }
 }

@@ -1,10 +1,11 @@
-//! PNG encoding and decoding, JPEG decoding, cropping and resizing.
+//! PNG and JPEG encoding and decoding, cropping and resizing.
 
 use std::io::Cursor;
 
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
+use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder};
 use image::{ColorType, ExtendedColorType, ImageEncoder, ImageFormat, ImageReader, Limits};
 
@@ -17,6 +18,18 @@ const DECODE_LIMIT: u64 = 512 << 20;
 pub fn encode_png(frame: &Frame) -> Result<Vec<u8>, PixelError> {
     let mut bytes = Vec::with_capacity(frame.rgb().len() / 8);
     PngEncoder::new_with_quality(&mut bytes, CompressionType::Fast, PngFilter::Adaptive).write_image(
+        frame.rgb(),
+        frame.width(),
+        frame.height(),
+        ExtendedColorType::Rgb8,
+    )?;
+    Ok(bytes)
+}
+
+/// Encodes a frame as JPEG with this quality, from 1 to 100. Colour keeps its full resolution, which small text needs.
+pub fn encode_jpeg(frame: &Frame, quality: u8) -> Result<Vec<u8>, PixelError> {
+    let mut bytes = Vec::with_capacity(frame.rgb().len() / 8);
+    JpegEncoder::new_with_quality(&mut bytes, quality).write_image(
         frame.rgb(),
         frame.width(),
         frame.height(),
@@ -109,10 +122,9 @@ pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelErro
 
 #[cfg(test)]
 mod tests {
-    use image::codecs::jpeg::JpegEncoder;
     use image::{ExtendedColorType, ImageEncoder as _};
 
-    use super::{Kind, crop, decode, decode_png, encode_png, resize};
+    use super::{Kind, crop, decode, decode_png, encode_jpeg, encode_png, resize};
     use crate::{Area, Frame};
 
     fn gradient(width: u32, height: u32) -> Frame {
@@ -142,9 +154,7 @@ mod tests {
     #[test]
     fn jpeg_is_read_whole_or_not_at_all() {
         let frame = Frame::from_rgb(64, 48, vec![200; 64 * 48 * 3]).expect("a frame");
-        let mut jpeg = Vec::new();
-        let written = JpegEncoder::new(&mut jpeg).write_image(frame.rgb(), 64, 48, ExtendedColorType::Rgb8);
-        written.expect("encodes");
+        let jpeg = encode_jpeg(&frame, 75).expect("encodes");
         assert_eq!(Kind::of(&jpeg), Some(Kind::Jpeg));
         let (read, plain) = decode(&jpeg, Kind::Jpeg).expect("decodes");
         assert_eq!((read.width(), read.height(), plain), (64, 48, false));

@@ -7,6 +7,6 @@ mod codec;
 mod frame;
 mod segment;
 
-pub use codec::{Kind, crop, decode, decode_png, encode_png, resize};
+pub use codec::{Kind, crop, decode, decode_png, encode_jpeg, encode_png, resize};
 pub use frame::{Area, Frame, PixelError, diff};
 pub use segment::{Segment, SegmentError};

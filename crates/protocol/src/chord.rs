@@ -67,6 +67,37 @@ impl Key {
         "f10",
         "f11",
         "f12",
+        "f13",
+        "f14",
+        "f15",
+        "f16",
+        "f17",
+        "f18",
+        "f19",
+        "f20",
+        "f21",
+        "f22",
+        "f23",
+        "f24",
+        "num_lock",
+        "scroll_lock",
+        "pause",
+        "kp_0",
+        "kp_1",
+        "kp_2",
+        "kp_3",
+        "kp_4",
+        "kp_5",
+        "kp_6",
+        "kp_7",
+        "kp_8",
+        "kp_9",
+        "kp_add",
+        "kp_subtract",
+        "kp_multiply",
+        "kp_divide",
+        "kp_decimal",
+        "kp_equal",
     ];
 
     /// Parses a key in any common spelling: `Return`, `ctrl`, `Control_L`, `PageDown`, `a`.
@@ -91,9 +122,9 @@ impl Key {
         let name = match flat.as_str() {
             "control" | "controll" | "controlr" | "ctl" => "ctrl",
             "shiftl" | "shiftr" => "shift",
-            "altl" | "altr" | "option" | "meta" => "alt",
+            "altl" | "altr" | "option" | "meta" | "metal" | "metar" => "alt",
             "superl" | "superr" | "win" | "windows" | "cmd" | "command" => "super",
-            "return" | "kpenter" => "enter",
+            "return" => "enter",
             "esc" => "escape",
             "del" => "delete",
             "ins" => "insert",
@@ -104,9 +135,15 @@ impl Key {
             "arrowleft" => "left",
             "arrowright" => "right",
             "capslock" => "caps_lock",
+            "numlock" => "num_lock",
+            "scrolllock" => "scroll_lock",
+            "break" => "pause",
             "printscreen" | "prtsc" => "print",
             "contextmenu" | "apps" => "menu",
-            other => other,
+            other => match printed(other) {
+                Some(character) => return Self::parse(character),
+                None => keypad(other).unwrap_or(other),
+            },
         };
         Self::NAMED.contains(&name).then(|| Self(name.to_owned()))
     }
@@ -121,6 +158,94 @@ impl Key {
         matches!(self.0.as_str(), "ctrl" | "shift" | "alt" | "super")
     }
 }
+
+/// X's and the web's names of characters, without underscores and in lower case.
+const PRINTED: &[(&str, &str)] = &[
+    ("exclam", "!"),
+    ("quotedbl", "\""),
+    ("numbersign", "#"),
+    ("dollar", "$"),
+    ("percent", "%"),
+    ("ampersand", "&"),
+    ("apostrophe", "'"),
+    ("quoteright", "'"),
+    ("quote", "'"),
+    ("parenleft", "("),
+    ("parenright", ")"),
+    ("asterisk", "*"),
+    ("comma", ","),
+    ("minus", "-"),
+    ("hyphen", "-"),
+    ("period", "."),
+    ("dot", "."),
+    ("slash", "/"),
+    ("colon", ":"),
+    ("semicolon", ";"),
+    ("less", "<"),
+    ("equal", "="),
+    ("equals", "="),
+    ("greater", ">"),
+    ("question", "?"),
+    ("at", "@"),
+    ("bracketleft", "["),
+    ("backslash", "\\"),
+    ("bracketright", "]"),
+    ("asciicircum", "^"),
+    ("underscore", "_"),
+    ("grave", "`"),
+    ("quoteleft", "`"),
+    ("backquote", "`"),
+    ("backtick", "`"),
+    ("braceleft", "{"),
+    ("bar", "|"),
+    ("braceright", "}"),
+    ("asciitilde", "~"),
+    ("tilde", "~"),
+];
+
+/// The character of a key by its name: `minus`, `KeyA`, `Digit1`.
+fn printed(flat: &str) -> Option<&str> {
+    let named = PRINTED.iter().find(|(name, _)| *name == flat).map(|(_, character)| *character);
+    let only = |rest: &&str| rest.chars().count() == 1;
+    named
+        .or_else(|| flat.strip_prefix("key").filter(only))
+        .or_else(|| flat.strip_prefix("digit").filter(only))
+}
+
+/// The name of a key of the keypad: `KP_0`, `KP_Add`, `Numpad7`. Without a lock, it also moves.
+fn keypad(flat: &str) -> Option<&'static str> {
+    let rest = flat.strip_prefix("kp").or_else(|| flat.strip_prefix("numpad"))?;
+    let rest = match rest {
+        "enter" => "enter",
+        "plus" => "add",
+        "minus" => "subtract",
+        "asterisk" => "multiply",
+        "slash" => "divide",
+        "period" | "point" | "separator" => "decimal",
+        "prior" | "pageup" => "page_up",
+        "next" | "pagedown" => "page_down",
+        other => other,
+    };
+    let named = Key::NAMED.iter().copied().find(|name| name.strip_prefix("kp_") == Some(rest));
+    named.or_else(|| Key::NAMED.iter().copied().find(|name| *name == rest && KEYPAD_MOVES.contains(name)))
+}
+
+/// What keys of the keypad do without a lock.
+const KEYPAD_MOVES: &[&str] = &[
+    "enter",
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "page_up",
+    "page_down",
+    "insert",
+    "delete",
+    "space",
+    "tab",
+];
 
 impl Chord {
     /// Parses keys joined by `+`, in any common spelling.
@@ -198,6 +323,16 @@ mod tests {
         check("é", Ok("é"));
         check("ctrl+é", Ok("ctrl+é"));
         check(" F10 ", Ok("f10"));
+        for (name, character) in [("minus", "-"), ("Equal", "="), ("slash", "/"), ("bracketleft", "[")] {
+            check(&format!("ctrl+{name}"), Ok(&format!("ctrl+{character}")));
+        }
+        check("alt+asciitilde", Ok("alt+~"));
+        check("KeyA+Digit1", Ok("a+1"));
+        check("F13", Ok("f13"));
+        check("F24+F25", Err("unknown key \"F25\" in chord \"F24+F25\""));
+        check("KP_Add+KP_0+KP_Enter", Ok("kp_add+kp_0+enter"));
+        check("Numpad7+KP_Home+Num_Lock", Ok("kp_7+home+num_lock"));
+        check("Meta_L+Pause", Ok("alt+pause"));
         check("", Err("the key chord is empty"));
         check("ctrl+frobnicate", Err("unknown key \"frobnicate\" in chord \"ctrl+frobnicate\""));
     }

@@ -202,6 +202,16 @@ pub enum EventKind {
         /// Maximum tokens of a request, without the space reserved for its reply.
         limit_tokens: u64,
     },
+    /// The oldest pictures were left out of requests, all in one block.
+    #[serde(rename = "pictures.left_out")]
+    PicturesLeftOut {
+        /// Number of pictures left out.
+        left_out: u32,
+        /// Number of pictures that stay.
+        kept: u32,
+        /// Why, in words.
+        why: String,
+    },
     /// What the checks read was compared before and after the actions of this event's step, as far as that is cheap.
     /// The event holds no content. Without it, nothing is known about the step.
     #[serde(rename = "check.state")]
@@ -316,6 +326,7 @@ impl EventKind {
         "notice",
         "loop.suspected",
         "history.trimmed",
+        "pictures.left_out",
         "check.state",
         "finished",
         "stopped",

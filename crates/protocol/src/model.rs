@@ -113,7 +113,7 @@ pub enum ActionOutcome {
         /// The reason.
         problem: String,
     },
-    /// The action was not tried, because an earlier world action of the turn failed.
+    /// The action was not tried, because an earlier action or call of the reply failed.
     NotExecuted,
 }
 
@@ -122,7 +122,8 @@ pub enum ActionOutcome {
 pub struct CallResult {
     /// The id of the call.
     pub id: CallId,
-    /// One outcome per action of a world call; empty for tools.
+    /// One outcome per action of a world call. For any other call it is empty, or [`ActionOutcome::NotExecuted`] when
+    /// the call was not tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_action: Vec<ActionOutcome>,
     /// The tool's result, or the observation after the batch.
@@ -170,6 +171,10 @@ pub struct ChatRequest {
     pub system: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
+    /// The number of messages that stood when an earlier part was last left out. Thoughts in them may be bound to a form
+    /// that is no longer sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub edited_before: usize,
     /// Function tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSpec>,
@@ -184,6 +189,11 @@ pub struct ChatRequest {
     pub seed: Option<u64>,
     /// Maximum number of output tokens.
     pub max_output_tokens: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The reason why a reply ended.

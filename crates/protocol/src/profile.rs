@@ -57,6 +57,16 @@ pub enum HistoryRule {
         /// Whether pictures can be uploaded once and referenced afterwards.
         uploads: bool,
     },
+    /// All text and the newest pictures. Older pictures are left out in blocks: between two blocks the conversation only
+    /// grows, so that the provider's cache stays valid.
+    Blocks {
+        /// Pictures that remain when a block is left out.
+        keep: u32,
+        /// The most pictures in one request.
+        at_most: u32,
+        /// The provider's limit on the size of a request, in bytes.
+        max_request_bytes: u64,
+    },
     /// All text and the last few pictures; less if the context size is known and too small for them.
     Window {
         /// Number of pictures to keep.

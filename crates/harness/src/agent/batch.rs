@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::agent_loop::AgentLoop;
 use super::model_view::ModelView;
-use super::picture;
+use super::picture::{self, Picture};
 use super::prompt::FINISH_TOOL;
 use super::stop::{Stop, off_thread, until, world};
 
@@ -29,12 +29,14 @@ pub(super) struct Turn {
     pub(super) results: Vec<CallResult>,
     /// Index of the call whose result carries the next observation.
     pub(super) last_world_call: Option<usize>,
-    /// Every call so far was unreadable.
+    /// The first call was unreadable, so nothing of the reply was done.
     pub(super) all_unusable: bool,
     /// Set when the attempt ends with this turn.
     pub(super) stop: Option<Stop>,
-    /// A world action failed, so the remaining ones are skipped.
+    /// An action or a call failed or was refused, so the remaining ones are skipped.
     blocked: bool,
+    /// A call of the reply cannot be read, so the reply cannot finish the attempt.
+    has_unreadable: bool,
     /// An action was executed since the last observation.
     touched: bool,
 }
@@ -42,30 +44,35 @@ pub(super) struct Turn {
 impl AgentLoop<'_> {
     /// Answers the calls of one turn, in order.
     pub(super) async fn answer(&mut self, calls: &[Call], sight: &ModelView) -> Result<Turn, Stop> {
-        let mut turn = Turn::default();
+        let unreadable = |call: &Call| matches!(&call.body, CallBody::Unusable { .. });
+        let mut turn = Turn {
+            all_unusable: calls.first().is_some_and(unreadable),
+            has_unreadable: calls.iter().any(unreadable),
+            ..Turn::default()
+        };
         for call in calls {
             let result = self.answer_call(call, sight, &mut turn).await?;
+            turn.blocked |= result.is_error;
             self.emit(EventKind::CallAnswered(result.clone()))?;
             turn.results.push(result);
         }
         Ok(turn)
     }
 
-    /// Answers one call. The only error is a trace that cannot be written; every other failure becomes a result.
+    /// Answers one call, and skips it when an earlier one failed. The only error is a trace that cannot be written;
+    /// every other failure becomes a result.
     async fn answer_call(
         &mut self,
         call: &Call,
         sight: &ModelView,
         turn: &mut Turn,
     ) -> Result<CallResult, Stop> {
-        let place = turn.results.len();
-        let unusable = matches!(&call.body, CallBody::Unusable { .. });
-        turn.all_unusable = unusable && (place == 0 || turn.all_unusable);
         match &call.body {
             CallBody::World { actions } => {
-                turn.last_world_call = Some(place);
+                turn.last_world_call = Some(turn.results.len());
                 self.act_all(call, actions, sight, turn).await
             }
+            _ if turn.blocked && turn.stop.is_none() => Ok(skipped(call)),
             CallBody::Tool { name, arguments } if name == FINISH_TOOL => {
                 match serde_json::from_value(arguments.clone()) {
                     Ok(finish) => self.take_finish(call, &finish, turn),
@@ -199,19 +206,19 @@ impl AgentLoop<'_> {
             return Ok(ActionOutcome::Failed { problem: "this world has no pictures".into() });
         };
         let size = sight.view.image;
-        let image = off_thread(move || picture::enlarge(&shot, part, size)).await?;
-        self.sink.keep(&image.bytes.0, "png")?;
-        content.push(Content::Image { image });
+        let picture = off_thread(move || Picture::enlarged(&shot, part, size)).await?;
+        self.sink.keep(&picture.exact.bytes.0, "png")?;
+        content.push(Content::Image { image: picture.sent });
         Ok(ActionOutcome::Done { text: None })
     }
 
-    /// Accepts `finish`, unless an action earlier in the same turn failed: then the model must look first.
+    /// Accepts `finish`, unless another call of the reply cannot be read: then the model meant to do more.
     fn take_finish(&mut self, call: &Call, finish: &Finish, turn: &mut Turn) -> Result<CallResult, Stop> {
         if turn.stop.is_some() {
             return Ok(refusal(call, "the attempt had ended"));
         }
-        if turn.blocked {
-            return Ok(refusal(call, "not finished: an action of this turn failed; look at it first"));
+        if turn.has_unreadable {
+            return Ok(refusal(call, "not finished: another call of this reply could not be read"));
         }
         self.emit(EventKind::Finished(finish.clone()))?;
         self.finish = Some(finish.clone());
@@ -278,15 +285,21 @@ impl AgentLoop<'_> {
         let Some(size) = picture::fit(&self.attempt.model.profile().images, image.size) else {
             return Ok(None);
         };
-        let image = off_thread(move || picture::scale(&image, size)).await?;
-        self.sink.keep(&image.bytes.0, "png")?;
-        Ok(Some(Content::Image { image }))
+        let picture = off_thread(move || Picture::of(&image, size)).await?;
+        self.sink.keep(&picture.exact.bytes.0, "png")?;
+        Ok(Some(Content::Image { image: picture.sent }))
     }
 }
 
 /// Strips the padding that menus put around the shortcut in a name.
 fn plain(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The result of a call that is not tried, because an earlier one of the reply failed.
+fn skipped(call: &Call) -> CallResult {
+    let per_action = vec![ActionOutcome::NotExecuted];
+    CallResult { id: call.id.clone(), per_action, content: Vec::new(), is_error: true }
 }
 
 fn refusal(call: &Call, why: impl AsRef<str>) -> CallResult {

@@ -1,5 +1,7 @@
-//! The conversation as it is sent. It is append-only, with two exceptions: a sliding window of pictures, and trimming
-//! when the model's known context is full.
+//! The conversation as it is sent. It is append-only, with three exceptions: a sliding window of pictures, blocks of old
+//! pictures, and trimming when the model's known context is full.
+
+mod old_pictures;
 
 use std::collections::VecDeque;
 
@@ -21,6 +23,8 @@ const MIN_TRIMMED_BYTES: usize = 200;
 /// The share of the context that is kept when it is trimmed. Freeing more than the next turn needs avoids an edit on
 /// every turn, so the provider's prompt cache stays valid.
 const KEPT_SHARE: (u64, u64) = (4, 5);
+/// The limit on a request to a server whose own is not known: the smallest documented one, Amazon Bedrock's.
+const WINDOW_REQUEST_BYTES: u64 = 19_000_000;
 
 /// The request of the next turn.
 pub(super) struct Conversation {
@@ -57,12 +61,14 @@ struct Text {
 }
 
 /// Whether the next request fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ContextFit {
     /// It fits as it is.
     Fits,
     /// It fits after old parts were left out.
     AfterTrimming(Trimmed),
+    /// It fits after old pictures were left out.
+    WithoutPictures(LeftOut),
     /// It does not fit even with every old part left out.
     None {
         /// `tokens` or `bytes`.
@@ -71,7 +77,17 @@ pub(super) enum ContextFit {
         limit: u64,
         /// The part of `needed` that pinned texts take.
         held: u64,
+        /// Without the pictures that the program keeps it would fit.
+        by_pictures: bool,
     },
+}
+
+/// Old pictures that were left out together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub(super) left_out: u32,
+    pub(super) kept: u32,
+    pub(super) why: String,
 }
 
 /// The number of parts left out.
@@ -95,6 +111,7 @@ impl Conversation {
             purpose: Purpose::Act,
             system: prompt::system(),
             messages: Vec::new(),
+            edited_before: 0,
             tools: std::iter::once(prompt::finish_tool()).chain(tools).collect(),
             world: Some(world),
             schema: None,
@@ -103,9 +120,8 @@ impl Conversation {
         };
         let meter = match profile.history {
             HistoryRule::Window { context, .. } => context.map(TokenMeter::new),
-            // Append-only: signatures cover everything that was sent. Such a provider trims by itself or reports a full
-            // context.
-            HistoryRule::AppendOnly { .. } => None,
+            // Signatures cover everything that was sent. Such a provider trims by itself or reports a full context.
+            HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } => None,
         };
         let meter = meter.map(|mut meter| {
             meter.add_text(&request.system);
@@ -214,12 +230,15 @@ impl Conversation {
         let room = match self.rule {
             HistoryRule::AppendOnly { max_request_bytes, uploads } => {
                 let pictures = if uploads { 0 } else { self.picture_bytes() };
-                match self.text_bytes + pictures {
-                    needed if needed <= max_request_bytes => ContextFit::Fits,
-                    needed => ContextFit::None { unit: "bytes", needed, limit: max_request_bytes, held: 0 },
-                }
+                self.fit_in_bytes(self.text_bytes + pictures, max_request_bytes)
             }
-            HistoryRule::Window { .. } => self.make_room_in_context(),
+            HistoryRule::Blocks { keep, at_most, max_request_bytes } => {
+                self.leave_out_blocks(keep, at_most, max_request_bytes)
+            }
+            HistoryRule::Window { .. } => match self.make_room_in_context() {
+                ContextFit::Fits => self.leave_out_bytes(WINDOW_REQUEST_BYTES),
+                other => other,
+            },
         };
         self.sent = self.meter.as_ref().map_or(0, TokenMeter::estimated);
         room
@@ -246,7 +265,10 @@ impl Conversation {
         trimmed.after = self.tokens();
         match trimmed.after <= limit {
             true => ContextFit::AfterTrimming(trimmed),
-            false => ContextFit::None { unit: "tokens", needed: trimmed.after, limit, held: self.held() },
+            false => {
+                let (needed, held) = (trimmed.after, self.held());
+                ContextFit::None { unit: "tokens", needed, limit, held, by_pictures: false }
+            }
         }
     }
 
@@ -307,17 +329,6 @@ impl Conversation {
             contents_of(message).nth(text.place.part)?.as_text()
         };
         self.texts.iter().filter(pinned).filter_map(content).map(tokens_of).sum()
-    }
-
-    /// Bytes of all pictures, encoded as text for the request.
-    fn picture_bytes(&self) -> u64 {
-        let contents = self.request.messages.iter().flat_map(contents_of);
-        contents
-            .map(|content| match content {
-                Content::Image { image } => (image.bytes.0.len() as u64).div_ceil(3) * 4,
-                Content::Text { .. } => 0,
-            })
-            .sum()
     }
 }
 

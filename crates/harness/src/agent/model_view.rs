@@ -1,9 +1,11 @@
 //! The last observation as the model saw it: its rendering, its coordinate view, and hit tests for its elements.
 
 use apprentice_protocol::{
-    Action, BoundedText, Content, Image, Observation, ScreenPoint, State, Target, TextBudget, UiNode, UiTree,
-    View, outline,
+    Action, BoundedText, Content, Observation, ScreenPoint, State, Target, TextBudget, UiNode, UiTree, View,
+    outline,
 };
+
+use super::picture::Picture;
 
 /// Limit on the interface tree in one observation, in characters.
 pub const OUTLINE_BUDGET: TextBudget = TextBudget(16_000);
@@ -22,7 +24,7 @@ pub(super) struct ModelView {
     pub(super) view: View,
     pub(super) text: BoundedText,
     pub(super) outline: BoundedText,
-    pub(super) picture: Option<Image>,
+    pub(super) picture: Option<Picture>,
     pub(super) observation: Observation,
     /// Equal fingerprints mean that the visible screen did not change.
     pub(super) fingerprint: String,
@@ -30,7 +32,7 @@ pub(super) struct ModelView {
 
 impl ModelView {
     /// Builds the view of an observation. `picture` is the screenshot at the size that is sent to the model.
-    pub(super) fn new(observation: Observation, picture: Option<Image>, view: View) -> Self {
+    pub(super) fn new(observation: Observation, picture: Option<Picture>, view: View) -> Self {
         let heading = heading(&observation);
         let tree = observation.tree.as_ref();
         let outline = tree.map_or_else(BoundedText::default, |tree| outline(tree, &view, OUTLINE_BUDGET));
@@ -46,7 +48,7 @@ impl ModelView {
             text.push_str(ELEMENTS_HEADING);
             text.push_str(self.outline.as_str());
         }
-        let picture = self.picture.iter().map(|image| Content::Image { image: image.clone() });
+        let picture = self.picture.iter().map(|picture| Content::Image { image: picture.sent.clone() });
         std::iter::once(Content::text(text.trim_end())).chain(picture).collect()
     }
 

@@ -6,6 +6,7 @@ use apprentice_protocol::{BoundedText, Content, EventKind, StepRef, TreeBudget, 
 
 use super::agent_loop::AgentLoop;
 use super::model_view::ModelView;
+use super::picture::Picture;
 use super::stop::{Stop, off_thread, world};
 use super::{picture, prompt};
 
@@ -21,19 +22,19 @@ impl AgentLoop<'_> {
         let shot = observation.screenshot.clone().filter(|_| pictures);
         let screen = shot.as_ref().map_or(self.attempt.header.world.screen, |image| image.size);
         let size = picture::fit(&rule, screen).unwrap_or(screen);
-        let sent = match shot {
-            Some(image) if image.size == size => Some(image),
-            Some(image) => Some(off_thread(move || picture::scale(&image, size)).await?),
+        let shown = match shot {
+            Some(image) => Some(off_thread(move || Picture::of(&image, size)).await?),
             None => None,
         };
         let view = View { image: size, space: self.attempt.model.profile().space, ..View::whole(screen) };
-        let sight = ModelView::new(observation, sent, view);
+        let sight = ModelView::new(observation, shown, view);
         self.record_observation(&sight, begun)?;
         Ok(sight)
     }
 
     fn record_observation(&mut self, sight: &ModelView, begun: Duration) -> Result<(), Stop> {
-        let picture = sight.picture.as_ref().or(sight.observation.screenshot.as_ref());
+        let picture = sight.picture.as_ref().map(|picture| &picture.exact);
+        let picture = picture.or(sight.observation.screenshot.as_ref());
         let screenshot = picture.map(|image| self.sink.keep(&image.bytes.0, "png"));
         let has_tree = sight.observation.tree.is_some();
         let outline = has_tree.then(|| self.sink.keep(sight.outline.as_str().as_bytes(), "txt"));

@@ -1,9 +1,14 @@
-//! Scales a screenshot to the size that a model accepts without resizing it again.
+//! Scales a screenshot to the size that a model accepts without resizing it again, and encodes large ones as JPEG.
 
-use apprentice_pixels::{Area, PixelError, crop, decode_png, encode_png, resize};
+use apprentice_pixels::{Area, Frame, PixelError, crop, decode_png, encode_jpeg, encode_png, resize};
 use apprentice_protocol::{BlobHash, Image, ImageBytes, ImageRule, MediaType, Rect, Size};
 use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
+
+/// PNG pictures up to this many bytes are sent as they are. Interfaces without photos stay below.
+const SMALL: usize = 256 << 10;
+/// The quality of JPEG pictures: small text reads as well as from PNG (measured, see `docs/design.md`).
+const QUALITY: u8 = 85;
 
 /// Returns the size at which a picture of `size` is sent, or `None` when the model takes no pictures.
 pub fn fit(rule: &ImageRule, size: Size) -> Option<Size> {
@@ -51,35 +56,69 @@ fn next_multiple(side: f64, factor: u32) -> u32 {
     (side.ceil().max(1.0) as u32).next_multiple_of(factor.max(1))
 }
 
-/// Scales the picture and encodes it once. Returns the same bytes when the size is right already.
-pub(super) fn scale(image: &Image, size: Size) -> Result<Image, PixelError> {
-    if image.size == size {
-        return Ok(image.clone());
+/// A picture for the model.
+#[derive(Clone, Debug)]
+pub(super) struct Picture {
+    /// The picture without loss, as the trace keeps it.
+    pub(super) exact: Image,
+    /// The picture as it is sent.
+    pub(super) sent: Image,
+}
+
+impl Picture {
+    /// Scales a screenshot.
+    pub(super) fn of(image: &Image, size: Size) -> Result<Self, PixelError> {
+        if image.size != size {
+            let frame = decode_png(&image.bytes.0)?;
+            return Self::of_frame(&resize(&frame, size.width, size.height)?, size);
+        }
+        match is_small(image) {
+            true => Ok(Self { exact: image.clone(), sent: image.clone() }),
+            false => Self::with(image.clone(), &decode_png(&image.bytes.0)?),
+        }
     }
-    let frame = decode_png(&image.bytes.0)?;
-    encode(&resize(&frame, size.width, size.height)?, size)
+
+    /// Crops a part of the screen and enlarges it to fit `size`, keeping its aspect ratio.
+    pub(super) fn enlarged(image: &Image, part: Rect, size: Size) -> Result<Self, PixelError> {
+        let side = |length: i32| length.max(1).unsigned_abs();
+        let area = Area {
+            x: part.x.max(0).unsigned_abs(),
+            y: part.y.max(0).unsigned_abs(),
+            width: side(part.width),
+            height: side(part.height),
+        };
+        let cut = crop(&decode_png(&image.bytes.0)?, area)?;
+        let (width, height) = (f64::from(area.width), f64::from(area.height));
+        let grow = (f64::from(size.width) / width).min(f64::from(size.height) / height);
+        let target = Size::new(whole(width * grow), whole(height * grow));
+        Self::of_frame(&resize(&cut, target.width, target.height)?, target)
+    }
+
+    fn of_frame(frame: &Frame, size: Size) -> Result<Self, PixelError> {
+        Self::with(of_bytes(encode_png(frame)?, size, MediaType::Png), frame)
+    }
+
+    /// A large PNG is sent as JPEG, if that is smaller.
+    fn with(exact: Image, frame: &Frame) -> Result<Self, PixelError> {
+        if is_small(&exact) {
+            return Ok(Self { sent: exact.clone(), exact });
+        }
+        let jpeg = encode_jpeg(frame, QUALITY)?;
+        let sent = match jpeg.len() < exact.bytes.0.len() {
+            true => of_bytes(jpeg, exact.size, MediaType::Jpeg),
+            false => exact.clone(),
+        };
+        Ok(Self { exact, sent })
+    }
 }
 
-/// Crops a part of the screen and enlarges it to fit `size`, keeping its aspect ratio.
-pub(super) fn enlarge(image: &Image, part: Rect, size: Size) -> Result<Image, PixelError> {
-    let side = |length: i32| length.max(1).unsigned_abs();
-    let area = Area {
-        x: part.x.max(0).unsigned_abs(),
-        y: part.y.max(0).unsigned_abs(),
-        width: side(part.width),
-        height: side(part.height),
-    };
-    let cut = crop(&decode_png(&image.bytes.0)?, area)?;
-    let grow =
-        (f64::from(size.width) / f64::from(area.width)).min(f64::from(size.height) / f64::from(area.height));
-    let target = Size::new(whole(f64::from(area.width) * grow), whole(f64::from(area.height) * grow));
-    encode(&resize(&cut, target.width, target.height)?, target)
+fn is_small(image: &Image) -> bool {
+    image.media != MediaType::Png || image.bytes.0.len() <= SMALL
 }
 
-fn encode(frame: &apprentice_pixels::Frame, size: Size) -> Result<Image, PixelError> {
-    let png = encode_png(frame)?;
-    let hash = hex(&Sha256::digest(&png));
-    Ok(Image { hash: BlobHash::new(hash), size, media: MediaType::Png, bytes: ImageBytes(png.into()) })
+fn of_bytes(bytes: Vec<u8>, size: Size, media: MediaType) -> Image {
+    let hash = BlobHash::new(hex(&Sha256::digest(&bytes)));
+    Image { hash, size, media, bytes: ImageBytes(bytes.into()) }
 }
 
 #[cfg(test)]

@@ -2,23 +2,73 @@
 
 use std::fmt::Write as _;
 
-use apprentice_protocol::{ChatReply, EventKind, Finish, Message, ReplyStop, StopReason};
+use apprentice_protocol::{
+    ChatReply, EventKind, Finish, Message, ModelErrorKind, ReplyStop, StopReason, VoidCause,
+};
 
 use super::agent_loop::AgentLoop;
-use super::conversation::{ContextFit, Trimmed};
+use super::conversation::{ContextFit, LeftOut, Trimmed};
 use super::prompt;
 use super::stop::{Stop, until};
 
 /// This many unusable replies in a row end an attempt.
 const UNUSABLE_LIMIT: u32 = 3;
+const CONTEXT_FULL: &str = "the conversation no longer fits the model";
 
 impl AgentLoop<'_> {
     /// Asks the model and records its reply.
     pub(super) async fn ask(&mut self) -> Result<ChatReply, Stop> {
         self.make_room()?;
-        let (model, request) = (self.attempt.model, self.talk.request());
-        let reply = until(&self.attempt.cancel, model.reply(request)).await??;
-        self.budget.count_reply(&reply);
+        let reply = self.exchange().await?;
+        match reply.stop {
+            ReplyStop::Refusal => return Err(Stop::judged(StopReason::Refused, "the provider refused")),
+            ReplyStop::ContextFull => return Err(Stop::judged(StopReason::ContextFull, CONTEXT_FULL)),
+            ReplyStop::SafetyDeclined => {
+                let detail = "a pending safety check was declined";
+                return Err(Stop::judged(StopReason::SafetyCheckDeclined, detail));
+            }
+            ReplyStop::EndTurn | ReplyStop::Calls | ReplyStop::MaxTokens => {}
+        }
+        self.talk.push(Message::Assistant {
+            raw: reply.raw.clone(),
+            say: reply.say.clone(),
+            calls: reply.calls.clone(),
+        });
+        Ok(reply)
+    }
+
+    /// Asks the model and records its reply. A request that the provider finds too long is sent again with fewer
+    /// pictures: the program decides how many there are, so they never end an attempt.
+    async fn exchange(&mut self) -> Result<ChatReply, Stop> {
+        loop {
+            let (model, request) = (self.attempt.model, self.talk.request());
+            match until(&self.attempt.cancel, model.reply(request)).await? {
+                Ok(mut reply) if reply.stop == ReplyStop::ContextFull && self.leave_out_half()? => {
+                    // The reply broke off in the middle.
+                    (reply.say, reply.calls) = (Vec::new(), Vec::new());
+                    self.record_reply(&reply)?;
+                }
+                Ok(reply) => {
+                    self.record_reply(&reply)?;
+                    return Ok(reply);
+                }
+                Err(error) if error.fault == ModelErrorKind::ContextFull && self.leave_out_half()? => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn leave_out_half(&mut self) -> Result<bool, Stop> {
+        let left_out = self.talk.leave_out_half();
+        left_out.map(|left_out| self.record_left_out(left_out)).transpose().map(|done| done.is_some())
+    }
+
+    fn record_left_out(&mut self, LeftOut { left_out, kept, why }: LeftOut) -> Result<(), Stop> {
+        self.emit(EventKind::PicturesLeftOut { left_out, kept, why })
+    }
+
+    fn record_reply(&mut self, reply: &ChatReply) -> Result<(), Stop> {
+        self.budget.count_reply(reply);
         self.talk.learn(reply.usage);
         self.provider_model.clone_from(&reply.provider_model);
         let raw = reply.raw.blocks.iter().map(|block| self.sink.keep(block.as_bytes(), "json"));
@@ -32,27 +82,7 @@ impl AgentLoop<'_> {
             cost_usd: reply.cost_usd,
             provider_model: reply.provider_model.clone(),
             request_bytes: self.talk.text_bytes(),
-        })?;
-        match reply.stop {
-            ReplyStop::Refusal => return Err(Stop::judged(StopReason::Refused, "the provider refused")),
-            ReplyStop::ContextFull => {
-                return Err(Stop::judged(
-                    StopReason::ContextFull,
-                    "the conversation no longer fits the model",
-                ));
-            }
-            ReplyStop::SafetyDeclined => {
-                let detail = "a pending safety check was declined";
-                return Err(Stop::judged(StopReason::SafetyCheckDeclined, detail));
-            }
-            ReplyStop::EndTurn | ReplyStop::Calls | ReplyStop::MaxTokens => {}
-        }
-        self.talk.push(Message::Assistant {
-            raw: reply.raw.clone(),
-            say: reply.say.clone(),
-            calls: reply.calls.clone(),
-        });
-        Ok(reply)
+        })
     }
 
     /// Leaves out old parts of a conversation that no longer fits, and records that in the trace.
@@ -68,13 +98,18 @@ impl AgentLoop<'_> {
                     limit_tokens: limit,
                 })
             }
-            ContextFit::None { unit, needed, limit, held } => {
+            ContextFit::WithoutPictures(left_out) => self.record_left_out(left_out),
+            ContextFit::None { unit, needed, limit, held, by_pictures } => {
                 let mut detail =
                     format!("the next request needs {needed} {unit}, but the model accepts {limit}");
                 if held > 0 {
                     let _ = write!(detail, "; {held} of them are texts that tools have pinned");
                 }
-                Err(Stop::judged(StopReason::ContextFull, detail))
+                Err(match by_pictures {
+                    // The model did not choose its pictures.
+                    true => Stop::void(VoidCause::Internal, format!("{detail}; pictures take the room")),
+                    false => Stop::judged(StopReason::ContextFull, detail),
+                })
             }
         }
     }

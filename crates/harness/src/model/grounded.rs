@@ -45,7 +45,9 @@ impl Grounded {
             // The planner gets no pictures, so the grounder's latest one is enough.
             ImageRule::None => match plans.history {
                 HistoryRule::Window { context, .. } => HistoryRule::Window { images: 1, context },
-                HistoryRule::AppendOnly { .. } => HistoryRule::Window { images: 1, context: None },
+                HistoryRule::AppendOnly { .. } | HistoryRule::Blocks { .. } => {
+                    HistoryRule::Window { images: 1, context: None }
+                }
             },
             ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => plans.history,
         };
@@ -95,13 +97,13 @@ impl Grounded {
         reply: &mut ChatReply,
     ) -> Result<CallBody, ModelError> {
         for (words, field) in PLACES {
-            let Some(described) = arguments.get(words).and_then(Value::as_str).map(str::to_owned) else {
-                continue;
-            };
+            // The description gives way to the point.
+            let described = arguments.as_object_mut().and_then(|fields| fields.remove(words));
+            let Some(described) = described.as_ref().and_then(Value::as_str) else { continue };
             let Some(picture) = latest_picture(request) else {
                 return Ok(CallBody::Unusable { problem: "there is no picture to point at yet".into() });
             };
-            let found = self.grounder.reply(&self.question(request, &described, picture)).await?;
+            let found = self.grounder.reply(&self.question(request, described, picture)).await?;
             add_usage(reply, &found);
             let point = found.calls.iter().find_map(|call| match &call.body {
                 CallBody::World { actions } => actions.iter().find_map(target_point),

@@ -9,6 +9,16 @@ use super::safety::SafetyPolicy;
 /// A picture size that these providers neither shrink nor tile.
 const PICTURE: Size = Size::new(1440, 900);
 const MAX_OUTPUT_TOKENS: u32 = 16_000;
+/// The pictures in one request, and those that remain when older ones are left out. Every provider takes more: 100
+/// (Anthropic), 500 (OpenAI), 3,000 (Gemini). More pictures cost more and say little about the present screen.
+const MOST_PICTURES: u32 = 40;
+const KEPT_PICTURES: u32 = 20;
+
+/// The rule by which these providers' conversations lose old pictures. `max_request_bytes` is the provider's limit on
+/// one request.
+pub(super) const fn history(max_request_bytes: u64) -> HistoryRule {
+    HistoryRule::Blocks { keep: KEPT_PICTURES, at_most: MOST_PICTURES, max_request_bytes }
+}
 
 /// The settings of one hosted model.
 #[derive(Clone, Debug)]
@@ -40,7 +50,7 @@ impl HostedConfig {
             space,
             images: ImageRule::Within { size: PICTURE },
             outline: false,
-            history: HistoryRule::AppendOnly { max_request_bytes, uploads: false },
+            history: history(max_request_bytes),
             tools: ToolRule::Fixed,
             max_output_tokens: MAX_OUTPUT_TOKENS,
         }

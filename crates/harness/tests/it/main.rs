@@ -8,6 +8,7 @@ mod cell;
 mod desktop;
 mod endings;
 mod examples;
+mod legibility;
 mod model;
 mod scene;
 mod server;

@@ -60,6 +60,15 @@ impl Heard {
 impl Server {
     /// Answers every request by `speak`, which gets the request and its number from 0.
     pub(crate) async fn start(speak: impl Fn(&Heard, usize) -> Speak + Send + Sync + 'static) -> Self {
+        Self::listen(speak, true).await
+    }
+
+    /// The same, but bodies are kept no longer than their answer takes.
+    pub(crate) async fn forgetful(speak: impl Fn(&Heard, usize) -> Speak + Send + Sync + 'static) -> Self {
+        Self::listen(speak, false).await
+    }
+
+    async fn listen(speak: impl Fn(&Heard, usize) -> Speak + Send + Sync + 'static, keeps: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let heard = Arc::<Mutex<Vec<Heard>>>::default();
@@ -72,8 +81,11 @@ impl Server {
                     let Some(heard) = listen(&mut stream).await else { return };
                     let answer = {
                         let mut kept = kept.lock().expect("unpoisoned");
-                        kept.push(heard.clone());
-                        speak(&heard, kept.len() - 1)
+                        let body = if keeps { heard.body.clone() } else { Vec::new() };
+                        kept.push(Heard { path: heard.path.clone(), headers: heard.headers.clone(), body });
+                        let number = kept.len() - 1;
+                        drop(kept);
+                        speak(&heard, number)
                     };
                     talk(stream, answer).await;
                 });

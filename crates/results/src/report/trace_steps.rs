@@ -245,6 +245,12 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             Some(format!("about {before_tokens} tokens, now {after_tokens} of {limit_tokens}")),
             None,
         )),
+        EventKind::PicturesLeftOut { left_out, kept, why } => Some((
+            "notice",
+            format!("{left_out} old screenshots removed from the history; {kept} stay"),
+            Some(why.clone()),
+            None,
+        )),
         EventKind::CheckState { changed } => {
             changed.then(|| ("notice", "something that the checks read changed".into(), None, None))
         }

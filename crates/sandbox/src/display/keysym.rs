@@ -51,13 +51,25 @@ pub(super) fn of_key(key: &Key) -> Option<Keysym> {
         "caps_lock" => 0xffe5,
         "print" => 0xff61,
         "menu" => 0xff67,
+        "num_lock" => 0xff7f,
+        "scroll_lock" => 0xff14,
+        "pause" => 0xff13,
+        "kp_multiply" => 0xffaa,
+        "kp_add" => 0xffab,
+        "kp_subtract" => 0xffad,
+        "kp_decimal" => 0xffae,
+        "kp_divide" => 0xffaf,
+        "kp_equal" => 0xffbd,
         other => {
             let mut characters = other.chars();
             if let (Some(only), None) = (characters.next(), characters.next()) {
                 return of_char(only);
             }
+            if let Some(digit) = other.strip_prefix("kp_") {
+                return digit.parse::<u32>().ok().filter(|digit| *digit < 10).map(|digit| 0xffb0 + digit);
+            }
             let number: u32 = other.strip_prefix('f')?.parse().ok()?;
-            return (1..=12).contains(&number).then(|| 0xffbe + number - 1);
+            return (1..=24).contains(&number).then(|| 0xffbe + number - 1);
         }
     };
     Some(named)

@@ -94,7 +94,7 @@ fn seen(kind: &EventKind) -> Seen {
             let text: Vec<&str> = content.iter().filter_map(|part| part.as_text()).collect();
             told("notice", Reason::Ordinary, text.join("\n"))
         }
-        EventKind::HistoryTrimmed { .. } => told(
+        EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => told(
             "history.trimmed",
             Reason::Ordinary,
             "earlier parts of the conversation were left out".to_owned(),

@@ -85,6 +85,9 @@ impl ReviewerLimits {
     pub fn of(profile: &ModelProfile, pictures: usize) -> Self {
         let (context, patch, most) = match &profile.history {
             HistoryRule::AppendOnly { .. } => (None, PATCH, usize::MAX),
+            HistoryRule::Blocks { at_most, .. } => {
+                (None, PATCH, usize::try_from(*at_most).unwrap_or(usize::MAX))
+            }
             HistoryRule::Window { images, context } => (
                 context.map(|rule| rule.tokens),
                 context.map_or(PATCH, |rule| rule.patch),

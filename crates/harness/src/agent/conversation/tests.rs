@@ -123,7 +123,7 @@ fn the_view_to_act_on_stays_however_much_is_asked_of_tools_after_it() {
 fn what_cannot_fit_even_so_is_said() {
     let mut talk = talk(4_000, 9);
     talk.open(vec![Content::text("the task")], view(30_000), None);
-    let ContextFit::None { unit: "tokens", needed, limit: 3_000, held: 0 } = talk.make_room() else {
+    let ContextFit::None { unit: "tokens", needed, limit: 3_000, held: 0, .. } = talk.make_room() else {
         panic!("{:?}", talk.make_room());
     };
     assert!(needed > 11_000, "{needed}");
@@ -228,6 +228,7 @@ proptest! {
             };
             let before = guides(&talk);
             match talk.make_room() {
+                ContextFit::WithoutPictures(out) => prop_assert!(false, "{:?}", out),
                 ContextFit::Fits | ContextFit::AfterTrimming(_) => prop_assert!(talk.tokens() <= tokens - 1000),
                 ContextFit::None { needed, limit, .. } => {
                     prop_assert!(needed > limit);
@@ -255,4 +256,58 @@ proptest! {
             talk.learn(Usage { input: sent * (1 + share) / 2, ..Usage::default() });
         }
     }
+}
+
+/// A conversation that loses pictures in blocks.
+fn blocks(keep: u32, at_most: u32, max_request_bytes: u64) -> Conversation {
+    let mut talk = talk(1_000_000, 1);
+    (talk.rule, talk.meter) = (HistoryRule::Blocks { keep, at_most, max_request_bytes }, None);
+    talk
+}
+
+/// Adds a turn with a view whose picture has this many bytes.
+fn heavy_turn(talk: &mut Conversation, bytes: usize) {
+    let Content::Image { mut image } = picture() else { panic!("a picture") };
+    image.bytes = ImageBytes(vec![0; bytes].into());
+    let answers = answers(talk, vec![Content::text("v"), Content::Image { image }]);
+    talk.push_view(answers);
+}
+
+#[test]
+fn old_pictures_go_in_blocks_by_their_number() {
+    let mut talk = blocks(2, 5, 1_000_000);
+    let mut left = Vec::new();
+    for at in 0..12 {
+        heavy_turn(&mut talk, 30);
+        if let ContextFit::WithoutPictures(out) = talk.make_room() {
+            left.push((at, out.left_out, out.kept));
+            assert_eq!(talk.request().edited_before, talk.request().messages.len());
+        }
+        assert!(talk.pictures.len() <= 5);
+    }
+    assert_eq!(left, [(5, 4, 2), (9, 4, 2)]);
+    assert_eq!(count(&talk, PICTURE_LEFT_OUT), 8);
+}
+
+#[test]
+fn old_pictures_go_in_blocks_by_their_bytes_and_are_never_the_models_failure() {
+    let mut talk = blocks(20, 40, 20_000);
+    for _ in 0..30 {
+        heavy_turn(&mut talk, 3000);
+        assert!(!matches!(talk.make_room(), ContextFit::None { .. }));
+        assert!(talk.text_bytes + talk.picture_bytes() <= 20_000);
+    }
+    heavy_turn(&mut talk, 30_000);
+    assert!(matches!(talk.make_room(), ContextFit::None { by_pictures: true, .. }), "the last one stays");
+    let mut talk = blocks(20, 40, 20_000);
+    turn(&mut talk, 30_000);
+    assert!(matches!(talk.make_room(), ContextFit::None { by_pictures: false, .. }));
+}
+
+#[test]
+fn a_request_that_a_provider_finds_too_long_loses_half_of_its_pictures() {
+    let mut talk = blocks(20, 40, 1_000_000);
+    (0..5).for_each(|_| heavy_turn(&mut talk, 30));
+    let left = std::iter::from_fn(|| talk.leave_out_half()).map(|out| (out.left_out, out.kept));
+    assert_eq!(left.collect::<Vec<_>>(), [(2, 3), (1, 2), (1, 1)]);
 }

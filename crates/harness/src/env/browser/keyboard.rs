@@ -129,7 +129,19 @@ fn stroke(key: &Key, shifted: bool) -> Stroke {
         "caps_lock" => ("CapsLock", "CapsLock", 20),
         "print" => ("PrintScreen", "PrintScreen", 44),
         "menu" => ("ContextMenu", "ContextMenu", 93),
-        function => return function_key(function),
+        "num_lock" => ("NumLock", "NumLock", 144),
+        "scroll_lock" => ("ScrollLock", "ScrollLock", 145),
+        "pause" => ("Pause", "Pause", 19),
+        "kp_multiply" => return keypad("*", "NumpadMultiply", 106),
+        "kp_add" => return keypad("+", "NumpadAdd", 107),
+        "kp_subtract" => return keypad("-", "NumpadSubtract", 109),
+        "kp_decimal" => return keypad(".", "NumpadDecimal", 110),
+        "kp_divide" => return keypad("/", "NumpadDivide", 111),
+        "kp_equal" => return keypad("=", "NumpadEqual", 187),
+        other => match other.strip_prefix("kp_").and_then(|digit| digit.parse::<u32>().ok()) {
+            Some(digit) => return keypad(&digit.to_string(), &format!("Numpad{digit}"), 96 + digit),
+            None => return function_key(other),
+        },
     };
     Stroke { key: key.into(), code: code.into(), number, text: None, location: 0 }
 }
@@ -142,7 +154,12 @@ fn held(key: &str, code: &str, number: u32) -> Stroke {
     Stroke { key: key.into(), code: code.into(), number, text: None, location: 1 }
 }
 
-/// A stroke of `f1` to `f12`. Other names get the key code 0.
+/// A key of the keypad, which is on the right of the keyboard.
+fn keypad(text: &str, code: &str, number: u32) -> Stroke {
+    Stroke { location: 3, ..with_text(text, code, number, text) }
+}
+
+/// A stroke of `f1` to `f24`. Other names get the key code 0.
 fn function_key(name: &str) -> Stroke {
     let which = name.strip_prefix('f').and_then(|digits| digits.parse::<u32>().ok());
     let upper = name.to_uppercase();
@@ -210,6 +227,8 @@ mod tests {
         check("shift+1", &[("Shift", "ShiftLeft", 16, None, 8), ("!", "Digit1", 49, Some("!"), 8)]);
         check("!", &[("!", "Digit1", 49, Some("!"), 0)]);
         check("Return", &[("Enter", "Enter", 13, Some("\r"), 0)]);
+        check("KP_7", &[("7", "Numpad7", 103, Some("7"), 0)]);
+        check("F13", &[("F13", "F13", 124, None, 0)]);
         check("F11", &[("F11", "F11", 122, None, 0)]);
         check("é", &[("é", "", 0, Some("é"), 0)]);
     }

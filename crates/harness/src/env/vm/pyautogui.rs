@@ -132,6 +132,12 @@ fn names(chord: &Chord) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
+/// The keypad's keys in pyautogui.
+const PYAUTOGUI_KEYPAD: &[&str] = &[
+    "num0", "num1", "num2", "num3", "num4", "num5", "num6", "num7", "num8", "num9", "add", "subtract",
+    "multiply", "divide", "decimal",
+];
+
 fn key_name(key: &Key) -> Option<&str> {
     Some(match key.as_str() {
         "super" => "win",
@@ -141,6 +147,13 @@ fn key_name(key: &Key) -> Option<&str> {
         "caps_lock" => "capslock",
         "print" => "printscreen",
         "menu" => "apps",
+        "num_lock" => "numlock",
+        "scroll_lock" => "scrolllock",
+        "kp_equal" => "=",
+        other if other.starts_with("kp_") => {
+            let name = other.trim_start_matches("kp_");
+            PYAUTOGUI_KEYPAD.iter().find(|known| known.trim_start_matches("num") == name)?
+        }
         other if Key::NAMED.contains(&other) => other,
         other => Some(other).filter(|other| other.len() == 1 && other.is_ascii())?,
     })

@@ -7,7 +7,7 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::ModelOutput;
-use super::arguments::{Arguments, chord, milliseconds, notches, whole};
+use super::arguments::{Arguments, Meta, chord, milliseconds, notches, read_arguments, whole};
 
 pub(crate) const COMPUTER_PROMPT: Prompt =
     Prompt::new("tool/computer", include_str!("prompts/computer.md"), &[]);
@@ -76,7 +76,10 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
 
 /// Reads one call. `member` is the action's name, from wherever the provider puts it.
 pub(crate) fn read_computer(member: &str, input: &Value) -> Result<ModelOutput, String> {
-    let given = Arguments(input);
+    read_arguments(member, input, |given| read_action(member, given))
+}
+
+fn read_action(member: &str, given: Arguments<'_>) -> Result<ModelOutput, String> {
     if let Some(finish) = finish(member, given)? {
         return Ok(ModelOutput::Finish(finish));
     }
@@ -202,17 +205,17 @@ pub(crate) fn scroll_delta(direction: &str, amount: i32) -> Result<(i32, i32), S
 
 fn keys(given: Arguments<'_>) -> Result<ModelOutput, String> {
     let name = if given.get("text").is_some() { "text" } else { "keys" };
-    let chord: Chord = given.optional_chord(name)?.ok_or("text is missing")?;
-    Ok(ModelOutput::Actions(repeated(&chord, given)?))
+    Ok(ModelOutput::Actions(repeated(&given.presses(name, Meta::Alt)?, given)?))
 }
 
-/// Repeats the chord as often as `repeat` says.
-pub(crate) fn repeated(chord: &Chord, given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
+/// Repeats the presses as often as `repeat` says.
+pub(crate) fn repeated(presses: &[Chord], given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     let times = given.number_or("repeat", 1.0)?;
     if !(1.0..=MAX_REPEATS).contains(&times) {
         return Err(format!("repeat must be from 1 to {MAX_REPEATS}"));
     }
-    Ok((0..whole(times)).map(|_| Action::Key { chord: chord.clone(), hold_ms: None }).collect())
+    let all = (0..whole(times)).flat_map(|_| presses);
+    Ok(all.map(|chord| Action::Key { chord: chord.clone(), hold_ms: None }).collect())
 }
 
 /// Reads two corners from `[x0, y0, x1, y1]`.
@@ -317,17 +320,32 @@ mod tests {
     #[test]
     fn every_action_of_the_tool_is_read() {
         let tool = computer_tool(WorldTool { browser: true, display: Size::new(8, 8) });
-        let input = json!({
+        let values = json!({
             "coordinate": [1, 2], "start_coordinate": [0, 0], "region": [0, 0, 1, 1], "text": "a",
-            "scroll_direction": "up", "duration": 1, "url": "http://x/", "tab": "t1",
+            "scroll_direction": "up", "scroll_amount": 2, "duration": 1, "url": "http://x/", "tab": "t1",
         });
         for action in tool.schema["properties"]["action"]["enum"].as_array().expect("a list") {
             let action = action.as_str().expect("a name");
-            let mut input = input.clone();
-            if matches!(action, "left_click_drag" | "scroll") {
-                input["text"] = Value::Null;
-            }
-            assert!(read_computer(action, &input).is_ok(), "{action}");
+            let takes: &[&str] = match action {
+                "left_click_drag" => &["start_coordinate", "coordinate"],
+                "mouse_move" | "left_mouse_down" | "left_mouse_up" => &["coordinate"],
+                "scroll" => &["coordinate", "scroll_direction", "scroll_amount"],
+                "type" | "key" | "accept_dialog" => &["text"],
+                "wait" => &["duration"],
+                "zoom" => &["region"],
+                "navigate" | "open_tab" => &["url"],
+                "switch_tab" | "close_tab" => &["tab"],
+                "screenshot" | "back" | "forward" | "reload" | "dismiss_dialog" => &[],
+                _ => &["coordinate", "text"],
+            };
+            let input: Value = takes.iter().map(|name| ((*name).to_owned(), values[*name].clone())).collect();
+            assert!(read_computer(action, &input).is_ok(), "{action} {input}");
+            let mut wrong = input;
+            wrong["coordinates"] = json!([5, 6]);
+            assert!(
+                read_computer(action, &wrong).is_err_and(|problem| problem.contains("coordinates")),
+                "{action}"
+            );
         }
     }
 }

@@ -4,18 +4,21 @@ use apprentice_protocol::{Action, Button, Finish, ImagePoint, Target};
 use serde_json::Value;
 
 use super::ModelOutput;
-use super::arguments::{Arguments, chord, whole};
+use super::arguments::{Arguments, chord, read_arguments, whole};
 use super::computer::click_at;
 
 /// Reads one object, or a word such as `DONE`.
 pub(crate) fn read_computer_13(value: &Value) -> Result<ModelOutput, String> {
-    let given = Arguments(value);
     let kind = match value {
         Value::String(word) => word.as_str(),
-        _ => given.text("action_type")?,
+        _ => value["action_type"].as_str().ok_or("action_type is missing")?,
     };
     // Some agents nest an action's arguments in `parameters`.
-    let given = given.get("parameters").filter(|inner| inner.is_object()).map_or(given, Arguments);
+    let inner = value.get("parameters").filter(|inner| inner.is_object()).unwrap_or(value);
+    read_arguments(kind, inner, |given| read(kind, given))
+}
+
+fn read(kind: &str, given: Arguments<'_>) -> Result<ModelOutput, String> {
     let at = || match (given.get("x"), given.get("y")) {
         (None, None) => Ok(None),
         _ => given.point_of("x", "y").map(Some),

@@ -12,7 +12,7 @@ mod ui_tars;
 
 use apprentice_protocol::{Action, CallBody, Finish, ImagePoint, Target};
 
-pub(crate) use arguments::{Arguments, chord, milliseconds, node_ref, notches, whole};
+pub(crate) use arguments::{Arguments, Meta, chord, milliseconds, node_ref, notches, read_arguments, whole};
 pub(crate) use computer::{COMPUTER_PROMPT, computer_tool, read_computer, region, repeated, scroll_delta};
 pub(crate) use computer_13::read_computer_13;
 pub(crate) use outcome::{pictures, summary, texts};

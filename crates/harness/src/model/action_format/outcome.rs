@@ -14,7 +14,7 @@ pub(crate) fn summary(result: &CallResult) -> String {
                 ActionOutcome::Done { text: None } => None,
                 ActionOutcome::Failed { problem } => Some(format!("{place}failed: {problem}")),
                 ActionOutcome::NotExecuted => {
-                    Some(format!("{place}not executed, because an earlier action of this turn failed"))
+                    Some(format!("{place}not done, because an earlier action of this reply failed"))
                 }
             }
         })
@@ -57,7 +57,7 @@ mod tests {
         check(vec![done(), done()], "Done.");
         check(
             vec![done(), ActionOutcome::Failed { problem: "no".into() }, ActionOutcome::NotExecuted],
-            "Action 2: failed: no\nAction 3: not executed, because an earlier action of this turn failed",
+            "Action 2: failed: no\nAction 3: not done, because an earlier action of this reply failed",
         );
     }
 }

@@ -4,7 +4,7 @@ use apprentice_protocol::{Action, Prompt, ToolSpec};
 use serde_json::{Value, json};
 
 use super::ModelOutput;
-use super::arguments::Arguments;
+use super::arguments::read_arguments;
 use super::computer::read_browsing;
 
 pub(crate) const PAGE: Prompt = Prompt::new("tool/page", include_str!("prompts/page.md"), &[]);
@@ -37,13 +37,13 @@ pub(crate) fn page_tool() -> ToolSpec {
 
 /// Reads one call of the tool.
 pub(crate) fn read_page(input: &Value) -> Result<ModelOutput, String> {
-    let given = Arguments(input);
-    let action = match given.text("action")? {
+    let named = input["action"].as_str().unwrap_or(PAGE_TOOL);
+    let action = read_arguments(named, input, |given| match given.text("action")? {
         "select" => {
             let at = given.target("coordinate")?.ok_or("coordinate is missing")?;
-            Action::Select { at, option: given.text("text")?.to_owned() }
+            Ok(Action::Select { at, option: given.text("text")?.to_owned() })
         }
-        member => read_browsing(member, given)?,
-    };
+        member => read_browsing(member, given),
+    })?;
     Ok(ModelOutput::Actions(vec![action]))
 }

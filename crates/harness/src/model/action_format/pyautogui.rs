@@ -4,7 +4,7 @@ use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, Target};
 use serde_json::Value;
 
 use super::ModelOutput;
-use super::arguments::{Arguments, chord, milliseconds, whole};
+use super::arguments::{chord, milliseconds, whole};
 use super::computer::click_at;
 use super::python_calls::{PythonCall, read_python_calls};
 
@@ -15,6 +15,26 @@ struct InputState {
     held: Vec<String>,
     actions: Vec<Action<ImagePoint>>,
 }
+
+/// The keyword arguments of all functions.
+const KEYWORDS: &[&str] = &[
+    "x",
+    "y",
+    "button",
+    "clicks",
+    "presses",
+    "keys",
+    "key",
+    "message",
+    "seconds",
+    "secs",
+    "interval",
+    "duration",
+    "tween",
+    "status",
+    "logScreenshot",
+    "_pause",
+];
 
 /// Reads a block of code into actions, or into the end of the attempt.
 pub(crate) fn read_pyautogui(code: &str) -> Result<ModelOutput, String> {
@@ -39,6 +59,7 @@ pub(crate) fn read_pyautogui(code: &str) -> Result<ModelOutput, String> {
             }
             break;
         }
+        call.takes_only(KEYWORDS)?;
         hands.play(&name, &call)?;
     }
     match (hands.held.is_empty(), hands.actions.is_empty()) {
@@ -191,8 +212,8 @@ impl InputState {
 fn place(call: &PythonCall) -> Result<Option<ImagePoint>, String> {
     match (call.get("x", 0), call.get("y", 1)) {
         (Some(Value::Array(_)), _) => {
-            let fields = serde_json::json!({ "x": call.get("x", 0) });
-            Arguments(&fields).point("x").map(Some)
+            let pair = call.get("x", 0).and_then(super::arguments::point);
+            pair.map(Some).ok_or_else(|| "x must be a number or (x, y)".into())
         }
         (Some(x), Some(y)) => point(x, y).map(Some),
         (None, None) => Ok(None),
@@ -277,6 +298,11 @@ mod tests {
         check("computer.terminate(status='success')", json!({ "finish": "done" }));
         check("```DONE```", json!({ "finish": "done" }));
         check("pyautogui.keyDown('ctrl')", "ctrl is never released");
+        check(
+            "pyautogui.click(coordinates=(5, 6))",
+            "there is no argument \"coordinates\" in pyautogui.click; it takes x, y, button, clicks, presses, keys, \
+             key, message, seconds, secs, interval, duration, tween, status, logScreenshot, _pause",
+        );
         check("import os", "the code holds no action");
         check("os.system('rm x')", "there is no action \"system\" in this form");
     }

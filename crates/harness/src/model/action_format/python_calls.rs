@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use super::arguments::unknown_argument;
+
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PythonCall {
@@ -15,6 +17,12 @@ pub(super) struct PythonCall {
 }
 
 impl PythonCall {
+    /// Refuses keyword arguments with other names than these.
+    pub(super) fn takes_only(&self, names: &[&str]) -> Result<(), String> {
+        let unknown = self.named.keys().find(|name| !names.contains(&name.as_str()));
+        unknown.map_or(Ok(()), |name| Err(unknown_argument(&self.name, name, names)))
+    }
+
     /// Returns the keyword argument `name`, else the positional one at `place`.
     pub(super) fn get(&self, name: &str, place: usize) -> Option<&Value> {
         self.named.get(name).or_else(|| self.args.get(place)).filter(|value| !value.is_null())

@@ -8,6 +8,9 @@ use super::arguments::{chord, point_text};
 use super::computer::{click_at, scroll_delta};
 use super::python_calls::{PythonCall, read_python_calls};
 
+/// The keyword arguments of all functions.
+const KEYWORDS: &[&str] =
+    &["start_box", "end_box", "start_point", "end_point", "point", "key", "content", "direction"];
 /// Wheel notches of one `scroll`.
 const NOTCHES: i32 = 5;
 /// Duration of `wait()`, in milliseconds.
@@ -41,6 +44,7 @@ pub(crate) fn read_ui_tars(text: &str) -> Result<ModelOutput, String> {
 }
 
 fn act(call: &PythonCall) -> Result<Vec<Action<ImagePoint>>, String> {
+    call.takes_only(KEYWORDS)?;
     let one = |action| Ok(vec![action]);
     match call.name.as_str() {
         "click" | "left_single" => one(click_at(place(call, "start_box", 0)?, Button::Left, 1, None)),
@@ -112,6 +116,10 @@ mod tests {
         check("finished(content='42')", json!({ "finish": "answer", "text": "42" }));
         check("finished()", json!({ "finish": "done" }));
         check("click(start_box='x')", "start_box must be '(x,y)', not \"x\"");
+        check(
+            "click(start_box='(1,2)', start_bx='(3,4)')",
+            "there is no argument \"start_bx\" in click; did you mean \"start_box\"?",
+        );
         check("fly()", "there is no action \"fly\" in this form");
     }
 }

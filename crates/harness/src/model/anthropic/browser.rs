@@ -4,7 +4,8 @@ use apprentice_protocol::{Action, Button, Chord, History, ImagePoint, Target};
 use serde_json::Value;
 
 use crate::model::action_format::{
-    Arguments, ModelOutput, chord, milliseconds, node_ref, region, repeated, scroll_delta, whole,
+    Arguments, Meta, ModelOutput, milliseconds, node_ref, read_arguments, region, repeated, scroll_delta,
+    whole,
 };
 
 /// Members that are not served. The model sees pages as pictures; tabs, dialogs and list boxes are handled by a
@@ -27,7 +28,10 @@ pub(super) const NOT_SERVED: &[&str] = &[
 
 /// Reads one call of a member.
 pub(super) fn read_browser(member: &str, input: &Value) -> Result<ModelOutput, String> {
-    let given = Arguments(input);
+    read_arguments(member, input, |given| read_member(member, given))
+}
+
+fn read_member(member: &str, given: Arguments<'_>) -> Result<ModelOutput, String> {
     if given.get("tab_id").is_some() {
         return Err("actions go to the tab in front; bring it to the front first".into());
     }
@@ -59,20 +63,11 @@ pub(super) fn read_browser(member: &str, input: &Value) -> Result<ModelOutput, S
             one(Action::Scroll { at: Some(target(given, "target")?), dx, dy })
         }
         "type" => one(Action::Type { text: given.text("text")?.to_owned() }),
-        "key" => {
-            let mut actions = Vec::new();
-            for keys in given.text("text")?.split_whitespace() {
-                actions.extend(repeated(&chord(keys)?, given)?);
-            }
-            if actions.is_empty() {
-                Err("text names no key".into())
-            } else {
-                Ok(ModelOutput::Actions(actions))
-            }
-        }
+        "key" => Ok(ModelOutput::Actions(repeated(&given.presses("text", Meta::Super)?, given)?)),
         "hold_key" => {
             let hold_ms = Some(milliseconds(given.number("duration")?)?);
-            one(Action::Key { chord: chord(given.text("text")?)?, hold_ms })
+            let chord = given.held_keys("text", Meta::Super)?.ok_or("text is missing")?;
+            one(Action::Key { chord, hold_ms })
         }
         "wait" => one(Action::Wait { ms: milliseconds(given.number("duration")?)? }),
         other => Err(format!("there is no action {other:?}")),
@@ -87,20 +82,21 @@ fn whole_address(url: &str) -> String {
 }
 
 fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Action<ImagePoint>, String> {
-    let hold: Option<Chord> = given.optional_chord("modifiers")?;
+    let hold: Option<Chord> = given.held_keys("modifiers", Meta::Super)?;
     Ok(Action::Click { at: target(given, "target")?, button, count, hold })
 }
 
 fn target(given: Arguments<'_>, name: &str) -> Result<Target<ImagePoint>, String> {
-    let inner = Arguments(given.get(name).ok_or_else(|| format!("{name} is missing"))?);
-    Ok(match inner.optional_text("ref")? {
-        Some(node) => Target::Ref(node_ref(node)),
-        None => Target::Point(inner.point_of("x", "y")?),
+    given.object(name, |inner| {
+        Ok(match inner.optional_text("ref")? {
+            Some(node) => Target::Ref(node_ref(node)),
+            None => Target::Point(inner.point_of("x", "y")?),
+        })
     })
 }
 
 fn spot(given: Arguments<'_>, name: &str) -> Result<ImagePoint, String> {
-    Arguments(given.get(name).ok_or_else(|| format!("{name} is missing"))?).point_of("x", "y")
+    given.object(name, |inner| inner.point_of("x", "y"))
 }
 
 #[cfg(test)]
@@ -154,6 +150,16 @@ mod tests {
             json!([{ "do": "drag", "path": [{ "x": 3.0, "y": 4.0 }, { "x": 3.0, "y": 4.0 }], "button": "left" }]),
         );
         check("left_click", &json!({}), "target is missing");
+        check(
+            "left_click",
+            &json!({ "targets": at }),
+            "there is no argument \"targets\" in left_click; did you mean \"target\"?",
+        );
+        check(
+            "hover",
+            &json!({ "target": { "x": 3, "y": 4, "z": 5 } }),
+            "there is no argument \"z\" in target; did you mean \"x\"?",
+        );
         check("find", &json!({ "query": "x" }), "there is no action \"find\"");
     }
 }

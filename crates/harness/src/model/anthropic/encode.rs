@@ -76,7 +76,7 @@ pub(super) fn body(
         }
         body = body.with("context_management", json!({ "edits": [edit] }));
     }
-    let body = body.with("messages", Json::List(messages(request, fragments)?));
+    let body = body.with("messages", Json::List(messages(config, request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
         ModelError::never(ModelErrorKind::Request, format!("cannot encode the request: {error}"))
     })
@@ -139,14 +139,22 @@ fn declare(tool: &ToolSpec) -> Json {
     json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema }).into()
 }
 
-fn messages(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, ModelError> {
+fn messages(
+    config: &AnthropicConfig,
+    request: &ChatRequest,
+    fragments: &PictureCache,
+) -> Result<Vec<Json>, ModelError> {
     let mut messages = Vec::new();
+    // Adaptive thoughts are bound to everything before them, and need not be sent back. Thoughts with a budget are bound
+    // to nothing, and a turn with calls must begin with them.
+    let bound = config.facts.thinking == Thinking::Adaptive;
     let mut asked: BTreeMap<&CallId, (&Call, Toolset)> = BTreeMap::new();
-    for message in &request.messages {
+    for (at, message) in request.messages.iter().enumerate() {
         match message {
             Message::User { content } => messages.push(turn("user", blocks(content, fragments)?)),
             Message::Assistant { raw, calls, .. } => {
-                let (kept, families) = original_blocks(&raw.blocks)?;
+                let stale = bound && at < request.edited_before;
+                let (kept, families) = original_blocks(&raw.blocks, stale)?;
                 let family =
                     |call: &Call| families.get(call.id.as_str()).copied().unwrap_or(Toolset::Function);
                 asked.extend(calls.iter().map(|call| (&call.id, (call, family(call)))));
@@ -186,10 +194,16 @@ enum Toolset {
     Browser,
 }
 
-/// Returns the blocks of an assistant turn as received, and each call's toolset.
-fn original_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Toolset>), ModelError> {
+/// Returns the blocks of an assistant turn as received, and each call's toolset. Left out are the blocks that the API
+/// sometimes returns and rejects when they are sent back: blank texts, and thoughts that nothing follows; and all thoughts
+/// if they are stale, because what stood before them has changed.
+fn original_blocks(
+    raw: &[String],
+    stale: bool,
+) -> Result<(Vec<Json>, BTreeMap<String, Toolset>), ModelError> {
     let mut kept = Vec::with_capacity(raw.len());
     let mut families = BTreeMap::new();
+    let mut length = 0;
     for block in raw {
         let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
         let family = match value["toolset_name"].as_str() {
@@ -200,13 +214,23 @@ fn original_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Toolse
         if let Some(id) = value["id"].as_str() {
             families.insert(id.to_owned(), family);
         }
-        // The API sometimes returns empty texts, and rejects them when they are sent back.
-        if value["type"] == "text" && value["text"].as_str().is_some_and(str::is_empty) {
+        if value["type"] == "text" && value["text"].as_str().is_some_and(|text| text.trim().is_empty()) {
+            continue;
+        }
+        if stale && is_thought(&value) {
             continue;
         }
         kept.push(Json::raw(block).map_err(|_| foreign_reply())?);
+        if !is_thought(&value) {
+            length = kept.len();
+        }
     }
+    kept.truncate(length);
     Ok((kept, families))
+}
+
+fn is_thought(block: &Value) -> bool {
+    matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
 
 fn foreign_reply() -> ModelError {
@@ -255,7 +279,8 @@ fn answer(
     if result.is_error {
         let words = match (skipped, family) {
             (true, Toolset::Browser) => NOT_EXECUTED_IN_BROWSER.to_owned(),
-            (true, Toolset::Computer | Toolset::Function) => NOT_EXECUTED.to_owned(),
+            (true, Toolset::Computer) => NOT_EXECUTED.to_owned(),
+            (true, Toolset::Function) => summary(result),
             (false, _) if world => summary(result),
             (false, _) => {
                 let words: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
+use apprentice_protocol::{CoordinateSpace, ImageRule, ModelProfile, Size, ToolRule};
 use serde::Deserialize;
+
+use crate::model::hosted::history;
 
 const SHIPPED: &str = include_str!("models.toml");
 /// All models take pictures of this size unchanged, however many a request holds.
 const PICTURE: Size = Size::new(1280, 800);
 /// The API's limit on one request, minus room for the framing of the body.
-const MAX_REQUEST_BYTES: u64 = 31 << 20;
+const MAX_REQUEST_BYTES: u64 = 30_000_000;
 /// Covers reasoning and text. Up to this limit a response need not be streamed.
 const MAX_OUTPUT_TOKENS: u32 = 16_000;
 
@@ -145,7 +147,7 @@ impl ModelDefaults {
             space: CoordinateSpace::ImagePixels,
             images: ImageRule::Within { size: PICTURE },
             outline: false,
-            history: HistoryRule::AppendOnly { max_request_bytes: MAX_REQUEST_BYTES, uploads: false },
+            history: history(MAX_REQUEST_BYTES),
             tools: ToolRule::Fixed,
             max_output_tokens: MAX_OUTPUT_TOKENS,
         }

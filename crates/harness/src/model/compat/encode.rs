@@ -10,6 +10,8 @@ use super::{CompatConfig, text_format};
 use crate::model::action_format::{computer_tool, pictures, summary, texts};
 use crate::model::http::{Json, OptionalProperties, PictureCache, list, object, strict_schema};
 
+/// Stands for a reply without words and calls. Some servers reject an empty turn, others two turns of one side.
+const EMPTY_REPLY: &str = "[no words and no call]";
 /// Replaces a picture in a tool's result; the picture follows in a user message.
 const PICTURE_FOLLOWS: &str = "[the picture follows]";
 
@@ -106,9 +108,12 @@ fn messages(
                         let story = "a stored reply is not JSON; it was not written by this adapter";
                         return Err(ModelError::never(ModelErrorKind::Request, story));
                     };
-                    called =
-                        serde_json::from_str::<Value>(block).is_ok_and(|one| one["tool_calls"].is_array());
-                    messages.push(json);
+                    let value = serde_json::from_str::<Value>(block).unwrap_or_default();
+                    called = value["tool_calls"].is_array();
+                    messages.push(match called || says_something(&value["content"]) {
+                        true => json,
+                        false => json!({ "role": "assistant", "content": EMPTY_REPLY }).into(),
+                    });
                 }
             }
             Message::Results { results, notices } => {
@@ -117,6 +122,14 @@ fn messages(
         }
     }
     Ok(messages)
+}
+
+fn says_something(content: &Value) -> bool {
+    match content {
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
 }
 
 /// Encodes the results of a turn. A call made with the server's function calling gets a `tool` message, which holds

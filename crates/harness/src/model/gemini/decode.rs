@@ -1,19 +1,22 @@
 //! Parses Interactions replies.
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelErrorKind,
-    RawContent, ReplyStop, Retry, Target,
+    Action, Button, Call, CallBody, CallId, History, ImagePoint, ModelError, ModelErrorKind, RawContent,
+    ReplyStop, Retry, Target,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::model::action_format::{
-    Arguments, ModelOutput, PAGE_TOOL, chord, milliseconds, notches, read_page, scroll_delta, whole,
+    Arguments, Meta, ModelOutput, PAGE_TOOL, chord, milliseconds, notches, read_arguments, read_page,
+    scroll_delta, whole,
 };
 use crate::model::http::{DecodeError, ParsedReply, error_in_success, read_body, value_of};
 use crate::model::price::Tokens;
 
+/// The page that `search` opens, as Google's own program does.
+const SEARCH_PAGE: &str = "https://www.google.com";
 /// The distance of a `scroll` without one, in pixels.
 const DEFAULT_SCROLL_PIXELS: f64 = 300.0;
 
@@ -104,12 +107,24 @@ fn call(step: &Value) -> Result<Call, DecodeError> {
     let arguments = &step["arguments"];
     let body = match name {
         PAGE_TOOL => ModelOutput::body(read_page(arguments)),
-        _ => match read_function(name, Arguments(arguments)) {
+        _ => match read_predefined(name, arguments) {
             Some(read) => ModelOutput::body(read.map(ModelOutput::Actions)),
             None => CallBody::Tool { name: name.to_owned(), arguments: arguments.clone() },
         },
     };
     Ok(Call { id: CallId::new(id), body })
+}
+
+/// Reads a predefined function; `None` for any other function.
+fn read_predefined(name: &str, arguments: &Value) -> Option<Result<Vec<Action<ImagePoint>>, String>> {
+    let mut known = true;
+    let read = read_arguments(name, arguments, |given| {
+        read_function(name, given).unwrap_or_else(|| {
+            known = false;
+            Ok(Vec::new())
+        })
+    });
+    known.then_some(read)
 }
 
 /// Reads a predefined function under its current or first-preview name; `None` for any other function.
@@ -133,6 +148,8 @@ fn read_function(name: &str, given: Arguments<'_>) -> Option<Result<Vec<Action<I
         "wait_5_seconds" => Ok(vec![Action::Wait { ms: 5000 }]),
         "take_screenshot" | "open_web_browser" => Ok(vec![Action::Screenshot]),
         "navigate" => given.text("url").map(|url| vec![Action::Navigate { url: url.to_owned() }]),
+        // The preview's function opens a search engine's start page.
+        "search" => Ok(vec![Action::Navigate { url: SEARCH_PAGE.into() }]),
         "go_back" => Ok(vec![Action::History { go: History::Back }]),
         "go_forward" => Ok(vec![Action::History { go: History::Forward }]),
         "key_down" | "key_up" => Err("keys cannot be held between calls; use hotkey".into()),
@@ -149,9 +166,9 @@ fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Vec<Action<I
 }
 
 fn drag(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
-    let path = match given.get("start_x") {
-        Some(_) => vec![given.point_of("start_x", "start_y")?, given.point_of("end_x", "end_y")?],
-        None => vec![given.point_of("x", "y")?, given.point_of("destination_x", "destination_y")?],
+    let path = match given.get("x") {
+        None => vec![given.point_of("start_x", "start_y")?, given.point_of("end_x", "end_y")?],
+        Some(_) => vec![given.point_of("x", "y")?, given.point_of("destination_x", "destination_y")?],
     };
     Ok(vec![Action::Drag { path, button: Button::Left }])
 }
@@ -179,8 +196,8 @@ fn type_text(
 }
 
 fn keys(given: Arguments<'_>, name: &str) -> Result<Vec<Action<ImagePoint>>, String> {
-    let chord: Chord = given.optional_chord(name)?.ok_or_else(|| format!("{name} is missing"))?;
-    Ok(vec![Action::Key { chord, hold_ms: None }])
+    let presses = given.presses(name, Meta::Super)?;
+    Ok(presses.into_iter().map(|chord| Action::Key { chord, hold_ms: None }).collect())
 }
 
 /// The distance is in pixels, or in wheel notches.
@@ -215,10 +232,10 @@ mod tests {
     use apprentice_protocol::{CallBody, ReplyStop};
     use serde_json::{Value, json};
 
-    use super::{Arguments, DecodeError, read_function, reply};
+    use super::{DecodeError, read_predefined, reply};
 
     fn check(name: &str, input: &Value, expected: impl Into<Value>) {
-        let read = match read_function(name, Arguments(input)) {
+        let read = match read_predefined(name, input) {
             Some(Ok(actions)) => serde_json::to_value(actions).expect("writes"),
             Some(Err(problem)) => problem.into(),
             None => Value::Null,
@@ -255,6 +272,11 @@ mod tests {
             "scroll_document",
             &json!({ "direction": "up" }),
             json!([{ "do": "scroll", "at": null, "dx": 0, "dy": -3 }]),
+        );
+        check(
+            "click",
+            &json!({ "x": 3, "y": 4, "clicks": 2 }),
+            "there is no argument \"clicks\" in click; it takes x, y",
         );
         check("drag_and_drop", &json!({ "start_x": 3, "start_y": 4, "end_x": 5 }), "end_y is missing");
         check("finish", &json!({}), Value::Null);

@@ -81,14 +81,25 @@ fn steps(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, M
         match message {
             Message::User { content } => steps.extend(user(content, fragments)?),
             Message::Assistant { raw, .. } => {
+                let (before, mut only_thoughts) = (steps.len(), true);
                 for block in &raw.blocks {
                     let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
+                    if value["type"] == "model_output"
+                        && value["content"].as_array().is_none_or(Vec::is_empty)
+                    {
+                        continue;
+                    }
+                    only_thoughts &= value["type"] == "thought";
                     if let (Some(id), Some(name)) = (value["id"].as_str(), value["name"].as_str()) {
                         // The attempt continued past the call, so the decision was confirmed.
                         let confirmed = value["arguments"].get("safety_decision").is_some();
                         asked.insert(id.to_owned(), PendingCall { name: name.to_owned(), confirmed });
                     }
                     steps.push(Json::raw(block).map_err(|_| foreign_reply())?);
+                }
+                if only_thoughts {
+                    // Thoughts belong to what the model then says or calls, and here it did neither.
+                    steps.truncate(before);
                 }
             }
             Message::Results { results, notices } => {

@@ -15,6 +15,9 @@ const MESSAGE_BUDGET: TextBudget = TextBudget(600);
 /// Parts of error codes for limits that only payment or a person can lift.
 const QUOTA_CODES: &[&str] =
     &["insufficient_quota", "spend_limit", "billing", "credit", "quota_exceeded_permanently"];
+/// Parts of error texts for the same: some providers send a general code with status 400.
+const QUOTA_PHRASES: &[&str] =
+    &["credit balance is too low", "insufficient credit", "insufficient balance", "billing hard limit"];
 /// Error codes of requests that exceed the context.
 const CONTEXT_CODES: &[&str] = &[
     "context_length_exceeded",
@@ -104,6 +107,12 @@ fn permanent_error(status: u16, told: &ErrorBody, message: &str) -> Option<Model
         || CONTEXT_PHRASES.iter().any(|part| words.contains(part))
     {
         return never(ModelErrorKind::ContextFull, "");
+    }
+    if QUOTA_PHRASES.iter().any(|part| words.contains(part)) {
+        return never(
+            ModelErrorKind::Unavailable,
+            "; the account's credit is too low: add credit, then resume",
+        );
     }
     match status {
         401 | 403 => never(ModelErrorKind::Unavailable, "; check the key"),
@@ -263,6 +272,12 @@ mod tests {
     fn what_a_person_can_mend_is_said() {
         let told =
             |status, body: &str| classify_status(status, &|_| None, body.as_bytes(), Timestamp::UNIX_EPOCH);
+        let poor = told(
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+        );
+        assert_eq!((poor.fault, poor.retry), (UNAVAILABLE, Retry::Never));
+        assert!(poor.message.contains("add credit"), "{poor}");
         let moved = told(308, "");
         assert_eq!((moved.fault, moved.retry), (UNAVAILABLE, Retry::Never));
         assert!(moved.message.contains("base_url"), "{moved}");

@@ -95,9 +95,18 @@ pub struct HttpResponse {
 #[derive(Clone)]
 pub struct Transport {
     client: reqwest::Client,
+    /// For servers on this machine.
+    direct: reqwest::Client,
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
     deadlines: Timeouts,
+}
+
+fn is_loopback(url: &str) -> bool {
+    let url = reqwest::Url::parse(url).ok();
+    let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 impl fmt::Debug for Transport {
@@ -115,12 +124,19 @@ impl Transport {
     ) -> Result<Self, TransportError> {
         // Another part of the process may have installed a crypto provider already; that one is used then.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .connect_timeout(deadlines.connect)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("apprentice/", env!("CARGO_PKG_VERSION")))
-            .build()?;
-        Ok(Self { client, clock, redactor, deadlines })
+        let builder = || {
+            reqwest::Client::builder()
+                .connect_timeout(deadlines.connect)
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(concat!("apprentice/", env!("CARGO_PKG_VERSION")))
+        };
+        let (client, direct) = (builder().build()?, builder().no_proxy().build()?);
+        Ok(Self { client, direct, clock, redactor, deadlines })
+    }
+
+    /// A server on this machine is never reached through a proxy, which is another machine.
+    fn client(&self, url: &str) -> &reqwest::Client {
+        if is_loopback(url) { &self.direct } else { &self.client }
     }
 
     /// Posts JSON and reads the whole response. Dropping the future cancels the request.
@@ -130,13 +146,13 @@ impl Transport {
         headers: &[(&'static str, &str)],
         body: Vec<u8>,
     ) -> Result<HttpResponse, ModelError> {
-        let request = self.client.post(url).headers(self.headers(headers)?).body(body);
+        let request = self.client(url).post(url).headers(self.headers(headers)?).body(body);
         self.exchange(request).await
     }
 
     /// Gets a resource and reads the whole response.
     pub async fn get(&self, url: &str, headers: &[(&'static str, &str)]) -> Result<HttpResponse, ModelError> {
-        self.exchange(self.client.get(url).headers(self.headers(headers)?)).await
+        self.exchange(self.client(url).get(url).headers(self.headers(headers)?)).await
     }
 
     /// Asks a server for anything at all, without a key. Every response counts, also a refusal: the server is there.

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::model::action_format::{Arguments, ModelOutput, PAGE_TOOL, notches, read_page};
+use crate::model::action_format::{
+    Arguments, Meta, ModelOutput, PAGE_TOOL, notches, read_arguments, read_page,
+};
 use crate::model::http::{DecodeError, ParsedReply, error_in_success, read_body, value_of};
 use crate::model::price::Tokens;
 
@@ -134,28 +136,42 @@ fn computer(item: &Value) -> CallBody {
     let single = item.get("action").filter(|action| !action.is_null());
     let batch = item["actions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let actions = match (batch, single) {
-        ([], Some(action)) => read_action(action).map(|action| vec![action]),
+        ([], Some(action)) => read_action(action).map(|read| vec![read]),
         (batch, _) => batch.iter().map(read_action).collect(),
     };
+    let actions = actions.map(|actions: Vec<Vec<_>>| actions.concat());
     ModelOutput::body(actions.map(ModelOutput::Actions))
 }
 
-fn read_action(action: &Value) -> Result<Action<ImagePoint>, String> {
-    let given = Arguments(action);
-    let hold = given.optional_chord("keys");
+fn read_action(action: &Value) -> Result<Vec<Action<ImagePoint>>, String> {
+    let kind = action["type"].as_str().ok_or("type is missing")?;
+    read_arguments(kind, action, |given| match kind {
+        "keypress" => {
+            let presses = given.presses("keys", Meta::Super)?;
+            Ok(presses.into_iter().map(|chord| Action::Key { chord, hold_ms: None }).collect())
+        }
+        _ => Ok(vec![read_fields(kind, given)?]),
+    })
+}
+
+fn read_fields(kind: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
+    let hold = given.held_keys("keys", Meta::Super);
     let at = || given.point_of("x", "y").map(Target::Point);
     let free = |hold: &Option<Chord>| match hold {
         None => Ok(()),
         Some(_) => Err("keys can be held during clicks only".to_owned()),
     };
-    Ok(match given.text("type")? {
+    Ok(match kind {
         "click" => {
             let button = match given.optional_text("button")?.unwrap_or("left") {
                 "left" => Button::Left,
                 "right" => Button::Right,
                 "wheel" => Button::Middle,
-                "back" => return Ok(Action::History { go: History::Back }),
-                "forward" => return Ok(Action::History { go: History::Forward }),
+                side @ ("back" | "forward") => {
+                    drop((at(), hold));
+                    let go = if side == "back" { History::Back } else { History::Forward };
+                    return Ok(Action::History { go });
+                }
                 other => return Err(format!("there is no button {other:?}")),
             };
             Action::Click { at: at()?, button, count: 1, hold: hold? }
@@ -168,8 +184,7 @@ fn read_action(action: &Value) -> Result<Action<ImagePoint>, String> {
         "drag" => {
             free(&hold?)?;
             let path = given.get("path").and_then(Value::as_array).ok_or("path is missing")?;
-            let path: Vec<ImagePoint> =
-                path.iter().map(|spot| Arguments(spot).point_of("x", "y")).collect::<Result<_, _>>()?;
+            let path: Vec<ImagePoint> = path.iter().map(spot).collect::<Result<_, _>>()?;
             if path.len() < 2 {
                 return Err("a drag needs two points at least".into());
             }
@@ -180,12 +195,15 @@ fn read_action(action: &Value) -> Result<Action<ImagePoint>, String> {
             let far = |name: &str| given.number_or(name, 0.0).map(notches);
             Action::Scroll { at: Some(at()?), dx: far("scroll_x")?, dy: far("scroll_y")? }
         }
-        "keypress" => Action::Key { chord: hold?.ok_or("keys is empty")?, hold_ms: None },
         "type" => Action::Type { text: given.text("text")?.to_owned() },
         "wait" => Action::Wait { ms: WAIT_MS },
         "screenshot" => Action::Screenshot,
         other => return Err(format!("there is no action {other:?}")),
     })
+}
+
+fn spot(point: &Value) -> Result<ImagePoint, String> {
+    read_arguments("path", point, |given| given.point_of("x", "y"))
 }
 
 /// Input includes tokens read from and written to a cache; output includes reasoning.
@@ -211,7 +229,8 @@ mod tests {
 
     fn check(action: &Value, expected: impl Into<Value>) {
         let read = match read_action(action) {
-            Ok(action) => serde_json::to_value(action).expect("writes"),
+            Ok(actions) if actions.len() == 1 => serde_json::to_value(&actions[0]).expect("writes"),
+            Ok(actions) => serde_json::to_value(actions).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{action}");
@@ -240,12 +259,22 @@ mod tests {
             &json!({ "type": "keypress", "keys": ["CTRL", "ARROWLEFT"] }),
             json!({ "do": "key", "chord": "ctrl+left" }),
         );
+        let tab = json!({ "do": "key", "chord": "tab" });
+        check(&json!({ "type": "keypress", "keys": ["TAB", "TAB", "TAB"] }), json!([tab, tab, tab]));
+        check(
+            &json!({ "type": "keypress", "keys": ["META", "L"] }),
+            json!({ "do": "key", "chord": "super+l" }),
+        );
         check(&json!({ "type": "drag", "path": [{ "x": 3, "y": 4 }] }), "a drag needs two points at least");
         check(
             &json!({ "type": "move", "x": 3, "y": 4, "keys": ["SHIFT"] }),
             "keys can be held during clicks only",
         );
         check(&json!({ "type": "wait" }), json!({ "do": "wait", "ms": 1500 }));
+        check(
+            &json!({ "type": "click", "button": "left", "x": 3, "y": 4, "key": ["CTRL"] }),
+            "there is no argument \"key\" in click; did you mean \"keys\"?",
+        );
         check(&json!({ "type": "fly" }), "there is no action \"fly\"");
         check(&json!({ "type": "type" }), "text is missing");
     }

@@ -14,6 +14,10 @@ use crate::model::http::{Json, OptionalProperties, PictureCache, list, object, s
 /// The only detail level at which points are exact.
 const DETAIL: &str = "original";
 
+/// A blank picture. It answers a computer call whose own picture was left out, because only a picture can; the text below
+/// says so.
+const BLANK: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mP4DwUMo4xRBukMAOPT/hAC2mzjAAAAAElFTkSuQmCC";
+
 /// Encodes the body of a request.
 pub(super) fn body(
     config: &HostedConfig,
@@ -77,8 +81,12 @@ fn input(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, M
                 items.extend(user(content.iter(), fragments)?);
             }
             Message::Assistant { raw, .. } => {
+                let mut length = items.len();
                 for block in &raw.blocks {
                     let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
+                    if value["type"] == "message" && value["content"].as_array().is_some_and(Vec::is_empty) {
+                        continue;
+                    }
                     let call = value["call_id"].as_str().map(str::to_owned);
                     match (call, value["type"].as_str()) {
                         (Some(id), Some("computer_call")) => {
@@ -89,7 +97,12 @@ fn input(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, M
                         (None, _) => {}
                     }
                     items.push(Json::raw(block).map_err(|_| foreign_reply())?);
+                    if value["type"] != "reasoning" {
+                        length = items.len();
+                    }
                 }
+                // The API rejects reasoning that no item of the same reply follows.
+                items.truncate(length);
             }
             Message::Results { results, notices } => {
                 let all = results.iter().flat_map(|result| pictures(&result.content));
@@ -158,16 +171,12 @@ fn view(
     seen: Option<&Image>,
     fragments: &PictureCache,
 ) -> Result<(Json, Vec<Content>), ModelError> {
-    let image = pictures(&result.content).last().or(seen).ok_or_else(|| {
-        let story =
-            "a computer call can only be answered with a picture, and there is none; this model needs them";
-        ModelError::never(ModelErrorKind::Request, story)
-    })?;
-    let output = object([
-        ("type", "computer_screenshot".into()),
-        ("image_url", fragments.data_url(image)?),
-        ("detail", DETAIL.into()),
-    ]);
+    let url = match pictures(&result.content).last().or(seen) {
+        Some(image) => fragments.data_url(image)?,
+        None => BLANK.into(),
+    };
+    let output =
+        object([("type", "computer_screenshot".into()), ("image_url", url), ("detail", DETAIL.into())]);
     let mut item = object([
         ("type", "computer_call_output".into()),
         ("call_id", result.id.as_str().into()),

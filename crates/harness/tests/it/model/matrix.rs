@@ -17,8 +17,8 @@ use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    ChatModel, Clock, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Size, StopReason,
-    TaskBrief, TaskId, VoidCause, WorldSpec,
+    ChatModel, Clock, Environment, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Size,
+    StopReason, TaskBrief, TaskId, VoidCause, WorldSpec,
 };
 use apprentice_trace::{Recorder, Redactor};
 use futures_util::stream::{self, StreamExt as _};
@@ -196,28 +196,34 @@ fn completions(said: Said) -> Value {
 
 /// How an attempt with this model ends.
 pub(crate) async fn attempt(model: &dyn ChatModel) -> AttemptResult {
+    let (kind, screen) = (EnvironmentKind::Scene, Size::new(640, 400));
+    let world = WorldSpec { environment: kind, screen, url: None, scene: Some(editor()) };
+    let mut opened = SceneSource::default().open(&world).await.expect("opens");
+    attempt_in(model, opened.environment.as_mut(), kind, screen).await
+}
+
+/// How an attempt with this model in this world ends.
+pub(super) async fn attempt_in(
+    model: &dyn ChatModel,
+    world: &mut dyn Environment,
+    environment: EnvironmentKind,
+    screen: Size,
+) -> AttemptResult {
     let folder = tempfile::tempdir().expect("a folder");
     let clock = Arc::new(VirtualClock::default());
     let redactor = Arc::new(Redactor::new([PLANTED]).expect("builds"));
     let blobs = folder.path().join("blobs");
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
-    let world = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400),
-        url: None,
-        scene: Some(editor()),
-    };
     let brief = TaskBrief {
         id: TaskId::new("notes"),
         instruction: "Save the note.".into(),
-        limits: Limits::default(),
+        limits: Limits { world_steps: 100, turns: 100, ..Limits::default() },
     };
-    let mut opened = SceneSource::default().open(&world).await.expect("opens");
     let header = Header {
         version: 1,
         program: "test".into(),
         brief: brief.clone(),
-        world,
+        world: WorldSpec { environment, screen, url: None, scene: None },
         model: model.profile().clone(),
         seed: None,
         prompt_hash: agent::prompt_hash(),
@@ -232,7 +238,7 @@ pub(crate) async fn attempt(model: &dyn ChatModel) -> AttemptResult {
         seed: Some(7),
         cancel: CancellationToken::new(),
     };
-    let ended = agent::run(attempt, opened.environment.as_mut(), &mut recorder).await;
+    let ended = agent::run(attempt, world, &mut recorder).await;
     recorder.sync().expect("syncs");
     let trace = std::fs::read_to_string(folder.path().join("events.jsonl")).expect("a trace");
     assert!(!trace.contains(PLANTED), "a key stands in a trace");

@@ -8,6 +8,8 @@ mod matrix;
 mod points;
 mod round;
 mod secrets;
+mod strict;
+mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -79,3 +79,30 @@ async fn cassettes_hold_no_key() {
     assert!(stored.contains("[redacted]"), "{stored}");
     assert!(!stored.contains(PLANTED) && !stored.contains(IN_URL), "{stored}");
 }
+
+/// Asks a server on this machine, within a process whose environment names a proxy.
+#[tokio::test]
+#[ignore = "runs as a child of the test below"]
+async fn asks_this_machine() {
+    let server = Server::start(|_, _| Speak::ok("{}")).await;
+    for base in [server.base.clone(), server.base.replace("127.0.0.1", "localhost")] {
+        super::transport().get(&base, &[]).await.expect("is reached without the proxy");
+    }
+    let elsewhere =
+        super::transport().get("http://apprentice.invalid/", &[]).await.expect_err("a dead proxy");
+    assert!(elsewhere.message.contains("refused"), "{elsewhere}");
+}
+
+#[test]
+fn a_server_on_this_machine_is_never_reached_through_a_proxy() {
+    let program = std::env::current_exe().expect("a path");
+    let mut child = std::process::Command::new(program);
+    child.args(["--ignored", "--exact", "model::secrets::asks_this_machine"]);
+    // Nothing listens on this port.
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy"] {
+        child.env(name, "http://127.0.0.1:9");
+    }
+    let output = child.env_remove("no_proxy").env_remove("NO_PROXY").output().expect("runs");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+}
