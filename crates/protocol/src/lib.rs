@@ -70,6 +70,6 @@ pub use spelling::{did_you_mean, nearest};
 pub use stop::{StopReason, VoidCause};
 pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
 pub use trajectory::{
-    RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
+    JudgedBy, RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
 };
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};

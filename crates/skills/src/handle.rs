@@ -1,7 +1,7 @@
 //! The handler: deterministic processing of a reflection before a model is asked again. It counts every review first. A
 //! table decides which reviews the manager sees.
 
-use apprentice_protocol::{SkillId, Trajectory, Verdict, Versions};
+use apprentice_protocol::{SkillId, Trajectory, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -101,9 +101,9 @@ impl<'a> LearningInput<'a> {
 }
 
 impl LearningInput<'_> {
-    /// Returns whether the attempt passed.
+    /// Returns whether the attempt is known to have passed. A model's opinion is no such knowledge.
     pub fn passed(&self) -> bool {
-        self.trajectory.verdict == Verdict::Pass
+        self.trajectory.passed()
     }
 
     /// Returns a write request caused by this trajectory.

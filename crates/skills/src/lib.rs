@@ -11,6 +11,7 @@ mod external_reflection;
 pub mod foreground;
 pub mod guidance;
 mod handle;
+pub mod judge;
 mod known_versions;
 pub mod leak;
 mod learn_trajectory;

@@ -106,7 +106,12 @@ impl OperationLog {
                 (Change::SkillUpdated { .. }, Stage::Manage) if cause.item.starts_with("review:") => {
                     log.updated_by_reviews += 1;
                 }
-                (Change::CleanupFlagged { .. } | Change::CleanupByWords { .. }, _) => {}
+                (
+                    Change::CleanupFlagged { .. }
+                    | Change::CleanupByWords { .. }
+                    | Change::SuspicionKept { .. },
+                    _,
+                ) => {}
                 (_, Stage::Clean) if !cause.item.is_empty() => {
                     log.cleanups.insert((cause.trajectory.clone(), cause.item.clone()));
                 }

@@ -13,7 +13,7 @@ mod reflection;
 pub use budget::{MaterialBudget, ReflectMode, ReflectOptions, ReviewerLimits};
 pub(crate) use check::missing_parts;
 pub use check::{Checked, Dropped, EvidenceRule, check};
-pub(crate) use conversation::PROMPT;
+pub(crate) use conversation::{PROMPT, append_user_message, json_of};
 pub use conversation::{ReflectError, Reflected, reflect, reflection_request, reflection_schema};
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{
