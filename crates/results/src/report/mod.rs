@@ -31,7 +31,7 @@ pub use file::{REPORT_FILES, ReportFileError, write_report};
 pub use harm::HarmCell;
 pub use input::{
     ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, FixedPlan, LearningSummary, PlannedTrial,
-    PrimaryComparison, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts,
+    PrimaryComparison, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, UnreviewedAttempt, contrasts,
     default_contrasts,
 };
 pub use page::{PageError, render_page, render_text};
