@@ -25,6 +25,7 @@ mod outline;
 mod port;
 mod profile;
 mod prompt;
+mod secret_field;
 mod skill_event;
 mod spelling;
 mod stop;

@@ -5,6 +5,7 @@ use apprentice_protocol::{SkillId, Trajectory, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::attach_figures::FigureSource;
 use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest, version_of};
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
@@ -91,12 +92,14 @@ pub struct LearningInput<'a> {
     pub conversation: Option<&'a Conversation>,
     /// Pictures for a reviewer that sees, in order of precedence.
     pub pictures: &'a [StepPicture],
+    /// Cuts figures from the attempt's pictures, if they are at hand.
+    pub figures: Option<&'a dyn FigureSource>,
 }
 
 impl<'a> LearningInput<'a> {
     /// Returns the input for a trajectory without its conversation.
     pub fn new(trajectory: &'a Trajectory, time: Timestamp) -> Self {
-        Self { trajectory, time, conversation: None, pictures: &[] }
+        Self { trajectory, time, conversation: None, pictures: &[], figures: None }
     }
 }
 

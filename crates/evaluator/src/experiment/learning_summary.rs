@@ -226,7 +226,8 @@ mod tests {
     fn judged_attempts_that_taught_nothing_are_listed_with_the_kept_reason() {
         let folder = tempfile::tempdir().expect("a folder");
         let row = |seed, verdict| sample::row("pull", "save-as", "one", seed, verdict);
-        let rows = [row(0, Verdict::Pass), row(1, Verdict::Fail), row(2, Verdict::Pass), row(3, Verdict::Void)];
+        let rows =
+            [row(0, Verdict::Pass), row(1, Verdict::Fail), row(2, Verdict::Pass), row(3, Verdict::Void)];
         let mut log = OperationLog::default();
         log.sizes.insert(trajectory_id(&rows[0]), 3);
         let list = || unread(folder.path(), &log, &rows).expect("reads");

@@ -11,8 +11,8 @@ use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLimits, StepPicture};
 use apprentice_skills::verification::note_trial;
 use apprentice_skills::{
-    LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection, clean_book,
-    learn_trajectory,
+    FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection,
+    clean_book, learn_trajectory,
 };
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -21,6 +21,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
+use super::figure_cut::TraceFigures;
 use super::step_pictures::{PictureError, TraceFiles, step_pictures};
 use crate::split::{SplitError, SplitLock, TrainTrajectory};
 use apprentice_results::arm::Arm;
@@ -348,9 +349,11 @@ pub(super) async fn learn_admitted(
     let files = sources.files.as_ref();
     let is_known = gateway.state().reflections.contains_key(&trajectory.trajectory().id);
     let pictures = pictures(files.filter(|_| !is_known), staff, options)?;
+    let figures = files.map(TraceFigures);
     let input = LearningInput {
         conversation: sources.conversation.as_ref(),
         pictures: &pictures,
+        figures: figures.as_ref().map(|figures| figures as &dyn FigureSource),
         ..LearningInput::new(trajectory.trajectory(), time)
     };
     note_trial(gateway, &input, trajectory.template()).map_err(LearnError::from)?;

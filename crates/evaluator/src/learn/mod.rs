@@ -2,6 +2,7 @@
 
 mod cycle;
 mod demonstrations;
+mod figure_cut;
 pub(crate) mod held_out;
 mod learning_run;
 mod locked_suites;

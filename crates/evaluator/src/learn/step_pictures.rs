@@ -316,7 +316,7 @@ fn scaled(size: Size) -> Size {
 }
 
 /// Converts a point of the screen to a pixel of a picture of `size` that shows `region`.
-fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option<(u32, u32)> {
+pub(super) fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option<(u32, u32)> {
     let along = |at: i32, from: i32, length: i32, pixels: u32| {
         let offset = i64::from(at) - i64::from(from);
         let length = i64::from(length);

@@ -400,7 +400,7 @@ impl Change {
             Self::SkillAnnotated { note, .. } => vec![note],
             Self::SkillReviewed { review, .. } => review.as_ref().map(SkillReview::texts).unwrap_or_default(),
             Self::TrajectoryReflected { checked, .. } => checked.texts(),
-            Self::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
+            Self::CandidateRecorded { learning, .. } => learning.texts(),
             Self::WriteProposed { change, .. } => change.texts(),
             Self::ProposalRefused { why, .. } => vec![why],
             Self::ItemClosed { outcome, left } => {

@@ -56,7 +56,7 @@ impl Checked {
     pub fn texts(&self) -> Vec<&str> {
         let reviews = self.reviews.iter().flat_map(|(_, review)| review.texts());
         let learnings = self.learnings.iter().chain(&self.overflow);
-        reviews.chain(learnings.flat_map(|learning| [learning.situation(), learning.guidance()])).collect()
+        reviews.chain(learnings.flat_map(Learning::texts)).collect()
     }
 
     /// Removes texts that no skill may contain, so that not even the log contains them.
@@ -73,7 +73,7 @@ impl Checked {
         });
         for (name, list) in [("learning", learnings), ("learning over the cap", overflow)] {
             list.retain(|learning| {
-                let why = [learning.situation(), learning.guidance()].into_iter().find_map(&refuse);
+                let why = learning.texts().into_iter().find_map(&refuse);
                 if let Some(why) = &why {
                     dropped.push(Dropped::Refused { place: name.to_owned(), why: why.clone() });
                 }

@@ -26,7 +26,8 @@ pub use material::{
 };
 pub use pictures::{Moment, StepPicture};
 pub use reflection::{
-    Confidence, DiscoveredLearning, Followed, FrictionLearning, IssueType, Learning, NegativeMark,
-    NeutralMark, NeutralReason, NotFollowedMark, NotFollowedReason, PositiveMark, REFLECTION_SCHEMA,
-    SkillNegative, SkillNeutral, SkillNotFollowed, SkillPositive, SkillReview, TrajectoryReflection,
+    Confidence, DiscoveredLearning, FigureMark, Followed, FrictionLearning, IssueType, Learning,
+    LearningFigure, NegativeMark, NeutralMark, NeutralReason, NotFollowedMark, NotFollowedReason,
+    PositiveMark, REFLECTION_SCHEMA, SkillNegative, SkillNeutral, SkillNotFollowed, SkillPositive,
+    SkillReview, TrajectoryReflection,
 };
