@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    Action, ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, ImagePoint, Message,
-    Outline, OutlineNode, Seen, SkillId, State, StepAction, StepId, Target, TrajectoryStep, changes,
+    Action, ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, ImagePoint, JudgedBy,
+    Message, Outline, OutlineNode, Seen, SkillId, State, StepAction, StepId, Target, TrajectoryStep, Verdict,
+    changes,
 };
 use serde::Deserialize;
 
@@ -22,7 +23,9 @@ struct ReviewQuestion {
     schema: String,
     #[serde(default)]
     apps: Vec<String>,
-    verdict: String,
+    verdict: Option<Verdict>,
+    #[serde(default)]
+    judged_by: JudgedBy,
     #[serde(default = "default_max_learnings")]
     max_learnings: usize,
     #[serde(default)]
@@ -47,6 +50,7 @@ pub(super) fn material(request: &ChatRequest) -> Option<ReviewMaterial> {
         goal: Transcript::read(&before).instruction,
         apps: outcome.apps,
         verdict: outcome.verdict,
+        judged_by: outcome.judged_by,
         max_learnings: outcome.max_learnings,
         skills: skills.collect(),
         steps: steps(&request.messages),
@@ -191,7 +195,7 @@ fn target<'o>(action: &Action<ImagePoint>, outline: &'o Outline, first: bool) ->
 mod tests {
     use apprentice_protocol::{
         Action, ActionOutcome, Button, Call, CallBody, CallId, CallResult, ChatRequest, Chord, Content,
-        Message, NodeRef, RawContent, Size, Target, WorldTool,
+        Message, NodeRef, RawContent, Size, Target, Verdict, WorldTool,
     };
     use serde_json::json;
 
@@ -255,7 +259,10 @@ mod tests {
             ],
         )
         .expect("a question stands there");
-        assert_eq!((told.goal.as_str(), told.verdict.as_str(), told.max_learnings), ("Knead it.", "pass", 2));
+        assert_eq!(
+            (told.goal.as_str(), told.verdict, told.max_learnings),
+            ("Knead it.", Some(Verdict::Pass), 2)
+        );
         let notes: Vec<_> =
             told.skills.iter().map(|skill| (skill.id.as_str(), skill.text.as_str())).collect();
         assert_eq!(

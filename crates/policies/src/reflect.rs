@@ -1,7 +1,7 @@
 //! Reviews an attempt: rates each skill that was read and extracts learnings that are not obvious. The attempt comes
 //! from a fenced block of material, or from the conversation that precedes the question.
 
-use apprentice_protocol::{ChatRequest, TrajectoryStep};
+use apprentice_protocol::{ChatRequest, TrajectoryStep, Verdict};
 use serde_json::{Value, json};
 
 use super::control_match::MatchThreshold;
@@ -32,7 +32,7 @@ fn review(material: &ReviewMaterial) -> Move {
     let asked =
         |label: &str| goal.wants.iter().any(|want| MatchThreshold::Exact.accepts(want.wanted.fit(label)));
     let lesson = walk(&material.steps).merge_prerequisites(asked);
-    let passed = material.verdict == "pass";
+    let passed = material.verdict == Some(Verdict::Pass) && material.judged_by.is_evidence();
     let on_pages = page::is_of_pages(&material.steps);
     let scope = material.apps.first().map_or("general", String::as_str);
     let way = way(&material.steps);

@@ -1,6 +1,6 @@
 //! The material of a review: the attempt, its verdict, and the skills that it received.
 
-use apprentice_protocol::TrajectoryStep;
+use apprentice_protocol::{JudgedBy, TrajectoryStep, Verdict};
 use serde::Deserialize;
 
 /// The attempt under review.
@@ -9,7 +9,10 @@ pub(super) struct ReviewMaterial {
     pub(super) goal: String,
     #[serde(default)]
     pub(super) apps: Vec<String>,
-    pub(super) verdict: String,
+    /// `None` if nobody judged.
+    pub(super) verdict: Option<Verdict>,
+    #[serde(default)]
+    pub(super) judged_by: JudgedBy,
     #[serde(default = "default_max_learnings")]
     pub(super) max_learnings: usize,
     #[serde(default)]

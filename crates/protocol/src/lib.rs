@@ -25,6 +25,7 @@ mod outline;
 mod port;
 mod profile;
 mod prompt;
+mod secret_field;
 mod skill_event;
 mod spelling;
 mod stop;
@@ -70,6 +71,6 @@ pub use spelling::{did_you_mean, nearest};
 pub use stop::{StopReason, VoidCause};
 pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
 pub use trajectory::{
-    RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
+    JudgedBy, RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
 };
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};

@@ -23,6 +23,8 @@ pub enum Purpose {
     Calibrate,
     /// Grading.
     Check,
+    /// Giving an opinion on an attempt without checks.
+    Judge,
     /// Computing embeddings.
     Embed,
 }

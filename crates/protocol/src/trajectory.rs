@@ -25,6 +25,38 @@ pub enum Verdict {
     Void,
 }
 
+/// Who judged an attempt.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgedBy {
+    /// Nobody: there is no verdict.
+    Nobody,
+    /// A model gave its opinion.
+    Model,
+    /// A person.
+    Person,
+    /// The checks of a task.
+    #[default]
+    Checks,
+}
+
+impl JudgedBy {
+    /// Returns whether a verdict of this origin counts as evidence. A model's opinion does not.
+    pub fn is_evidence(self) -> bool {
+        match self {
+            Self::Person | Self::Checks => true,
+            Self::Nobody | Self::Model => false,
+        }
+    }
+
+    /// Returns whether the checks judged, as in every trial of a suite.
+    pub fn is_checks(&self) -> bool {
+        *self == Self::Checks
+    }
+}
+
 /// The agent's observation at the start of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seen {
@@ -137,8 +169,12 @@ pub struct Trajectory {
     pub versions: Versions,
     /// The model class of the agent.
     pub consumer: String,
-    /// The verdict. Void attempts are not used for learning.
+    /// The verdict. Void attempts are not used for learning. Without a judge it reads `fail` and says nothing:
+    /// [`Trajectory::told_verdict`] has the verdict for readers.
     pub verdict: Verdict,
+    /// Who judged.
+    #[serde(default, skip_serializing_if = "JudgedBy::is_checks")]
+    pub judged_by: JudgedBy,
     /// Score from 0 to 1.
     pub score: f64,
     /// The reason why the attempt ended.
@@ -151,4 +187,16 @@ pub struct Trajectory {
     pub steps: Vec<TrajectoryStep>,
     /// The delivered skills, in order and without duplicates.
     pub skills: Vec<RetrievedSkill>,
+}
+
+impl Trajectory {
+    /// Returns the verdict, or `None` if nobody judged.
+    pub fn told_verdict(&self) -> Option<Verdict> {
+        (self.judged_by != JudgedBy::Nobody).then_some(self.verdict)
+    }
+
+    /// Returns whether the attempt is known to have passed: by its checks or by a person.
+    pub fn passed(&self) -> bool {
+        self.verdict == Verdict::Pass && self.judged_by.is_evidence()
+    }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    ChatModel, Limits, ResourceUsage, RetrievedSkill, SkillId, StepId, StopReason, Trajectory, Verdict,
-    Versions,
+    ChatModel, JudgedBy, Limits, ResourceUsage, RetrievedSkill, SkillId, StepId, StopReason, Trajectory,
+    Verdict, Versions,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -139,6 +139,7 @@ pub fn trajectory_by_name(id: &str) -> Trajectory {
         versions: Versions::new(),
         consumer: String::new(),
         verdict: Verdict::Pass,
+        judged_by: JudgedBy::default(),
         score: 1.0,
         stop: StopReason::Done,
         limits: Limits::default(),

@@ -1,10 +1,11 @@
 //! The handler: deterministic processing of a reflection before a model is asked again. It counts every review first. A
 //! table decides which reviews the manager sees.
 
-use apprentice_protocol::{SkillId, Trajectory, Verdict, Versions};
+use apprentice_protocol::{SkillId, Trajectory, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::attach_figures::FigureSource;
 use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest, version_of};
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
@@ -91,19 +92,21 @@ pub struct LearningInput<'a> {
     pub conversation: Option<&'a Conversation>,
     /// Pictures for a reviewer that sees, in order of precedence.
     pub pictures: &'a [StepPicture],
+    /// Cuts figures from the attempt's pictures, if they are at hand.
+    pub figures: Option<&'a dyn FigureSource>,
 }
 
 impl<'a> LearningInput<'a> {
     /// Returns the input for a trajectory without its conversation.
     pub fn new(trajectory: &'a Trajectory, time: Timestamp) -> Self {
-        Self { trajectory, time, conversation: None, pictures: &[] }
+        Self { trajectory, time, conversation: None, pictures: &[], figures: None }
     }
 }
 
 impl LearningInput<'_> {
-    /// Returns whether the attempt passed.
+    /// Returns whether the attempt is known to have passed. A model's opinion is no such knowledge.
     pub fn passed(&self) -> bool {
-        self.trajectory.verdict == Verdict::Pass
+        self.trajectory.passed()
     }
 
     /// Returns a write request caused by this trajectory.

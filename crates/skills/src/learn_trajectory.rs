@@ -6,6 +6,7 @@ use std::sync::Arc;
 use apprentice_protocol::{BoundedText, ChatModel, ModelError, TextBudget};
 use serde::Serialize;
 
+use crate::attach_figures::attach_figures;
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
 use crate::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
 use crate::handle::{HandlerOptions, LearningInput, Refusal, handle, write};
@@ -151,7 +152,11 @@ async fn process_reflection(
         if matches!(&item, WorkItem::Review(received, _) if gateway.state().resolve(received).is_none()) {
             continue;
         }
-        result.decisions.push(decide(gateway, manager, input, &item, options).await?);
+        let decision = decide(gateway, manager, input, &item, options).await?;
+        if let WorkItem::Learning(place, learning) = item {
+            result.refusals.extend(attach_figures(gateway, input, (place, learning), &decision)?);
+        }
+        result.decisions.push(decision);
     }
     Ok(())
 }

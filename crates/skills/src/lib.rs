@@ -3,6 +3,7 @@
 //! Uses only the file system below the book's folder: no network, no processes, no clock.
 
 pub mod adherence;
+mod attach_figures;
 mod author;
 pub mod book;
 pub mod cleanup;
@@ -11,6 +12,7 @@ mod external_reflection;
 pub mod foreground;
 pub mod guidance;
 mod handle;
+pub mod judge;
 mod known_versions;
 pub mod leak;
 mod learn_trajectory;
@@ -26,6 +28,7 @@ mod similar_pairs;
 pub mod verification;
 mod words;
 
+pub use attach_figures::FigureSource;
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
 pub use embedding::EmbeddingModel;
 pub use external_reflection::{

@@ -2,10 +2,10 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, foreground, guidance, manage, reflect};
+use crate::{author, foreground, guidance, judge, manage, reflect};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 11] = [
+pub const PROMPTS: [Prompt; 12] = [
     guidance::PULL,
     guidance::TOOLS,
     guidance::GIVEN,
@@ -14,6 +14,7 @@ pub const PROMPTS: [Prompt; 11] = [
     reflect::PROMPT,
     reflect::PROMPT_HERE,
     manage::PROMPT,
+    judge::PROMPT,
     author::CREATE,
     foreground::LEARN,
     foreground::REPORT,

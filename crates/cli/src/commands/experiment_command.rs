@@ -123,6 +123,7 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::Cycle(_)
         | ExperimentError::Demonstrations(_)
         | ExperimentError::Book(_)
+        | ExperimentError::Locked(_)
         | ExperimentError::Report(_)
         | ExperimentError::Read { .. } => Kind::Environment,
         ExperimentError::Page(_) => Kind::Bug,

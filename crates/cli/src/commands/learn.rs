@@ -1,25 +1,27 @@
-//! `apprentice learn RUN…`: reviews the attempts of finished runs and updates a skillbook.
+//! `apprentice learn RUN…`: reviews the attempts of finished runs and of `apprentice do`, and updates a skillbook.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::learn::{
-    CycleError, HeldOutTasks, LearningRecord, Phase, UnreadReview, last_attempts, learn_from,
-    recorded_attempt,
+    CycleError, HeldOutTasks, LearningRecord, LockedSuites, OwnAttempt, Phase, UnreadReview, last_attempts,
+    learn_from, lock_book, recorded_attempt,
 };
 use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
 use apprentice_evaluator::split::{SplitLock, check_wording};
 use apprentice_protocol::{Clock as _, Verdict, counted};
 use apprentice_results::row::Split;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_skills::book::{Gateway, GatewayOptions, WriteMode};
+use apprentice_skills::leak::HeldOutIndex;
 use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, LearnerModels};
 use apprentice_tasks::suite::Suite;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::skills::curate::apply_failure;
+use super::learn_own::{self, Judging, OwnTally};
+use super::skills::curate::{apply_failure, learner};
 use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -27,22 +29,27 @@ use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::{terminal, wire};
 
-/// Updates the skillbook from the training attempts of finished runs, in the order of each run's plan.
+/// The suite of runs, if none is named.
+const SUITE: &str = "tasks/starter";
+
+/// Updates the skillbook from the training attempts of finished runs, in the order of each run's plan, and then from
+/// attempts of `apprentice do`.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
-    /// Folders of the runs.
+    /// Folders of runs, and of attempts that `apprentice do` wrote.
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// The suite of the runs.
-    #[arg(long, default_value = "tasks/starter", value_name = "PATH")]
-    suite: PathBuf,
+    /// The suite of the runs; attempts of `do` need none [default: tasks/starter].
+    #[arg(long, value_name = "PATH")]
+    suite: Option<PathBuf>,
     /// The suite's locked split [default: `split.json` beside the suite].
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
     /// The skillbook; the shipped one is changed only if it is named here [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// The model that reviews attempts and edits the skillbook.
+    /// The model that reviews attempts and edits the skillbook. `scripted:FILE` replays its lines in order over all
+    /// requests.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
     /// How attempts are reviewed.
@@ -51,6 +58,8 @@ pub(crate) struct Learn {
     /// Largest number of pictures of an attempt for a reviewer that sees; 0 shows none.
     #[arg(long, default_value_t = ReflectOptions::default().pictures, value_name = "N")]
     reflector_pictures: usize,
+    #[command(flatten)]
+    judging: Judging,
     #[command(flatten)]
     consent: SpendingArgs,
     #[command(flatten)]
@@ -88,33 +97,38 @@ struct Learned<'a> {
     void: usize,
     /// Attempts whose reviews could not be read. They stay unlearned.
     unread: usize,
+    /// Attempts of `do` that nobody judged although somebody was asked. They stay unlearned.
+    unjudged: usize,
     trajectories: &'a [LearningRecord],
 }
+
+/// A suite with its locked split.
+type LockedSuite = (Suite, SplitLock);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
-    let suite = crate::suite::load(&arguments.suite)?;
-    let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
-    if arguments.split.is_none() && !split.is_file() {
-        return Err(super::split::unlocked(&suite, &arguments.suite));
-    }
-    let lock = SplitLock::read(&split).kind(Kind::Config)?;
-    lock.check_suite(&suite).kind(Kind::Config)?;
+    let (own, runs): (Vec<&Path>, Vec<&Path>) =
+        arguments.runs.iter().map(PathBuf::as_path).partition(|path| OwnAttempt::is_at(path));
+    arguments.judging.check(&own)?;
+    let suite = match runs.is_empty() && arguments.suite.is_none() {
+        true => None,
+        false => Some(locked_suite(arguments)?),
+    };
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let consent = arguments.consent.in_json(arguments.json);
-    if forecast(arguments, &lock, &models)?.agree(config, consent)? == Proceed::Off {
+    let forecast = forecast(arguments, (&runs, own.len()), suite.as_ref(), &models)?;
+    if forecast.agree(config, consent)? == Proceed::Off {
         return Ok(());
     }
-    check_runs(&arguments.runs, &lock, &suite)?;
+    if let Some(suite) = &suite {
+        check_runs(&runs, suite)?;
+    }
     wire::runtime()?.block_on(models.reach([arguments.model.as_str()]))?;
-    let model = models.get(&arguments.model, "learn")?;
+    let model = learner(&arguments.model, (&models, "learn"))?;
     let staff = LearnerModels { reflector: Arc::clone(&model), manager: model };
     let mode = arguments.writing.mode(config);
-    let leaks = Arc::new(HeldOutTasks::build(&lock, &suite));
-    let (time, authored) = (SystemClock::default().now(), config.authored_pages);
-    let (mut gateway, _) =
-        Gateway::open(folder, GatewayOptions { time, leaks, mode, authored }).kind(Kind::Config)?;
+    let (mut gateway, held_out) = open_book(folder, (mode, config), suite.as_ref(), own.is_empty())?;
     gateway.set_embedding(models.meaning()?);
     let mut tally = Tally::default();
     let reflect = ReflectOptions {
@@ -124,25 +138,78 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     };
     let options = LearnOptions { reflect, ..LearnOptions::default() };
     let cancel = wire::cancel_on_interrupt();
-    for path in &arguments.runs {
-        let learning = tally.learn(&mut gateway, (&lock, &suite, &staff), (path, &options));
-        wire::runtime()?.block_on(async {
-            // The same command continues with a trajectory that was interrupted.
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => Err(stopped(folder)),
-                learned = learning => learned,
+    let learning = async {
+        if let Some(suite) = &suite {
+            for path in &runs {
+                tally.learn(&mut gateway, (suite, &staff), (path, &options)).await?;
             }
-        })?;
-    }
+        }
+        for path in &own {
+            let judge = (&arguments.judging, &staff, &options);
+            tally.own.learn(&mut gateway, &held_out, judge, path).await?.iter().for_each(tell);
+        }
+        Ok(())
+    };
+    wire::runtime()?.block_on(async {
+        // The same command continues with a trajectory that was interrupted.
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(stopped(folder)),
+            learned = learning => learned,
+        }
+    })?;
     drop(gateway);
-    let concluded = conclude(&tally, folder, arguments.json);
+    let concluded = conclude(tally, folder, arguments.json);
     super::skills::proposals::conclude(folder, mode)?;
     concluded
 }
 
+/// Opens the book for writing, locks it to the suite of the runs, and returns what is known of held-out tasks.
+fn open_book(
+    folder: &Path,
+    (mode, config): (WriteMode, &Config),
+    suite: Option<&LockedSuite>,
+    only_runs: bool,
+) -> Result<(Gateway, LockedSuites), Failure> {
+    let held_out = held_out(folder, suite, only_runs)?;
+    let leaks: Arc<dyn HeldOutIndex> = Arc::new(held_out.clone());
+    let (time, authored) = (SystemClock::default().now(), config.authored_pages);
+    let (gateway, _) =
+        Gateway::open(folder, GatewayOptions { time, leaks, mode, authored }).kind(Kind::Config)?;
+    match suite {
+        Some((suite, lock)) => {
+            lock_book(folder, lock, &HeldOutTasks::build(lock, suite)).kind(Kind::Config)?;
+        }
+        None => learn_own::check_book(gateway.state(), &held_out)?,
+    }
+    Ok((gateway, held_out))
+}
+
+/// Loads the suite of the runs and its lock.
+fn locked_suite(arguments: &Learn) -> Result<LockedSuite, Failure> {
+    let named = arguments.suite.as_deref().unwrap_or(Path::new(SUITE));
+    let suite = crate::suite::load(named)?;
+    let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
+    if arguments.split.is_none() && !split.is_file() {
+        return Err(super::split::unlocked(&suite, named));
+    }
+    let lock = SplitLock::read(&split).kind(Kind::Config)?;
+    lock.check_suite(&suite).kind(Kind::Config)?;
+    Ok((suite, lock))
+}
+
+/// Returns what is known of held-out tasks: of the runs' suite, and for attempts of `do` of every suite that the book is
+/// locked to.
+fn held_out(folder: &Path, suite: Option<&LockedSuite>, only_runs: bool) -> Result<LockedSuites, Failure> {
+    let known = match only_runs {
+        true => LockedSuites::default(),
+        false => LockedSuites::of_book(folder).kind(Kind::Config)?,
+    };
+    Ok(known.with(suite.map(|(suite, lock)| HeldOutTasks::build(lock, suite))))
+}
+
 /// Checks every training attempt of the runs against the split and the suite, before the first review.
-fn check_runs(runs: &[PathBuf], lock: &SplitLock, suite: &Suite) -> Result<(), Failure> {
+fn check_runs(runs: &[&Path], (suite, lock): &LockedSuite) -> Result<(), Failure> {
     for path in runs {
         let run = RunFolder::open(path).kind(Kind::Config)?;
         for row in last_attempts(&run).into_iter().filter(|row| row.verdict != Verdict::Void) {
@@ -160,10 +227,16 @@ fn check_runs(runs: &[PathBuf], lock: &SplitLock, suite: &Suite) -> Result<(), F
 }
 
 /// Computes the cost forecast. It is an upper bound: attempts that were learned from before cost no further calls.
-fn forecast(arguments: &Learn, lock: &SplitLock, models: &Models) -> Result<Forecast, Failure> {
+fn forecast(
+    arguments: &Learn,
+    (runs, own): (&[&Path], usize),
+    suite: Option<&LockedSuite>,
+    models: &Models,
+) -> Result<Forecast, Failure> {
     let mut forecast = Forecast::default();
-    let (mut read, model) = (0, models.resolve(&arguments.model)?);
-    for path in &arguments.runs {
+    let (mut read, model) = (own, models.resolve(&arguments.model)?);
+    arguments.judging.add_requests(&mut forecast, (models, &arguments.model), own)?;
+    for (path, (_, lock)) in runs.iter().flat_map(|path| suite.map(|suite| (path, suite))) {
         let (plan, rows) = read_run(path).kind(Kind::Config)?;
         for row in final_results(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
@@ -190,6 +263,7 @@ fn stopped(folder: &Path) -> Failure {
 #[derive(Default)]
 struct Tally {
     worked: Vec<LearningRecord>,
+    own: OwnTally,
     sealed: usize,
     void: usize,
 }
@@ -198,7 +272,7 @@ impl Tally {
     async fn learn(
         &mut self,
         gateway: &mut Gateway,
-        (lock, suite, staff): (&SplitLock, &Suite, &LearnerModels),
+        ((suite, lock), staff): (&LockedSuite, &LearnerModels),
         (path, options): (&Path, &LearnOptions),
     ) -> Result<(), Failure> {
         let run = RunFolder::open(path).kind(Kind::Config)?;
@@ -233,6 +307,7 @@ fn tell(worked: &LearningRecord) {
         Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
         Phase::Rehearse => "rehearsal".into(),
         Phase::Recorded => "recorded".into(),
+        Phase::Own => "own attempt".into(),
     };
     if let Some(unread) = &worked.unread {
         terminal::note(format_args!("  {phase}, {}: not learned; {}", worked.task, unread.why));
@@ -255,33 +330,40 @@ fn tell(worked: &LearningRecord) {
     }
 }
 
-fn conclude(tally: &Tally, folder: &Path, json: bool) -> Result<(), Failure> {
-    let Tally { worked, sealed, void } = tally;
+fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> {
+    let own = std::mem::take(&mut tally.own);
+    let (sealed, void) = (tally.sealed + own.sealed, tally.void + own.void);
+    let worked: Vec<LearningRecord> = tally.worked.into_iter().chain(own.worked).collect();
     let unread: Vec<&UnreadReview> = worked.iter().filter_map(|one| one.unread.as_ref()).collect();
     if json {
-        let (sealed, void) = (*sealed, *void);
         terminal::json(&Learned {
             schema: "apprentice.learn/1",
             skillbook: folder,
             sealed,
             void,
             unread: unread.len(),
-            trajectories: worked,
+            unjudged: own.unjudged.len(),
+            trajectories: &worked,
         })?;
     } else {
+        let unjudged = match own.unjudged.len() {
+            0 => String::new(),
+            count => format!(", {count} not judged"),
+        };
         terminal::line(format_args!(
-            "{} trajectories learned from, {sealed} held out and skipped, {void} void; {}",
+            "{} trajectories learned from, {sealed} held out and skipped, {void} void{unjudged}; {}",
             worked.len() - unread.len(),
             folder.display()
         ));
     }
-    if worked.is_empty() {
+    if worked.is_empty() && own.unjudged.is_empty() {
         let story = "the runs contain no training attempt to learn from";
         return Err(Failure::say(Kind::NothingMatched, story));
     }
-    match unread.first() {
-        None => Ok(()),
-        Some(first) => {
+    match (unread.first(), own.unjudged.first()) {
+        (None, None) => Ok(()),
+        (None, Some(first)) => Err(learn_own::unjudged(first, own.unjudged.len())),
+        (Some(first), _) => {
             let count = unread.len();
             let reviews = if count == 1 { "review" } else { "reviews" };
             let story = format!(

@@ -15,6 +15,7 @@ pub(crate) mod fork;
 pub(crate) mod grade;
 pub(crate) mod init;
 pub(crate) mod learn;
+mod learn_own;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod plan;

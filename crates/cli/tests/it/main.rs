@@ -20,6 +20,7 @@ mod learning;
 mod models;
 mod offline;
 mod osworld;
+mod own_attempts;
 mod place;
 mod prompts;
 mod proofs;

@@ -11,6 +11,7 @@ use super::logged_model::LoggedModel;
 use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, measure};
 use crate::learn::{
     CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, cycle, last_attempts, learning_plan,
+    lock_book,
 };
 use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
@@ -30,8 +31,10 @@ pub(super) async fn learn(
         return Err(ExperimentError::NoTasks("training"));
     }
     let leaks = Arc::new(HeldOutTasks::build(lock, &experiment.suite));
-    let options = GatewayOptions { leaks, ..GatewayOptions::at(clock.now()) };
-    let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
+    let options = GatewayOptions { leaks: leaks.clone(), ..GatewayOptions::at(clock.now()) };
+    let book = folder.join("skillbook");
+    let (mut gateway, _) = Gateway::open(&book, options)?;
+    lock_book(&book, lock, &leaks)?;
     gateway.set_embedding(laboratory.meaning.clone());
     let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");

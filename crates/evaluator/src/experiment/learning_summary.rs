@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{Usage, Verdict};
 use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, Stage, State};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::ExperimentError;
 use super::reviewer_quality::reviewer;
 use crate::trial_identity::trajectory_id;
-use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary};
+use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary, UnreviewedAttempt};
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows;
 
@@ -46,6 +46,7 @@ pub(super) fn summary(
     Ok(LearningSummary {
         epochs,
         trajectories: u32::try_from(log.sizes.len()).unwrap_or(u32::MAX),
+        unread: unread(&run.join("learning"), &log, rows)?,
         reviews,
         skills: if book.is_dir() { skills(book)? } else { Vec::new() },
         curve: curve(&log, rows),
@@ -56,6 +57,54 @@ pub(super) fn summary(
         cost_usd: None,
         reviewer: reviewer(&log.state, folder, rows),
     })
+}
+
+/// What is kept of a review that could not be read.
+#[derive(Deserialize)]
+struct KeptUnread {
+    attempt: String,
+    unread: KeptReason,
+}
+
+#[derive(Deserialize)]
+struct KeptReason {
+    why: String,
+}
+
+/// Lists the judged attempts that the book did not learn from, with the reasons kept in `folder`.
+fn unread(
+    folder: &Path,
+    log: &OperationLog,
+    rows: &[TrialRow],
+) -> Result<Vec<UnreviewedAttempt>, ExperimentError> {
+    let mut reasons: BTreeMap<String, String> = BTreeMap::new();
+    for path in stored_files(folder) {
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("unread-")) {
+            let text = fs::read_to_string(&path)
+                .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
+            let kept: KeptUnread = serde_json::from_str(&text)
+                .map_err(|error| ExperimentError::Read { path, source: error.into() })?;
+            reasons.insert(kept.attempt, kept.unread.why);
+        }
+    }
+    let trials = rows::trials(rows);
+    let mut judged: Vec<&TrialRow> = trials.iter().map(|trial| trial.last).collect();
+    judged.retain(|row| row.verdict != Verdict::Void);
+    judged.sort_by_key(|row| row.order);
+    let missing = judged.into_iter().filter_map(|row| {
+        let attempt = trajectory_id(row);
+        let why = reasons.get(&attempt).cloned();
+        let why = why.unwrap_or_else(|| "learning was stopped before its review".to_owned());
+        let task = row.task.clone();
+        (!log.sizes.contains_key(&attempt)).then_some(UnreviewedAttempt { attempt, task, why })
+    });
+    Ok(missing.collect())
+}
+
+/// The files of a folder; none if there is no folder.
+fn stored_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
@@ -106,7 +155,12 @@ impl OperationLog {
                 (Change::SkillUpdated { .. }, Stage::Manage) if cause.item.starts_with("review:") => {
                     log.updated_by_reviews += 1;
                 }
-                (Change::CleanupFlagged { .. } | Change::CleanupByWords { .. }, _) => {}
+                (
+                    Change::CleanupFlagged { .. }
+                    | Change::CleanupByWords { .. }
+                    | Change::SuspicionKept { .. },
+                    _,
+                ) => {}
                 (_, Stage::Clean) if !cause.item.is_empty() => {
                     log.cleanups.insert((cause.trajectory.clone(), cause.item.clone()));
                 }
@@ -150,8 +204,7 @@ fn curve(log: &OperationLog, learning: &[TrialRow]) -> Vec<CurvePoint> {
 /// Sums the tokens of all stored conversations.
 fn tokens(folder: &Path) -> Result<Usage, ExperimentError> {
     let mut sum = Usage::default();
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(sum) };
-    for path in entries.flatten().map(|entry| entry.path()) {
+    for path in stored_files(folder) {
         let text = fs::read_to_string(&path)
             .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
         if let Ok(conversation) = serde_json::from_str::<Conversation>(&text) {
@@ -159,4 +212,38 @@ fn tokens(folder: &Path) -> Result<Usage, ExperimentError> {
         }
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::Verdict;
+
+    use super::{OperationLog, unread};
+    use crate::sample;
+    use crate::trial_identity::trajectory_id;
+
+    #[test]
+    fn judged_attempts_that_taught_nothing_are_listed_with_the_kept_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let row = |seed, verdict| sample::row("pull", "save-as", "one", seed, verdict);
+        let rows =
+            [row(0, Verdict::Pass), row(1, Verdict::Fail), row(2, Verdict::Pass), row(3, Verdict::Void)];
+        let mut log = OperationLog::default();
+        log.sizes.insert(trajectory_id(&rows[0]), 3);
+        let list = || unread(folder.path(), &log, &rows).expect("reads");
+        let told = || list().into_iter().map(|one| (one.attempt, one.why)).collect::<Vec<_>>();
+        let stopped = "learning was stopped before its review".to_owned();
+        let both = [trajectory_id(&rows[1]), trajectory_id(&rows[2])];
+        assert_eq!(told(), both.clone().map(|attempt| (attempt, stopped.clone())));
+        // The reason of an attempt that was learned from later is no longer told.
+        for (place, row) in [(0, &rows[0]), (1, &rows[1])] {
+            let kept = serde_json::json!({ "attempt": trajectory_id(row), "unread": { "why": "no JSON", "problems": [] } });
+            let path = folder.path().join(format!("unread-{place}.json"));
+            std::fs::write(path, kept.to_string()).expect("written");
+        }
+        let [one, other] = both;
+        assert_eq!(told(), [(one, "no JSON".to_owned()), (other, stopped)]);
+        std::fs::write(folder.path().join("unread-2.json"), "{").expect("written");
+        assert!(unread(folder.path(), &log, &rows).is_err(), "a broken record is told");
+    }
 }

@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arm::ArmError;
 use crate::contamination::examine;
 use crate::hidden_skills::HiddenSkills;
-use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord};
+use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
 use crate::run::{Progress, RunDeps, RunError, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
@@ -171,6 +171,9 @@ pub enum ExperimentError {
     /// A run folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The book cannot be locked to its suite.
+    #[error(transparent)]
+    Locked(#[from] LockedSuitesError),
     /// Trial rows cannot be read.
     #[error(transparent)]
     Rows(#[from] RowsError),

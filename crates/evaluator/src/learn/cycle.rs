@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use apprentice_protocol::{PortFuture, SkillId, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{JudgedBy, PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLimits, StepPicture};
 use apprentice_skills::verification::note_trial;
 use apprentice_skills::{
-    LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection, clean_book,
-    learn_trajectory,
+    FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection,
+    clean_book, learn_trajectory,
 };
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -21,8 +21,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
+use super::figure_cut::TraceFigures;
 use super::step_pictures::{PictureError, TraceFiles, step_pictures};
-use crate::split::{SplitError, SplitLock};
+use crate::split::{SplitError, SplitLock, TrainTrajectory};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, TrialRow};
 
@@ -105,6 +106,8 @@ pub enum Phase {
     Rehearse,
     /// An attempt from an earlier run.
     Recorded,
+    /// An attempt at an instruction of the user's own.
+    Own,
 }
 
 /// The learning record of one attempt.
@@ -116,8 +119,11 @@ pub struct LearningRecord {
     pub task: TaskId,
     /// The arm.
     pub arm: String,
-    /// The verdict of the attempt.
-    pub verdict: Verdict,
+    /// The verdict of the attempt. `None` if nobody judged it.
+    pub verdict: Option<Verdict>,
+    /// Who judged, if not the checks of a task.
+    #[serde(skip_serializing_if = "JudgedBy::is_checks")]
+    pub judged_by: JudgedBy,
     /// Whether it had been learned from before.
     pub known_before: bool,
     /// How it was reviewed; `None` if it had been reviewed before.
@@ -284,19 +290,14 @@ pub async fn learn_from(
     Ok(learn_one(gateway, (lock, staff), name, attempted, options).await?.0)
 }
 
-async fn learn_one(
-    gateway: &mut Gateway,
-    (lock, staff): (&SplitLock, &LearnerModels),
-    (phase, task, arm): (Phase, TaskId, String),
-    attempted: AttemptOutcome,
-    options: &LearnOptions,
-) -> Result<(LearningRecord, Option<(Trajectory, Timestamp)>), CycleError> {
-    let AttemptOutcome { row, trajectory: seen, conversation: said, files } = attempted;
-    let mut worked = LearningRecord {
+/// Returns the record of an attempt before anything is learned from it.
+pub(super) fn empty_record(gateway: &Gateway, (phase, task, arm): (Phase, TaskId, String)) -> LearningRecord {
+    LearningRecord {
         phase,
         task,
         arm,
-        verdict: row.verdict,
+        verdict: None,
+        judged_by: JudgedBy::Checks,
         known_before: false,
         reviewed: None,
         fallback: None,
@@ -309,31 +310,64 @@ async fn learn_one(
         refusals: Vec::new(),
         changed: Vec::new(),
         skills: gateway.state().skills.len(),
-    };
+    }
+}
+
+/// What belongs to an attempt beside its trajectory.
+pub(super) struct Sources {
+    pub(super) conversation: Option<Conversation>,
+    pub(super) files: Option<TraceFiles>,
+}
+
+async fn learn_one(
+    gateway: &mut Gateway,
+    (lock, staff): (&SplitLock, &LearnerModels),
+    name: (Phase, TaskId, String),
+    attempted: AttemptOutcome,
+    options: &LearnOptions,
+) -> Result<(LearningRecord, Option<(Trajectory, Timestamp)>), CycleError> {
+    let AttemptOutcome { row, trajectory: seen, conversation, files } = attempted;
+    let worked = LearningRecord { verdict: Some(row.verdict), ..empty_record(gateway, name) };
     let Some((trajectory, time)) = seen.filter(|_| row.verdict != Verdict::Void) else {
         return Ok((worked, None));
     };
-    let trajectory = lock.admit(&row, trajectory)?;
+    let admitted = lock.admit(&row, trajectory)?;
+    let sources = Sources { conversation, files };
+    let (worked, trajectory) =
+        learn_admitted(gateway, staff, (admitted, time, sources), worked, options).await?;
+    Ok((worked, Some((trajectory, time))))
+}
+
+pub(super) async fn learn_admitted(
+    gateway: &mut Gateway,
+    staff: &LearnerModels,
+    (trajectory, time, sources): (TrainTrajectory, Timestamp, Sources),
+    mut worked: LearningRecord,
+    options: &LearnOptions,
+) -> Result<(LearningRecord, Trajectory), CycleError> {
     let before = versions(gateway);
+    let files = sources.files.as_ref();
     let is_known = gateway.state().reflections.contains_key(&trajectory.trajectory().id);
-    let pictures = pictures(files.as_ref().filter(|_| !is_known), staff, options)?;
+    let pictures = pictures(files.filter(|_| !is_known), staff, options)?;
+    let figures = files.map(TraceFigures);
     let input = LearningInput {
-        conversation: said.as_ref(),
+        conversation: sources.conversation.as_ref(),
         pictures: &pictures,
+        figures: figures.as_ref().map(|figures| figures as &dyn FigureSource),
         ..LearningInput::new(trajectory.trajectory(), time)
     };
     note_trial(gateway, &input, trajectory.template()).map_err(LearnError::from)?;
     let result = learn_trajectory(gateway, staff, &input, options).await?;
     worked.received = trajectory.trajectory().skills.len();
     if let Some(unread) = &result.unread {
-        worked.unread = Some(keep_unread(unread, &trajectory.trajectory().id, files.as_ref())?);
+        worked.unread = Some(keep_unread(unread, &trajectory.trajectory().id, files)?);
     }
     add_result(&mut worked, result);
     let after = versions(gateway);
     worked.skills = after.len();
     worked.changed =
         after.into_iter().filter(|(id, version)| before.get(id) != Some(version)).map(|(id, _)| id).collect();
-    Ok((worked, Some((trajectory.into_inner(), time))))
+    Ok((worked, trajectory.into_inner()))
 }
 
 /// Adds what was learned from an attempt to its record.

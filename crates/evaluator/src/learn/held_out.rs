@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_skills::leak::HeldOutIndex;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -21,11 +22,37 @@ const NAME_WORDS: usize = 6;
 const NAME_CHARS: usize = 6;
 
 /// Leak index over the sealed tasks of a suite. Stores hashes, not text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldOutTasks {
     salt: String,
-    runs: BTreeSet<[u8; 32]>,
-    names: BTreeSet<[u8; 32]>,
+    runs: BTreeSet<Hash>,
+    names: BTreeSet<Hash>,
+}
+
+/// The hash of some words: enough of it that two texts do not share one by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+struct Hash(u64);
+
+impl Hash {
+    fn of(text: &str) -> Self {
+        let digest = Sha256::digest(text);
+        Self(digest.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)))
+    }
+}
+
+impl From<Hash> for String {
+    fn from(hash: Hash) -> Self {
+        format!("{:016x}", hash.0)
+    }
+}
+
+impl TryFrom<String> for Hash {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        u64::from_str_radix(&text, 16).map(Self)
+    }
 }
 
 impl HeldOutTasks {
@@ -58,8 +85,8 @@ impl HeldOutTasks {
         index
     }
 
-    fn windows(&self, words: &[String], length: usize) -> Vec<[u8; 32]> {
-        let hash = |run: &[String]| Sha256::digest(format!("{}\n{}", self.salt, run.join(" "))).into();
+    fn windows(&self, words: &[String], length: usize) -> Vec<Hash> {
+        let hash = |run: &[String]| Hash::of(&format!("{}\n{}", self.salt, run.join(" ")));
         words.windows(length.max(1)).map(hash).collect()
     }
 }

@@ -2,8 +2,12 @@
 
 mod cycle;
 mod demonstrations;
+mod figure_cut;
 pub(crate) mod held_out;
 mod learning_run;
+mod locked_suites;
+mod own_attempt;
+mod own_learning;
 mod screenshot;
 mod step_pictures;
 mod trajectory;
@@ -17,6 +21,9 @@ pub use held_out::HeldOutTasks;
 pub use learning_run::{
     LearningRun, RecordedAttemptError, Roles, last_attempts, learning_plan, recorded_attempt, training_tasks,
 };
+pub use locked_suites::{LockedSuites, LockedSuitesError, lock_book};
+pub use own_attempt::{OwnAttempt, OwnAttemptError};
+pub use own_learning::learn_from_own;
 pub use screenshot::screenshot;
 pub use step_pictures::{PictureError, TraceFiles, step_pictures};
 pub use trajectory::{TrajectoryError, trajectory};

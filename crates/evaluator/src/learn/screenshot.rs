@@ -6,25 +6,38 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{EventKind, StepId};
 use apprentice_trace::{Trace, blob_path};
 
+use super::own_attempt::{OwnAttempt, own_id};
 use crate::trial_identity::trajectory_id;
 use apprentice_results::row::TrialRow;
 
 /// How deep runs may be nested below the folder of runs; experiments contain runs.
 const DEPTH: usize = 3;
 
-/// Finds the screenshot at a step of the attempt `<run>/<trial>/<attempt>`, if its run lies below `runs`.
+/// Finds the screenshot at a step of the attempt `<run>/<trial>/<attempt>`, if its run lies below `runs`; or at a step of
+/// an attempt at an instruction of the user's own, if its folder does.
 pub fn screenshot(runs: &Path, trajectory: &str, step: StepId) -> Option<PathBuf> {
-    let run = find_run(runs, trajectory.split('/').next()?, DEPTH)?;
+    let name = trajectory.split('/').next()?;
+    let own = runs.join(name);
+    if OwnAttempt::is_at(&own) {
+        let trace = Trace::read(&own.join("events.jsonl")).ok()?;
+        return (own_id(&own, &trace).ok()? == trajectory).then(|| seen_at(&trace, &own, step))?;
+    }
+    let run = find_run(runs, name, DEPTH)?;
     let rows = fs::read_to_string(run.join("trials.jsonl")).ok()?;
     let mut rows = rows.lines().filter_map(|line| serde_json::from_str::<TrialRow>(line).ok());
     let row = rows.find(|row| trajectory_id(row) == trajectory)?;
     let trace = Trace::read(&run.join(&row.trace).join("events.jsonl")).ok()?;
+    seen_at(&trace, &run, step)
+}
+
+/// Finds the picture that was last seen at a step, among the blobs of a folder.
+fn seen_at(trace: &Trace, folder: &Path, step: StepId) -> Option<PathBuf> {
     let seen = trace.events.iter().take_while(|event| event.step.is_none_or(|at| at <= step));
     let shown = seen.filter_map(|event| match &event.kind {
         EventKind::Observed { screenshot, .. } => screenshot.as_ref(),
         _ => None,
     });
-    let picture = blob_path(&run.join("blobs"), shown.last()?, "png");
+    let picture = blob_path(&folder.join("blobs"), shown.last()?, "png");
     picture.is_file().then_some(picture)
 }
 

@@ -83,6 +83,30 @@ pub fn step_pictures(files: &TraceFiles, count: usize) -> Result<Vec<StepPicture
     Ok(pictures)
 }
 
+/// Returns the last `count` views of an attempt as whole pictures, scaled, the newest last.
+pub(super) fn last_views(files: &TraceFiles, count: usize) -> Result<Vec<StepPicture>, PictureError> {
+    let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
+    let mut album = Album { blobs: files.run.join("blobs"), frames: BTreeMap::new() };
+    let seen = trace.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Observed { screenshot: Some(picture), .. } => Some((event.step?, picture)),
+        _ => None,
+    });
+    let mut views: Vec<(StepId, &BlobHash)> = Vec::new();
+    for (step, picture) in seen {
+        // Views of one and the same screen tell nothing new.
+        if views.last().is_none_or(|(_, last)| *last != picture) {
+            views.push((step, picture));
+        }
+    }
+    let late = views.split_off(views.len().saturating_sub(count));
+    let view = |(step, picture): (StepId, &BlobHash)| {
+        let frame = album.frame(picture)?;
+        let image = album.encoded(&frame, picture)?;
+        Ok(StepPicture { step, moment: Moment::Before, shows: "the whole screen".to_owned(), image })
+    };
+    late.into_iter().map(view).collect()
+}
+
 /// What is known of a step for its pictures.
 #[derive(Clone, Debug, PartialEq)]
 struct StepLook {
@@ -292,7 +316,7 @@ fn scaled(size: Size) -> Size {
 }
 
 /// Converts a point of the screen to a pixel of a picture of `size` that shows `region`.
-fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option<(u32, u32)> {
+pub(super) fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option<(u32, u32)> {
     let along = |at: i32, from: i32, length: i32, pixels: u32| {
         let offset = i64::from(at) - i64::from(from);
         let length = i64::from(length);

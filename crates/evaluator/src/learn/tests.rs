@@ -248,7 +248,7 @@ async fn a_book_grows_and_carries_over_to_tasks_it_never_saw() {
     assert_eq!(phases[0], (Phase::Teach { epoch: 0 }, "none"));
     assert_eq!(phases[1], (Phase::Teach { epoch: 0 }, "pull"));
     assert_eq!(phases[5], (Phase::Rehearse, "pull"));
-    assert!(worked[..4].iter().all(|one| one.verdict == Verdict::Pass), "{worked:#?}");
+    assert!(worked[..4].iter().all(|one| one.verdict == Some(Verdict::Pass)), "{worked:#?}");
     let book = Snapshot::open(folder.path(), At::Now).expect("opens").clean().expect("nothing pending");
     assert_eq!(book.domains(), ["garden", "workshop"], "{worked:#?}");
     let rehearsed = book.skills().any(|skill| skill.counts(Some("builtin/novice")).times_requested > 0);
@@ -494,7 +494,7 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     let folder = RunFolder::create(root.path(), planned).expect("a run");
     let path = folder.path().to_owned();
     let worked = learn_in(folder, &suite, Models(true), &book).await;
-    assert!(worked.iter().all(|one| one.verdict == Verdict::Pass), "{worked:#?}");
+    assert!(worked.iter().all(|one| one.verdict == Some(Verdict::Pass)), "{worked:#?}");
     let log = std::fs::read(book.path().join(".meta/ops.jsonl")).expect("a log");
     let again = learn_in(RunFolder::open(&path).expect("opens"), &suite, Models(false), &book).await;
     assert!(again.iter().all(|one| one.known_before), "{again:#?}");
@@ -576,7 +576,7 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
     for one in &worked {
         let expected = match one.phase {
             Phase::Teach { .. } => (Some(ReflectMode::InContext), None),
-            Phase::Rehearse | Phase::Recorded => {
+            Phase::Rehearse | Phase::Recorded | Phase::Own => {
                 let acted = "builtin/novice".to_owned();
                 (Some(ReflectMode::Fresh), Some(Fallback::AnotherModel { acted }))
             }

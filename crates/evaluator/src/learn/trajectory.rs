@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::{
     Action, ActionRecord, BlobHash, CallBody, CallId, CallResult, Event, EventKind, Finish, ImagePoint,
-    Outline, RetrievedSkill, Seen, SkillEvent, SkillEventKind, SkillId, StepAction, StepId, Target,
-    ToolAnswer, Trajectory, TrajectoryStep, Versions, changes,
+    JudgedBy, Outline, RetrievedSkill, Seen, SkillEvent, SkillEventKind, SkillId, StepAction, StepId, Target,
+    ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions, changes,
 };
 use apprentice_trace::Trace;
 use jiff::Timestamp;
@@ -25,6 +25,16 @@ pub enum TrajectoryError {
     NotEnded(String),
 }
 
+/// What a trace does not tell of its attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judged {
+    /// The trajectory's id.
+    pub(super) id: String,
+    pub(super) verdict: Verdict,
+    pub(super) judged_by: JudgedBy,
+    pub(super) score: f64,
+}
+
 /// Converts an attempt to a trajectory and the time it ended. `text_of` reads the text of a blob.
 pub fn trajectory(
     trace: &Trace,
@@ -33,6 +43,17 @@ pub fn trajectory(
     text_of: &dyn Fn(&BlobHash) -> Option<String>,
 ) -> Result<(Trajectory, Timestamp), TrajectoryError> {
     let id = trajectory_id(row);
+    let judged = Judged { id, verdict: row.verdict, judged_by: JudgedBy::Checks, score: row.score };
+    judged_trajectory(trace, judged, apps, text_of)
+}
+
+/// Converts an attempt that is judged in this way to a trajectory, like [`trajectory`].
+pub(super) fn judged_trajectory(
+    trace: &Trace,
+    Judged { id, verdict, judged_by, score }: Judged,
+    apps: Vec<String>,
+    text_of: &dyn Fn(&BlobHash) -> Option<String>,
+) -> Result<(Trajectory, Timestamp), TrajectoryError> {
     let header = trace.header().ok_or_else(|| TrajectoryError::NoHeader(id.clone()))?;
     let stopped = trace.events.iter().find_map(|event| match &event.kind {
         EventKind::Stopped { reason: Some(reason), spent, .. } => Some((*reason, *spent, event.wall)),
@@ -45,8 +66,9 @@ pub fn trajectory(
         apps: once(apps),
         versions: versions(&trace.events),
         consumer: header.model.consumer.clone(),
-        verdict: row.verdict,
-        score: row.score,
+        verdict,
+        judged_by,
+        score,
         stop,
         limits: header.brief.limits,
         spent,

@@ -5,6 +5,7 @@
 //! locked suite, the split of each template, and a hash of each instruction. It does not cover solutions, checks and
 //! files, so that these may be mended without drawing anew. Locks of the first form cover every file instead.
 
+mod admitted;
 mod draft;
 mod group;
 mod overlap;
@@ -23,6 +24,7 @@ use apprentice_results::row::{Split, TrialRow};
 use apprentice_tasks::suite::{self, Suite};
 use apprentice_tasks::variation::vary;
 
+pub use admitted::TrainTrajectory;
 pub use draft::{DRAFT_FILE, DraftError, Shares, SplitDraft};
 use overlap::leaks;
 pub use overlap::{NEAR_SAME, Overlap, SharedBy, overlaps};
@@ -51,29 +53,6 @@ pub struct SplitLock {
     /// A hash of each task's instruction, before its placeholders are filled in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     instructions: BTreeMap<TaskId, String>,
-}
-
-/// A trajectory of a training task, admitted by a lock. Learning accepts no other input.
-///
-/// [`SplitLock::admit`] is the only constructor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrainTrajectory(Trajectory, String);
-
-impl TrainTrajectory {
-    /// The trajectory.
-    pub fn trajectory(&self) -> &Trajectory {
-        &self.0
-    }
-
-    /// The template of the trajectory's task.
-    pub fn template(&self) -> &str {
-        &self.1
-    }
-
-    /// Returns the trajectory by value.
-    pub fn into_inner(self) -> Trajectory {
-        self.0
-    }
 }
 
 /// The reason a lock is invalid or an attempt is not admitted.
@@ -180,6 +159,14 @@ pub enum SplitError {
         template: String,
         /// The template's split.
         split: Split,
+    },
+    /// The instruction of a user's own attempt repeats a held-out task.
+    #[error("the instruction of attempt {attempt} repeats {found}; attempts at it are not learned from")]
+    HeldOutWords {
+        /// The attempt.
+        attempt: String,
+        /// What it repeats.
+        found: String,
     },
     /// The row's trial id does not match the row's other fields.
     #[error(
@@ -380,7 +367,7 @@ impl SplitLock {
         if trajectory.id != id || trajectory.verdict != row.verdict {
             return Err(SplitError::Mismatch { row: id, trajectory: trajectory.id });
         }
-        Ok(TrainTrajectory(trajectory, template.to_owned()))
+        Ok(TrainTrajectory::of_template(trajectory, template))
     }
 
     /// Checks what a row says of itself, before its trace is read, and returns its template. The suite's name is the

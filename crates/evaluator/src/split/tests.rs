@@ -35,6 +35,7 @@ fn trajectory(row: &TrialRow) -> Trajectory {
         versions: Default::default(),
         consumer: "builtin/novice".into(),
         verdict: row.verdict,
+        judged_by: Default::default(),
         score: row.score,
         stop: StopReason::Done,
         limits: Limits::default(),

@@ -172,6 +172,17 @@ pub struct SkillSummary {
     pub status: String,
 }
 
+/// A judged attempt that was not learned from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreviewedAttempt {
+    /// The attempt, as `<run>/<trial>/<attempt>`.
+    pub attempt: String,
+    /// Its task.
+    pub task: TaskId,
+    /// The reason.
+    pub why: String,
+}
+
 /// The quality of the reviewer: its coverage, its invented reviews, and its agreement with a rule-based check of
 /// whether skills were followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -211,6 +222,9 @@ pub struct LearningSummary {
     pub epochs: u32,
     /// Trajectories learned from.
     pub trajectories: u32,
+    /// Judged attempts that were not learned from, in plan order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreviewedAttempt>,
     /// Number of reviews by kind.
     pub reviews: BTreeMap<String, u32>,
     /// Number of operations on the book by kind.

@@ -32,8 +32,8 @@ pub use file::{REPORT_FILES, ReportFileError, write_report};
 pub use harm::HarmCell;
 pub use input::{
     ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, FixedPlan, LearningSummary, PlannedTrial,
-    PrimaryComparison, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts,
-    default_contrasts,
+    PrimaryComparison, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, UnreviewedAttempt,
+    contrasts, default_contrasts,
 };
 pub use page::{PageError, render_page, render_text};
 pub use replicates::{BookResult, Replicates};

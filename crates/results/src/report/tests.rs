@@ -9,7 +9,7 @@ use proptest::prelude::{prop_assert_eq, proptest};
 
 use super::{
     ArmKey, ArmReport, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput,
-    ReviewerSummary, SkillSummary, Stratum, build, default_contrasts, render_page,
+    ReviewerSummary, SkillSummary, Stratum, UnreviewedAttempt, build, default_contrasts, render_page,
 };
 use crate::compare::{Finding, MixedVersions};
 use crate::row::{Role, Split, TrialRow};
@@ -103,6 +103,11 @@ fn learning() -> LearningSummary {
     LearningSummary {
         epochs: 2,
         trajectories: 24,
+        unread: vec![UnreviewedAttempt {
+            attempt: "20261120T101500Z-x7k2/0123456789ab/1".into(),
+            task: TaskId::new("mousepad-word-wrap"),
+            why: "the reflector gave no usable answer in 3 tries".into(),
+        }],
         reviews: BTreeMap::from([("helpful".into(), 14), ("not_followed".into(), 3)]),
         operations: BTreeMap::from([("create".into(), 9), ("update".into(), 4), ("merge".into(), 1)]),
         updated_by_reviews: 2,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::attachment::AttachedPackage;
 use super::citation::LeaveReason;
 use super::counts::Counts;
+use super::judgement::Judgement;
 use super::model::{NewDomain, OpId, Origin, SkillText};
 use super::restored::Restored;
 use super::trial::ReceivedSkill;
@@ -182,6 +183,17 @@ pub enum Change {
     /// Marks a cleanup as finished.
     #[serde(rename = "cleanup.finished")]
     CleanupFinished,
+    /// Records who judged an attempt that has no checks, and how.
+    #[serde(rename = "attempt.judged")]
+    AttemptJudged(Judgement),
+    /// Notes that a suspicion stays one, because no attempt behind it is known to have passed.
+    #[serde(rename = "suspicion.kept")]
+    SuspicionKept {
+        /// The reports that were cited for it.
+        cited: Vec<OpId>,
+        /// The reason, as the manager was told.
+        why: String,
+    },
     /// Stores the package that a skill was created from.
     #[serde(rename = "package.attached")]
     PackageAttached {
@@ -203,11 +215,14 @@ pub enum Change {
         /// The package.
         package: AttachedPackage,
     },
-    /// Reverts an operation: restores the state from before it.
+    /// Reverts an operation, or several together: restores the state from before them.
     #[serde(rename = "operation.reverted")]
     Reverted {
-        /// The operation to revert.
+        /// The operation to revert; of several the latest.
         operation: OpId,
+        /// The other operations that are reverted with it, latest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<OpId>,
         /// Every skill that the operation had changed, in its restored state.
         skills: Vec<Restored>,
         /// Domains that the operation had created and that are empty now.
@@ -280,6 +295,8 @@ impl Change {
         "cleanup.by_words",
         "write.proposed",
         "proposal.refused",
+        "attempt.judged",
+        "suspicion.kept",
     ];
 
     /// Returns the operation's name in the log.
@@ -308,6 +325,8 @@ impl Change {
             Self::SkillPublished { .. } => "skill.published",
             Self::WriteProposed { .. } => "write.proposed",
             Self::ProposalRefused { .. } => "proposal.refused",
+            Self::AttemptJudged(_) => "attempt.judged",
+            Self::SuspicionKept { .. } => "suspicion.kept",
             Self::Unknown { op, .. } => op,
         }
     }
@@ -338,6 +357,8 @@ impl Change {
             | Self::TrajectoryLearned
             | Self::CleanupFinished
             | Self::CleanupByWords { .. }
+            | Self::AttemptJudged(_)
+            | Self::SuspicionKept { .. }
             | Self::Unknown { .. } => Vec::new(),
         }
     }
@@ -379,14 +400,15 @@ impl Change {
             Self::SkillAnnotated { note, .. } => vec![note],
             Self::SkillReviewed { review, .. } => review.as_ref().map(SkillReview::texts).unwrap_or_default(),
             Self::TrajectoryReflected { checked, .. } => checked.texts(),
-            Self::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
+            Self::CandidateRecorded { learning, .. } => learning.texts(),
             Self::WriteProposed { change, .. } => change.texts(),
             Self::ProposalRefused { why, .. } => vec![why],
             Self::ItemClosed { outcome, left } => {
                 left.iter().map(|left| left.why.as_str()).chain([outcome.as_str()]).collect()
             }
             Self::PairKept { left, .. } => left.iter().map(|left| left.why.as_str()).collect(),
-            Self::CleanupByWords { why } => vec![why],
+            Self::CleanupByWords { why } | Self::SuspicionKept { why, .. } => vec![why],
+            Self::AttemptJudged(judgement) => vec![&judgement.why],
             Self::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
             Self::SkillRenamed { to, .. } => vec![to.as_str()],
             Self::SkillDeleted { .. }

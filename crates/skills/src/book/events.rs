@@ -101,6 +101,8 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         | Change::SkillsTried { .. }
         | Change::CleanupFinished
         | Change::PackageAttached { .. }
+        | Change::AttemptJudged(_)
+        | Change::SuspicionKept { .. }
         | Change::Unknown { .. } => Vec::new(),
     }
 }

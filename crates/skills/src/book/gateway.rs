@@ -304,6 +304,27 @@ impl Gateway {
         self.apply(WriteRequest::of(Actor::Human, time, change))
     }
 
+    /// Reverts several operations on a person's behalf, as one change: all of them, or none. A later change that stands in
+    /// the way of one of them is named.
+    pub fn revert_all(
+        &mut self,
+        operations: &BTreeSet<OpId>,
+        time: Timestamp,
+    ) -> Result<Applied, WriteRefusal> {
+        let change = revert::change_of_all(&log::operations(&self.bytes), operations)
+            .map_err(|(code, why)| WriteRefusal::Refused { code, why })?;
+        self.apply(WriteRequest::of(Actor::Human, time, change))
+    }
+
+    /// Brings every skill back to what it was at an operation, as one change on a person's behalf.
+    pub fn revert_to(&mut self, moment: OpId, time: Timestamp) -> Result<Applied, WriteRefusal> {
+        let Some(change) = revert::change_to(&log::operations(&self.bytes), moment) else {
+            let why = format!("no skill has changed since {moment}");
+            return Err(WriteRefusal::Refused { code: "nothing_to_revert", why });
+        };
+        self.apply(WriteRequest::of(Actor::Human, time, change))
+    }
+
     /// Returns the reason why a learned text is not allowed in this book: a secret, an injection, or sealed material.
     pub fn check_text(&self, text: &str) -> Option<(&'static str, String)> {
         let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));

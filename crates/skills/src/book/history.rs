@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{JudgedBy, SkillId, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::change::{Change, LeftItem};
 use super::citation::Citation;
+use super::judgement::Judgement;
 use super::model::{Actor, Cause, OpId};
 use super::operation::Operation;
+use super::trial::ReceivedSkill;
 use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;
@@ -78,6 +80,36 @@ fn entry(operation: &Operation) -> Entry {
     }
 }
 
+fn judged(judgement: &Judgement) -> String {
+    let verdict = match judgement.verdict {
+        Some(Verdict::Pass) => "passed",
+        Some(Verdict::Fail) => "failed",
+        Some(Verdict::Void) | None => "no verdict",
+    };
+    let by = match judgement.by {
+        JudgedBy::Checks => "by its checks",
+        JudgedBy::Person => "by a person",
+        JudgedBy::Model => "in a model's opinion",
+        JudgedBy::Nobody => "nobody judged",
+    };
+    let why = if judgement.why.is_empty() { String::new() } else { format!(": {}", judgement.why) };
+    format!("{verdict}, {by}{why}")
+}
+
+fn tried(skills: &[ReceivedSkill], passed: bool) -> String {
+    let followed = skills.iter().filter(|tried| tried.followed == Some(true)).count();
+    let ended = if passed { "passed" } else { "not known to have passed" };
+    format!("{} received, {followed} of them followed, {ended}", skills.len())
+}
+
+fn reverted(operation: OpId, also: &[OpId]) -> String {
+    let others: Vec<String> = also.iter().map(OpId::to_string).collect();
+    match others.is_empty() {
+        true => format!("{operation} is reverted"),
+        false => format!("{operation} {} are reverted together", others.join(" ")),
+    }
+}
+
 fn summary(change: &Change) -> String {
     let text = match change {
         Change::DomainCreated(domain) => format!("{}: {}", domain.domain, domain.description),
@@ -118,11 +150,7 @@ fn summary(change: &Change) -> String {
         Change::CleanupFlagged { finding, .. } => finding.clone(),
         Change::CleanupByWords { why } => format!("compared by words alone: {why}"),
         Change::TrajectoryLearned => "learning from the trajectory is complete".to_owned(),
-        Change::SkillsTried { skills, passed, .. } => {
-            let followed = skills.iter().filter(|tried| tried.followed == Some(true)).count();
-            let ended = if *passed { "passed" } else { "failed" };
-            format!("{} received, {followed} of them followed, {ended}", skills.len())
-        }
+        Change::SkillsTried { skills, passed, .. } => tried(skills, *passed),
         Change::CleanupFinished => "the cleanup is complete".to_owned(),
         Change::PackageAttached { package, .. } => {
             format!("{} files of the package {}", package.files.len(), package.name)
@@ -130,9 +158,11 @@ fn summary(change: &Change) -> String {
         Change::SkillPublished { text, package, .. } => {
             format!("{} ({} files)", text.description, package.files.len())
         }
-        Change::Reverted { operation, .. } => format!("{operation} is reverted"),
+        Change::Reverted { operation, also, .. } => reverted(*operation, also),
         Change::WriteProposed { change, .. } => format!("proposed: {}: {}", change.name(), summary(change)),
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
+        Change::AttemptJudged(judgement) => judged(judgement),
+        Change::SuspicionKept { why, .. } => why.clone(),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -58,6 +58,8 @@ pub(super) fn shows(change: &Change) -> bool {
         | Change::PairKept { .. }
         | Change::CleanupFlagged { .. }
         | Change::CleanupByWords { .. }
+        | Change::AttemptJudged(_)
+        | Change::SuspicionKept { .. }
         | Change::TrajectoryLearned
         | Change::SkillsTried { .. }
         | Change::CleanupFinished

@@ -1,14 +1,17 @@
-//! Reverts one operation and keeps later changes: a three-way comparison, part by part.
+//! Reverts one operation and keeps later changes: a three-way comparison, part by part. Several operations are reverted
+//! as one change, so that either all of them are gone or none.
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{SkillId, Versions};
+use jiff::Timestamp;
 
 use super::change::Change;
+use super::citation::Citation;
 use super::counts::Counts;
-use super::model::{NewDomain, OpId, SkillText};
+use super::model::{Actor, NewDomain, OpId, SkillText};
 use super::note::Note;
-use super::operation::Operation;
+use super::operation::{OPERATION_VERSION, Operation};
 use super::restored::{Content, Counter, Restored};
 use super::skill::Skill;
 use super::state::State;
@@ -36,6 +39,15 @@ fn content_of(skill: &Skill) -> Content {
 
 /// Returns the change that reverts an operation.
 pub(super) fn change(operations: &[Operation], target: OpId) -> Result<Change, Fault> {
+    change_beside(operations, target, &|_| true)
+}
+
+/// Returns the change that reverts an operation. Of later operations only those that `stays` names can stand in its way.
+fn change_beside(
+    operations: &[Operation],
+    target: OpId,
+    stays: &dyn Fn(OpId) -> bool,
+) -> Result<Change, Fault> {
     let Some(place) = operations.iter().position(|operation| operation.id == target) else {
         return Err(("unknown_operation", format!("the book has no operation {target}")));
     };
@@ -57,7 +69,7 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<Change, F
         let (was, became) = (before.skills.get(id), after.skills.get(id));
         if was != became {
             let states = [was, became, now.skills.get(id)].map(|skill| skill.map(AsRef::as_ref));
-            skills.extend(restored(id, states, (&after, &operations[place + 1..]))?);
+            skills.extend(restored(id, states, (&after, &operations[place + 1..], stays))?);
         }
     }
     let opened = after.domains.keys().filter(|domain| !before.domains.contains_key(*domain));
@@ -77,7 +89,87 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<Change, F
             format!("{target} ({}) changed no skill that still shows it", operations[place].change.name());
         return Err(("nothing_to_revert", why));
     }
-    Ok(Change::Reverted { operation: target, skills, closed, opened })
+    Ok(Change::Reverted { operation: target, also: Vec::new(), skills, closed, opened })
+}
+
+/// Returns the one change that reverts several operations, the latest first, so that none of them is a later change in
+/// the way of another.
+pub(super) fn change_of_all(operations: &[Operation], targets: &BTreeSet<OpId>) -> Result<Change, Fault> {
+    let mut latest_first = targets.iter().rev().copied();
+    let Some(first) = latest_first.next() else {
+        return Err(("nothing_to_revert", "no operation is named".to_owned()));
+    };
+    let real = operations.last().map_or(OpId(0), |operation| operation.id);
+    let stays = |id: OpId| id <= real && !targets.contains(&id);
+    let whole = change_beside(operations, first, &stays)?;
+    let mut all = operations.to_vec();
+    let mut also = Vec::new();
+    let mut last = whole.clone();
+    for target in latest_first {
+        // Each is compared with the book as it is without the later ones.
+        all.push(imagined(&all, last));
+        last = change_beside(&all, target, &stays)?;
+        also.push(target);
+    }
+    if also.is_empty() {
+        return Ok(whole);
+    }
+    all.push(imagined(&all, last));
+    let (now, then) = (State::fold(operations), State::fold(&all));
+    let whole = between(&now, &then, (first, also));
+    if now.refused == then.refused && is_empty(&whole) {
+        return Err((
+            "nothing_to_revert",
+            "together these operations changed nothing that still shows".to_owned(),
+        ));
+    }
+    Ok(whole)
+}
+
+/// Returns whether a revert restores nothing.
+fn is_empty(change: &Change) -> bool {
+    matches!(change, Change::Reverted { skills, closed, opened, .. }
+        if skills.is_empty() && closed.is_empty() && opened.is_empty())
+}
+
+/// Returns the change that brings every skill back to what it was at an operation. `None` if nothing differs.
+pub(super) fn change_to(operations: &[Operation], moment: OpId) -> Option<Change> {
+    let kept = operations.iter().take_while(|operation| operation.id <= moment).count();
+    let (then, now) = (State::fold(&operations[..kept]), State::fold(operations));
+    let mut undone = operations[kept..].iter().rev().filter(|one| !one.change.skills().is_empty());
+    let first = undone.next()?.id;
+    let also = undone.map(|one| one.id).collect();
+    Some(between(&now, &then, (first, also))).filter(|change| !is_empty(change))
+}
+
+/// An operation that is not written: what a revert would make of the book.
+fn imagined(operations: &[Operation], change: Change) -> Operation {
+    let last = operations.last().map_or(OpId(0), |operation| operation.id);
+    Operation {
+        version: OPERATION_VERSION,
+        id: OpId(last.0 + 1),
+        time: Timestamp::UNIX_EPOCH,
+        actor: Actor::Human,
+        cause: None,
+        accepts: None,
+        seen: Versions::new(),
+        citation: Citation::default(),
+        files: Vec::new(),
+        change,
+    }
+}
+
+/// Returns the change that leads from one state to another, as a revert of these operations.
+fn between(now: &State, then: &State, (operation, also): (OpId, Vec<OpId>)) -> Change {
+    let ids: BTreeSet<&SkillId> = now.skills.keys().chain(then.skills.keys()).collect();
+    let content = |state: &State, id: &SkillId| state.skills.get(id).map(|skill| content_of(skill));
+    let differing = ids.into_iter().filter(|id| content(now, id) != content(then, id));
+    let skills = differing.map(|id| Restored { skill: id.clone(), content: content(then, id) }).collect();
+    let closed = now.domains.keys().filter(|domain| !then.domains.contains_key(*domain)).cloned().collect();
+    let opened = then.domains.iter().filter(|(domain, _)| !now.domains.contains_key(*domain));
+    let opened = opened
+        .map(|(domain, description)| NewDomain { domain: domain.clone(), description: description.clone() });
+    Change::Reverted { operation, also, skills, closed, opened: opened.collect() }
 }
 
 /// Reverts the refusal of a proposal. Models may propose the change again; the old proposal does not wait again.
@@ -85,6 +177,7 @@ fn revert_refusal(operations: &[Operation], target: OpId) -> Result<Change, Faul
     if State::fold(operations).refused.values().any(|by| *by == target) {
         return Ok(Change::Reverted {
             operation: target,
+            also: Vec::new(),
             skills: Vec::new(),
             closed: Vec::new(),
             opened: Vec::new(),
@@ -97,10 +190,11 @@ fn revert_refusal(operations: &[Operation], target: OpId) -> Result<Change, Faul
 fn restored(
     id: &SkillId,
     [was, became, now]: [Option<&Skill>; 3],
-    (after, later): (&State, &[Operation]),
+    (after, later, stays): (&State, &[Operation], &dyn Fn(OpId) -> bool),
 ) -> Result<Option<Restored>, Fault> {
     let conflict = || {
-        let by = last_text_change(id, after, later).map_or_else(String::new, |by| format!(" by {by}"));
+        let by =
+            last_text_change(id, (after, later), stays).map_or_else(String::new, |by| format!(" by {by}"));
         ("conflict", format!("{id} was changed again{by}; revert that first"))
     };
     let content = match (was, became, now) {
@@ -115,13 +209,17 @@ fn restored(
 
 /// Returns the last later operation that changed a skill's text, made it or removed it. Reviews and notes stand in no
 /// reversal's way.
-fn last_text_change(id: &SkillId, after: &State, later: &[Operation]) -> Option<OpId> {
+fn last_text_change(
+    id: &SkillId,
+    (after, later): (&State, &[Operation]),
+    stays: &dyn Fn(OpId) -> bool,
+) -> Option<OpId> {
     let mut state = after.clone();
     let mut last = None;
     for operation in later {
         let before = state.skills.get(id).map(|skill| skill.text.clone());
         state.apply(operation);
-        if state.skills.get(id).map(|skill| &skill.text) != before.as_ref() {
+        if state.skills.get(id).map(|skill| &skill.text) != before.as_ref() && stays(operation.id) {
             last = Some(operation.id);
         }
     }

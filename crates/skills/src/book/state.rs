@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::change::{Change, LeftItem};
 use super::hash::hash;
+use super::judgement::Judgement;
 use super::model::{Cause, NewDomain, OpId, Origin, SkillText};
 use super::operation::Operation;
 use super::proposal::{Proposal, fingerprint};
@@ -56,6 +57,8 @@ pub struct State {
     pub causes: BTreeMap<Cause, OpId>,
     /// Reflections, by trajectory.
     pub reflections: BTreeMap<String, Checked>,
+    /// Verdicts on attempts without checks, by trajectory. A person's word replaces a model's, never the reverse.
+    pub judgements: BTreeMap<String, Judgement>,
     /// Hashes of the task templates of trajectories.
     pub templates: BTreeMap<String, String>,
     /// Number of trajectories processed since the last cleanup.
@@ -84,6 +87,7 @@ impl Default for State {
             kept_pairs: BTreeSet::new(),
             causes: BTreeMap::new(),
             reflections: BTreeMap::new(),
+            judgements: BTreeMap::new(),
             templates: BTreeMap::new(),
             learned_since_cleaning: 0,
             files: BTreeMap::new(),
@@ -200,6 +204,7 @@ impl State {
                 skills.iter().for_each(|restored| self.restore(restored, operation.id));
                 closed.iter().for_each(|domain| drop(self.domains.remove(domain)));
             }
+            Change::AttemptJudged(judgement) => self.judge(trajectory().unwrap_or_default(), judgement),
             Change::TrajectoryLearned => self.learned_since_cleaning += 1,
             Change::CleanupFinished => self.learned_since_cleaning = 0,
             Change::ItemClosed { left, .. } => self.forget_unfit(operation, left.as_ref()),
@@ -207,6 +212,7 @@ impl State {
             | Change::CleanupByWords { .. }
             | Change::WriteProposed { .. }
             | Change::ProposalRefused { .. }
+            | Change::SuspicionKept { .. }
             | Change::Unknown { .. } => {}
         }
     }
@@ -238,6 +244,14 @@ impl State {
                 self.with(&tried.skill, |skill| skill.trials.push(trial));
             }
             self.templates.insert(trajectory, template.clone());
+        }
+    }
+
+    /// Records a verdict, unless one of better origin is known.
+    fn judge(&mut self, trajectory: String, judgement: &Judgement) {
+        let known = self.judgements.get(&trajectory);
+        if known.is_none_or(|known| known.by <= judgement.by) {
+            self.judgements.insert(trajectory, judgement.clone());
         }
     }
 
@@ -382,7 +396,9 @@ impl State {
                     self.refused.insert(fingerprint(&refused.change, &refused.read), operation.id);
                 }
             }
-            Change::Reverted { operation, .. } => self.refused.retain(|_, by| by != operation),
+            Change::Reverted { operation, also, .. } => {
+                self.refused.retain(|_, by| by != operation && !also.contains(by));
+            }
             _ => {}
         }
     }

@@ -67,6 +67,8 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::SkillsTried { .. }
         | Change::TrajectoryLearned
         | Change::CleanupFinished
+        | Change::AttemptJudged(_)
+        | Change::SuspicionKept { .. }
         | Change::Reverted { .. } => Ok(()),
         Change::ProposalRefused { proposal, why } => match state.proposals.contains_key(proposal) {
             true if why.is_empty() => Ok(()),
@@ -121,7 +123,10 @@ fn may(actor: Actor, change: &Change) -> bool {
         Change::TrajectoryReflected { .. } | Change::CandidateRecorded { .. } | Change::TrajectoryLearned => {
             actor == Actor::Learner
         }
-        Change::ItemClosed { .. } => matches!(actor, Actor::Manager | Actor::Cleaner),
+        Change::AttemptJudged(_) => matches!(actor, Actor::Learner | Actor::Human),
+        Change::ItemClosed { .. } | Change::SuspicionKept { .. } => {
+            matches!(actor, Actor::Manager | Actor::Cleaner)
+        }
         Change::WriteProposed { .. } | Change::Unknown { .. } => true,
     }
 }

@@ -87,7 +87,7 @@ fn build(
             let support = support::of_review(state, input, (id, review), needed);
             let mut payload = serde_json::to_value(review)?;
             payload["skill_id"] = json!(id);
-            let reports = now.map(|now| reports::of_skill(now, Some(own))).unwrap_or_default();
+            let reports = now.map(|now| reports::of_skill(state, now, Some(own))).unwrap_or_default();
             (review_type(review), received_at(input, skill), support, payload, reports)
         }
         WorkItem::Learning(_, learning) => {
@@ -114,6 +114,7 @@ fn build(
         schema: ITEM_SCHEMA.to_owned(),
         input_type,
         trajectory_id: of_attempt.then(|| own.to_owned()),
+        judged_by: Some(input.trajectory.judged_by).filter(|by| of_attempt && !by.is_checks()),
         versions: if of_attempt { input.trajectory.versions.clone() } else { Versions::new() },
         evidence_refs: evidence,
         corroboration,
@@ -142,7 +143,7 @@ fn of_task(state: &State, task: &CleanupTask) -> Vec<EarlierReport> {
         CleanupTask::Duplicates { skill_ids, .. } => reports::of_pages(state, skill_ids),
         CleanupTask::NegativeHeavy { skill_id, .. } | CleanupTask::LowFollowRate { skill_id, .. } => {
             let skill = state.skills.get(skill_id);
-            skill.map(|skill| reports::of_skill(skill, None)).unwrap_or_default()
+            skill.map(|skill| reports::of_skill(state, skill, None)).unwrap_or_default()
         }
     }
 }

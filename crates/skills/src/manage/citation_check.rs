@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{StepId, Verdict};
+use apprentice_protocol::{JudgedBy, StepId, Verdict};
 
 use super::item::{EarlierReport, InputType, ManageItem, ReportKind};
 use crate::book::{Citation, OpId};
@@ -20,8 +20,47 @@ pub(super) struct CitedIds<'a> {
     pub(super) proved_by: &'a [String],
 }
 
+/// The code of a refusal because no attempt behind a change is known to have passed.
+pub(super) const UNJUDGED: &str = "unjudged";
 const INSTEAD: &str = "call annotate_skill or leave_item now; this report is kept, and it counts when another attempt \
                        says the same";
+
+/// What is known of how an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Passed,
+    Failed,
+    /// A model gave its opinion, or nobody judged.
+    Unproved,
+}
+
+impl Standing {
+    fn of(report: &EarlierReport) -> Self {
+        let proved = report.judged_by.is_none_or(JudgedBy::is_evidence);
+        match (report.passed(), proved) {
+            (true, _) => Self::Passed,
+            (false, true) => Self::Failed,
+            (false, false) => Self::Unproved,
+        }
+    }
+
+    fn of_item(item: &ManageItem) -> Self {
+        let proved = item.judged_by.is_none_or(JudgedBy::is_evidence);
+        match (item.corroboration.this_attempt_passed, proved) {
+            (true, _) => Self::Passed,
+            (false, true) => Self::Failed,
+            (false, false) => Self::Unproved,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Unproved => "has no verdict of checks or of a person",
+        }
+    }
+}
 
 /// Reads cited ids. Refuses an unknown report or step, an attempt that is cited twice, and one on both sides.
 pub(super) fn read_citation(item: &ManageItem, ids: CitedIds<'_>) -> Result<Citation, Objection> {
@@ -74,16 +113,14 @@ pub(super) fn supported(item: &ManageItem, citation: &Citation) -> Result<(), Ob
         return Ok(());
     }
     let needed = item.corroboration.needed;
-    let own = item.trajectory_id.as_ref().map(|id| (id.as_str(), item.corroboration.this_attempt_passed));
-    let others = cited
-        .iter()
-        .filter_map(|report| Some((report.attempt.as_deref()?, report.verdict == Some(Verdict::Pass))));
-    let attempts: BTreeMap<&str, bool> = others.chain(own).collect();
+    let own = item.trajectory_id.as_ref().map(|id| (id.as_str(), Standing::of_item(item)));
+    let others = cited.iter().filter_map(|report| Some((report.attempt.as_deref()?, Standing::of(report))));
+    let attempts: BTreeMap<&str, Standing> = others.chain(own).collect();
     let said: Vec<String> = attempts
         .iter()
-        .map(|(attempt, passed)| {
+        .map(|(attempt, standing)| {
             let this = if own.is_some_and(|(id, _)| id == *attempt) { "this one, " } else { "" };
-            format!("{this}{attempt}, which {}", if *passed { "passed" } else { "failed" })
+            format!("{this}{attempt}, which {}", standing.words())
         })
         .collect();
     let so_far = match said.len() {
@@ -98,14 +135,22 @@ pub(super) fn supported(item: &ManageItem, citation: &Citation) -> Result<(), Ob
         );
         return Err(("not_supported_enough", why));
     }
-    if !attempts.values().any(|passed| *passed) {
+    if attempts.values().any(|standing| *standing == Standing::Passed) {
+        return Ok(());
+    }
+    if attempts.values().any(|standing| *standing == Standing::Unproved) {
         let why = format!(
-            "{so_far}, but none of them passed, so none shows that it works. {} Otherwise {INSTEAD}",
+            "{so_far}, but none of them is known to have passed: a model's opinion and an attempt without a verdict \
+             lift no suspicion. {} Otherwise {INSTEAD}",
             could_cite(item, citation)
         );
-        return Err(("none_passed", why));
+        return Err((UNJUDGED, why));
     }
-    Ok(())
+    let why = format!(
+        "{so_far}, but none of them passed, so none shows that it works. {} Otherwise {INSTEAD}",
+        could_cite(item, citation)
+    );
+    Err(("none_passed", why))
 }
 
 /// Two pages are merged when the reader says of both that they say the same.
@@ -132,8 +177,10 @@ fn could_cite(item: &ManageItem, citation: &Citation) -> String {
 
 fn named(report: &EarlierReport) -> String {
     let verdict = match report.verdict {
-        Some(Verdict::Pass) => ", passed",
+        Some(Verdict::Pass) if report.passed() => ", passed",
+        Some(Verdict::Pass) => ", passed in a model's opinion",
         Some(Verdict::Fail) => ", failed",
+        Some(Verdict::Void) | None if report.judged_by.is_some() => ", without a verdict",
         Some(Verdict::Void) | None => "",
     };
     let place = report.attempt.as_deref().or(report.skill_id.as_ref().map(|id| id.as_str()));

@@ -1,7 +1,7 @@
 //! One item as the manager sees it: schema `manage.item.v2`. The program writes the envelope; the reflector or the
 //! cleaner writes the payload. Items of `manage.item.v1` still parse.
 
-use apprentice_protocol::{SkillId, StepId, Verdict, Versions};
+use apprentice_protocol::{JudgedBy, SkillId, StepId, Verdict, Versions};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,9 @@ pub struct EarlierReport {
     /// Verdict on that attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// Who judged that attempt, if not the checks of a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_by: Option<JudgedBy>,
     /// Time of the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -93,6 +96,13 @@ pub struct EarlierReport {
     /// The guidance, correction, improvement or other way that it proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposes: Option<String>,
+}
+
+impl EarlierReport {
+    /// Returns whether its attempt is known to have passed.
+    pub(super) fn passed(&self) -> bool {
+        self.verdict == Some(Verdict::Pass) && self.judged_by.is_none_or(JudgedBy::is_evidence)
+    }
 }
 
 /// A step of the attempt, with what it did.
@@ -131,6 +141,9 @@ pub struct ManageItem {
     /// The trajectory that the item came from. `None` for cleanup tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory_id: Option<String>,
+    /// Who judged that attempt, if not the checks of a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_by: Option<JudgedBy>,
     /// Program versions of that attempt, as far as known.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use apprentice_protocol::SkillId;
 use serde_json::{Value, json};
 
-use super::citation_check::{CitedIds, no_conflict, read_citation, supported};
+use super::citation_check::{CitedIds, UNJUDGED, no_conflict, read_citation, supported};
 use super::item::ManageItem;
 use super::kept_lines::missing_line;
 use super::tools::{
@@ -16,8 +16,8 @@ use super::tools::{
 use super::trivial::is_trivial;
 use super::work_item::WorkItem;
 use crate::book::{
-    Applied, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, Skill, SkillText, VersionEvidence,
-    WriteRefusal, WriteRequest,
+    Applied, Cause, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, Skill, SkillText,
+    VersionEvidence, WriteRefusal, WriteRequest,
 };
 use crate::handle::Refusal;
 use crate::search::{SimilarSkills, SkillSimilarity};
@@ -99,18 +99,34 @@ impl<'a> ManagerTools<'a> {
             | ToolCall::Leave(_) => {}
         }
         let fulfils = self.opened.as_ref().is_some_and(|opened| opened.awaits(&call));
+        let citation = read_citation(self.scope.item, cited_ids(&call)).unwrap_or_default();
         let answer = match self.change(call) {
             Ok(None) => ToolAnswer::Said(json!({
                 "ok": true,
                 "note": "the domain is opened together with the skill that create_skill now puts in it",
             })),
             Ok(Some((change, citation))) => self.write(change, citation)?,
-            Err(refusal) => ToolAnswer::Refused(refusal),
+            Err(refusal) => {
+                if refusal.code == UNJUDGED {
+                    self.note_suspicion(citation.agrees_with, &refusal.why)?;
+                }
+                ToolAnswer::Refused(refusal)
+            }
         };
         if let (true, ToolAnswer::Refused(_), Some(opened)) = (fulfils, &answer, &mut self.opened) {
             opened.refused = true;
         }
         Ok(answer)
+    }
+
+    /// Notes in the log, once per item, that a suspicion was not lifted because no attempt behind it is known to have
+    /// passed.
+    fn note_suspicion(&mut self, cited: Vec<OpId>, why: &str) -> Result<(), WriteRefusal> {
+        let cause = self.template.cause.clone();
+        let cause = cause.map(|cause| Cause { item: format!("{}:unjudged", cause.item), ..cause });
+        let change = Change::SuspicionKept { cited, why: why.to_owned() };
+        let request = WriteRequest::of(self.template.actor, self.template.time, change);
+        self.gateway.apply(WriteRequest { cause, ..request }).map(|_| ())
     }
 
     fn write(&mut self, change: Change, citation: Citation) -> Result<ToolAnswer, WriteRefusal> {

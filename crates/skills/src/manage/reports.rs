@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{BoundedText, SkillId, TextBudget, Verdict};
+use apprentice_protocol::{BoundedText, JudgedBy, SkillId, TextBudget, Verdict};
 
 use super::item::{EarlierReport, ReportKind};
 use crate::book::{Candidate, OpId, ReviewRemark, Skill, State};
@@ -19,14 +19,14 @@ const REPORT_TEXT: TextBudget = TextBudget(700);
 pub(super) type Nearness = BTreeMap<OpId, f64>;
 
 /// Returns other attempts' reviews of a skill's present text: those that found fault with it first, newest first.
-pub(super) fn of_skill(skill: &Skill, except: Option<&str>) -> Vec<EarlierReport> {
+pub(super) fn of_skill(state: &State, skill: &Skill, except: Option<&str>) -> Vec<EarlierReport> {
     let present = |remark: &&ReviewRemark| {
         remark.version == skill.version && Some(remark.trajectory.as_str()) != except
     };
     let mut remarks: Vec<&ReviewRemark> = skill.remarks.iter().filter(present).collect();
     remarks.reverse();
     remarks.sort_by_key(|remark| matches!(remark.review, SkillReview::Positive(_)));
-    remarks.iter().filter_map(|remark| of_remark(&skill.id, remark)).take(MOST_REPORTS).collect()
+    remarks.iter().filter_map(|remark| of_remark(state, &skill.id, remark)).take(MOST_REPORTS).collect()
 }
 
 /// Returns the reports nearest to a learning: candidates of its domain, the same from other domains that share words or
@@ -44,14 +44,14 @@ pub(super) fn near_learning(
         let own_domain = domain_name(candidate.learning.scope()) == domain;
         let words = word_similarity(&text, &learning_text(&candidate.learning));
         let alike = near.get(&candidate.id).copied().unwrap_or_default().max(words);
-        found.push((own_domain, alike, of_candidate(candidate)));
+        found.push((own_domain, alike, of_candidate(state, candidate)));
     }
     for skill in state.skills.values() {
         let of_others = |remark: &&ReviewRemark| {
             remark.version == skill.version && remark.trajectory != own && proposal(&remark.review).is_some()
         };
         for remark in skill.remarks.iter().filter(of_others) {
-            let Some(report) = of_remark(&skill.id, remark) else { continue };
+            let Some(report) = of_remark(state, &skill.id, remark) else { continue };
             let said = report.proposes.clone().unwrap_or_default();
             let own_domain = Some(skill.id.domain()) == domain.as_deref();
             found.push((own_domain, word_similarity(&text, &said), report));
@@ -71,6 +71,7 @@ pub(super) fn of_pages(state: &State, skills: &[SkillId]) -> Vec<EarlierReport> 
             kind: ReportKind::Page,
             attempt: None,
             verdict: None,
+            judged_by: None,
             date: None,
             versions: Default::default(),
             skill_id: Some(id.clone()),
@@ -101,12 +102,18 @@ fn bounded(text: &str) -> String {
     BoundedText::cut(text, REPORT_TEXT).as_str().to_owned()
 }
 
-fn verdict(passed: bool) -> Verdict {
-    if passed { Verdict::Pass } else { Verdict::Fail }
+/// Returns the verdict on an attempt and its origin, which is `None` for the checks of a task. What was recorded with a
+/// report holds unless the attempt was judged in another way.
+fn verdict(state: &State, trajectory: &str, passed: bool) -> (Option<Verdict>, Option<JudgedBy>) {
+    match state.judgements.get(trajectory) {
+        Some(judgement) => (judgement.verdict, Some(judgement.by)),
+        None => (Some(if passed { Verdict::Pass } else { Verdict::Fail }), None),
+    }
 }
 
 /// A remark of a restored skill may lack its operation. It cannot be cited and is left out.
-fn of_remark(skill: &SkillId, remark: &ReviewRemark) -> Option<EarlierReport> {
+fn of_remark(state: &State, skill: &SkillId, remark: &ReviewRemark) -> Option<EarlierReport> {
+    let (verdict, judged_by) = verdict(state, &remark.trajectory, remark.passed);
     let (kind, says) = match &remark.review {
         SkillReview::Positive(review) => (ReportKind::SkillPositive, Some(&review.what_helped)),
         SkillReview::Negative(review) => (ReportKind::SkillNegative, Some(&review.what_went_wrong)),
@@ -117,7 +124,8 @@ fn of_remark(skill: &SkillId, remark: &ReviewRemark) -> Option<EarlierReport> {
         id: remark.id?,
         kind,
         attempt: Some(remark.trajectory.clone()),
-        verdict: Some(verdict(remark.passed)),
+        verdict,
+        judged_by,
         date: remark.time,
         versions: remark.seen.clone(),
         skill_id: Some(skill.clone()),
@@ -127,12 +135,14 @@ fn of_remark(skill: &SkillId, remark: &ReviewRemark) -> Option<EarlierReport> {
     })
 }
 
-fn of_candidate(candidate: &Candidate) -> EarlierReport {
+fn of_candidate(state: &State, candidate: &Candidate) -> EarlierReport {
+    let (verdict, judged_by) = verdict(state, &candidate.trajectory, candidate.passed);
     EarlierReport {
         id: candidate.id,
         kind: ReportKind::Learning,
         attempt: Some(candidate.trajectory.clone()),
-        verdict: Some(verdict(candidate.passed)),
+        verdict,
+        judged_by,
         date: Some(candidate.time),
         versions: candidate.seen.clone(),
         skill_id: None,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, TrajectoryStep, Verdict};
+use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, TrajectoryStep};
 use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
@@ -56,7 +56,7 @@ impl Checked {
     pub fn texts(&self) -> Vec<&str> {
         let reviews = self.reviews.iter().flat_map(|(_, review)| review.texts());
         let learnings = self.learnings.iter().chain(&self.overflow);
-        reviews.chain(learnings.flat_map(|learning| [learning.situation(), learning.guidance()])).collect()
+        reviews.chain(learnings.flat_map(Learning::texts)).collect()
     }
 
     /// Removes texts that no skill may contain, so that not even the log contains them.
@@ -73,7 +73,7 @@ impl Checked {
         });
         for (name, list) in [("learning", learnings), ("learning over the cap", overflow)] {
             list.retain(|learning| {
-                let why = [learning.situation(), learning.guidance()].into_iter().find_map(&refuse);
+                let why = learning.texts().into_iter().find_map(&refuse);
                 if let Some(why) = &why {
                     dropped.push(Dropped::Refused { place: name.to_owned(), why: why.clone() });
                 }
@@ -121,7 +121,7 @@ pub fn check(
     for (index, mut learning) in reflection.new_learnings.into_iter().enumerate() {
         match grounds {
             EvidenceRule::Trace => adjust_confidence(&mut learning, trajectory),
-            EvidenceRule::Word if trajectory.verdict == Verdict::Pass => {}
+            EvidenceRule::Word if trajectory.passed() => {}
             EvidenceRule::Word => learning.adjust_confidence(Confidence::Low, learning.evidence().to_vec()),
         }
         if index < max_learnings {
@@ -140,12 +140,12 @@ fn unique(skills: &[RetrievedSkill]) -> Vec<&RetrievedSkill> {
 }
 
 /// Adjusts a learning: drops evidence that is not a step of the attempt. A learning becomes a suspicion without
-/// evidence, from a failed attempt, or if it rests on steps that came after everything that the checks read.
+/// evidence, from an attempt that is not known to have passed, or if it rests on steps that came after everything that the checks read.
 fn adjust_confidence(learning: &mut Learning, trajectory: &Trajectory) {
     let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
     let evidence: Vec<StepId> =
         learning.evidence().iter().copied().filter(|step| steps.contains(step)).collect();
-    let proven = trajectory.verdict == Verdict::Pass
+    let proven = trajectory.passed()
         && !evidence.is_empty()
         && !evidence.iter().all(|step| is_afterthought(*step, &trajectory.steps));
     let confidence = if proven { learning.confidence() } else { Confidence::Low };

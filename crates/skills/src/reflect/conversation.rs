@@ -208,7 +208,7 @@ fn read(
 }
 
 /// Returns the outermost JSON object in a text, ignoring any surrounding text.
-fn json_of(text: &str) -> Option<&str> {
+pub(crate) fn json_of(text: &str) -> Option<&str> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     text.get(start..=end)
 }
@@ -224,7 +224,7 @@ fn answer(request: &mut ChatRequest, reply: ChatReply, problem: &str) {
 }
 
 /// Appends a user message to a conversation. Answers open calls first.
-pub(super) fn append_user_message(request: &mut ChatRequest, words: Content, unanswered: &str) {
+pub(crate) fn append_user_message(request: &mut ChatRequest, words: Content, unanswered: &str) {
     let open: Vec<CallResult> = match request.messages.last() {
         Some(Message::Assistant { calls, .. }) => calls
             .iter()

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use apprentice_protocol::{
-    BoundedText, RetrievedSkill, SkillId, StepAction, StepId, StopReason, TextBudget, ToolAnswer, Trajectory,
-    TrajectoryStep, Verdict, Versions, estimated_tokens,
+    BoundedText, JudgedBy, RetrievedSkill, SkillId, StepAction, StepId, StopReason, TextBudget, ToolAnswer,
+    Trajectory, TrajectoryStep, Verdict, Versions, estimated_tokens,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,10 +62,13 @@ pub struct AttemptFacts {
     /// Versions of the programs, as far as known. The system's version is under `os`.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// Verdict on the attempt.
-    pub verdict: Verdict,
-    /// Score, from 0 to 1.
-    pub score: f64,
+    /// Verdict on the attempt. `null` if nobody judged.
+    pub verdict: Option<Verdict>,
+    /// Who judged, if not the checks of a task.
+    #[serde(default, skip_serializing_if = "JudgedBy::is_checks")]
+    pub judged_by: JudgedBy,
+    /// Score, from 0 to 1. `null` if nobody judged.
+    pub score: Option<f64>,
     /// The reason why the attempt stopped.
     pub stop: StopReason,
     /// Usage and limits of the attempt.
@@ -83,8 +86,9 @@ impl AttemptFacts {
         Self {
             apps: apps.take(APPS).map(app).collect(),
             versions: trajectory.versions.clone(),
-            verdict: trajectory.verdict,
-            score: trajectory.score,
+            verdict: trajectory.told_verdict(),
+            judged_by: trajectory.judged_by,
+            score: trajectory.told_verdict().map(|_| trajectory.score),
             stop: trajectory.stop,
             budget: BudgetUse::of(trajectory),
             max_learnings,

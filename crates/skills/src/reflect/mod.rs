@@ -13,7 +13,7 @@ mod reflection;
 pub use budget::{MaterialBudget, ReflectMode, ReflectOptions, ReviewerLimits};
 pub(crate) use check::missing_parts;
 pub use check::{Checked, Dropped, EvidenceRule, check};
-pub(crate) use conversation::PROMPT;
+pub(crate) use conversation::{PROMPT, append_user_message, json_of};
 pub use conversation::{ReflectError, Reflected, reflect, reflection_request, reflection_schema};
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{
@@ -26,7 +26,8 @@ pub use material::{
 };
 pub use pictures::{Moment, StepPicture};
 pub use reflection::{
-    Confidence, DiscoveredLearning, Followed, FrictionLearning, IssueType, Learning, NegativeMark,
-    NeutralMark, NeutralReason, NotFollowedMark, NotFollowedReason, PositiveMark, REFLECTION_SCHEMA,
-    SkillNegative, SkillNeutral, SkillNotFollowed, SkillPositive, SkillReview, TrajectoryReflection,
+    Confidence, DiscoveredLearning, FigureMark, Followed, FrictionLearning, IssueType, Learning,
+    LearningFigure, NegativeMark, NeutralMark, NeutralReason, NotFollowedMark, NotFollowedReason,
+    PositiveMark, REFLECTION_SCHEMA, SkillNegative, SkillNeutral, SkillNotFollowed, SkillPositive,
+    SkillReview, TrajectoryReflection,
 };

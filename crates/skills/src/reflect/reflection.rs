@@ -284,6 +284,48 @@ pub enum Confidence {
     High,
 }
 
+/// The place that a figure marks, in the picture that the agent saw at the step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FigureMark {
+    /// An element of the view, as the steps name it: `button "Crop"`.
+    Element {
+        /// Role and name.
+        element: String,
+    },
+    /// An element by its reference in the view.
+    Reference {
+        /// The reference, such as `n12`.
+        reference: String,
+    },
+    /// A rectangle, in pixels of the screen.
+    Rectangle {
+        /// Left edge.
+        x: i32,
+        /// Top edge.
+        y: i32,
+        /// Width.
+        width: u32,
+        /// Height.
+        height: u32,
+    },
+}
+
+/// A part of a step's picture that a reader should see. The program cuts it out and marks the place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LearningFigure {
+    /// The step whose picture is used.
+    pub step: StepId,
+    /// What to mark.
+    pub mark: FigureMark,
+    /// What the figure shows, in one line.
+    pub alt: String,
+    /// The number of the guidance's step that it belongs to; without one it stands below the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidance_step: Option<u32>,
+}
+
 /// Knowledge from struggling before succeeding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -302,6 +344,9 @@ pub struct FrictionLearning {
     /// The steps that show it.
     #[serde(default)]
     pub evidence: Vec<StepId>,
+    /// Parts of the steps' pictures that a reader should see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<LearningFigure>,
 }
 
 /// Knowledge found without struggling.
@@ -319,6 +364,9 @@ pub struct DiscoveredLearning {
     /// The steps that show it.
     #[serde(default)]
     pub evidence: Vec<StepId>,
+    /// Parts of the steps' pictures that a reader should see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<LearningFigure>,
 }
 
 /// A new piece of knowledge.
@@ -370,6 +418,27 @@ impl Learning {
             Self::Friction(learning) => &learning.evidence,
             Self::Discovered(learning) => &learning.evidence,
         }
+    }
+
+    /// Returns the figures that it asks for.
+    pub fn figures(&self) -> &[LearningFigure] {
+        match self {
+            Self::Friction(learning) => &learning.figures,
+            Self::Discovered(learning) => &learning.figures,
+        }
+    }
+
+    /// Returns every free text.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        let figures = self.figures().iter().flat_map(|figure| {
+            let element = match &figure.mark {
+                FigureMark::Element { element } => Some(element.as_str()),
+                FigureMark::Reference { reference } => Some(reference.as_str()),
+                FigureMark::Rectangle { .. } => None,
+            };
+            element.into_iter().chain([figure.alt.as_str()])
+        });
+        [self.situation(), self.guidance()].into_iter().chain(figures).collect()
     }
 
     pub(crate) fn adjust_confidence(&mut self, confidence: Confidence, evidence: Vec<StepId>) {

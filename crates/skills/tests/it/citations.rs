@@ -1,9 +1,9 @@
 //! What the manager cites: a reader says which reports agree, and the program checks ids, attempts, verdicts and numbers.
 
-use apprentice_protocol::{StepId, Trajectory, Verdict};
+use apprentice_protocol::{JudgedBy, StepId, Trajectory, Verdict};
 use apprentice_skills::book::{
-    Actor, Applied, AuthoredPages, Change, Citation, Gateway, GatewayOptions, LeaveReason, OpId, Operation,
-    blame, history,
+    Actor, Applied, AuthoredPages, Cause, Change, Citation, Gateway, GatewayOptions, Judgement, LeaveReason,
+    OpId, Operation, Stage, WriteRequest, blame, history,
 };
 use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, find_cleanup_tasks};
 use apprentice_skills::manage::{
@@ -143,6 +143,89 @@ fn bad_citations_are_refused_in_words_and_write_nothing() {
     assert_eq!(model.answers().last().expect("answered").0["error"], "bad_arguments");
     assert_eq!(gateway.state().skills, before.skills, "nothing is half-written");
     assert_eq!(gateway.state().last.0, before.last.0 + 1, "only the end of the item is recorded");
+}
+
+/// Records who judged an attempt, as learning does before anything else.
+fn judge(gateway: &mut Gateway, trajectory: &Trajectory, judgement: Judgement) {
+    let item = format!("judged:{:?}", judgement.by);
+    let cause = Cause { trajectory: trajectory.id.clone(), item, stage: Stage::Handle };
+    let change = Change::AttemptJudged(judgement);
+    let request = WriteRequest::of(Actor::Learner, Timestamp::UNIX_EPOCH, change);
+    gateway.apply(WriteRequest { cause: Some(cause), ..request }).expect("written");
+}
+
+fn by(by: JudgedBy, verdict: Option<Verdict>) -> Judgement {
+    Judgement { by, verdict, why: String::new() }
+}
+
+/// An attempt that is judged in this way.
+fn judged(gateway: &mut Gateway, name: &str, judgement: &Judgement) -> Trajectory {
+    let mut own = tried(name, judgement.verdict.unwrap_or(Verdict::Fail));
+    own.judged_by = if judgement.verdict.is_some() { judgement.by } else { JudgedBy::Nobody };
+    judge(gateway, &own, judgement.clone());
+    own
+}
+
+fn create_skill(agrees: &str) -> (&'static str, Value) {
+    let fields = json!({"domain": "gimp", "skill_name": "soft-edge", "description": "Soft edges",
+        "situation": "You want a soft edge.", "guidance": "1. Open Layer > Beta.", "agrees_with": [agrees]});
+    ("create_skill", fields)
+}
+
+/// Whether a suspicion is lifted by two agreeing attempts that were judged like this.
+fn lifted(one: &Judgement, other: &Judgement) -> (bool, Vec<Operation>) {
+    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+    let (mut gateway, _) = shelf.open();
+    let suspicion = learning("low", "1. Open Layer > Beta.");
+    let first = judged(&mut gateway, "one", one);
+    let report = learn(&mut gateway, &first, &suspicion);
+    let second = judged(&mut gateway, "two", other);
+    learn(&mut gateway, &second, &suspicion);
+    let work_item = WorkItem::Learning(0, &suspicion);
+    let turns = vec![vec![look()], vec![create_skill(&report)], vec![leave("unsupported")]];
+    let decision = decide(&mut gateway, &second, &work_item, (turns, &NEEDED));
+    (wrote(&decision) == Some("create_skill"), gateway.snapshot().operations())
+}
+
+#[test]
+fn no_opinion_and_no_missing_verdict_lifts_a_suspicion() {
+    let nobody = by(JudgedBy::Nobody, None);
+    let unsure = by(JudgedBy::Model, None);
+    let opinion = by(JudgedBy::Model, Some(Verdict::Pass));
+    let (person, not) =
+        (by(JudgedBy::Person, Some(Verdict::Pass)), by(JudgedBy::Person, Some(Verdict::Fail)));
+    for one in [&nobody, &unsure, &opinion, &not] {
+        for other in [&nobody, &unsure, &opinion] {
+            for (one, other) in [(one, other), (other, one)] {
+                let (lifted, log) = lifted(one, other);
+                assert!(!lifted, "{one:?} and {other:?}");
+                let kept = log.iter().filter_map(|operation| match &operation.change {
+                    Change::SuspicionKept { cited, why } => Some((cited.len(), why.as_str())),
+                    _ => None,
+                });
+                let kept: Vec<_> = kept.collect();
+                assert_eq!(kept.len(), 1, "one event: {kept:?}");
+                assert!(kept[0].0 == 1 && kept[0].1.contains("a model's opinion"), "{kept:?}");
+            }
+        }
+    }
+    for other in [&nobody, &opinion, &not, &person] {
+        assert!(lifted(&person, other).0 && lifted(other, &person).0, "a person saw it pass: {other:?}");
+    }
+    assert!(!lifted(&not, &not).0);
+}
+
+#[test]
+fn a_persons_word_replaces_a_models_and_never_the_reverse() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+    let (mut gateway, _) = shelf.open();
+    let opinion = by(JudgedBy::Model, Some(Verdict::Pass));
+    let own = judged(&mut gateway, "one", &opinion);
+    let seen = |gateway: &Gateway| gateway.state().judgements[&own.id].clone();
+    judge(&mut gateway, &own, by(JudgedBy::Nobody, None));
+    assert_eq!(seen(&gateway), opinion);
+    judge(&mut gateway, &own, by(JudgedBy::Person, Some(Verdict::Fail)));
+    assert_eq!((seen(&gateway).by, seen(&gateway).passed()), (JudgedBy::Person, false));
 }
 
 #[test]

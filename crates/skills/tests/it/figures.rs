@@ -1,16 +1,23 @@
 //! Figures and further headings: through the gateway, to a model, in a package, in a frozen book.
 
-use apprentice_protocol::{Content, Guidance, StepId, StepRef, ToolOutcome};
+use std::sync::Arc;
+
+use apprentice_protocol::{Content, Guidance, StepId, StepRef, ToolOutcome, Verdict};
 use apprentice_skills::book::{
     Actor, Applied, At, Change, FigureWrite, Gateway, NewFigure, Snapshot, WriteRefusal, figure_refs, freeze,
 };
 use apprentice_skills::guidance::{ArmPolicy, SKILL_VIEW, TaskView, build_guidance};
 use apprentice_skills::package::{ImportOptions, Package, export, import};
+use apprentice_skills::reflect::{FigureMark, LearningFigure};
+use apprentice_skills::{
+    FigureSource, LearnOptions, LearnResult, LearnerModels, LearningInput, learn_trajectory,
+};
 use image::{ImageFormat, RgbImage};
 use jiff::Timestamp;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::clerk::{Written, attempt, run};
 use crate::shelf::{Shelf, id, request};
 
 fn png(side: u32) -> Vec<u8> {
@@ -87,6 +94,94 @@ fn a_refused_figure_leaves_nothing_behind() {
     assert!(!shelf.path().join(".meta/attachments").exists());
     add(&mut gateway, png(8), "The button").expect("added");
     assert_eq!(refusal(add(&mut gateway, png(8), "The same")), "exists");
+}
+
+#[test]
+fn a_figure_from_a_view_with_a_secret_field_is_refused_and_not_kept() {
+    let shelf = Shelf::with(&[("gimp/crop", "cropping a picture")]);
+    let (mut gateway, _) = shelf.open();
+    let last = gateway.state().last;
+    for actor in [Actor::Human, Actor::Manager] {
+        let refused = gateway.add_figure(FigureWrite {
+            actor,
+            time: Timestamp::UNIX_EPOCH,
+            cause: None,
+            skill: id("gimp/crop"),
+            step: Some(1),
+            figure: NewFigure { png: png(8), alt: "The login".to_owned(), shows_secret: true },
+        });
+        assert_eq!(refusal(refused), "secret_field");
+    }
+    assert_eq!(gateway.state().last, last);
+    assert!(!shelf.path().join(".meta/attachments").exists(), "no byte of it is kept");
+}
+
+/// Cuts a picture for each step but those that it refuses.
+#[derive(Debug)]
+struct Scissors;
+
+impl FigureSource for Scissors {
+    fn cut(&self, figure: &LearningFigure) -> Result<NewFigure, (&'static str, String)> {
+        let (alt, shows_secret) = (figure.alt.clone(), figure.step == StepId(2));
+        match &figure.mark {
+            FigureMark::Element { element } if element == "gone" => {
+                Err(("unknown_place", "the view of this step has no such element".to_owned()))
+            }
+            _ => Ok(NewFigure { png: png(8 + figure.step.0), alt, shows_secret }),
+        }
+    }
+}
+
+/// Learns from an attempt whose reviewer asks for figures; the manager creates the skill.
+fn learn(shelf: &Shelf, figures: Option<&dyn FigureSource>) -> LearnResult {
+    let figure = |step: u32, element: &str, of: Option<u32>| {
+        json!({ "step": StepId(step), "mark": { "element": element }, "alt": format!("Entry {step}, marked"),
+            "guidance_step": of })
+    };
+    let learning = json!({ "type": "discovered", "scope": "gimp", "situation": "A picture is to be cut.",
+        "guidance": "1. Open Image > Crop.\n2. Press Enter.", "confidence": "high", "evidence": ["s1"],
+        "figures": [figure(1, "Entry 1", Some(2)), figure(2, "Entry 2", None), figure(3, "gone", None),
+            figure(9, "Entry 9", None), figure(3, "Entry 3", Some(7))] });
+    let review = json!({ "skill_reviews": [], "new_learnings": [learning] }).to_string();
+    let page = json!({ "domain": "gimp", "skill_name": "cut", "description": "Cutting pictures",
+        "situation": "A picture is to be cut.", "guidance": "1. Open Image > Crop.\n2. Press Enter." });
+    let domain = json!({ "domain": "gimp", "description": "The program gimp." });
+    let turns = vec![
+        vec![("fetch_similar_skills", json!({ "situation": "cut" }))],
+        vec![("create_domain", domain)],
+        vec![("create_skill", page)],
+    ];
+    let staff = LearnerModels {
+        reflector: Arc::new(Written::words(&[&review])),
+        manager: Arc::new(Written::turns(turns)),
+    };
+    let trajectory = attempt("one", "cut the picture", Verdict::Pass, &[]);
+    let input = LearningInput { figures, ..LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH) };
+    let (mut gateway, _) = shelf.open();
+    run(learn_trajectory(&mut gateway, &staff, &input, &LearnOptions::default())).expect("learns")
+}
+
+#[test]
+fn figures_that_a_learning_asks_for_are_attached_to_the_page_that_is_written() {
+    let shelf = Shelf::new();
+    let result = learn(&shelf, Some(&Scissors));
+    let codes: Vec<&str> = result.refusals.iter().map(|refusal| refusal.code.as_str()).collect();
+    assert_eq!(codes, ["secret_field", "unknown_place", "unknown_step"], "{:?}", result.refusals);
+    assert!(result.refusals[0].why.starts_with("the figure of s2:"), "{:?}", result.refusals[0]);
+    let book = shelf.snapshot();
+    let guidance = book.skill(&id("gimp/cut")).expect("written").text.guidance.clone();
+    let alts: Vec<String> = figure_refs(&guidance).into_iter().map(|figure| figure.alt).collect();
+    assert_eq!(alts, ["Entry 1, marked", "Entry 3, marked"], "{guidance}");
+    assert!(guidance.starts_with("1. Open Image > Crop.\n2. Press Enter.\n   ![Entry 1"), "{guidance}");
+    assert!(book.pending().is_empty() && book.problems().is_empty());
+    let before = book.last();
+    assert!(learn(&shelf, Some(&Scissors)).known_before);
+    assert_eq!(shelf.snapshot().last(), before, "learned again, nothing changes");
+
+    let blind = Shelf::new();
+    let result = learn(&blind, None);
+    assert!(result.refusals.iter().any(|refusal| refusal.code == "no_picture"), "{:?}", result.refusals);
+    assert!(blind.snapshot().skill(&id("gimp/cut")).is_some(), "the page stands without them");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod folder;
 mod foreground;
 mod guidance;
 mod in_context;
+mod judge;
 mod learn_trajectory;
 mod learning;
 mod manage;

@@ -95,10 +95,77 @@ fn a_later_text_is_not_overwritten() {
     let learned = request(Actor::Learner, Change::TrajectoryLearned);
     gateway.apply(learned).expect("o5");
     assert_eq!(revert(&mut gateway, 5), Err("nothing_to_revert"));
-    let by_agent =
-        Change::Reverted { operation: OpId(3), skills: Vec::new(), closed: Vec::new(), opened: Vec::new() };
+    let by_agent = Change::Reverted {
+        operation: OpId(3),
+        also: Vec::new(),
+        skills: Vec::new(),
+        closed: Vec::new(),
+        opened: Vec::new(),
+    };
     let refused = write(&mut gateway, by_agent).expect_err("for people only").to_string();
     assert!(refused.starts_with("not_permitted"), "{refused}");
+}
+
+fn revert_all(gateway: &mut Gateway, operations: &[u64]) -> Result<(), String> {
+    let targets = operations.iter().map(|number| OpId(*number)).collect();
+    gateway.revert_all(&targets, Timestamp::UNIX_EPOCH).map(|_| ()).map_err(|refusal| refusal.to_string())
+}
+
+#[test]
+fn several_operations_are_reverted_as_one_change() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "beta")]);
+    let before = shelf.snapshot().content_hash();
+    let (mut gateway, _) = shelf.open();
+    write(&mut gateway, update("gimp/a", "1. Open beta.")).expect("o3");
+    write(&mut gateway, note("gimp/b", "first")).expect("o4");
+    write(&mut gateway, update("gimp/a", "1. Open gamma.")).expect("o5");
+    write(&mut gateway, Change::SkillDeleted { skill: id("gimp/b") }).expect("o6");
+    // One after the other the oldest would meet the later text; together none of them is in another's way.
+    revert_all(&mut gateway, &[3, 5, 4, 6]).expect("taken back");
+    assert_eq!(gateway.state().last, OpId(7), "one operation");
+    assert_eq!(gateway.snapshot().content_hash(), before);
+    drop(gateway);
+    assert_eq!(shelf.snapshot().content_hash(), before, "the pages say so, too");
+    let entry = history(&shelf.snapshot().operations(), None).pop().expect("an entry");
+    assert_eq!(entry.summary, "o6 o5 o4 o3 are reverted together");
+    let (mut gateway, _) = shelf.open();
+    revert(&mut gateway, 7).expect("a group is reverted like any other operation");
+    assert_eq!(gateway.snapshot().skill(&id("gimp/a")).expect("known").text.guidance, "1. Open gamma.");
+    assert!(gateway.snapshot().skill(&id("gimp/b")).is_none());
+}
+
+#[test]
+fn one_conflict_keeps_a_whole_group_and_names_the_later_operation() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "beta")]);
+    let (mut gateway, _) = shelf.open();
+    write(&mut gateway, update("gimp/a", "1. Open beta.")).expect("o3");
+    write(&mut gateway, update("gimp/a", "1. Open gamma.")).expect("o4");
+    write(&mut gateway, update("gimp/a", "1. Open delta.")).expect("o5");
+    write(&mut gateway, note("gimp/b", "first")).expect("o6");
+    let before = (gateway.state().clone(), shelf.read("gimp/a.md"), shelf.read("gimp/b.md"));
+    let refusal = revert_all(&mut gateway, &[6, 5, 3]).expect_err("a conflict");
+    assert!(refusal.contains("conflict") && refusal.contains("by o4;"), "{refusal}");
+    assert!(revert_all(&mut gateway, &[6, 99]).expect_err("unknown").contains("no operation o99"));
+    assert!(revert_all(&mut gateway, &[]).expect_err("nothing").contains("nothing_to_revert"));
+    let after = (gateway.state().clone(), shelf.read("gimp/a.md"), shelf.read("gimp/b.md"));
+    assert!(after == before, "nothing is half-written");
+    revert(&mut gateway, 5).expect("o7");
+    assert!(revert_all(&mut gateway, &[5, 7]).expect_err("nothing left").contains("together"));
+}
+
+#[test]
+fn a_book_is_brought_back_to_an_earlier_operation() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "beta")]);
+    let before = shelf.snapshot().content_hash();
+    let (mut gateway, _) = shelf.open();
+    write(&mut gateway, update("gimp/a", "1. Open beta.")).expect("o3");
+    write(&mut gateway, Change::SkillDeleted { skill: id("gimp/b") }).expect("o4");
+    gateway.revert_to(OpId(2), Timestamp::UNIX_EPOCH).expect("brought back");
+    assert_eq!((gateway.snapshot().content_hash(), gateway.state().last), (before, OpId(5)));
+    let nothing = gateway.revert_to(OpId(5), Timestamp::UNIX_EPOCH).expect_err("nothing since").to_string();
+    assert!(nothing.starts_with("nothing_to_revert"), "{nothing}");
+    gateway.revert_to(OpId(4), Timestamp::UNIX_EPOCH).expect("and forth again");
+    assert!(gateway.snapshot().skill(&id("gimp/b")).is_none());
 }
 
 #[test]

@@ -72,11 +72,11 @@ fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
-/// Returns the model that decides. A script's replies are used in order, whatever the request.
-fn manager(name: &str, models: &Models) -> Result<Arc<dyn ChatModel>, Failure> {
+/// Returns the model that learns or decides. A script's replies are used in order, over all conversations.
+pub(crate) fn learner(name: &str, (models, purpose): (&Models, &str)) -> Result<Arc<dyn ChatModel>, Failure> {
     match name.strip_prefix("scripted:") {
         Some(file) => Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_empty())),
-        None => models.get(name, "curate"),
+        None => models.get(name, purpose),
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
-    let manager = manager(&arguments.model, &models)?;
+    let manager = learner(&arguments.model, (&models, "curate"))?;
     let mut options = LearnOptions {
         handler: HandlerOptions { positive_partial_credit: arguments.positive_partial_credit },
         ..LearnOptions::default()
@@ -224,7 +224,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
-    let manager = manager(&arguments.model, &models)?;
+    let manager = learner(&arguments.model, (&models, "curate"))?;
     let mode = arguments.writing.mode(config);
     let mut gateway = write_as(folder, (mode, config.authored_pages))?;
     let sense = sense(gateway.state(), meaning.as_deref())?;

@@ -1,5 +1,6 @@
 //! The history of a skillbook: operations, diffs, earlier states, blame and revert.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use apprentice_evaluator::learn::screenshot;
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{
-    self, Applied, At, BlameLine, Citation, CitedReport, OpId, Snapshot, WriteRefusal,
+    self, Applied, At, BlameLine, Change, Citation, CitedReport, OpId, Snapshot, WriteRefusal,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -134,23 +135,55 @@ pub(super) fn at(folder: &Path, name: &str, skill: Option<&str>, as_json: bool) 
     }
 }
 
-pub(super) fn revert(folder: &Path, name: &str, as_json: bool) -> Result<(), Failure> {
-    let target = operation(name)?;
+/// What a revert undoes.
+enum Undo {
+    Operations(BTreeSet<OpId>),
+    /// Everything since this operation.
+    Since(OpId),
+}
+
+fn undo(folder: &Path, names: &[String]) -> Result<Undo, Failure> {
+    match names {
+        [name] if end_of(name).is_some() => Ok(Undo::Since(snapshot_at(folder, name)?.last())),
+        names if names.iter().any(|name| end_of(name).is_some()) => {
+            let story = "a time undoes everything since then, so it stands alone";
+            Err(Failure::say(Kind::Usage, story).hint("name operations only, or one time"))
+        }
+        names => names.iter().map(|name| operation(name)).collect::<Result<_, _>>().map(Undo::Operations),
+    }
+}
+
+pub(super) fn revert(folder: &Path, names: &[String], as_json: bool) -> Result<(), Failure> {
+    let undo = undo(folder, names)?;
     let mut gateway = write(folder)?;
-    let applied = gateway.revert(target, SystemClock::default().now()).map_err(|refusal| match refusal {
+    let now = SystemClock::default().now();
+    let applied = match &undo {
+        Undo::Operations(targets) => gateway.revert_all(targets, now),
+        Undo::Since(moment) => gateway.revert_to(*moment, now),
+    };
+    let applied = applied.map_err(|refusal| match refusal {
         WriteRefusal::Refused { .. } => Failure::new(Kind::NothingMatched, refusal),
         WriteRefusal::Book(_) => Failure::new(Kind::Config, refusal),
     })?;
     let (Applied::Written(by) | Applied::Proposed(by) | Applied::AlreadyThere(by)) = applied;
+    let book = gateway.snapshot();
+    let written = book.operations().into_iter().find(|operation| operation.id == by);
+    let reverted: Vec<OpId> = match written.map(|operation| operation.change) {
+        Some(Change::Reverted { operation, also, .. }) => [operation].into_iter().chain(also).collect(),
+        _ => Vec::new(),
+    };
     if as_json {
         return terminal::json(&json!({
             "schema": "apprentice.skills.revert/1",
-            "reverted": target,
+            "reverted": reverted.first(),
+            "operations": reverted,
             "operation": by,
-            "content_hash": gateway.snapshot().content_hash(),
+            "content_hash": book.content_hash(),
         }));
     }
-    terminal::line(format_args!("{target} was reverted by {by}"));
+    let named: Vec<String> = reverted.iter().map(OpId::to_string).collect();
+    let were = if named.len() == 1 { "was" } else { "were" };
+    terminal::line(format_args!("{} {were} reverted by {by}", named.join(" ")));
     Ok(())
 }
 

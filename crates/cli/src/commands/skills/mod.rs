@@ -83,10 +83,12 @@ enum What {
         /// `<domain>/<name>`.
         skill: Option<String>,
     },
-    /// Reverts one operation and keeps later ones.
+    /// Reverts operations and keeps later ones; several are one change, which is made whole or not at all.
     Revert {
-        /// The operation, such as `o12`.
-        operation: String,
+        /// Operations, such as `o12`; or one time (RFC 3339, or a date: the end of that day), to which every skill is
+        /// brought back.
+        #[arg(required = true, value_name = "OPERATION|TIME")]
+        operations: Vec<String>,
     },
     /// Lists proposed changes that wait for review, or shows one with its diff.
     Proposals {
@@ -192,7 +194,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::History { skill } => history::history(folder, skill.as_deref(), json),
         What::Diff { from, to } => history::diff(folder, from.as_deref(), to.as_deref(), json),
         What::At { operation, skill } => history::at(folder, operation, skill.as_deref(), json),
-        What::Revert { operation } => history::revert(folder, operation, json),
+        What::Revert { operations } => history::revert(folder, operations, json),
         What::Proposals { operation } => proposals::list(folder, operation.as_deref(), json),
         What::Accept(accept) => proposals::accept(accept, folder, json),
         What::Refuse(refuse) => proposals::refuse(refuse, folder, json),

@@ -1,0 +1,53 @@
+//! Learns from attempts at instructions of the user's own. Their verdicts come from a person, from a model or from
+//! nobody, and the log says from whom.
+
+use apprentice_protocol::TaskId;
+use apprentice_skills::book::{Actor, Cause, Change, Gateway, Judgement, Stage, WriteRequest};
+use apprentice_skills::leak::HeldOutIndex;
+use apprentice_skills::{LearnError, LearnOptions, LearnerModels};
+use jiff::Timestamp;
+
+use super::cycle::{CycleError, LearningRecord, Phase, Sources, empty_record, learn_admitted};
+use super::own_attempt::OwnAttempt;
+use crate::split::TrainTrajectory;
+
+/// The arm of an attempt that is part of no comparison.
+const OWN_ARM: &str = "own";
+
+/// Learns from an attempt at an instruction of the user's own, with the verdict that somebody gave. `held_out` is what
+/// is known of the held-out tasks of the suites that the book is locked to. One that was already learned from changes
+/// nothing but its verdict: a person's word replaces a model's.
+pub async fn learn_from_own(
+    gateway: &mut Gateway,
+    (held_out, staff): (&dyn HeldOutIndex, &LearnerModels),
+    (attempt, judgement): (&OwnAttempt, &Judgement),
+    options: &LearnOptions,
+) -> Result<LearningRecord, CycleError> {
+    let (trajectory, time) = attempt.judged(judgement);
+    let admitted = TrainTrajectory::of_own(trajectory, held_out)?;
+    note_judgement(gateway, &admitted, judgement, time)?;
+    let own = TaskId::new(attempt.id().split('/').next().unwrap_or_default());
+    let (verdict, judged_by) = (admitted.trajectory().told_verdict(), admitted.trajectory().judged_by);
+    let record = empty_record(gateway, (Phase::Own, own, OWN_ARM.to_owned()));
+    let record = LearningRecord { verdict, judged_by, ..record };
+    let sources = Sources { conversation: None, files: Some(attempt.files()) };
+    Ok(learn_admitted(gateway, staff, (admitted, time, sources), record, options).await?.0)
+}
+
+/// Records who judged an attempt, once for each judge.
+fn note_judgement(
+    gateway: &mut Gateway,
+    admitted: &TrainTrajectory,
+    judgement: &Judgement,
+    time: Timestamp,
+) -> Result<(), LearnError> {
+    let mut judgement = judgement.clone();
+    if gateway.check_text(&judgement.why).is_some() {
+        judgement.why = "[left out: it may hold a secret or an instruction to an agent]".to_owned();
+    }
+    let item = format!("judged:{}", serde_json::to_value(judgement.by)?.as_str().unwrap_or_default());
+    let cause = Cause { trajectory: admitted.trajectory().id.clone(), item, stage: Stage::Handle };
+    let request = WriteRequest::of(Actor::Learner, time, Change::AttemptJudged(judgement));
+    gateway.apply(WriteRequest { cause: Some(cause), ..request })?;
+    Ok(())
+}
