@@ -16,6 +16,7 @@ mod guidance;
 mod in_context;
 mod learn_trajectory;
 mod learning;
+mod limits;
 mod manage;
 mod package;
 mod poison;
