@@ -128,6 +128,14 @@ mod tests {
         // One more matched pair does not outweigh one false match.
         let mixed = best_threshold(&[(0.95, true), (0.9, true), (0.8, false), (0.7, true), (0.6, false)]);
         assert!((mixed - 0.85).abs() < 1e-9, "{mixed}");
+        // Three more do neither; four do.
+        let after = |matches: usize| {
+            let low =
+                (0..matches).map(|place| (0.7 - 0.01 * f64::from(u32::try_from(place).expect("few")), true));
+            best_threshold(&[(0.9, true), (0.8, false)].into_iter().chain(low).collect::<Vec<_>>())
+        };
+        assert!((after(3) - 0.85).abs() < 1e-9, "{}", after(3));
+        assert!((after(4) - 0.67).abs() < 1e-9, "{}", after(4));
     }
 
     #[test]

@@ -13,14 +13,18 @@ struct WordVector {
     square: f64,
 }
 
-/// Guards the bound below against rounding: a few more words than necessary are indexed.
+/// The length of a text's common words, as a share of the threshold. It decides how many words are indexed and how many
+/// texts are compared, and so the time; the pairs are the same for every share between 0 and 1.
+const COMMON_SHARE: f64 = 0.7;
+/// Guards the bounds below against rounding: a few more texts than necessary are compared.
 const ROUNDING: f64 = 1e-9;
 
 /// Returns the positions of each pair, the first one lower, with their similarity, ordered by position.
 ///
-/// Two vectors whose cosine reaches the threshold cannot meet in the common words of one of them alone while the length of
-/// that part stays below the threshold. So only the rare words of a text are indexed, and only texts that share such a word
-/// are compared.
+/// Let the common words of a text be its most frequent ones up to a length of `COMMON_SHARE` of the threshold, and the
+/// other ones its rare words. Of two texts, the common words of one include all shared words that are not rare in both. So
+/// they add at most that length to the cosine, and the shared rare words of a pair must add the rest. Their sum is cheap:
+/// only rare words are indexed. Only texts that reach the rest are compared.
 pub(crate) fn similar_pairs(texts: &[String], threshold: f64) -> Vec<(usize, usize, f64)> {
     let vectors = vectors(texts);
     let mut found = Vec::new();
@@ -32,30 +36,46 @@ pub(crate) fn similar_pairs(texts: &[String], threshold: f64) -> Vec<(usize, usi
         found.sort_by_key(|(one, other, _)| (*one, *other));
         return found;
     }
-    let mut index: HashMap<u32, Vec<usize>> = HashMap::new();
-    let mut compared: Vec<Option<usize>> = vec![None; vectors.len()];
+    let rest = (1.0 - COMMON_SHARE) * threshold * (1.0 - ROUNDING);
+    let mut index: HashMap<u32, Vec<(usize, f64)>> = HashMap::new();
+    let mut shared = vec![0.0; vectors.len()];
+    let mut touched = Vec::new();
     for (place, vector) in vectors.iter().enumerate() {
-        for (word, _) in &vector.counts {
-            for other in index.get(word).map(Vec::as_slice).unwrap_or_default() {
-                if compared[*other].replace(place) == Some(place) {
-                    continue;
+        let rare = rare_words(vector, COMMON_SHARE * threshold);
+        for (word, count) in rare {
+            for (other, met) in index.get(word).map(Vec::as_slice).unwrap_or_default() {
+                if shared[*other] == 0.0 {
+                    touched.push(*other);
                 }
-                let alike = cosine(vector, &vectors[*other]);
-                if alike >= threshold {
-                    found.push((*other, place, alike));
-                }
+                shared[*other] += count * met;
             }
         }
-        let (mut common, bound) = (0.0, threshold * threshold * vector.square * (1.0 - ROUNDING));
-        for (word, count) in &vector.counts {
-            common += count * count;
-            if common >= bound {
-                index.entry(*word).or_default().push(place);
+        for other in touched.drain(..) {
+            let sum: f64 = std::mem::take(&mut shared[other]);
+            if sum < rest * (vector.square * vectors[other].square).sqrt() {
+                continue;
             }
+            let alike = cosine(vector, &vectors[other]);
+            if alike >= threshold {
+                found.push((other, place, alike));
+            }
+        }
+        for (word, count) in rare {
+            index.entry(*word).or_default().push((place, *count));
         }
     }
     found.sort_by_key(|(one, other, _)| (*one, *other));
     found
+}
+
+/// Returns the words of a text without the most common ones, whose length is at most the given share of the text's.
+fn rare_words(vector: &WordVector, share: f64) -> &[(u32, f64)] {
+    let (mut common, bound) = (0.0, share * share * vector.square);
+    let mut is_common = |(_, count): &(u32, f64)| {
+        common += count * count;
+        common <= bound
+    };
+    &vector.counts[vector.counts.iter().take_while(|word| is_common(word)).count()..]
 }
 
 fn vectors(texts: &[String]) -> Vec<WordVector> {

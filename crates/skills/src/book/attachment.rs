@@ -104,3 +104,19 @@ pub(super) fn read(folder: &Path, sha256: &str) -> Option<Vec<u8>> {
     let bytes = fs::read(folder.join(FOLDER).join(sha256)).ok()?;
     (hash(&bytes) == sha256).then_some(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FileText, reading};
+
+    #[test]
+    fn text_is_decoded_and_of_other_files_runs_of_eight_characters_are_read() {
+        let text = |bytes: &[u8]| match reading(bytes) {
+            FileText::Text(text) => text,
+            FileText::Binary(strings) => format!("binary: {strings}"),
+        };
+        assert_eq!(text(b"\xff\xfea\0b\0"), "ab");
+        assert_eq!(text(b"\xfe\xff\0a\0b"), "ab");
+        assert_eq!(text(b"\0password\0secrets\0"), "binary: password");
+    }
+}

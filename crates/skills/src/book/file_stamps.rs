@@ -89,3 +89,31 @@ impl Stamps {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Stamp, Stamps};
+
+    #[test]
+    fn a_page_that_was_written_within_a_tenth_of_a_second_of_its_stamp_is_read_again() {
+        let stamp = Stamp { changed_ns: 1_000, inode: 1, length: 1, hash: "h".into() };
+        let trusted = |written_ns| {
+            let files = [("os/a.md".to_owned(), stamp.clone())].into();
+            Stamps { files, written_ns }.hash_of("os/a.md", &stamp).is_some()
+        };
+        assert!(!trusted(100_001_000), "a later change may have the same time");
+        assert!(trusted(100_001_001));
+    }
+
+    #[test]
+    fn a_stamp_without_a_whole_hash_is_left_out() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let place = folder.path().join("stamps");
+        let line = |length| format!("n{length}\t1\t1\t1\t{}\n", "a".repeat(length));
+        fs::write(&place, [63, 64, 65].map(line).concat()).expect("writes");
+        let read = Stamps::load(&place);
+        assert_eq!(read.files.keys().collect::<Vec<_>>(), ["n64"]);
+    }
+}

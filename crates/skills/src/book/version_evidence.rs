@@ -54,3 +54,13 @@ pub(super) fn is_well_formed(app: &str, version: &str) -> bool {
     let digits = version.bytes().any(|byte| byte.is_ascii_digit());
     SkillId::is_slug(app) && plain && digits && version.len() <= LONGEST
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_well_formed;
+
+    #[test]
+    fn a_version_has_at_most_forty_characters() {
+        assert!(is_well_formed("gimp", &"1".repeat(40)) && !is_well_formed("gimp", &"1".repeat(41)));
+    }
+}

@@ -450,3 +450,38 @@ fn listed(active: &BTreeSet<SkillId>) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use apprentice_protocol::{PortFuture, StepRef, Tool, ToolOutcome, ToolSpec};
+    use serde_json::{Value, json};
+
+    use super::described;
+
+    struct Named(ToolSpec);
+
+    impl Tool for Named {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> PortFuture<'a, ToolOutcome> {
+            Box::pin(std::future::ready(ToolOutcome::text(self.0.name.clone())))
+        }
+    }
+
+    #[test]
+    fn room_is_kept_for_the_names_of_all_tools() {
+        let tool = |name: &str| -> Arc<dyn Tool> {
+            Arc::new(Named(ToolSpec { name: name.into(), description: "d".into(), schema: json!({}) }))
+        };
+        let (tools, one) = ([tool("a"), tool("b")], "- a: d {}\n");
+        // A name in the list of the others has a comma and a space.
+        let room = one.len() + "a, b, ".len();
+        assert_eq!(described(&tools, room), format!("{one}Too many to describe, and callable: b\n"));
+        assert_eq!(described(&tools, room - 1), "Too many to describe, and callable: a, b\n");
+        assert_eq!(described(&tools, room + one.len()), "- a: d {}\n- b: d {}\n");
+    }
+}

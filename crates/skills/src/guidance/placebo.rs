@@ -8,6 +8,7 @@ use apprentice_protocol::SkillId;
 
 use super::model::{GuidanceError, TaskView};
 use crate::book::{Skill, Snapshot};
+use crate::search::Hit;
 
 /// Skills that score at least this share of the best hit also count as relevant to the task.
 const NEAR: f32 = 0.8;
@@ -48,9 +49,14 @@ pub(super) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
 /// Returns the best hit for the instruction and the hits close to it.
 fn relevant_by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
     // The program's name occurs in all of its skills and does not make one relevant to the task.
-    let hits = book.search(&task.instruction, usize::MAX);
-    let Some(best) = hits.first().map(|hit| hit.score) else { return BTreeSet::new() };
-    hits.into_iter().filter(|hit| hit.score >= best * NEAR).map(|hit| hit.id).collect()
+    near_best(book.search(&task.instruction, usize::MAX)).into_iter().map(|hit| hit.id).collect()
+}
+
+/// Returns the best hit and those whose score is close to it. `hits` begins with the best.
+fn near_best(mut hits: Vec<Hit>) -> Vec<Hit> {
+    let best = hits.first().map_or(0.0, |hit| hit.score);
+    hits.retain(|hit| hit.score >= best * NEAR);
+    hits
 }
 
 /// Returns every name with the body of a skill from another domain, fitted to the length of its own.
@@ -107,4 +113,49 @@ fn fit_length(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
     }
     fitted.text.guidance = cut;
     fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::SkillId;
+    use jiff::Timestamp;
+
+    use super::{Hit, fit_length, near_best};
+    use crate::book::{Actor, Note, OpId, Origin, Skill, SkillText};
+
+    #[test]
+    fn a_skill_bears_on_a_task_from_four_fifths_of_the_best_score() {
+        let hit = |slug: &str, score| Hit {
+            id: SkillId::parse(&format!("gimp/{slug}")).expect("an id"),
+            version: 1,
+            description: String::new(),
+            score,
+            matched: Vec::new(),
+            similarity: None,
+        };
+        let near = near_best(vec![hit("best", 10.0), hit("near", 8.0), hit("far", 7.99)]);
+        assert_eq!(near.iter().map(|hit| hit.id.slug()).collect::<Vec<_>>(), ["best", "near"]);
+        assert!(near_best(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_text_has_the_given_length_to_the_letter() {
+        let text =
+            SkillText { description: "D".into(), situation: "S.".into(), guidance: "1. Go on.".into() };
+        let id = SkillId::parse("gimp/a").expect("an id");
+        let note = Note {
+            text: "A note of a review.".into(),
+            count: 1,
+            author: Actor::Handler,
+            trajectory: None,
+            time: Timestamp::UNIX_EPOCH,
+        };
+        let skill = Skill::new(&id, (&text, vec![note]), Origin::Learned, OpId(1));
+        let whole = skill.view().chars().count();
+        let bare = whole - text.guidance.chars().count();
+        for length in [bare, bare + 1, whole - 1, whole, whole + 1, whole + 50] {
+            let fitted = fit_length(&skill, length, &["2. Go elsewhere."]);
+            assert_eq!(fitted.view().chars().count(), length);
+        }
+    }
 }

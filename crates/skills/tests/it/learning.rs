@@ -399,6 +399,55 @@ fn most_attempts_report_nothing_and_are_counted_all_the_same() {
 }
 
 #[test]
+fn a_package_has_at_most_64_files_half_a_mebibyte_and_four_folders_deep() {
+    let taken = |files: &[(String, usize)]| {
+        let turn = turn();
+        turn.start();
+        for (path, bytes) in files {
+            turn.world.put(&format!("{HOME}/rl-export/{path}"), &"x".repeat(*bytes));
+        }
+        turn.world.put(&format!("{HOME}/rl-export/SKILL.md"), PAGE);
+        let outcome = turn.call("skill_learning_finish", created());
+        if outcome.is_error { said(&outcome).to_owned() } else { "taken".to_owned() }
+    };
+    let many = |count: usize| (0..count).map(|n| (format!("assets/{n}.txt"), 1)).collect::<Vec<_>>();
+    assert_eq!(taken(&many(63)), "taken", "with SKILL.md there are 64");
+    assert!(taken(&many(64)).starts_with("too_large: 65 files"), "{}", taken(&many(64)));
+    let sized = |bytes: usize| taken(&[("assets/big.txt".to_owned(), bytes - PAGE.len())]);
+    assert_eq!(sized(512 * 1024), "taken");
+    assert!(sized(512 * 1024 + 1).contains("at most 64 files and 524288 bytes"), "{}", sized(512 * 1024 + 1));
+    let deep = |path: &str| taken(&[(path.to_owned(), 1)]);
+    assert_eq!(deep("assets/b/c/d.txt"), "taken");
+    assert!(deep("assets/b/c/d/e.txt").starts_with("bad_file"));
+}
+
+#[test]
+fn a_timeline_names_the_last_80_events_in_140_characters_each() {
+    let shown = |events: u32| {
+        let turn = turn_in(Shelf::new(), Language::English);
+        // Three events are there before.
+        for number in 4..=events {
+            turn.workshop.timeline().note(EventId(number), &finished(&"z".repeat(200)));
+        }
+        said(&turn.call("skill_timeline", json!({}))).to_owned()
+    };
+    let (fits, over) = (shown(80), shown(81));
+    assert_eq!((fits.lines().count(), fits.contains("left out")), (80, false), "{fits}");
+    assert!(over.starts_with("(1 earlier events are left out)\n") && over.lines().count() == 81);
+    let longest = fits.lines().last().expect("a line").split_once("): ").expect("a detail").1;
+    assert_eq!(longest.chars().count(), 140);
+}
+
+#[test]
+fn instructions_for_learning_stand_within_6000_characters_and_messages_within_300() {
+    let turn = turn();
+    let opening =
+        apprentice_protocol::BoundedText::cut(&"o".repeat(9000), apprentice_protocol::TextBudget(9000));
+    let lent = turn.workshop.extend_guidance(Guidance { opening, ..Guidance::default() });
+    assert_eq!(lent.opening.as_str().chars().count(), 6000);
+}
+
+#[test]
 fn a_wrong_report_is_answered_with_its_fault_three_times() {
     let turn = turn();
     let wrong = || json!({"learning_signal": signal("rl-export", "because", &["e1"])});

@@ -17,6 +17,7 @@ mod in_context;
 mod judge;
 mod learn_trajectory;
 mod learning;
+mod limits;
 mod manage;
 mod package;
 mod poison;
