@@ -114,16 +114,15 @@ fn in_json(text: &str) -> String {
 
 /// Matches a text in which any character may be percent-encoded, and a space may be a plus sign.
 fn in_url(text: &str) -> String {
-    let mut pattern = String::new();
-    for character in text.chars() {
+    let any_spelling = |character: char| {
         let mut bytes = [0; 4];
         let bytes = character.encode_utf8(&mut bytes).bytes();
         let encoded: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
         let plain = regex::escape(character.encode_utf8(&mut [0; 4]));
         let or_plus = if character == ' ' { r"|\+" } else { "" };
-        pattern.push_str(&format!("(?:{plain}|(?i:{encoded}){or_plus})"));
-    }
-    pattern
+        format!("(?:{plain}|(?i:{encoded}){or_plus})")
+    };
+    text.chars().map(any_spelling).collect()
 }
 
 /// Returns the characters that Base64 has for a text wherever it stands in the encoded bytes: at each of the three
@@ -134,7 +133,7 @@ fn in_base64(text: &str) -> Vec<String> {
         let bytes: Vec<u8> = [0; 2][..before].iter().copied().chain(text.bytes()).collect();
         for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
             let encoded = engine.encode(&bytes);
-            let end = if bytes.len() % 3 == 0 { encoded.len() } else { encoded.len() - 1 };
+            let end = if bytes.len().is_multiple_of(3) { encoded.len() } else { encoded.len() - 1 };
             if let Some(own) = encoded.get(shared..end).filter(|own| own.len() >= MIN_SECRET_LENGTH) {
                 found.push(regex::escape(own));
             }

@@ -292,10 +292,6 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
     if trials.is_empty() {
         return Err(PlanError::Empty(suite.name.clone()));
     }
-    let models: BTreeSet<ModelPlan> = trials
-        .iter()
-        .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
-        .collect();
     Ok(RunPlan {
         schema: RUN_SCHEMA.to_owned(),
         run: run_id(now, &request.command, &trials),
@@ -306,7 +302,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         suite_hash: suite.hash.clone(),
         split_hash: request.split.map(SplitLock::hash),
         prompt_hash: apprentice_harness::agent::prompt_hash(),
-        models: models.into_iter().collect(),
+        models: models(&trials),
         arms: arms(&trials, &request.books),
         seeds: request.seeds.max(1),
         order_seed: request.order_seed,
@@ -316,6 +312,12 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         conversations: request.conversations,
         trials,
     })
+}
+
+/// The models of trials, whose servers were not asked yet.
+fn models(trials: &[TrialSpec]) -> Vec<ModelPlan> {
+    let model = |one: &TrialSpec| ModelPlan { role: one.role, model: one.model.clone(), identity: None };
+    trials.iter().map(model).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn known(suite: &Suite, id: &TaskId) -> Result<(), PlanError> {

@@ -443,8 +443,8 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     );
 }
 
-#[tokio::test]
-async fn tasks_are_asked_for_in_other_words_and_the_headline_says_what_came_of_it() {
+/// The experiment over a given book, with a suite whose tasks have two other wordings each.
+async fn reworded() -> Experiment {
     let (first, _) = copied().await;
     let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
     let plain = experiment(BookSource::Given(book));
@@ -453,8 +453,13 @@ async fn tasks_are_asked_for_in_other_words_and_the_headline_says_what_came_of_i
         task.wordings =
             vec![format!("Would you kindly see to the matter of {}?", task.id), task.instruction.clone()];
     }
+    Experiment { suite: Arc::new(suite), ..plain }
+}
+
+#[tokio::test]
+async fn tasks_are_asked_for_in_other_words_and_the_headline_says_what_came_of_it() {
     let ablations = Ablations { wordings: Some(3), ..Ablations::default() };
-    let wanted = Experiment { suite: Arc::new(suite), ablations, ..plain };
+    let wanted = Experiment { ablations, ..reworded().await };
     let folder = TempDir::new().expect("a folder");
     let refused =
         work(&wanted, &folder.path().join("three"), None).await.err().expect("is refused").to_string();
