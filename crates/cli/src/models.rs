@@ -232,7 +232,7 @@ impl Models {
         let ledgers = vec![Arc::clone(&self.run), self.day()?];
         let around = EmbeddingMiddleware { clock: Arc::clone(&self.clock), patience, ledgers };
         let server = Embeddings::new(settings.model_config(model, key), self.transport()?, around);
-        let folder = process_env::lasting_state().join("vectors");
+        let folder = process_env::lasting_state().kind(Kind::Environment)?.join("vectors");
         let cached = Cached::new(server, &folder, &settings.base_url).kind(Kind::Environment)?;
         Ok(Some(Arc::new(match &self.tape {
             Some(tape) => EmbeddingModel::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
@@ -374,7 +374,7 @@ impl Models {
         if let Some(day) = &shared.day {
             return Ok(Arc::clone(day));
         }
-        let folder = process_env::lasting_state().join("spent");
+        let folder = process_env::lasting_state().kind(Kind::Environment)?.join("spent");
         let day = match Ledger::daily(&folder, self.config.cap.day_usd, self.clock.now()) {
             Ok(day) => day,
             Err(error) if self.config.cap.day_usd.is_some() => {

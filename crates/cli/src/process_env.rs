@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this module is the only adapter of the environment")]
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 
 /// Endings of variable names that mark a secret.
@@ -87,17 +88,22 @@ pub(crate) fn end_now() -> ! {
     std::process::exit(130)
 }
 
-/// Returns the system's folder for temporary files.
-pub(crate) fn temporary() -> PathBuf {
-    std::env::temp_dir()
+/// Returns the folders for the state of worlds, the one to use first.
+pub(crate) fn world_state() -> io::Result<Vec<PathBuf>> {
+    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    apprentice_sandbox::state_folders(runtime.as_deref(), &std::env::temp_dir())
 }
 
-/// Returns this user's folder for state that outlives a command.
-pub(crate) fn lasting_state() -> PathBuf {
+/// Returns this user's folder for state that outlives a command. A user without a home has it beside that of worlds, where
+/// no other user can write.
+pub(crate) fn lasting_state() -> io::Result<PathBuf> {
     let below = |folder: OsString| PathBuf::from(folder).join("apprentice");
     let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state/apprentice"));
-    variable("XDG_STATE_HOME")
-        .map(below)
-        .or_else(home)
-        .unwrap_or_else(|| temporary().join("apprentice-state"))
+    match variable("XDG_STATE_HOME").map(below).or_else(home) {
+        Some(folder) => Ok(folder),
+        None => {
+            let folder = world_state()?.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+            Ok(folder.join("lasting"))
+        }
+    }
 }

@@ -165,15 +165,11 @@ fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, F
 fn state(config: &Config) -> Result<PathBuf, Failure> {
     let folders = match config.state.as_os_str().is_empty() {
         false => vec![config.state.clone()],
-        true => {
-            let runtime = process_env::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-            let found = apprentice_sandbox::state_folders(runtime.as_deref(), &process_env::temporary());
-            found.map_err(|error| {
-                let failure =
-                    Failure::say(Kind::Environment, format!("no folder for the state of worlds: {error}"));
-                failure.hint("set `state` to a folder that only you can write to")
-            })?
-        }
+        true => process_env::world_state().map_err(|error| {
+            let failure =
+                Failure::say(Kind::Environment, format!("no folder for the state of worlds: {error}"));
+            failure.hint("set `state` to a folder that only you can write to")
+        })?,
     };
     for folder in &folders {
         if let Err(error) = apprentice_sandbox::reap(folder) {

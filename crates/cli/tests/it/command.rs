@@ -49,3 +49,51 @@ fn settings_name_their_origin() {
     let output = apprentice(&["config", "show", "--origin"]);
     assert!(text(&output.stdout).contains("isolation = \"cell\"  # default"), "{}", text(&output.stdout));
 }
+
+#[test]
+fn a_user_without_a_home_writes_nothing_where_others_could_foresee_it() {
+    let place = crate::place::Place::new();
+    let shared = place.path("tmp");
+    for folder in ["apprentice-state", "ours/cell-precious"] {
+        std::fs::create_dir_all(shared.join(folder)).expect("a folder");
+    }
+    let mode = |path: &std::path::Path, mode: u32| {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).expect("set");
+    };
+    mode(&shared, 0o1777);
+    mode(&shared.join("apprentice-state"), 0o777);
+    for name in ["apprentice-0", "apprentice-0-aaaaaa"] {
+        std::os::unix::fs::symlink(shared.join("ours"), shared.join(name)).expect("linked");
+    }
+    // A model's server that only fails: asking it opens the day's ledger.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in server.incoming().flatten() {
+            let mut stream = &stream;
+            // Whoever hangs up early gets no answer.
+            let _ = std::io::Read::read(&mut stream, &mut [0; 65_536]);
+            let answer = b"HTTP/1.1 500 no\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            let _ = std::io::Write::write_all(&mut stream, answer);
+        }
+    });
+    let settings =
+        format!("retries = 0\nattempts = 1\n[provider.anthropic]\nbase_url = \"http://{address}\"\n");
+    std::fs::write(place.path("apprentice.toml"), settings).expect("written");
+    let end = serde_json::json!({ "calls": [{ "name": "finish", "arguments": { "finish": "done" } }] });
+    std::fs::write(place.path("script.jsonl"), end.to_string()).expect("written");
+    for (model, code) in [("scripted:script.jsonl", 0), ("anthropic/claude-sonnet-5-5", 11)] {
+        let mut command =
+            place.command(&["do", "nothing", "--model", model, "--out", &format!("out-{code}")]);
+        command
+            .env_remove("HOME")
+            .env_remove("APPRENTICE_STATE")
+            .env("TMPDIR", &shared)
+            .env("ANTHROPIC_API_KEY", "none");
+        let done = command.output().expect("it starts");
+        assert_eq!(done.status.code(), Some(code), "{done:?}");
+    }
+    assert_eq!(std::fs::read_dir(shared.join("apprentice-state")).expect("a folder").count(), 0);
+    assert!(shared.join("ours/cell-precious").exists());
+    assert_eq!(std::fs::read_dir(shared.join("ours")).expect("a folder").count(), 1);
+}
