@@ -24,6 +24,7 @@ mod search;
 pub mod shipped;
 mod similar_pairs;
 pub mod verification;
+mod word_vectors;
 mod words;
 
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
