@@ -240,15 +240,15 @@ fn pulled(book: &Snapshot) -> Guidance {
 #[test]
 fn a_search_shows_five_skills_or_up_to_twenty_and_reads_a_thousand_characters() {
     let names: Vec<String> = (0..22).map(|number| format!("os/n{number:02}")).collect();
-    let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "layers")).collect();
+    let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "gradient")).collect();
     let guidance = pulled(&Shelf::with(&skills).snapshot());
     let hits = |arguments: &Value| call(&guidance, SKILL_SEARCH, arguments).matches("- os/").count();
-    assert_eq!(hits(&json!({"query": "layers"})), 5);
-    assert_eq!(hits(&json!({"query": "layers", "limit": 20})), 20);
-    assert_eq!(hits(&json!({"query": "layers", "limit": 22})), 20);
-    assert_eq!(hits(&json!({"query": "layers", "limit": 0})), 1);
-    let after = |filler: usize| hits(&json!({ "query": format!("{} layers", "x".repeat(filler)) }));
-    assert_eq!((after(1000 - 7), after(1000 - 4)), (5, 0), "what stands later is not read");
+    assert_eq!(hits(&json!({"query": "gradient"})), 5);
+    assert_eq!(hits(&json!({"query": "gradient", "limit": 20})), 20);
+    assert_eq!(hits(&json!({"query": "gradient", "limit": 22})), 20);
+    assert_eq!(hits(&json!({"query": "gradient", "limit": 0})), 1);
+    let after = |filler: usize| hits(&json!({ "query": format!("{} gradient", "x".repeat(filler)) }));
+    assert_eq!((after(1000 - 9), after(1001 - 9)), (5, 0), "what stands later is not read");
 }
 
 #[test]
