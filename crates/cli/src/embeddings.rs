@@ -1,4 +1,4 @@
-//! Settings of the embeddings server. The program uses it only if a model is configured.
+//! Settings of the embeddings server. The program uses it only if a model other than the built-in one is configured.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmbeddingsSettings {
-    /// The model; `cassette:FILE` replays recorded vectors.
+    /// The model; `builtin` needs no server, `cassette:FILE` replays recorded vectors.
     pub(crate) model: Option<String>,
     /// Base URL of the API.
     pub(crate) base_url: String,

@@ -219,6 +219,9 @@ impl Models {
         let Some(model) = settings.model.as_deref().filter(|model| !model.is_empty()) else {
             return Ok(None);
         };
+        if model == "builtin" {
+            return Ok(Some(Arc::new(EmbeddingModel::builtin())));
+        }
         if let Some(file) = model.strip_prefix("cassette:") {
             let played = ReplayedVectors::load(Path::new(file)).kind(Kind::Config)?;
             return Ok(Some(Arc::new(EmbeddingModel::new(Arc::new(played)))));

@@ -5,11 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{EmbedError, Embedder, Side};
 
+use crate::word_vectors::WordVectors;
+
 /// Labelled pairs of texts, one per line: `same` for equal content, `other` for different content about the same
 /// things.
 const PAIRS: &str = include_str!("meaning.txt");
 /// Weight of a false match relative to a missed one. Merged skills are hard to separate again.
 const FALSE_MATCH_WEIGHT: f64 = 3.0;
+
+/// Weight of meaning in the score of a search, beside that of words, for a server's model. Measured; see
+/// `docs/design.md`.
+const SERVER_WEIGHT: f32 = 0.6;
+/// The same for the vectors that are part of the program.
+const BUILTIN_WEIGHT: f32 = 0.3;
 
 /// A unit vector.
 pub(crate) type Vector = Arc<[f32]>;
@@ -17,6 +25,7 @@ pub(crate) type Vector = Arc<[f32]>;
 /// An embedder with its measured threshold.
 pub struct EmbeddingModel {
     embedder: Arc<dyn Embedder>,
+    weight: f32,
     threshold: Mutex<Option<f64>>,
 }
 
@@ -29,7 +38,17 @@ impl std::fmt::Debug for EmbeddingModel {
 impl EmbeddingModel {
     /// Wraps an embedder. Every text of a book is embedded, so a caching embedder is recommended.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self { embedder, threshold: Mutex::default() }
+        Self { embedder, weight: SERVER_WEIGHT, threshold: Mutex::default() }
+    }
+
+    /// Returns the model that is part of the program and needs no server.
+    pub fn builtin() -> Self {
+        Self { weight: BUILTIN_WEIGHT, ..Self::new(Arc::new(WordVectors)) }
+    }
+
+    /// Returns the weight of meaning in the score of a search; the rest is that of words.
+    pub(crate) fn weight(&self) -> f32 {
+        self.weight
     }
 
     /// Returns the embedder's name.

@@ -26,6 +26,7 @@ mod search;
 pub mod shipped;
 mod similar_pairs;
 pub mod verification;
+mod word_vectors;
 mod words;
 
 pub use attach_figures::FigureSource;

@@ -10,9 +10,6 @@ use crate::book::{Skill, SkillText};
 use crate::related_words::related;
 use crate::words::{aliases, names_of, stem, word_similarity, words};
 
-/// Weight of meaning in a score. Measured; see `docs/skillbook.md`.
-const EMBEDDING_WEIGHT: f32 = 0.6;
-
 /// How fast repetitions of a word in one skill stop to count (`k1` of BM25, at its usual value).
 const SATURATION: f32 = 1.2;
 /// What the score of a skill gains if the query names its program.
@@ -109,10 +106,15 @@ impl Search {
         self.best(&scores, limit).into_iter().map(|key| self.hit(key, scores[key], &asked)).collect()
     }
 
-    /// Returns the best `limit` hits by words and by `similarities`, the cosine similarity of each skill.
-    pub(crate) fn find_by_both(&self, query: &str, similarities: &[f64], limit: usize) -> Vec<Hit> {
+    /// Returns the best `limit` hits by words and by meaning: the cosine similarity of each skill, and its weight.
+    pub(crate) fn find_by_both(
+        &self,
+        query: &str,
+        (similarities, weight): (&[f64], f32),
+        limit: usize,
+    ) -> Vec<Hit> {
         let asked = query_words(query);
-        let scores = combine_scores(&self.scores(&asked), similarities);
+        let scores = combine_scores(&self.scores(&asked), similarities, weight);
         let hit = |key: usize| Hit {
             similarity: similarities.get(key).copied(),
             ..self.hit(key, scores[key], &asked)
@@ -213,7 +215,7 @@ fn query_words(query: &str) -> Vec<QueryWord> {
 
 /// Combines word scores and cosine similarities. Neither scale is absolute, so each is normalized to the best of this
 /// book: word scores from zero, similarities from the book's average.
-fn combine_scores(words: &[f32], similarities: &[f64]) -> Vec<f32> {
+fn combine_scores(words: &[f32], similarities: &[f64], weight: f32) -> Vec<f32> {
     let most = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than a few digits")]
     let usual = similarities.iter().sum::<f64>() / similarities.len().max(1) as f64;
@@ -222,7 +224,7 @@ fn combine_scores(words: &[f32], similarities: &[f64]) -> Vec<f32> {
     let both = |(words, near): (&f32, &f64)| {
         #[expect(clippy::cast_possible_truncation, reason = "a share of one")]
         let near = ((near - usual) / span).max(0.0) as f32;
-        (1.0 - EMBEDDING_WEIGHT) * words / most + EMBEDDING_WEIGHT * near
+        (1.0 - weight) * words / most + weight * near
     };
     words.iter().zip(similarities).map(both).collect()
 }

@@ -1,0 +1,134 @@
+//! An embedder without a server: a text's vector is the sum of the vectors of its word pieces, which are part of the
+//! program. `scripts/word-vectors` computed them; `NOTICE.md` names their origin.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// The known word pieces, one per line; `##` marks a piece that continues a word.
+const PIECES: &str = include_str!("pieces.txt");
+/// One row per piece: a scale in two bytes, then two numbers per byte.
+const ROWS: [&[u8]; 3] =
+    [include_bytes!("vectors-1.bin"), include_bytes!("vectors-2.bin"), include_bytes!("vectors-3.bin")];
+/// Numbers in a row.
+const DIRECTIONS: usize = 80;
+/// Bytes of a row.
+const ROW: usize = 2 + DIRECTIONS / 2;
+/// Longest word that is divided into pieces, in characters, as in the model that the pieces come from.
+const LONGEST_WORD: usize = 100;
+
+static NUMBERS: LazyLock<HashMap<&'static str, usize>> = LazyLock::new(|| PIECES.lines().zip(0..).collect());
+
+/// Embeds texts by the vectors of their word pieces. English only; needs no server and no files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WordVectors;
+
+impl Embedder for WordVectors {
+    fn name(&self) -> &str {
+        "builtin"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _side: Side,
+        texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(std::future::ready(Ok(texts.iter().map(|text| vector(text)).collect())))
+    }
+}
+
+/// Returns the vector of a text. A text without a known piece points in a direction of its own, which the last number
+/// stands for, so that it is similar to no other.
+fn vector(text: &str) -> Vec<f32> {
+    let mut sum = vec![0.0; DIRECTIONS + 1];
+    for piece in pieces(text) {
+        add(&mut sum, piece);
+    }
+    if sum.iter().all(|number| *number == 0.0) {
+        sum[DIRECTIONS] = 1.0;
+    }
+    sum
+}
+
+fn add(sum: &mut [f32], piece: usize) {
+    let per_file = ROWS[0].len() / ROW;
+    let file = ROWS.get(piece / per_file).copied().unwrap_or_default();
+    let Some(row) = file.get(piece % per_file * ROW..).and_then(|rest| rest.get(..ROW)) else { return };
+    let scale = f32::from_bits(u32::from(u16::from_le_bytes([row[0], row[1]])) << 16);
+    for (numbers, byte) in sum.as_chunks_mut::<2>().0.iter_mut().zip(&row[2..]) {
+        numbers[0] += scale * (f32::from(byte & 0xf) - 8.0);
+        numbers[1] += scale * (f32::from(byte >> 4) - 8.0);
+    }
+}
+
+/// Returns the known pieces of a text. A word that is not made of known pieces has none.
+fn pieces(text: &str) -> Vec<usize> {
+    let plain: String = text.to_lowercase().nfd().filter(|letter| !is_combining_mark(*letter)).collect();
+    plain.split(|letter: char| !letter.is_alphanumeric()).flat_map(pieces_of_word).collect()
+}
+
+/// Divides a word into the longest pieces, from its beginning.
+fn pieces_of_word(word: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut rest = word;
+    if word.chars().count() > LONGEST_WORD {
+        return found;
+    }
+    while !rest.is_empty() {
+        let known = |end: usize| {
+            let head = rest.get(..end)?;
+            let number = match found.is_empty() {
+                true => NUMBERS.get(head),
+                false => NUMBERS.get(format!("##{head}").as_str()),
+            };
+            number.map(|number| (*number, end))
+        };
+        let Some((number, end)) = (1..=rest.len()).rev().find_map(known) else { return Vec::new() };
+        found.push(number);
+        rest = &rest[end..];
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DIRECTIONS, NUMBERS, PIECES, ROW, ROWS, pieces, vector};
+
+    fn cosine(one: &str, other: &str) -> f32 {
+        let (one, other) = (vector(one), vector(other));
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+        dot(&one, &other) / (dot(&one, &one) * dot(&other, &other)).sqrt()
+    }
+
+    #[test]
+    fn each_piece_has_one_row() {
+        let bytes: usize = ROWS.iter().map(|file| file.len()).sum();
+        assert_eq!(bytes, PIECES.lines().count() * ROW);
+        assert_eq!(NUMBERS.len(), PIECES.lines().count(), "each piece is there once");
+        assert!(ROWS[1..].iter().all(|file| file.len() <= ROWS[0].len() && file.len() % ROW == 0));
+    }
+
+    #[test]
+    fn words_are_divided_as_the_model_does_it() {
+        let named = |text: &str| {
+            let names: Vec<&str> = PIECES.lines().collect();
+            pieces(text).into_iter().map(|piece| names[piece]).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(named("Unticks the café's checkbox!"), "un ##tick ##s the cafe s check ##box");
+        assert_eq!(named("日本 § ☃"), "");
+        assert_eq!(named(&"a".repeat(101)), "", "no word is that long");
+        assert!(!pieces(&"a".repeat(100)).is_empty());
+    }
+
+    #[test]
+    fn texts_that_mean_the_same_are_nearer_than_others() {
+        let wanted = cosine("shrink the photo", "making a picture smaller");
+        let other = cosine("shrink the photo", "sorting rows by date");
+        assert!(wanted > other + 0.2, "{wanted} {other}");
+        assert_eq!(vector("日本")[DIRECTIONS].to_bits(), 1f32.to_bits());
+        assert!(cosine("日本", "making a picture smaller").abs() < 1e-6);
+    }
+}
