@@ -136,7 +136,7 @@ pub const ARMS: [ArmEntry; 18] = [
         Arm::Verified,
         "verified",
         Delivery::Pull,
-        "`pull` over proved skills: followed on another template than their own, in two attempts that passed",
+        "`pull` over proved skills: one attempt elsewhere followed them, passed, and found no fault",
     ),
     of_book(Arm::Forced, "forced", Delivery::Forced, "the skills that bear on the task, in the prompt"),
     of_book(

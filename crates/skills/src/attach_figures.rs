@@ -1,20 +1,12 @@
 //! Attaches the figures that a learning asks for to the skill that was written from it. Whoever has the attempt's pictures
 //! cuts them; the gateway checks them like every figure.
 
-use std::fmt;
-
 use apprentice_protocol::SkillId;
 
 use crate::book::{Actor, Cause, FigureWrite, Gateway, NewFigure, Stage, WriteRefusal};
 use crate::handle::{LearningInput, Refusal};
 use crate::manage::{Decision, ItemOutcome};
 use crate::reflect::{Learning, LearningFigure};
-
-/// Cuts figures from the pictures of one attempt.
-pub trait FigureSource: fmt::Debug + Sync {
-    /// Cuts a figure and marks its place. Refuses what is not there, with a code and the reason.
-    fn cut(&self, figure: &LearningFigure) -> Result<NewFigure, (&'static str, String)>;
-}
 
 /// Attaches the figures of a learning to the skill that the decision wrote. A figure that is refused is recorded, and the
 /// skill stays as it is. Repeated calls attach each figure once.

@@ -5,8 +5,8 @@ use apprentice_protocol::{SkillId, Trajectory, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::attach_figures::FigureSource;
 use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest, version_of};
+use crate::figure_source::FigureSource;
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
     SkillReview, StepPicture,

@@ -9,6 +9,7 @@ pub mod book;
 pub mod cleanup;
 mod embedding;
 mod external_reflection;
+mod figure_source;
 pub mod foreground;
 pub mod guidance;
 mod handle;
@@ -29,12 +30,12 @@ pub mod verification;
 mod word_vectors;
 mod words;
 
-pub use attach_figures::FigureSource;
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
 pub use embedding::EmbeddingModel;
 pub use external_reflection::{
     AppliedReflection, AppliedRow, ExternalReflection, ExternalReflectionError, apply, trajectory_by_name,
 };
+pub use figure_source::FigureSource;
 pub use handle::{
     HandlerOptions, HandlerResult, LearningInput, Refusal, ReviewEffect, handle, review_effect,
 };

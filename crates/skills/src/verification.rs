@@ -1,7 +1,8 @@
 //! Verification: which skills have been shown to work, and which of them a policy admits to a trial.
 //!
-//! A skill is verified on a task template other than those it was learned on: at least two attempts at tasks of one
-//! such template received its current text, did what the text names, and passed. No model is involved.
+//! A skill is verified when its current text helped once elsewhere: an attempt at another task, or at other values of the
+//! same task, than those it was learned on received it, did what it names, is known to have passed, and its review did not
+//! find fault with the text. No model is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::adherence::adherence;
 use crate::book::{
-    Actor, Applied, Change, Gateway, OpId, Origin, ReceivedSkill, Skill, Snapshot, Stage, State,
+    Actor, Applied, Change, Gateway, OpId, Origin, ReceivedSkill, Skill, Snapshot, Stage, State, Trial,
     WriteRefusal, hash,
 };
 use crate::handle::LearningInput;
+use crate::reflect::SkillReview;
 
-/// Number of attempts at tasks of one template that verify a skill.
-pub const REQUIRED_PASSES: usize = 2;
 /// Length of a template's hash, in characters.
 const HASH: usize = 16;
 
@@ -58,35 +58,86 @@ pub fn note_trial(
         version: received.version,
         followed: adherence(&received.text, &trajectory.steps, received.step).verdict(),
     });
-    let mut template = hash(template.as_bytes());
-    template.truncate(HASH);
-    let change = Change::SkillsTried { template, skills: tried.collect(), passed: input.passed() };
+    let short = |text: &str| {
+        let mut hash = hash(text.as_bytes());
+        hash.truncate(HASH);
+        hash
+    };
+    let (template, variation) = (short(template), Some(short(&trajectory.goal)));
+    let change = Change::SkillsTried { template, variation, skills: tried.collect(), passed: input.passed() };
     gateway.apply(input.request(Actor::Handler, Stage::Handle, "trial".to_owned(), change))
+}
+
+/// What is known of a skill's current text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// Whether the text is verified.
+    pub verified: bool,
+    /// The attempts that show it.
+    pub helped: Vec<String>,
+    /// What is missing, if it is not verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// Returns the skills whose current text is verified.
 pub fn verified_skills(state: &State) -> BTreeSet<SkillId> {
-    let causes: BTreeMap<OpId, &str> =
-        state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect();
-    let proved = state.skills.values().filter(|skill| is_verified(state, &causes, skill));
+    let causes = causes(state);
+    let proved =
+        state.skills.values().filter(|skill| proofs(state, &causes, skill).is_ok_and(|by| !by.is_empty()));
     proved.map(|skill| skill.id.clone()).collect()
 }
 
-/// Returns whether a skill is verified. A text from an unknown template never is, because any template may be the one
-/// that it was learned on.
-fn is_verified(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> bool {
-    let sources = skill.history.iter().filter_map(|operation| causes.get(operation));
-    let sources: Option<BTreeSet<&String>> =
-        sources.map(|trajectory| state.templates.get(*trajectory)).collect();
-    let Some(sources) = sources else { return false };
-    let mut proofs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for trial in &skill.trials {
-        let counts = trial.version == skill.version && trial.passed && trial.followed == Some(true);
-        if counts && !sources.contains(&trial.template) {
-            proofs.entry(&trial.template).or_default().insert(&trial.trajectory);
+/// Returns what is known of a skill's current text.
+pub fn verification(state: &State, skill: &Skill) -> Verification {
+    match proofs(state, &causes(state), skill) {
+        Err(missing) => {
+            Verification { verified: false, helped: Vec::new(), missing: Some(missing.to_owned()) }
+        }
+        Ok(helped) => {
+            let missing =
+                "no attempt at another task or other values followed it, passed, and found no fault";
+            let missing = helped.is_empty().then(|| missing.to_owned());
+            Verification { verified: missing.is_none(), helped, missing }
         }
     }
-    proofs.values().any(|attempts| attempts.len() >= REQUIRED_PASSES)
+}
+
+fn causes(state: &State) -> BTreeMap<OpId, &str> {
+    state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect()
+}
+
+/// Returns the attempts that verify a skill's current text. A text from an attempt of unknown template never is verified,
+/// because any attempt may be like the one that it was learned on.
+fn proofs(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> Result<Vec<String>, &'static str> {
+    let sources: BTreeSet<&str> =
+        skill.history.iter().filter_map(|operation| causes.get(operation)).copied().collect();
+    let known = |hashes: &BTreeMap<String, String>| -> Option<BTreeSet<String>> {
+        sources.iter().map(|trajectory| hashes.get(*trajectory).cloned()).collect()
+    };
+    let templates =
+        known(&state.templates).ok_or("the task of an attempt that it was learned on is not known")?;
+    let variations = known(&state.variations);
+    let elsewhere = |trial: &Trial| {
+        let other_values = variations.as_ref().zip(trial.variation.as_ref());
+        !templates.contains(&trial.template)
+            || other_values.is_some_and(|(known, own)| !sources.is_empty() && !known.contains(own))
+    };
+    let faulted = |trial: &Trial| {
+        skill.remarks.iter().any(|remark| {
+            (&remark.trajectory, remark.version) == (&trial.trajectory, trial.version)
+                && matches!(remark.review, SkillReview::Negative(_))
+        })
+    };
+    let helped = skill.trials.iter().filter(|trial| {
+        trial.version == skill.version
+            && trial.passed
+            && trial.followed == Some(true)
+            && elsewhere(trial)
+            && !faulted(trial)
+    });
+    let helped: BTreeSet<&String> = helped.map(|trial| &trial.trajectory).collect();
+    Ok(helped.into_iter().cloned().collect())
 }
 
 /// Returns the skills whose current text a person wrote. Merely importing a text is not enough.

@@ -54,7 +54,7 @@ pub(crate) struct Run {
     /// The skillbook of the arm [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Skills to provide: auto (all), verified (proved on a template other than their source), human (written by a
+    /// Skills to provide: auto (all), verified (seen to help on another task or other values), human (written by a
     /// person).
     #[arg(long, default_value = "auto", value_parser = policy)]
     admit: AdmissionPolicy,

@@ -223,7 +223,7 @@ pub struct LearningSummary {
     /// Trajectories learned from.
     pub trajectories: u32,
     /// Judged attempts that were not learned from, in plan order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub unread: Vec<UnreviewedAttempt>,
     /// Number of reviews by kind.
     pub reviews: BTreeMap<String, u32>,

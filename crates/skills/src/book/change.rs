@@ -175,6 +175,9 @@ pub enum Change {
     SkillsTried {
         /// Hash of the task's template. The book contains no text of a task.
         template: String,
+        /// Hash of the instruction, which differs where the task or its values do. `None` in earlier logs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variation: Option<String>,
         /// The skills.
         skills: Vec<ReceivedSkill>,
         /// Whether the attempt passed.

@@ -61,6 +61,8 @@ pub struct State {
     pub judgements: BTreeMap<String, Judgement>,
     /// Hashes of the task templates of trajectories.
     pub templates: BTreeMap<String, String>,
+    /// Hashes of the instructions of trajectories, as far as recorded.
+    pub variations: BTreeMap<String, String>,
     /// Number of trajectories processed since the last cleanup.
     pub learned_since_cleaning: usize,
     /// Files that the log accounts for, by path, with the hash of their content. `None` if the file was removed.
@@ -89,6 +91,7 @@ impl Default for State {
             reflections: BTreeMap::new(),
             judgements: BTreeMap::new(),
             templates: BTreeMap::new(),
+            variations: BTreeMap::new(),
             learned_since_cleaning: 0,
             files: BTreeMap::new(),
             proposals: BTreeMap::new(),
@@ -237,11 +240,14 @@ impl State {
                 skill.remarks.drain(..over);
                 skill.record_review(&operation.seen, *version, (review.as_ref(), *passed));
             });
-        } else if let Change::SkillsTried { template, skills, passed } = &operation.change {
+        } else if let Change::SkillsTried { template, variation, skills, passed } = &operation.change {
             let trajectory = trajectory.unwrap_or_default();
             for tried in skills {
-                let trial = tried.trial(&trajectory, template, *passed);
+                let trial = tried.trial(&trajectory, (template, variation.as_deref()), *passed);
                 self.with(&tried.skill, |skill| skill.trials.push(trial));
+            }
+            if let Some(variation) = variation {
+                self.variations.insert(trajectory.clone(), variation.clone());
             }
             self.templates.insert(trajectory, template.clone());
         }

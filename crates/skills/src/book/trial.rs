@@ -47,6 +47,9 @@ pub struct Trial {
     pub trajectory: String,
     /// Hash of the task template.
     pub template: String,
+    /// Hash of the instruction; `None` in records of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variation: Option<String>,
     /// The version that the attempt received.
     pub version: u32,
     /// Whether the attempt followed the text. `None` if the text names no actions.
@@ -57,10 +60,16 @@ pub struct Trial {
 
 impl ReceivedSkill {
     /// Returns the same record as the skill stores it.
-    pub(super) fn trial(&self, trajectory: &str, template: &str, passed: bool) -> Trial {
+    pub(super) fn trial(
+        &self,
+        trajectory: &str,
+        (template, variation): (&str, Option<&str>),
+        passed: bool,
+    ) -> Trial {
         Trial {
             trajectory: trajectory.to_owned(),
             template: template.to_owned(),
+            variation: variation.map(str::to_owned),
             version: self.version,
             followed: self.followed,
             passed,

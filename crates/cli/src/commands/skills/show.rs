@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use apprentice_protocol::{BoundedText, SkillId, TextBudget};
 use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, VersionEvidence, history};
 use apprentice_skills::shipped::ShippedPart;
+use apprentice_skills::verification::{Verification, verification};
 use serde::Serialize;
 
 use super::{id, unknown};
@@ -52,6 +53,8 @@ struct Card<'a> {
     seen_on: &'a [VersionEvidence],
     metrics: Metrics<'a>,
     provenance: Provenance,
+    /// Whether the present text has been seen to help elsewhere.
+    verification: Verification,
     text_hash: String,
 }
 
@@ -147,6 +150,14 @@ pub(super) fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failur
             "v{version} on {app} {app_version}: {written}helped {confirmed}, outdated {outdated}"
         ));
     }
+    match verification(book.state(), skill) {
+        Verification { verified: true, helped, .. } => {
+            terminal::line(format_args!("verified: it helped in {}", helped.join(", ")));
+        }
+        Verification { missing, .. } => {
+            terminal::line(format_args!("not verified: {}", missing.unwrap_or_default()));
+        }
+    }
     for ((version, consumer), counts) in &skill.counters {
         terminal::line(format_args!(
             "v{version} {consumer}: requested {}, followed {}, positive {}, negative {}, neutral {}",
@@ -192,6 +203,7 @@ fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
             trajectories,
             operations,
         },
+        verification: verification(book.state(), skill),
         text_hash: skill.text_hash(),
     }
 }
