@@ -498,12 +498,13 @@ async fn held_keys_side_buttons_and_rare_keys_arrive_as_x_events() {
     let state = state();
     let mut world = open(state.path()).await;
     let command = ["sh", "-c", "cd; exec xev -geometry 800x600+100+100 > events.txt 2>&1"];
+    // A program that starts faster than the window manager would not be listed.
+    world.environment.observe(Want { screenshot: true, tree: None }).await.expect("seen");
     world.machine.launch(&Command::new(command)).await.expect("launched");
     let stands = |seen: &Observation| seen.windows.iter().any(|window| window.title == "Event Tester");
     let begun = tokio::time::timeout(Duration::from_secs(15), until(&mut world, "the window", stands)).await;
-    if begun.is_err() {
-        panic!("no window: {:?}", world.machine.read("events.txt").await.map(|told| String::from_utf8_lossy(&told).into_owned()));
-    }
+    let told = world.machine.read("events.txt").await.unwrap_or_default();
+    assert!(begun.is_ok(), "no window: {}", String::from_utf8_lossy(&told));
     let at = |x, y| Target::Point(ScreenPoint::new(x, y));
     let keys = |text: &str| Chord::parse(text).expect("a chord");
     deliver(&mut world, Action::Move { to: at(400, 400) }).await;
