@@ -84,6 +84,17 @@ impl Input {
                 }
                 Ok(())
             }
+            Action::Hold { keys, actions } => {
+                let mut done = Ok(());
+                self.while_holding(Some(keys), |input| {
+                    done = actions.iter().try_for_each(|action| input.try_act(action, screen));
+                    Ok(())
+                })?;
+                done
+            }
+            Action::Cursor => {
+                Err(ActionError::Refused("this desktop does not tell where its pointer is".into()))
+            }
             Action::Type { text } => self.type_text(text),
             Action::Key { chord, hold_ms: _ } => self.while_holding(Some(chord), |_| Ok(())),
             Action::Wait { .. } | Action::Screenshot | Action::Zoom { .. } => Ok(()),
@@ -194,5 +205,7 @@ fn button_of(button: Button) -> NativeButton {
         Button::Left => NativeButton::Left,
         Button::Middle => NativeButton::Middle,
         Button::Right => NativeButton::Right,
+        Button::Back => NativeButton::Back,
+        Button::Forward => NativeButton::Forward,
     }
 }

@@ -173,7 +173,11 @@ fn target<'o>(action: &Action<ImagePoint>, outline: &'o Outline, first: bool) ->
         Action::Type { .. } | Action::Key { .. } if first => {
             return outline.nodes.iter().rfind(|node| node.states.contains(&State::Focused));
         }
-        Action::Type { .. }
+        Action::Hold { actions, .. } => {
+            return actions.iter().find_map(|action| target(action, outline, first));
+        }
+        Action::Cursor
+        | Action::Type { .. }
         | Action::Key { .. }
         | Action::Drag { .. }
         | Action::Wait { .. }

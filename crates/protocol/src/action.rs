@@ -16,6 +16,10 @@ pub enum Button {
     Middle,
     /// The secondary button, which opens context menus.
     Right,
+    /// The button on the side that goes back.
+    Back,
+    /// The button on the side that goes forward.
+    Forward,
 }
 
 /// The target of an action: a point, or an element by its reference in the last observation.
@@ -132,6 +136,15 @@ pub enum Action<P> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold_ms: Option<u32>,
     },
+    /// Uses the pointer while keys are held.
+    Hold {
+        /// The keys.
+        keys: Chord,
+        /// Actions of the pointer, in order.
+        actions: Vec<Self>,
+    },
+    /// Asks where the pointer is; the answer says it in the coordinates of the model's picture.
+    Cursor,
     /// Waits. The agent loop does the waiting; a world treats the action as a no-op.
     Wait {
         /// Duration in milliseconds.
@@ -237,6 +250,11 @@ impl<P> Action<P> {
             }
             Self::Type { text } => Action::Type { text },
             Self::Key { chord, hold_ms } => Action::Key { chord, hold_ms },
+            Self::Hold { keys, actions } => {
+                let actions = actions.into_iter().map(|action| action.try_map(map));
+                Action::Hold { keys, actions: actions.collect::<Result<_, _>>()? }
+            }
+            Self::Cursor => Action::Cursor,
             Self::Wait { ms } => Action::Wait { ms },
             Self::Screenshot => Action::Screenshot,
             Self::Zoom { region: [from, to] } => Action::Zoom { region: [map(from)?, map(to)?] },
@@ -254,7 +272,9 @@ impl<P> Action<P> {
             Self::Click { at, .. } | Self::Select { at, .. } => Some(at),
             Self::Move { to } => Some(to),
             Self::Press { at, .. } | Self::Release { at, .. } | Self::Scroll { at, .. } => at.as_ref(),
-            Self::Drag { .. }
+            Self::Hold { actions, .. } => return actions.iter().find_map(Self::node),
+            Self::Cursor
+            | Self::Drag { .. }
             | Self::Type { .. }
             | Self::Key { .. }
             | Self::Wait { .. }

@@ -61,6 +61,11 @@ fn words<P>(action: &Action<P>, detail: ActionDetail, point: &dyn Fn(&P) -> Stri
         Action::Type { text } => format!("type {}", quoted(text, brief)),
         Action::Key { chord, hold_ms: Some(ms) } if !brief => format!("key {chord} for {ms} ms"),
         Action::Key { chord, .. } => format!("key {chord}"),
+        Action::Hold { keys, actions } => {
+            let inner: Vec<String> = actions.iter().map(|action| words(action, detail, point)).collect();
+            format!("{} holding {keys}", inner.join(", "))
+        }
+        Action::Cursor => "ask where the pointer is".to_owned(),
         Action::Wait { ms } if brief => format!("wait {} s", f64::from(*ms) / 1000.0),
         Action::Wait { ms } => format!("wait {ms} ms"),
         Action::Screenshot => "screenshot".to_owned(),
@@ -108,6 +113,8 @@ fn side(button: Button) -> &'static str {
         Button::Left => "",
         Button::Middle => "middle ",
         Button::Right => "right ",
+        Button::Back => "back ",
+        Button::Forward => "forward ",
     }
 }
 

@@ -87,17 +87,20 @@ pub struct ActReport {
     /// Text for the model: a download's name, a dialog that opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Where the pointer is, if that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<ScreenPoint>,
 }
 
 impl ActReport {
     /// Creates the report of a delivered action without a message.
     pub fn delivered() -> Self {
-        Self { delivery: Delivery::Delivered, text: None }
+        Self { delivery: Delivery::Delivered, text: None, pointer: None }
     }
 
     /// Creates the report of a rejected action.
     pub fn refused(problem: impl Into<String>) -> Self {
-        Self { delivery: Delivery::Refused { problem: problem.into() }, text: None }
+        Self { delivery: Delivery::Refused { problem: problem.into() }, text: None, pointer: None }
     }
 
     /// Adds sentences about what else has happened in the world.

@@ -32,6 +32,10 @@ pub enum MouseButton {
     Middle,
     /// The secondary button.
     Right,
+    /// The button on the side that goes back.
+    Back,
+    /// The button on the side that goes forward.
+    Forward,
 }
 
 /// Sends a mouse event.

@@ -199,6 +199,7 @@ fn points(action: &Action<ScreenPoint>) -> Vec<ScreenPoint> {
         Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
         Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
         Action::Drag { path, .. } => return path.clone(),
+        Action::Hold { actions, .. } => return actions.iter().flat_map(points).collect(),
         _ => None,
     };
     match target {

@@ -212,6 +212,7 @@ fn place<P>(action: &Action<P>) -> Option<&P> {
         Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
         Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
         Action::Drag { path, .. } => return path.first(),
+        Action::Hold { actions, .. } => return actions.iter().find_map(place),
         _ => None,
     };
     match target? {

@@ -148,7 +148,7 @@ impl AgentLoop<'_> {
             _ => {
                 self.budget.count_action();
                 turn.touched = true;
-                self.deliver_action(&sent).await
+                self.deliver_action(&sent, sight).await
             }
         };
         let outcome = done.unwrap_or_else(|stop| {
@@ -158,11 +158,19 @@ impl AgentLoop<'_> {
         (Some(sent), outcome)
     }
 
-    async fn deliver_action(&mut self, sent: &Action<ScreenPoint>) -> Result<ActionOutcome, Stop> {
+    async fn deliver_action(
+        &mut self,
+        sent: &Action<ScreenPoint>,
+        sight: &ModelView,
+    ) -> Result<ActionOutcome, Stop> {
         let report = world(&self.attempt.cancel, self.environment.act(sent)).await??;
         let bounded = |text: &str| BoundedText::cut(text, REMARK_BUDGET).as_str().to_owned();
         Ok(match report.delivery {
-            Delivery::Delivered => ActionOutcome::Done { text: report.text.as_deref().map(bounded) },
+            Delivery::Delivered => {
+                let pointer = report.pointer.and_then(|at| sight.view.to_image(at));
+                let place = pointer.map(|at| format!("X={:.0},Y={:.0}", at.x, at.y));
+                ActionOutcome::Done { text: report.text.as_deref().map(bounded).or(place) }
+            }
             Delivery::Refused { problem } => ActionOutcome::Failed { problem: bounded(&problem) },
         })
     }

@@ -70,9 +70,11 @@ impl ModelView {
             Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => {
                 at.as_ref().and_then(|at| find(tree, at))
             }
+            Action::Hold { actions, .. } => actions.iter().find_map(|action| self.target(action, untouched)),
             Action::Drag { path, .. } => path.first().and_then(|start| at_point(tree, *start)),
             Action::Type { .. } | Action::Key { .. } => self.focused_node().filter(|_| untouched),
-            Action::Wait { .. }
+            Action::Cursor
+            | Action::Wait { .. }
             | Action::Screenshot
             | Action::Zoom { .. }
             | Action::Navigate { .. }

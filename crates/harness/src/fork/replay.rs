@@ -104,7 +104,9 @@ fn target(action: &mut Action<ImagePoint>) -> Option<&mut Target<ImagePoint>> {
     match action {
         Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
         Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_mut(),
-        Action::Drag { .. }
+        Action::Hold { actions, .. } => actions.iter_mut().find_map(target),
+        Action::Cursor
+        | Action::Drag { .. }
         | Action::Type { .. }
         | Action::Key { .. }
         | Action::Wait { .. }

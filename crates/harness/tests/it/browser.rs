@@ -553,3 +553,39 @@ async fn chromiums_own_sandbox_is_on_inside_a_cell() {
     assert!(!renderers.is_empty(), "{output}");
     assert!(renderers.iter().all(|(spaces, filters)| *spaces > 1 && filters > own), "{output}");
 }
+
+#[tokio::test]
+async fn held_keys_side_buttons_and_rare_keys_reach_the_page() {
+    let mut desk = Desk::open().await;
+    desk.show("before", "<p>before</p>").await;
+    desk.show(
+        "held",
+        "<style>body{margin:0;height:3000px}</style><script>let told=[];
+         const tell=what=>{told.push(what);document.title=told.join(' ')};
+         onmousedown=e=>tell('down'+e.ctrlKey+e.shiftKey);onwheel=e=>{e.preventDefault();tell('wheel'+e.shiftKey)};
+         addEventListener('wheel',e=>e.preventDefault(),{passive:false});
+         onclick=e=>tell('click'+e.ctrlKey);onkeydown=e=>{if(e.key.length>2&&e.key<'G')return;tell(e.code)}</script>",
+    )
+    .await;
+    let at = |x, y| Target::Point(ScreenPoint::new(x, y));
+    let keys = |text: &str| Chord::parse(text).expect("a chord");
+    desk.delivered(Act::Move { to: at(300, 300) }).await;
+    let told = desk.act(Act::Cursor).await;
+    assert_eq!(told.pointer, Some(ScreenPoint::new(300, 300)));
+    let hold = |text: &str, actions| Act::Hold { keys: keys(text), actions };
+    let button = Button::Left;
+    desk.delivered(hold("ctrl", vec![Act::Press { at: None, button }, Act::Release { at: None, button }]))
+        .await;
+    desk.delivered(hold("shift", vec![Act::Scroll { at: Some(at(300, 300)), dx: 0, dy: 1 }])).await;
+    let path = vec![ScreenPoint::new(300, 300), ScreenPoint::new(350, 320)];
+    desk.delivered(hold("shift", vec![Act::Drag { path, button }])).await;
+    desk.key("minus").await;
+    desk.key("KP_Add").await;
+    let title = desk.title().await;
+    for expected in ["downtruefalse", "clicktrue", "wheeltrue", "downfalsetrue", "Minus", "NumpadAdd"] {
+        assert!(title.split(' ').any(|word| word == expected), "{expected} is not in {title:?}");
+    }
+    desk.delivered(Act::Click { at: at(300, 300), button: Button::Back, count: 1, hold: None }).await;
+    assert_eq!(desk.title().await, "before");
+    desk.close().await;
+}

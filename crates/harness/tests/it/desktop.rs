@@ -540,3 +540,81 @@ async fn the_agent_is_told_which_program_went_over_a_limit() {
     );
     world.environment.close(SOON).await.expect("closes");
 }
+
+/// What a window that prints its X events has seen: `state button` of presses and `state keysym` of keys.
+async fn x_events(world: &World) -> Vec<String> {
+    let text = world.machine.read("events.txt").await.expect("events");
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut found = Vec::new();
+    for event in text.split("\n\n") {
+        let field = |name: &str| {
+            let (_, rest) = event.split_once(name)?;
+            rest.split([',', ')', '\n']).next().map(|word| word.trim().to_owned())
+        };
+        let state = field("state ").unwrap_or_default();
+        if event.contains("ButtonPress event") {
+            found.push(format!("{state} button {}", field("button ").unwrap_or_default()));
+        } else if event.contains("KeyPress event") {
+            let name = field("(keysym ").and_then(|_| event.split_once("(keysym ")).map(|(_, rest)| rest);
+            let name = name.and_then(|rest| rest.split([',', ')']).nth(1)).unwrap_or_default().trim();
+            found.push(format!("{state} key {name}"));
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn held_keys_side_buttons_and_rare_keys_arrive_as_x_events() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    let command = ["sh", "-c", "cd; exec xev -geometry 800x600+100+100 > events.txt 2>&1"];
+    // A program that starts faster than the window manager would not be listed.
+    world.environment.observe(Want { screenshot: true, tree: None }).await.expect("seen");
+    world.machine.launch(&Command::new(command)).await.expect("launched");
+    let stands = |seen: &Observation| seen.windows.iter().any(|window| window.title == "Event Tester");
+    let begun = tokio::time::timeout(Duration::from_secs(15), until(&mut world, "the window", stands)).await;
+    let told = world.machine.read("events.txt").await.unwrap_or_default();
+    assert!(begun.is_ok(), "no window: {}", String::from_utf8_lossy(&told));
+    let at = |x, y| Target::Point(ScreenPoint::new(x, y));
+    let keys = |text: &str| Chord::parse(text).expect("a chord");
+    deliver(&mut world, Action::Move { to: at(400, 400) }).await;
+    let told = act(&mut world, Action::Cursor).await;
+    assert_eq!(told.pointer, Some(ScreenPoint::new(400, 400)));
+    let hold = |text: &str, actions| Action::Hold { keys: keys(text), actions };
+    let button = Button::Left;
+    deliver(
+        &mut world,
+        hold("ctrl", vec![Action::Press { at: None, button }, Action::Release { at: None, button }]),
+    )
+    .await;
+    deliver(&mut world, hold("shift", vec![Action::Scroll { at: Some(at(400, 400)), dx: 0, dy: 1 }])).await;
+    let path = vec![ScreenPoint::new(400, 400), ScreenPoint::new(500, 450)];
+    deliver(&mut world, hold("ctrl+shift", vec![Action::Drag { path, button }])).await;
+    for button in [Button::Back, Button::Forward] {
+        deliver(&mut world, Action::Click { at: at(400, 400), button, count: 1, hold: None }).await;
+    }
+    for name in ["F13", "minus", "KP_Add", "Tab"] {
+        deliver(&mut world, Action::Key { chord: keys(name), hold_ms: None }).await;
+    }
+    let mut seen = Vec::new();
+    for _ in 0..50 {
+        seen = x_events(&world).await;
+        if seen.iter().any(|event| event.ends_with("key Tab")) {
+            break;
+        }
+        pause(100).await;
+    }
+    for expected in [
+        "0x4 button 1",
+        "0x5 button 1",
+        "0x1 button 5",
+        "0x0 button 8",
+        "0x0 button 9",
+        "0x0 key F13",
+        "0x0 key minus",
+        "0x0 key KP_Add",
+    ] {
+        assert!(seen.iter().any(|event| event == expected), "{expected} is not in {seen:?}");
+    }
+    close(world).await;
+}

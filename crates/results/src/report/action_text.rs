@@ -41,7 +41,9 @@ pub(super) fn points(action: &Action<ScreenPoint>) -> Vec<ScreenPoint> {
         Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => of(at.as_ref()),
         Action::Drag { path, .. } => path.clone(),
         Action::Zoom { region } => region.to_vec(),
-        Action::Type { .. }
+        Action::Hold { actions, .. } => actions.iter().flat_map(points).collect(),
+        Action::Cursor
+        | Action::Type { .. }
         | Action::Key { .. }
         | Action::Wait { .. }
         | Action::Screenshot

@@ -62,6 +62,8 @@ const fn number(button: Button) -> u8 {
         Button::Left => 1,
         Button::Middle => 2,
         Button::Right => 3,
+        Button::Back => 8,
+        Button::Forward => 9,
     }
 }
 
@@ -122,6 +124,28 @@ impl Screen {
         }
         self.sync()?;
         Ok(true)
+    }
+
+    /// Uses the pointer at several places while keys are held. False if a key cannot be typed.
+    pub fn use_pointer_holding(
+        &mut self,
+        hold: &Chord,
+        steps: &[(Option<ScreenPoint>, Pointer)],
+        stop: &CancelToken,
+    ) -> Result<bool, DisplayError> {
+        let Some(keys) = self.hold_chord(hold, stop)? else { return Ok(false) };
+        let done = steps.iter().try_for_each(|(at, what)| self.use_pointer(*at, what, stop).map(drop));
+        for key in keys.into_iter().rev() {
+            self.key(key, false)?;
+        }
+        self.sync()?;
+        done.map(|()| true)
+    }
+
+    /// Returns where the pointer is.
+    pub fn pointer(&self) -> Result<ScreenPoint, DisplayError> {
+        let found = self.connection.query_pointer(self.root)?.reply()?;
+        Ok(ScreenPoint::new(found.root_x.into(), found.root_y.into()))
     }
 
     fn drag(&mut self, button: u8, path: &[ScreenPoint], stop: &CancelToken) -> Result<(), DisplayError> {

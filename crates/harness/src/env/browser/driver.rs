@@ -69,6 +69,7 @@ impl ActionError {
             Self::Refused(problem) => Ok(ActReport::refused(problem)),
             // The input was delivered: it opened the dialog.
             Self::Dialog(dialog) => Ok(ActReport {
+                pointer: None,
                 text: Some(format!("a dialog opened: {}", dialog.describe())),
                 ..ActReport::delivered()
             }),

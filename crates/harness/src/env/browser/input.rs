@@ -23,6 +23,8 @@ pub(super) struct InputState {
     x: f64,
     y: f64,
     buttons: u8,
+    /// The modifiers that are held between actions.
+    modifiers: u8,
 }
 
 /// What to release when an action ends early.
@@ -65,7 +67,7 @@ impl InputState {
             kind,
             x: self.x,
             y: self.y,
-            modifiers: 0,
+            modifiers: self.modifiers,
             button,
             buttons: self.buttons,
             click_count: 0,
@@ -90,7 +92,7 @@ impl InputState {
             release_keys.held = Some(Held::Keys(keyboard::release(keys)));
             strike(browser, &session, &keyboard::press(keys)).await?;
         }
-        let modifiers = click.hold.map(keyboard::modifiers).unwrap_or_default();
+        let modifiers = self.modifiers | click.hold.map(keyboard::modifiers).unwrap_or_default();
         for count in 1..=click.count.clamp(1, 3) {
             let button = MouseButton::from(Pressed(click.button));
             let bits = self.buttons | bit(click.button);
@@ -124,6 +126,18 @@ impl InputState {
         self.buttons &= !bit(button);
         let event = self.event(MouseEventKind::MouseReleased, Pressed(button).into());
         self.send(browser, DispatchMouseEvent { click_count: 1, ..event }).await
+    }
+
+    /// Presses keys and keeps them down.
+    pub(super) async fn hold(&mut self, browser: &Browser, keys: &Chord) -> Result<(), ActionError> {
+        self.modifiers = keyboard::modifiers(keys);
+        strike(browser, &front(browser)?, &keyboard::press(keys.keys())).await
+    }
+
+    /// Releases keys that are held.
+    pub(super) async fn let_go(&mut self, browser: &Browser, keys: &Chord) -> Result<(), ActionError> {
+        self.modifiers = 0;
+        strike(browser, &front(browser)?, &keyboard::release(keys.keys())).await
     }
 
     /// Turns the wheel at the pointer's position.
@@ -276,6 +290,8 @@ impl From<Pressed> for MouseButton {
             Button::Left => Self::Left,
             Button::Middle => Self::Middle,
             Button::Right => Self::Right,
+            Button::Back => Self::Back,
+            Button::Forward => Self::Forward,
         }
     }
 }
@@ -285,6 +301,8 @@ fn bit(button: Button) -> u8 {
         Button::Left => 1,
         Button::Right => 2,
         Button::Middle => 4,
+        Button::Back => 8,
+        Button::Forward => 16,
     }
 }
 

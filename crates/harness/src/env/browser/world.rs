@@ -17,6 +17,13 @@ use super::page_state::{Download, FileChooser};
 use super::snapshot::dialog_tree;
 use super::teardown::Teardown;
 
+/// The pixel at a point of the page.
+fn pixel(x: f64, y: f64) -> ScreenPoint {
+    #[expect(clippy::cast_possible_truncation, reason = "a point of the page, which the pointer was sent to")]
+    let whole = |side: f64| side.round() as i32;
+    ScreenPoint::new(whole(x), whole(y))
+}
+
 const FOCUS: &str = include_str!("page/focus.js");
 
 /// Longest time that a chord may be held.
@@ -106,6 +113,10 @@ impl BrowserEnvironment {
         if action.is_observation_only() {
             return Ok(ActReport::delivered());
         }
+        if *action == Action::Cursor {
+            let (x, y) = self.hands.place();
+            return Ok(ActReport { pointer: Some(pixel(x, y)), ..ActReport::delivered() });
+        }
         match self.browser.settle().await {
             Ok(()) => self.calm = true,
             Err(trouble) => return trouble.report(),
@@ -119,9 +130,28 @@ impl BrowserEnvironment {
 
     async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<(), ActionError> {
         match action {
+            // In a browser the buttons on the side go through the history.
+            Action::Click { button: Button::Back, .. } => self.browser.go(History::Back).await,
+            Action::Click { button: Button::Forward, .. } => self.browser.go(History::Forward).await,
             Action::Click { at, button, count, hold } => {
                 self.click(at, Click { button: *button, count: *count, hold: hold.as_ref() }).await
             }
+            Action::Hold { keys, actions } => {
+                self.hands.hold(&self.browser, keys).await?;
+                let mut done = Ok(());
+                for action in actions {
+                    done = match action {
+                        Action::Hold { .. } => Err(ActionError::refused("keys are held already")),
+                        _ => Box::pin(self.perform(action)).await,
+                    };
+                    if done.is_err() {
+                        break;
+                    }
+                }
+                self.hands.let_go(&self.browser, keys).await?;
+                done
+            }
+            Action::Cursor => Ok(()),
             Action::Move { to } => self.point(Some(to)).await,
             Action::Press { at, button } => {
                 self.point(at.as_ref()).await?;

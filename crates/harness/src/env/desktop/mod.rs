@@ -94,6 +94,9 @@ impl From<WorldError> for ActionError {
     }
 }
 
+/// Where the pointer goes, if it moves, and what it does there.
+type PointerUse = (Option<Target<ScreenPoint>>, Pointer);
+
 type ActionResult = Result<ActReport, ActionError>;
 
 fn refuse<T>(problem: impl Into<String>) -> Result<T, ActionError> {
@@ -105,33 +108,14 @@ impl DesktopEnvironment {
         if let Some(loss) = self.cell.loss() {
             return Err(loss.into());
         }
+        if let Some((at, what)) = self.pointer_use(action)? {
+            return self.point_and(at.as_ref(), what).await;
+        }
         match action {
-            Action::Click { at, button, count, hold } => {
-                if !(1..=CLICKS).contains(count) {
-                    return refuse(format!("a click may be repeated up to {CLICKS} times, not {count}"));
-                }
-                let what = Pointer::Click { button: *button, count: *count, hold: hold.clone() };
-                self.point_and(Some(at), what).await
-            }
-            Action::Move { to } => self.point_and(Some(to), Pointer::Move).await,
-            Action::Press { at, button } => self.point_and(at.as_ref(), Pointer::Press(*button)).await,
-            Action::Release { at, button } => self.point_and(at.as_ref(), Pointer::Release(*button)).await,
-            Action::Drag { path, button } => {
-                let [start, rest @ ..] = path.as_slice() else { return refuse("a drag needs two points") };
-                if rest.is_empty() {
-                    return refuse("a drag needs two points at least");
-                }
-                for point in rest {
-                    self.inside(*point)?;
-                }
-                let what = Pointer::Drag { button: *button, path: rest.to_vec() };
-                self.point_and(Some(&Target::Point(*start)), what).await
-            }
-            Action::Scroll { at, dx, dy } => {
-                if dx.unsigned_abs() > NOTCHES || dy.unsigned_abs() > NOTCHES {
-                    return refuse(format!("scroll by at most {NOTCHES} notches at a time"));
-                }
-                self.point_and(at.as_ref(), Pointer::Scroll { dx: *dx, dy: *dy }).await
+            Action::Hold { keys, actions } => self.hold(keys, actions).await,
+            Action::Cursor => {
+                let pointer = Some(self.cell.on_screen(|screen, _| screen.pointer()).await?);
+                Ok(ActReport { pointer, ..ActReport::delivered() })
             }
             Action::Type { text } => self.type_text(text.clone()).await,
             Action::Key { chord, hold_ms } => self.press_chord(chord.clone(), *hold_ms).await,
@@ -141,6 +125,75 @@ impl DesktopEnvironment {
             Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
                 refuse("this is a desktop, not a browser page: use the keyboard and the mouse in its windows")
             }
+            Action::Click { .. }
+            | Action::Move { .. }
+            | Action::Press { .. }
+            | Action::Release { .. }
+            | Action::Drag { .. }
+            | Action::Scroll { .. } => Ok(ActReport::delivered()),
+        }
+    }
+
+    /// Returns where and how an action uses the pointer; `None` for any other action.
+    fn pointer_use(&self, action: &Action<ScreenPoint>) -> Result<Option<PointerUse>, ActionError> {
+        Ok(Some(match action {
+            Action::Click { at, button, count, hold } => {
+                if !(1..=CLICKS).contains(count) {
+                    return refuse(format!("a click may be repeated up to {CLICKS} times, not {count}"));
+                }
+                let what = Pointer::Click { button: *button, count: *count, hold: hold.clone() };
+                (Some(at.clone()), what)
+            }
+            Action::Move { to } => (Some(to.clone()), Pointer::Move),
+            Action::Press { at, button } => (at.clone(), Pointer::Press(*button)),
+            Action::Release { at, button } => (at.clone(), Pointer::Release(*button)),
+            Action::Drag { path, button } => {
+                let [start, rest @ ..] = path.as_slice() else { return refuse("a drag needs two points") };
+                if rest.is_empty() {
+                    return refuse("a drag needs two points at least");
+                }
+                for point in rest {
+                    self.inside(*point)?;
+                }
+                (Some(Target::Point(*start)), Pointer::Drag { button: *button, path: rest.to_vec() })
+            }
+            Action::Scroll { at, dx, dy } => {
+                if dx.unsigned_abs() > NOTCHES || dy.unsigned_abs() > NOTCHES {
+                    return refuse(format!("scroll by at most {NOTCHES} notches at a time"));
+                }
+                (at.clone(), Pointer::Scroll { dx: *dx, dy: *dy })
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Uses the pointer while keys are held.
+    async fn hold(&self, keys: &Chord, actions: &[Action<ScreenPoint>]) -> ActionResult {
+        let mut steps = Vec::with_capacity(actions.len());
+        for action in actions {
+            let Some((at, what)) = self.pointer_use(action)? else {
+                return refuse("only the pointer is used while keys are held");
+            };
+            let at = match &at {
+                None => None,
+                Some(Target::Point(point)) => Some(self.inside(*point)?),
+                Some(Target::Ref(node)) => match self.aim(node, &what).await? {
+                    Reach::Point(point) => Some(point),
+                    Reach::Press => return refuse(format!("{node} cannot be pointed at with keys held")),
+                },
+            };
+            steps.push((at, what));
+        }
+        let keys = keys.clone();
+        let done = self.cell.on_screen(move |screen, stop| {
+            screen.disturbed();
+            let done = screen.use_pointer_holding(&keys, &steps, stop)?;
+            screen.settle(stop)?;
+            Ok(done)
+        });
+        match done.await? {
+            true => Ok(ActReport::delivered()),
+            false => refuse("a key to be held is not on this keyboard"),
         }
     }
 

@@ -153,9 +153,11 @@ impl SceneState {
             | Action::Release { .. }
             | Action::Drag { .. }
             | Action::Scroll { at: None, .. }
+            | Action::Hold { .. }
             | Action::Wait { .. }
             | Action::Screenshot
             | Action::Zoom { .. } => Ok(()),
+            Action::Cursor => Err("this world has no pointer".into()),
             Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
                 Err("this world has no addresses, tabs or dialogs".into())
             }
@@ -216,7 +218,7 @@ impl SceneState {
                     self.popups.context = corner.map(|corner| (spot.key, corner));
                 }
             }
-            Button::Middle => {}
+            Button::Middle | Button::Back | Button::Forward => {}
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{Action, Button, Chord, Key, NodeRef, ScreenPoint, Size, Target};
 
-use super::script::{Script, line, quoted};
+use super::script::{BEGIN, Script, line, quoted};
 use super::typing::typed;
 
 /// Most notches of the wheel in one action.
@@ -56,6 +56,8 @@ pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>)
             let across = if *dx == 0 { String::new() } else { format!("pyautogui.hscroll({dx}); ") };
             format!("{}{down}{across}", to(at.as_ref())?)
         }
+        Action::Hold { keys, actions } => held(keys, actions, screen, find)?,
+        Action::Cursor => return Err("this world does not tell where its pointer is".into()),
         Action::Type { text } => return typed(text),
         Action::Key { chord, hold_ms } => pressed(chord, *hold_ms)?,
         Action::Select { .. } => {
@@ -103,6 +105,9 @@ fn name(button: Button) -> &'static str {
     match button {
         Button::Left => "'left'",
         Button::Middle => "'middle'",
+        // X's numbers of the buttons on the side.
+        Button::Back => "8",
+        Button::Forward => "9",
         Button::Right => "'right'",
     }
 }
@@ -130,6 +135,29 @@ fn names(chord: &Chord) -> Result<Vec<String>, String> {
         }
     }
     Ok(names)
+}
+
+/// The lines that use the pointer while keys are held.
+fn held(
+    keys: &Chord,
+    actions: &[Action<ScreenPoint>],
+    screen: Size,
+    find: Find<'_>,
+) -> Result<String, String> {
+    let mut inner = Vec::new();
+    for action in actions {
+        if matches!(action, Action::Type { .. } | Action::Key { .. } | Action::Hold { .. }) {
+            return Err("only the pointer is used while keys are held".into());
+        }
+        match script(action, screen, find)? {
+            Script::Line { code, .. } => inner.push(code.trim_start_matches(BEGIN).to_owned()),
+            Script::Nothing => {}
+        }
+    }
+    let keys = names(keys)?;
+    let down: String = keys.iter().map(|key| format!("pyautogui.keyDown({key}); ")).collect();
+    let up: String = keys.iter().rev().map(|key| format!("pyautogui.keyUp({key}); ")).collect();
+    Ok(format!("{down}{}; {up}", inner.join("; ")))
 }
 
 /// The keypad's keys in pyautogui.
@@ -226,6 +254,16 @@ mod tests {
             Ok("pyautogui.moveTo(5, 5); pyautogui.scroll(-3)"),
         );
         check(Action::Scroll { at: None, dx: -2, dy: 0 }, Ok("pyautogui.hscroll(-2)"));
+        let actions = vec![Action::Scroll { at: Some(point(5, 5)), dx: 0, dy: 3 }];
+        check(
+            Action::Hold { keys: Chord::parse("ctrl").expect("a chord"), actions },
+            Ok(
+                "pyautogui.keyDown('ctrl'); pyautogui.moveTo(5, 5); pyautogui.scroll(-3); pyautogui.keyUp('ctrl')",
+            ),
+        );
+        let actions = vec![Action::Type { text: "a".into() }];
+        let held = Action::Hold { keys: Chord::parse("ctrl").expect("a chord"), actions };
+        check(held, Err("only the pointer is used while keys are held"));
         check(Action::Scroll { at: None, dx: 0, dy: 99 }, Err("scroll by at most 50 notches at a time"));
         check(Action::Release { at: None, button: Button::Left }, Ok("pyautogui.mouseUp(button='left')"));
         check(Action::Wait { ms: 5 }, Ok(""));

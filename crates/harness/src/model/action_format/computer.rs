@@ -6,8 +6,8 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::ModelOutput;
 use super::arguments::{Arguments, Meta, chord, milliseconds, notches, read_arguments, whole};
+use super::{ModelOutput, click_here, holding};
 
 pub(crate) const COMPUTER_PROMPT: Prompt =
     Prompt::new("tool/computer", include_str!("prompts/computer.md"), &[]);
@@ -58,7 +58,7 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
             "start_coordinate": { "type": "array", "items": { "type": "number" }, "description": "[x, y] where a drag begins" },
             "region": { "type": "array", "items": { "type": "number" }, "description": "[x0, y0, x1, y1] of `zoom`" },
             "ref": { "type": "string", "description": "An element's reference, in place of `coordinate`." },
-            "text": { "type": "string", "description": "What to type; the keys of `key`, such as ctrl+s; keys held during a click; the option of `select`; the answer to a dialog." },
+            "text": { "type": "string", "description": "What to type; the keys of `key`, such as ctrl+s; keys held during a click, a drag or a scroll; the option of `select`; the answer to a dialog." },
             "scroll_direction": { "type": "string", "enum": ["up", "down", "left", "right"] },
             "scroll_amount": { "type": "integer", "description": "Notches of the wheel." },
             "duration": { "type": "number", "description": "Seconds of `wait`." },
@@ -107,6 +107,7 @@ fn read_action(member: &str, given: Arguments<'_>) -> Result<ModelOutput, String
             let seconds = given.number_or("duration", given.number_or("time", 1.0)?)?;
             one(Action::Wait { ms: milliseconds(seconds)? })
         }
+        "cursor_position" => one(Action::Cursor),
         "screenshot" | "take_screenshot" => one(Action::Screenshot),
         "zoom" => one(Action::Zoom { region: region(given)? }),
         "select" => {
@@ -158,38 +159,33 @@ fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<ModelOutput,
     };
     Ok(ModelOutput::Actions(match given.target("coordinate")? {
         Some(at) => vec![Action::Click { at, button, count, hold }],
-        None if hold.is_some() => return Err("a click with held keys needs a coordinate".into()),
-        None => (0..count)
-            .flat_map(|_| [Action::Press { at: None, button }, Action::Release { at: None, button }])
-            .collect(),
+        None => click_here(button, count, hold),
     }))
 }
 
 fn drag(given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
-    if given.optional_chord("text")?.is_some() {
-        return Err("keys cannot be held during a drag".into());
-    }
+    let hold = given.optional_chord("text")?;
     let to = given.point("coordinate")?;
-    Ok(Action::Drag { path: vec![given.point("start_coordinate")?, to], button: Button::Left })
+    let path = vec![given.point("start_coordinate")?, to];
+    Ok(holding(hold, Action::Drag { path, button: Button::Left }))
 }
 
 fn scroll(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
-    if given.optional_chord("text")?.is_some() {
-        return Err("keys cannot be held while scrolling".into());
-    }
+    let hold = given.optional_chord("text")?;
     let at = given.target("coordinate")?;
     let Some(direction) = given.optional_text("scroll_direction")? else {
         // Qwen's format: positive is up, or right.
         let far = given.number("pixels")?;
         let turned = if far.abs() <= MAX_NOTCHES { whole(far) } else { notches(far) };
-        return Ok(match member {
+        let action = match member {
             "hscroll" => Action::Scroll { at, dx: turned, dy: 0 },
             _ => Action::Scroll { at, dx: 0, dy: -turned },
-        });
+        };
+        return Ok(holding(hold, action));
     };
     let amount = whole(given.number_or("scroll_amount", 3.0)?.abs());
     let (dx, dy) = scroll_delta(direction, amount)?;
-    Ok(Action::Scroll { at, dx, dy })
+    Ok(holding(hold, Action::Scroll { at, dx, dy }))
 }
 
 /// Converts a direction to notches, horizontal and vertical.
@@ -279,7 +275,21 @@ mod tests {
             json!({}),
             json!([{ "do": "press", "at": null, "button": "right" }, { "do": "release", "at": null, "button": "right" }]),
         );
-        check("left_click", json!({ "text": "ctrl" }), "a click with held keys needs a coordinate");
+        check(
+            "left_click",
+            json!({ "text": "ctrl" }),
+            json!([{ "do": "hold", "keys": "ctrl", "actions": [
+                { "do": "press", "at": null, "button": "left" }, { "do": "release", "at": null, "button": "left" },
+            ] }]),
+        );
+        check("cursor_position", json!({}), json!([{ "do": "cursor" }]));
+        check(
+            "scroll",
+            json!({ "coordinate": [1, 2], "scroll_direction": "up", "scroll_amount": 1, "text": "ctrl" }),
+            json!([{ "do": "hold", "keys": "ctrl", "actions": [
+                { "do": "scroll", "at": at(1.0, 2.0), "dx": 0, "dy": -1 },
+            ] }]),
+        );
         check("left_click", json!({ "coordinate": "there" }), "coordinate must be [x, y], not \"there\"");
         check(
             "left_click_drag",

@@ -10,7 +10,7 @@ mod pyautogui;
 mod python_calls;
 mod ui_tars;
 
-use apprentice_protocol::{Action, CallBody, Finish, ImagePoint, Target};
+use apprentice_protocol::{Action, Button, CallBody, Chord, Finish, ImagePoint, Target};
 
 pub(crate) use arguments::{Arguments, Meta, chord, milliseconds, node_ref, notches, read_arguments, whole};
 pub(crate) use computer::{COMPUTER_PROMPT, computer_tool, read_computer, region, repeated, scroll_delta};
@@ -37,6 +37,24 @@ impl ModelOutput {
             Ok(Self::Finish(finish)) => CallBody::Finish(finish),
             Err(problem) => CallBody::Unusable { problem },
         }
+    }
+}
+
+/// Wraps an action of the pointer in keys that are held meanwhile, if there are any.
+pub(crate) fn holding(keys: Option<Chord>, action: Action<ImagePoint>) -> Action<ImagePoint> {
+    match keys {
+        Some(keys) => Action::Hold { keys, actions: vec![action] },
+        None => action,
+    }
+}
+
+/// Clicks where the pointer is.
+pub(crate) fn click_here(button: Button, count: u8, hold: Option<Chord>) -> Vec<Action<ImagePoint>> {
+    let once = || [Action::Press { at: None, button }, Action::Release { at: None, button }];
+    let actions = (0..count).flat_map(|_| once()).collect();
+    match hold {
+        Some(keys) => vec![Action::Hold { keys, actions }],
+        None => actions,
     }
 }
 

@@ -3,10 +3,10 @@
 use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, Target};
 use serde_json::Value;
 
-use super::ModelOutput;
 use super::arguments::{chord, milliseconds, whole};
 use super::computer::click_at;
 use super::python_calls::{PythonCall, read_python_calls};
+use super::{ModelOutput, click_here, holding};
 
 /// State carried from one call to the next.
 #[derive(Default)]
@@ -83,16 +83,16 @@ impl InputState {
             "moveTo" | "move" => {
                 let to = place(call)?.ok_or("moveTo needs x and y")?;
                 self.at = Some(to);
-                self.push(Action::Move { to: Target::Point(to) })
+                self.push_held(Action::Move { to: Target::Point(to) })
             }
             "dragTo" | "drag" => self.drag(call),
             "mouseDown" => {
                 let at = place(call)?.map(Target::Point);
-                self.push(Action::Press { at, button: button(call.get("button", 2))? })
+                self.push_held(Action::Press { at, button: button(call.get("button", 2))? })
             }
             "mouseUp" => {
                 let at = place(call)?.map(Target::Point);
-                self.push(Action::Release { at, button: button(call.get("button", 2))? })
+                self.push_held(Action::Release { at, button: button(call.get("button", 2))? })
             }
             "scroll" | "vscroll" | "hscroll" => self.scroll(name, call),
             "write" | "typewrite" => self.write(call),
@@ -124,6 +124,12 @@ impl InputState {
         Ok(())
     }
 
+    /// Adds an action of the pointer, with the keys that are held down.
+    fn push_held(&mut self, action: Action<ImagePoint>) -> Result<(), String> {
+        let hold = self.hold()?;
+        self.push(holding(hold, action))
+    }
+
     fn hold(&self) -> Result<Option<Chord>, String> {
         if self.held.is_empty() { Ok(None) } else { chord(&self.held.join("+")).map(Some) }
     }
@@ -139,12 +145,8 @@ impl InputState {
             }
             None => match self.at {
                 Some(at) => self.push(click_at(at, button, count, hold)),
-                None if hold.is_some() => Err("a click with held keys needs x and y".into()),
                 None => {
-                    for _ in 0..count {
-                        self.push(Action::Press { at: None, button })?;
-                        self.push(Action::Release { at: None, button })?;
-                    }
+                    self.actions.extend(click_here(button, count, hold));
                     Ok(())
                 }
             },
@@ -156,11 +158,22 @@ impl InputState {
         let to = place(call)?.ok_or("dragTo needs x and y")?;
         let button = button(call.get("button", 9))?;
         match self.at.replace(to) {
-            Some(from) => self.push(Action::Drag { path: vec![from, to], button }),
+            Some(from) => self.push_held(Action::Drag { path: vec![from, to], button }),
             None => {
-                self.push(Action::Press { at: None, button })?;
-                self.push(Action::Move { to: Target::Point(to) })?;
-                self.push(Action::Release { at: None, button })
+                let keys = self.hold()?;
+                let to = Target::Point(to);
+                let actions = vec![
+                    Action::Press { at: None, button },
+                    Action::Move { to },
+                    Action::Release { at: None, button },
+                ];
+                match keys {
+                    Some(keys) => self.push(Action::Hold { keys, actions }),
+                    None => {
+                        self.actions.extend(actions);
+                        Ok(())
+                    }
+                }
             }
         }
     }
@@ -172,7 +185,7 @@ impl InputState {
             (Some(x), Some(y)) => Some(Target::Point(point(x, y)?)),
             _ => None,
         };
-        self.push(match name {
+        self.push_held(match name {
             "hscroll" => Action::Scroll { at, dx: far, dy: 0 },
             _ => Action::Scroll { at, dx: 0, dy: -far },
         })

@@ -1,12 +1,19 @@
 //! Converts the members of Anthropic's browser toolset to our actions.
 
-use apprentice_protocol::{Action, Button, Chord, History, ImagePoint, Target};
+use apprentice_protocol::{
+    Action, Button, ChatRequest, Chord, Content, History, ImagePoint, Message, Target,
+};
 use serde_json::Value;
 
 use crate::model::action_format::{
     Arguments, Meta, ModelOutput, milliseconds, node_ref, read_arguments, region, repeated, scroll_delta,
     whole,
 };
+
+/// The first line of a view, and the line of the tab in front.
+const SCREEN_HEADING: &str = "Screen now.";
+const TAB_HEADING: &str = "Tab: ";
+const IN_FRONT: &str = " (in front)";
 
 /// Members that are not served. The model sees pages as pictures; tabs, dialogs and list boxes are handled by a
 /// function of our own, whose results need no list of tabs.
@@ -26,15 +33,30 @@ pub(super) const NOT_SERVED: &[&str] = &[
     "switch_tab",
 ];
 
-/// Reads one call of a member.
-pub(super) fn read_browser(member: &str, input: &Value) -> Result<ModelOutput, String> {
-    read_arguments(member, input, |given| read_member(member, given))
+/// Reads one call of a member. `front` is the tab that the model sees, and points belong to it.
+pub(super) fn read_browser(member: &str, input: &Value, front: Option<&str>) -> Result<ModelOutput, String> {
+    read_arguments(member, input, |given| {
+        let tab = given.optional_text("tab_id")?;
+        if tab.is_some_and(|tab| front != Some(tab)) {
+            return Err("actions go to the tab in front; bring it to the front first".into());
+        }
+        read_member(member, given)
+    })
+}
+
+/// Returns the tab in front by the last observation in a request.
+pub(super) fn front_tab(request: &ChatRequest) -> Option<&str> {
+    let texts = request.messages.iter().rev().flat_map(|message| match message {
+        Message::User { content } => content.iter().collect::<Vec<_>>(),
+        Message::Results { results, .. } => results.iter().rev().flat_map(|result| &result.content).collect(),
+        Message::Assistant { .. } => Vec::new(),
+    });
+    let seen = texts.filter_map(Content::as_text).find(|text| text.starts_with(SCREEN_HEADING))?;
+    let front = seen.lines().find(|line| line.starts_with(TAB_HEADING) && line.ends_with(IN_FRONT))?;
+    front.trim_start_matches(TAB_HEADING).split(' ').next()
 }
 
 fn read_member(member: &str, given: Arguments<'_>) -> Result<ModelOutput, String> {
-    if given.get("tab_id").is_some() {
-        return Err("actions go to the tab in front; bring it to the front first".into());
-    }
     let one = |action| Ok(ModelOutput::Actions(vec![action]));
     match member {
         "navigate" => one(match given.text("url")? {
@@ -103,15 +125,31 @@ fn spot(given: Arguments<'_>, name: &str) -> Result<ImagePoint, String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ModelOutput, read_browser};
+    use super::{ChatRequest, Content, Message, ModelOutput, front_tab, read_browser};
 
     fn check(member: &str, input: &Value, expected: impl Into<Value>) {
-        let read = match read_browser(member, input) {
+        let read = match read_browser(member, input, Some("t2")) {
             Ok(ModelOutput::Actions(actions)) => serde_json::to_value(actions).expect("writes"),
             Ok(ModelOutput::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{member} {input}");
+    }
+
+    #[test]
+    fn the_tab_in_front_is_the_one_of_the_last_view() {
+        let told = |text: &str| Message::User { content: vec![Content::text(text)] };
+        let view = |front: &str| {
+            let mark = |id: &str| if id == front { " (in front)" } else { "" };
+            let line = |id: &str| format!("Tab: {id} \"A (in front)\" https://a/{}\n", mark(id));
+            format!("Screen now.\nFront: \"A\"\n{}{}", line("t1"), line("t2"))
+        };
+        let mut request =
+            ChatRequest { messages: vec![told(&view("t1")), told("Go on.")], ..ChatRequest::default() };
+        assert_eq!(front_tab(&request), Some("t1"));
+        request.messages.push(told(&view("t2")));
+        assert_eq!(front_tab(&request), Some("t2"));
+        assert_eq!(front_tab(&ChatRequest::default()), None);
     }
 
     #[test]
@@ -149,6 +187,9 @@ mod tests {
             &json!({ "from": at, "target": at }),
             json!([{ "do": "drag", "path": [{ "x": 3.0, "y": 4.0 }, { "x": 3.0, "y": 4.0 }], "button": "left" }]),
         );
+        check("screenshot", &json!({ "tab_id": "t2" }), json!([{ "do": "screenshot" }]));
+        let elsewhere = "actions go to the tab in front; bring it to the front first";
+        check("screenshot", &json!({ "tab_id": "t1" }), elsewhere);
         check("left_click", &json!({}), "target is missing");
         check(
             "left_click",

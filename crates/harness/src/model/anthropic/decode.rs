@@ -23,8 +23,8 @@ struct Body<'a> {
     model: Option<String>,
 }
 
-/// Parses a response body. Blocks of unknown kinds are kept and sent back, and otherwise ignored.
-pub(super) fn reply(body: &[u8]) -> Result<ParsedReply, DecodeError> {
+/// Parses a response body. `front` is the tab that the model sees. Blocks of unknown kinds are kept and sent back, and otherwise ignored.
+pub(super) fn reply(body: &[u8], front: Option<&str>) -> Result<ParsedReply, DecodeError> {
     let body: Body<'_> = read_body(body)?;
     let (mut say, mut calls) = (Vec::new(), Vec::new());
     for raw in &body.content {
@@ -34,7 +34,7 @@ pub(super) fn reply(body: &[u8]) -> Result<ParsedReply, DecodeError> {
                 let text = block["text"].as_str().unwrap_or_default();
                 say.extend((!text.trim().is_empty()).then(|| text.to_owned()));
             }
-            Some("tool_use") => calls.push(call(&block)?),
+            Some("tool_use") => calls.push(call(&block, front)?),
             Some(_) | None => {}
         }
     }
@@ -57,13 +57,13 @@ pub(super) fn reply(body: &[u8]) -> Result<ParsedReply, DecodeError> {
 }
 
 /// A call belongs to the toolset that it names: a function may share its name with a toolset's member.
-fn call(block: &Value) -> Result<Call, DecodeError> {
+fn call(block: &Value, front: Option<&str>) -> Result<Call, DecodeError> {
     let id = block["id"].as_str().ok_or_else(|| DecodeError::form("a tool_use block has no id"))?;
     let name = block["name"].as_str().unwrap_or_default();
     let input = &block["input"];
     let body = match block["toolset_name"].as_str() {
         Some("computer") => ModelOutput::body(read_computer(name, input)),
-        Some("browser") => ModelOutput::body(read_browser(name, input)),
+        Some("browser") => ModelOutput::body(read_browser(name, input, front)),
         Some(other) => CallBody::Unusable { problem: format!("there is no toolset {other:?}") },
         None if name == "computer" => match input["action"].as_str() {
             Some(member) => ModelOutput::body(read_computer(member, input)),
@@ -118,7 +118,7 @@ mod tests {
                 "usage":{{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":30,
                 "cache_creation":{{"ephemeral_1h_input_tokens":20}},"output_tokens":5}}}}"#
         );
-        let read = reply(body.as_bytes()).expect("reads");
+        let read = reply(body.as_bytes(), None).expect("reads");
         assert_eq!(read.raw.blocks, [thinking, later, click, twin]);
         assert_eq!(read.stop, ReplyStop::Calls);
         assert!(matches!(&read.calls[0].body, CallBody::World { actions } if actions.len() == 1));
@@ -135,7 +135,7 @@ mod tests {
     fn every_ending_has_its_meaning() {
         let check = |reason: serde_json::Value, expected: ReplyStop| {
             let body = json!({ "content": [{ "type": "text", "text": "x" }], "stop_reason": reason });
-            assert_eq!(reply(body.to_string().as_bytes()).expect("reads").stop, expected, "{reason}");
+            assert_eq!(reply(body.to_string().as_bytes(), None).expect("reads").stop, expected, "{reason}");
         };
         check(json!("end_turn"), ReplyStop::EndTurn);
         check(json!("max_tokens"), ReplyStop::MaxTokens);
@@ -144,12 +144,12 @@ mod tests {
         check(json!("refusal"), ReplyStop::Refusal);
         check(json!("model_context_window_exceeded"), ReplyStop::ContextFull);
         check(json!(null), ReplyStop::EndTurn);
-        let empty = reply(br#"{"content":[],"stop_reason":"end_turn"}"#).expect("reads");
+        let empty = reply(br#"{"content":[],"stop_reason":"end_turn"}"#, None).expect("reads");
         assert!(empty.say.is_empty() && empty.calls.is_empty());
         let cut = json!({ "stop_reason": "max_tokens", "content": [
             { "type": "tool_use", "id": "t", "name": "type", "toolset_name": "computer", "input": { "text": "hal" } },
         ] });
-        let cut = reply(cut.to_string().as_bytes()).expect("reads");
+        let cut = reply(cut.to_string().as_bytes(), None).expect("reads");
         assert!(matches!(&cut.calls[0].body, CallBody::Unusable { .. }));
     }
 }

@@ -16,8 +16,6 @@ use crate::model::http::{Json, OptionalProperties, PictureCache, list, media_typ
 /// The result that the API requires for each skipped world action, per toolset.
 const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";
 const NOT_EXECUTED_IN_BROWSER: &str = "Not executed: an earlier action in this turn failed.";
-/// Members of the computer toolset that are not served.
-const NOT_SERVED_ON_DESKTOPS: &[&str] = &["cursor_position"];
 const CONTEXT_EDITING: &str = "context-management-2025-06-27";
 /// How many tool results the server's context editing keeps, and the least it clears.
 const KEPT_RESULTS: u32 = 10;
@@ -127,12 +125,11 @@ fn world_tool(config: &AnthropicConfig, world: WorldTool) -> Value {
         }
         return tool;
     }
-    let (kind, without) = match world.browser {
-        true => ("browser_toolset_20260801", NOT_SERVED),
-        false => ("computer_toolset_20260801", NOT_SERVED_ON_DESKTOPS),
-    };
-    let off = without.iter().map(|member| ((*member).to_owned(), json!({ "enabled": false })));
-    json!({ "type": kind, "configs": Value::Object(off.collect()) })
+    if !world.browser {
+        return json!({ "type": "computer_toolset_20260801" });
+    }
+    let off = NOT_SERVED.iter().map(|member| ((*member).to_owned(), json!({ "enabled": false })));
+    json!({ "type": "browser_toolset_20260801", "configs": Value::Object(off.collect()) })
 }
 
 fn declare(tool: &ToolSpec) -> Json {

@@ -66,7 +66,7 @@ impl Anthropic {
         let mut headers = self.headers();
         headers.extend(betas.iter().map(|betas| ("anthropic-beta", betas.as_str())));
         let answer = self.transport.post(&url, &headers, self.body(request)?).await?;
-        let decoded = decode::reply(&answer.body);
+        let decoded = decode::reply(&answer.body, browser::front_tab(request));
         let decoded = decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
     }

@@ -157,7 +157,7 @@ impl Transport {
 
     /// Asks a server for anything at all, without a key. Every response counts, also a refusal: the server is there.
     pub async fn reach(&self, url: &str, deadline: Duration) -> Result<(), ModelError> {
-        match tokio::time::timeout(deadline, self.client.get(url).send()).await {
+        match tokio::time::timeout(deadline, self.client(url).get(url).send()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(self.failed(&error)),
             Err(_) => Err(self.lost(&format!("no response within {} s", deadline.as_secs_f64()))),

@@ -1,15 +1,15 @@
 //! Parses Responses replies.
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelErrorKind,
-    RawContent, ReplyStop, Retry, Target,
+    Action, Button, Call, CallBody, CallId, ImagePoint, ModelError, ModelErrorKind, RawContent, ReplyStop,
+    Retry, Target,
 };
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::model::action_format::{
-    Arguments, Meta, ModelOutput, PAGE_TOOL, notches, read_arguments, read_page,
+    Arguments, Meta, ModelOutput, PAGE_TOOL, holding, notches, read_arguments, read_page,
 };
 use crate::model::http::{DecodeError, ParsedReply, error_in_success, read_body, value_of};
 use crate::model::price::Tokens;
@@ -157,43 +157,33 @@ fn read_action(action: &Value) -> Result<Vec<Action<ImagePoint>>, String> {
 fn read_fields(kind: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
     let hold = given.held_keys("keys", Meta::Super);
     let at = || given.point_of("x", "y").map(Target::Point);
-    let free = |hold: &Option<Chord>| match hold {
-        None => Ok(()),
-        Some(_) => Err("keys can be held during clicks only".to_owned()),
-    };
     Ok(match kind {
         "click" => {
             let button = match given.optional_text("button")?.unwrap_or("left") {
                 "left" => Button::Left,
                 "right" => Button::Right,
                 "wheel" => Button::Middle,
-                side @ ("back" | "forward") => {
-                    drop((at(), hold));
-                    let go = if side == "back" { History::Back } else { History::Forward };
-                    return Ok(Action::History { go });
-                }
+                "back" => Button::Back,
+                "forward" => Button::Forward,
                 other => return Err(format!("there is no button {other:?}")),
             };
             Action::Click { at: at()?, button, count: 1, hold: hold? }
         }
         "double_click" => Action::Click { at: at()?, button: Button::Left, count: 2, hold: hold? },
-        "move" => {
-            free(&hold?)?;
-            Action::Move { to: at()? }
-        }
+        "move" => holding(hold?, Action::Move { to: at()? }),
         "drag" => {
-            free(&hold?)?;
+            let hold = hold?;
             let path = given.get("path").and_then(Value::as_array).ok_or("path is missing")?;
             let path: Vec<ImagePoint> = path.iter().map(spot).collect::<Result<_, _>>()?;
             if path.len() < 2 {
                 return Err("a drag needs two points at least".into());
             }
-            Action::Drag { path, button: Button::Left }
+            holding(hold, Action::Drag { path, button: Button::Left })
         }
         "scroll" => {
-            free(&hold?)?;
+            let hold = hold?;
             let far = |name: &str| given.number_or(name, 0.0).map(notches);
-            Action::Scroll { at: Some(at()?), dx: far("scroll_x")?, dy: far("scroll_y")? }
+            holding(hold, Action::Scroll { at: Some(at()?), dx: far("scroll_x")?, dy: far("scroll_y")? })
         }
         "type" => Action::Type { text: given.text("text")?.to_owned() },
         "wait" => Action::Wait { ms: WAIT_MS },
@@ -245,7 +235,7 @@ mod tests {
         );
         check(
             &json!({ "type": "click", "button": "back", "x": 3, "y": 4 }),
-            json!({ "do": "history", "go": "back" }),
+            json!({ "do": "click", "at": at, "button": "back", "count": 1 }),
         );
         check(
             &json!({ "type": "double_click", "x": 3, "y": 4, "keys": null }),
@@ -268,7 +258,7 @@ mod tests {
         check(&json!({ "type": "drag", "path": [{ "x": 3, "y": 4 }] }), "a drag needs two points at least");
         check(
             &json!({ "type": "move", "x": 3, "y": 4, "keys": ["SHIFT"] }),
-            "keys can be held during clicks only",
+            json!({ "do": "hold", "keys": "shift", "actions": [{ "do": "move", "to": at }] }),
         );
         check(&json!({ "type": "wait" }), json!({ "do": "wait", "ms": 1500 }));
         check(

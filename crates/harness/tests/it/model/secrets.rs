@@ -87,6 +87,8 @@ async fn asks_this_machine() {
     let server = Server::start(|_, _| Speak::ok("{}")).await;
     for base in [server.base.clone(), server.base.replace("127.0.0.1", "localhost")] {
         super::transport().get(&base, &[]).await.expect("is reached without the proxy");
+        let soon = std::time::Duration::from_secs(5);
+        super::transport().reach(&base, soon).await.expect("is reached without the proxy");
     }
     let elsewhere =
         super::transport().get("http://apprentice.invalid/", &[]).await.expect_err("a dead proxy");

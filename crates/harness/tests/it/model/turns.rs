@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use apprentice_harness::agent::AttemptResult;
 use apprentice_protocol::{
-    ActReport, Action, ActionOutcome, BlobHash, CallResult, Delivery, Environment, EnvironmentKind, Image,
-    ImageBytes, MediaType, Message, Observation, PortFuture, ScreenPoint, Size, StopReason, Want, WorldError,
+    ActReport, Action, ActionOutcome, BlobHash, CallResult, Environment, EnvironmentKind, Image, ImageBytes,
+    MediaType, Message, Observation, PortFuture, ScreenPoint, Size, StopReason, Want, WorldError,
 };
 use apprentice_trace::hex;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::server::{Server, Speak};
 
 /// One thing that a model says, in no provider's words.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+enum Part {
     Thought,
     /// A key chord.
     Key(&'static str),
@@ -31,81 +31,25 @@ pub(super) enum Part {
 }
 
 /// The body of a provider's reply.
-pub(super) fn said(adapter: Adapter, number: usize, parts: &[Part], request: &Value) -> Value {
-    let id = |place: usize| format!("call_{number}_{place}");
-    let parts = parts.iter().enumerate();
+fn said(adapter: Adapter, number: usize, parts: &[Part], request: &Value) -> Value {
+    let parts = parts.iter().enumerate().map(|(place, part)| (format!("call_{number}_{place}"), part));
     match adapter {
         Adapter::Anthropic => {
             let signature = signatures(request).pop();
-            let computer = |place, name: &str, input: Value| json!({ "type": "tool_use", "id": id(place), "toolset_name": "computer", "name": name, "input": input });
-            let content: Vec<Value> = parts
-                .map(|(place, part)| match part {
-                    Part::Thought => {
-                        json!({ "type": "thinking", "thinking": "Hm.", "signature": signature })
-                    }
-                    Part::Key(keys) => computer(place, "key", json!({ "text": keys })),
-                    Part::Types(text) => computer(place, "type", json!({ "text": text })),
-                    Part::Screenshot => computer(place, "screenshot", json!({})),
-                    Part::Finish => {
-                        json!({ "type": "tool_use", "id": id(place), "name": "finish", "input": { "finish": "done" } })
-                    }
-                })
-                .collect();
+            let content: Vec<Value> =
+                parts.map(|(id, part)| block(&id, part, signature.as_deref())).collect();
             json!({ "content": content, "stop_reason": "end_turn", "usage": {} })
         }
         Adapter::OpenAi => {
-            let computer = |place, action: Value| {
-                json!({ "type": "computer_call", "id": id(place), "call_id": id(place), "status": "completed",
-                    "actions": [action] })
-            };
-            let output: Vec<Value> = parts
-                .map(|(place, part)| match part {
-                    Part::Thought => {
-                        json!({ "type": "reasoning", "id": id(place), "summary": [], "encrypted_content": "x" })
-                    }
-                    Part::Key(keys) => {
-                        let keys: Vec<&str> = keys.split('+').collect();
-                        computer(place, json!({ "type": "keypress", "keys": keys }))
-                    }
-                    Part::Types(text) => computer(place, json!({ "type": "type", "text": text })),
-                    Part::Screenshot => computer(place, json!({ "type": "screenshot" })),
-                    Part::Finish => json!({ "type": "function_call", "call_id": id(place), "name": "finish",
-                        "arguments": "{\"finish\":\"done\"}" }),
-                })
-                .collect();
+            let output: Vec<Value> = parts.map(|(id, part)| item(&id, part)).collect();
             json!({ "status": "completed", "output": output, "usage": {} })
         }
         Adapter::Gemini => {
-            let call = |place, name: &str, arguments: Value| json!({ "type": "function_call", "id": id(place), "name": name, "arguments": arguments });
-            let steps: Vec<Value> = parts
-                .map(|(place, part)| match part {
-                    Part::Thought => json!({ "type": "thought", "signature": "x" }),
-                    Part::Key(keys) => call(place, "hotkey", json!({ "keys": keys })),
-                    Part::Types(text) => call(place, "type", json!({ "text": text })),
-                    Part::Screenshot => call(place, "take_screenshot", json!({})),
-                    Part::Finish => call(place, "finish", json!({ "finish": "done" })),
-                })
-                .collect();
+            let steps: Vec<Value> = parts.map(|(id, part)| step(&id, part)).collect();
             json!({ "status": "completed", "steps": steps, "usage": {} })
         }
         Adapter::Compat => {
-            let call = |place, name: &str, arguments: Value| {
-                json!({ "id": id(place), "type": "function",
-                    "function": { "name": name, "arguments": arguments.to_string() } })
-            };
-            let calls: Vec<Value> = parts
-                .filter_map(|(place, part)| match part {
-                    Part::Thought => None,
-                    Part::Key(keys) => {
-                        Some(call(place, "computer", json!({ "action": "key", "text": keys })))
-                    }
-                    Part::Types(text) => {
-                        Some(call(place, "computer", json!({ "action": "type", "text": text })))
-                    }
-                    Part::Screenshot => Some(call(place, "computer", json!({ "action": "screenshot" }))),
-                    Part::Finish => Some(call(place, "finish", json!({ "finish": "done" }))),
-                })
-                .collect();
+            let calls: Vec<Value> = parts.filter_map(|(id, part)| tool_call(&id, part)).collect();
             let mut message = json!({ "role": "assistant", "content": null });
             if !calls.is_empty() {
                 message["tool_calls"] = calls.into();
@@ -113,6 +57,63 @@ pub(super) fn said(adapter: Adapter, number: usize, parts: &[Part], request: &Va
             json!({ "choices": [{ "message": message, "finish_reason": "stop" }] })
         }
     }
+}
+
+/// A block of Anthropic's.
+fn block(id: &str, part: &Part, signature: Option<&str>) -> Value {
+    let computer = |name: &str, input: Value| json!({ "type": "tool_use", "id": id, "toolset_name": "computer", "name": name, "input": input });
+    match part {
+        Part::Thought => json!({ "type": "thinking", "thinking": "Hm.", "signature": signature }),
+        Part::Key(keys) => computer("key", json!({ "text": keys })),
+        Part::Types(text) => computer("type", json!({ "text": text })),
+        Part::Screenshot => computer("screenshot", json!({})),
+        Part::Finish => {
+            json!({ "type": "tool_use", "id": id, "name": "finish", "input": { "finish": "done" } })
+        }
+    }
+}
+
+/// An item of OpenAI's.
+fn item(id: &str, part: &Part) -> Value {
+    let computer = |action: Value| json!({ "type": "computer_call", "id": id, "call_id": id, "status": "completed", "actions": [action] });
+    match part {
+        Part::Thought => json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": "x" }),
+        Part::Key(keys) => {
+            let keys: Vec<&str> = keys.split('+').collect();
+            computer(json!({ "type": "keypress", "keys": keys }))
+        }
+        Part::Types(text) => computer(json!({ "type": "type", "text": text })),
+        Part::Screenshot => computer(json!({ "type": "screenshot" })),
+        Part::Finish => json!({ "type": "function_call", "call_id": id, "name": "finish",
+            "arguments": "{\"finish\":\"done\"}" }),
+    }
+}
+
+/// A step of Gemini's.
+fn step(id: &str, part: &Part) -> Value {
+    let call = |name: &str, arguments: Value| json!({ "type": "function_call", "id": id, "name": name, "arguments": arguments });
+    match part {
+        Part::Thought => json!({ "type": "thought", "signature": "x" }),
+        Part::Key(keys) => call("hotkey", json!({ "keys": keys })),
+        Part::Types(text) => call("type", json!({ "text": text })),
+        Part::Screenshot => call("take_screenshot", json!({})),
+        Part::Finish => call("finish", json!({ "finish": "done" })),
+    }
+}
+
+/// A function call of a compatible server. Thoughts are not said there.
+fn tool_call(id: &str, part: &Part) -> Option<Value> {
+    let call = |name: &str, arguments: Value| {
+        let arguments = arguments.to_string();
+        json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
+    };
+    Some(match part {
+        Part::Thought => return None,
+        Part::Key(keys) => call("computer", json!({ "action": "key", "text": keys })),
+        Part::Types(text) => call("computer", json!({ "action": "type", "text": text })),
+        Part::Screenshot => call("computer", json!({ "action": "screenshot" })),
+        Part::Finish => call("finish", json!({ "finish": "done" })),
+    })
 }
 
 /// Lives an attempt whose replies are these; the last one is repeated.
@@ -212,7 +213,7 @@ impl Environment for Gallery {
         &'a mut self,
         _action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
-        Box::pin(std::future::ready(Ok(ActReport { delivery: Delivery::Delivered, text: None })))
+        Box::pin(std::future::ready(Ok(ActReport::delivered())))
     }
 
     fn close(self: Box<Self>, _deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
