@@ -13,13 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{retry_seed, scaled_limits};
-use super::wording::worded;
+use super::wording::{NoOtherWording, worded};
 use crate::split::SplitLock;
 use crate::trial_identity::{Contender, hashed, trial_id};
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
 use apprentice_results::row::{Role, Split};
-use apprentice_tasks::suite::{Suite, WORDINGS_FILE};
+use apprentice_tasks::suite::Suite;
 use apprentice_tasks::variation::{VariationError, vary};
 
 /// The schema name of the plan.
@@ -236,8 +236,8 @@ pub enum PlanError {
     #[error("no trial is left to run in suite {0:?}: check the selection of tasks, models and arms")]
     Empty(String),
     /// A trial wants another wording of a task that has none.
-    #[error("task {0} has no other wording in the suite's {WORDINGS_FILE}")]
-    NoWording(TaskId),
+    #[error(transparent)]
+    NoWording(#[from] NoOtherWording),
     /// A task's placeholders cannot be replaced.
     #[error("task {task}, variation {seed}")]
     Vary {

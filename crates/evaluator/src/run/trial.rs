@@ -14,7 +14,7 @@ use super::attempt::{AttemptExecution, AttemptOutcome};
 use super::context::RunContext;
 use super::deps::RunDeps;
 use super::error::RunError;
-use super::plan::TrialSpec;
+use super::plan::{PlanError, TrialSpec};
 use super::progress::Progress;
 use super::store::RunFolder;
 use super::wording::worded;
@@ -100,7 +100,7 @@ impl Runner {
         let (started_at, begun) = (clock.now(), clock.mono());
         let unknown = || RunError::NoTask(trial.task.clone());
         let task = self.context.suite.task(trial.task.as_str()).ok_or_else(unknown)?;
-        let task = worded(task, &trial.arm, trial.seed)?;
+        let task = worded(task, &trial.arm, trial.seed).map_err(PlanError::from)?;
         let varied = vary(&task, &self.context.suite.name, trial.seed)
             .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
         let model = self.model(trial, &varied.task)?;

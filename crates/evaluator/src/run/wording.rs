@@ -2,17 +2,22 @@
 
 use std::borrow::Cow;
 
+use apprentice_protocol::TaskId;
 use apprentice_results::ablations::AblationArm;
+use apprentice_tasks::suite::WORDINGS_FILE;
 use apprentice_tasks::suite::task::Task;
 
-use super::plan::PlanError;
+/// A trial wants another wording of a task that has none.
+#[derive(Debug, thiserror::Error)]
+#[error("task {0} has no other wording in the suite's {WORDINGS_FILE}")]
+pub struct NoOtherWording(TaskId);
 
 /// Returns the task as the arm's trials are asked for it: the arms `reworded:…` take the wording with the number of the
 /// trial's seed.
-pub(super) fn worded<'t>(task: &'t Task, arm: &str, seed: u32) -> Result<Cow<'t, Task>, PlanError> {
+pub(super) fn worded<'t>(task: &'t Task, arm: &str, seed: u32) -> Result<Cow<'t, Task>, NoOtherWording> {
     match AblationArm::parse(arm) {
         Some(AblationArm::Reworded(_)) => {
-            task.reworded(seed).map(Cow::Owned).ok_or_else(|| PlanError::NoWording(task.id.clone()))
+            task.reworded(seed).map(Cow::Owned).ok_or_else(|| NoOtherWording(task.id.clone()))
         }
         _ => Ok(Cow::Borrowed(task)),
     }

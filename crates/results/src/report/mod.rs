@@ -40,10 +40,9 @@ pub use replicates::{BookResult, Replicates};
 pub use replicates::{MeasuredBook, replicates};
 pub use schema::{
     ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
-    Tally, TemplateReport, Totals, TrialLine,
+    Tally, TemplateReport, Totals, TrialLine, WordingComparison,
 };
 pub use skill_value::{SkillAblation, SkillValue};
-pub use wordings::WordingComparison;
 
 #[cfg(test)]
 mod tests;

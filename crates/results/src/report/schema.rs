@@ -12,7 +12,6 @@ use super::harm::HarmCell;
 use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
 use super::replicates::Replicates;
 use super::skill_value::SkillValue;
-use super::wordings::WordingComparison;
 use crate::compare::{Comparison, Finding};
 use crate::contamination::Contamination;
 use crate::row::Split;
@@ -41,6 +40,20 @@ pub struct Headline {
     /// measured.
     #[serde(default)]
     pub in_other_words: Option<String>,
+}
+
+/// Trials in other wordings of their instructions, beside the same tasks and seeds in the suite's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WordingComparison {
+    /// The role, model and arm in the suite's own wording.
+    #[serde(flatten)]
+    pub key: ArmKey,
+    /// Trials with a verdict in both wordings.
+    pub trials: u32,
+    /// Of these, trials that passed in another wording.
+    pub reworded_passed: u32,
+    /// Of these, trials that passed in the suite's own wording.
+    pub own_passed: u32,
 }
 
 /// Trials by verdict. A trial's verdict is that of its last attempt.

@@ -3,28 +3,13 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{TaskId, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::grouping::Grouped;
 use super::headline::help;
 use super::input::ArmKey;
+use super::schema::WordingComparison;
 use crate::ablations::AblationArm;
 use crate::rows::Trial;
-
-/// Trials in other wordings of their instructions, beside the same tasks and seeds in the suite's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WordingComparison {
-    /// The role, model and arm in the suite's own wording.
-    #[serde(flatten)]
-    pub key: ArmKey,
-    /// Trials with a verdict in both wordings.
-    pub trials: u32,
-    /// Of these, trials that passed in another wording.
-    pub reworded_passed: u32,
-    /// Of these, trials that passed in the suite's own wording.
-    pub own_passed: u32,
-}
 
 /// Compares the arms in other wordings with the same arms in the suite's own.
 pub(super) fn compare(grouped: &Grouped<'_>) -> Vec<WordingComparison> {
