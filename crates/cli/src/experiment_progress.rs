@@ -7,6 +7,7 @@ use std::time::Duration;
 use apprentice_evaluator::learn::LearningRecord;
 use apprentice_evaluator::run::{Progress, TrialSpec};
 use apprentice_protocol::{Clock, TrialId, Verdict, counted};
+use apprentice_results::ablations::AblationArm;
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_tasks::suite::Suite;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -239,6 +240,9 @@ impl ProgressState {
 
 /// Describes a role and its arm for the user.
 fn role_and_arm(role: Role, arm: &str) -> String {
+    if let Some(AblationArm::Reworded(own)) = AblationArm::parse(arm) {
+        return format!("{}, other words", role_and_arm(role, own.as_str()));
+    }
     match (role, arm) {
         (Role::Teacher, "none") => "teacher".into(),
         (Role::Teacher, "pull") => "teacher with skillbook".into(),
@@ -270,7 +274,10 @@ fn line(row: &TrialRow, app: &str) -> String {
     let (verdict, why) = match row.verdict {
         Verdict::Pass => ("passed", String::new()),
         Verdict::Fail => ("failed", String::new()),
-        Verdict::Void => ("void  ", row.void_cause.map_or_else(String::new, |cause| format!(", {cause:?}"))),
+        Verdict::Void => (
+            "void  ",
+            row.void_cause.map_or_else(String::new, |cause| format!(", {}", terminal::words(&cause))),
+        ),
     };
     let read = match row.skills_viewed.len() {
         0 => String::new(),
