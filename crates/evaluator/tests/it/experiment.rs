@@ -513,6 +513,7 @@ async fn tasks_are_asked_for_in_other_words_and_the_headline_says_what_came_of_i
         outcome.report.comparisons.iter().all(|one| !one.name.contains("reworded")),
         "they prove nothing"
     );
+    assert_eq!(outcome.report.gap_closed.len(), 1, "the gap is measured in the suite's words");
     let stored = RunFolder::open(&outcome.measured.folder).expect("opens");
     let hashed = |arm: &&ArmPlan| arm.wordings_hash.is_some();
     let arms: Vec<&str> = stored.plan().arms.iter().filter(hashed).map(|arm| arm.arm.as_str()).collect();

@@ -6,6 +6,7 @@ use super::grouping::{Grouped, clusters};
 use super::headline;
 use super::input::{ArmKey, Contrast, Family, ReportInput, Stratum};
 use super::schema::{ComparisonReport, GapClosed, StratumReport};
+use crate::ablations::AblationArm;
 use crate::compare::{CompareOptions, Finding, PlannedCounts, Selector, compare};
 use crate::row::{Role, TrialRow};
 use crate::stats::{self, holm, mean, sign_flip};
@@ -80,7 +81,8 @@ fn correct(made: &mut [ComparisonReport]) {
 /// Computes the gap to each teacher that each student's book closes, on the templates that all three share.
 pub(super) fn gaps(grouped: &Grouped<'_>) -> Vec<GapClosed> {
     let mut gaps = Vec::new();
-    for (teacher, teacher_trials) in grouped.iter().filter(|(key, _)| key.role == Role::Teacher) {
+    let teaches = |key: &ArmKey| key.role == Role::Teacher && !AblationArm::is_auxiliary(&key.arm);
+    for (teacher, teacher_trials) in grouped.iter().filter(|(key, _)| teaches(key)) {
         for (with_book, pull_trials) in
             grouped.iter().filter(|(key, _)| key.role == Role::Student && key.arm == "pull")
         {

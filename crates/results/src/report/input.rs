@@ -338,7 +338,8 @@ pub fn contrasts(rows: &[TrialRow], fixed: &FixedPlan) -> Vec<Contrast> {
     for key in keys.iter().filter(|key| key.role == Role::Student).filter(by_itself) {
         add(key, with(key, "none"), Family::Exploratory);
     }
-    for teacher in keys.iter().filter(|key| key.role == Role::Teacher) {
+    let alone = |key: &&ArmKey| key.role == Role::Teacher && !AblationArm::is_auxiliary(&key.arm);
+    for teacher in keys.iter().filter(alone) {
         for student in keys.iter().filter(|key| key.role == Role::Student && key.arm == "none") {
             add(teacher, Some(student.clone()), Family::Exploratory);
         }
