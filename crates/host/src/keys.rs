@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(missing[..3], ["insert", "print", "menu"]);
         let rare = |name: &&str| {
             name.starts_with("kp_")
-                || matches!(**name, "num_lock" | "scroll_lock" | "pause")
+                || matches!(*name, "num_lock" | "scroll_lock" | "pause")
                 || name
                     .strip_prefix('f')
                     .is_some_and(|number| number.parse().is_ok_and(|number: u8| number > 12))
