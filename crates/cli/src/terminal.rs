@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{BufWriter, Stdout, Write as _};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use apprentice_trace::Redactor;
 use serde::Serialize;
@@ -14,35 +14,37 @@ use serde::Serialize;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::process_env;
 
-/// The secrets that no text shows, and what removes them; `None` until the first text is printed.
-static HIDDEN: RwLock<Option<(Vec<String>, Redactor)>> = RwLock::new(None);
+/// The secrets that no text shows.
+static HIDDEN: LazyLock<RwLock<Hidden>> = LazyLock::new(|| RwLock::new(Hidden::new(process_env::secrets())));
+
+struct Hidden {
+    secrets: Vec<String>,
+    /// `None` if texts cannot be searched for these secrets.
+    redactor: Option<Redactor>,
+}
+
+impl Hidden {
+    fn new(secrets: Vec<String>) -> Self {
+        let redactor = Redactor::new(secrets.iter().map(String::as_str)).ok();
+        Self { secrets, redactor }
+    }
+}
 
 /// Hides a key from now on. Keys in the environment are always hidden.
 pub(crate) fn hide(key: &str) {
     let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
-    let mut secrets = hidden.take().map_or_else(process_env::secrets, |(secrets, _)| secrets);
+    let mut secrets = std::mem::take(&mut hidden.secrets);
     secrets.push(key.to_owned());
-    *hidden = redactor(&secrets).map(|redactor| (secrets, redactor));
-}
-
-fn redactor(secrets: &[String]) -> Option<Redactor> {
-    Redactor::new(secrets.iter().map(String::as_str)).ok()
+    *hidden = Hidden::new(secrets);
 }
 
 /// Returns a text without secrets.
 fn redacted(text: &str) -> String {
     let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, redactor)) = &*hidden {
-        return redactor.apply_to_json(text).into_owned();
+    match &hidden.redactor {
+        Some(redactor) => redactor.apply_to_json(text).into_owned(),
+        None => "[this text is not shown: it cannot be searched for keys]".into(),
     }
-    drop(hidden);
-    let secrets = process_env::secrets();
-    let Some(redactor) = redactor(&secrets) else {
-        return "[this text is not shown: it cannot be searched for keys]".into();
-    };
-    let shown = redactor.apply_to_json(text).into_owned();
-    *HIDDEN.write().unwrap_or_else(PoisonError::into_inner) = Some((secrets, redactor));
-    shown
 }
 
 /// Shows what a terminal would obey instead of printing: control characters but line breaks and tabs, and the marks that
