@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use apprentice_evaluator::arm::PUSH_COUNT;
+use apprentice_skills::guidance::ArmPolicy;
 use serde::Deserialize;
 
 use crate::failure::{Failure, Kind};
@@ -21,6 +23,7 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
     ("context_tokens", ValueType::Whole),
     ("usd_per_hour", ValueType::Number),
     ("trial_usd", ValueType::Number),
+    ("delivery", ValueType::Text),
 ];
 
 /// The names of the roles.
@@ -68,6 +71,38 @@ pub(crate) struct RoleSettings {
     pub(crate) usd_per_hour: Option<f64>,
     /// Cap on the cost of one attempt, in US dollars.
     pub(crate) trial_usd: Option<f64>,
+    /// How a skillbook reaches the model in `do`.
+    pub(crate) delivery: Option<DeliveryChoice>,
+}
+
+/// How a skillbook reaches a model outside of experiments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) enum DeliveryChoice {
+    /// The model requests skills.
+    #[default]
+    #[serde(rename = "pull")]
+    Pull,
+    /// The model requests skills, and sees their figures.
+    #[serde(rename = "pull+figures")]
+    PullFigures,
+    /// The model sees the descriptions of the front program's skills, and requests skills.
+    #[serde(rename = "index+pull")]
+    IndexPull,
+    /// The nearest skills are shown unasked.
+    #[serde(rename = "push")]
+    Push,
+}
+
+impl DeliveryChoice {
+    /// Returns the policy by which a book is lent.
+    pub(crate) fn policy(self) -> ArmPolicy {
+        match self {
+            Self::Pull => ArmPolicy::Pull { figures: false },
+            Self::PullFigures => ArmPolicy::Pull { figures: true },
+            Self::IndexPull => ArmPolicy::IndexPull,
+            Self::Push => ArmPolicy::Push { count: PUSH_COUNT },
+        }
+    }
 }
 
 impl Roles {

@@ -260,7 +260,7 @@ pub(crate) fn deps(
 
 /// Returns a function that provides each trial with the guidance of its arm.
 pub(crate) fn lend(lender: GuidanceProvider) -> GuidanceFactory {
-    Arc::new(move |trial: &TrialSpec| lender.guidance_for(&trial.arm, &trial.task, trial.seed))
+    Arc::new(move |trial: &TrialSpec| lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed))
 }
 
 /// Converts a run's error into a failure of the command.

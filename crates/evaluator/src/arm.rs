@@ -13,6 +13,7 @@ use apprentice_skills::guidance::{
 use apprentice_skills::verification::{AdmissionPolicy, admit};
 
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
+use crate::auto_arms::AutoArms;
 use crate::demonstration::{Demonstration, nearest};
 use crate::hidden_skills::HiddenSkills;
 use crate::task_apps::apps_of;
@@ -27,7 +28,7 @@ use apprentice_tasks::variation::{VariationError, vary};
 use apprentice_trace::TraceError;
 
 /// The number of skills that `push` inlines.
-const PUSH_COUNT: usize = 3;
+pub const PUSH_COUNT: usize = 3;
 
 /// Domains of skills that belong to no particular program.
 const GENERAL_DOMAINS: [&str; 2] = ["os", "general"];
@@ -89,6 +90,13 @@ pub enum ArmError {
     /// The trace of the trial of the arm `pull` ends too early.
     #[error("cannot read what the arm pull retrieved: {} is incomplete", .0.display())]
     IncompleteTrace(PathBuf),
+}
+
+/// The error of an `auto` that stands for no arm.
+fn unchosen(task: &TaskId) -> ArmError {
+    let source =
+        GuidanceError::NoEligibleSkill("auto has no dev trials of the model to choose by".to_owned());
+    ArmError::NoGuidance { arm: Arm::Auto, task: task.clone(), source }
 }
 
 /// The policy by which an arm lends; `relevant` are the skills that bear on the task.
@@ -162,7 +170,7 @@ pub struct GuidanceProvider {
     server_list: Option<String>,
     rules: ToolPolicy,
     suppressed: HiddenSkills,
-    auto: Option<Arm>,
+    auto: AutoArms,
 }
 
 impl GuidanceProvider {
@@ -182,14 +190,28 @@ impl GuidanceProvider {
             server_list: None,
             rules,
             suppressed,
-            auto: None,
+            auto: AutoArms::default(),
         }
     }
 
-    /// Sets the arm that `auto` stands for, which earlier trials of the model chose.
+    /// Sets the arms that `auto` stands for, which earlier trials of the models chose.
     #[must_use]
-    pub fn with_auto(self, chosen: Option<Arm>) -> Self {
-        Self { auto: chosen, ..self }
+    pub fn with_auto(self, auto: AutoArms) -> Self {
+        Self { auto, ..self }
+    }
+
+    /// Returns the arms that `auto` stands for.
+    pub fn auto(&self) -> &AutoArms {
+        &self.auto
+    }
+
+    /// Returns the arm that an arm stands for with a model: for `auto` the one that its dev trials chose, for every
+    /// other arm itself.
+    pub(crate) fn resolve(&self, arm: Arm, model: &str, task: &TaskId) -> Result<Arm, ArmError> {
+        match arm {
+            Arm::Auto => self.auto.of(model).ok_or_else(|| unchosen(task)),
+            other => Ok(other),
+        }
     }
 
     /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
@@ -233,14 +255,20 @@ impl GuidanceProvider {
         let servers = self.server_list.as_deref().map(|list| ("mcp_servers".to_owned(), hash(list)));
         let suppressed =
             (!self.suppressed.is_empty()).then(|| ("suppressed".to_owned(), self.suppressed.to_string()));
-        let chosen =
-            self.auto.filter(|_| arm == Arm::Auto).map(|chosen| ("auto".to_owned(), chosen.to_string()));
+        let is_chosen = arm == Arm::Auto && self.auto.arms().next().is_some();
+        let chosen = is_chosen.then(|| ("auto".to_owned(), self.auto.to_string()));
         embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).collect()
     }
 
-    /// Returns the tasks on which an arm has guidance.
+    /// Returns the tasks on which an arm has guidance; for `auto`, those on which any chosen arm has.
     pub fn eligible_tasks(&self, arm: Arm, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, ArmError> {
         let mut eligible = BTreeSet::new();
+        if arm == Arm::Auto {
+            for chosen in self.auto.arms() {
+                eligible.extend(self.eligible_tasks(chosen, tasks)?);
+            }
+            return Ok(eligible);
+        }
         for task in tasks {
             match self.lend(arm, task, 0) {
                 Ok(_) => drop(eligible.insert(task.clone())),
@@ -251,27 +279,28 @@ impl GuidanceProvider {
         Ok(eligible)
     }
 
-    /// Builds the guidance of one trial from the name of its arm. The arm `inline` is an error here: only an
+    /// Builds the guidance of one trial from its model and the name of its arm. The arm `inline` is an error here: only an
     /// experiment knows what `pull` retrieved, and calls [`GuidanceProvider::inline`].
-    pub fn guidance_for(&self, arm: &str, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
+    pub fn guidance_for(
+        &self,
+        model: &str,
+        arm: &str,
+        task: &TaskId,
+        seed: u32,
+    ) -> Result<ArmGuidance, ArmError> {
         match TrialHelp::of_arm(arm)? {
             TrialHelp::Unaided => Ok(ArmGuidance::unaided()),
             TrialHelp::Aided(Arm::Inline) => Err(ArmError::NothingRetrieved { task: task.clone(), seed }),
-            TrialHelp::Aided(arm) => self.lend(arm, task, seed),
+            TrialHelp::Aided(arm) => self.lend(self.resolve(arm, model, task)?, task, seed),
             TrialHelp::AidedWithout(skill) => self.guidance_without(&skill, task, seed),
         }
     }
 
-    /// Builds the guidance of an arm for one variation of a task. Equal arguments give equal guidance.
+    /// Builds the guidance of an arm other than `auto` for one variation of a task. Equal arguments give equal guidance.
     pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
         let hidden = match arm {
             Arm::Masked => self.hidden(task, seed),
-            Arm::Auto => {
-                let why = "auto has no dev trials of the model to choose by";
-                let source = GuidanceError::NoEligibleSkill(why.to_owned());
-                let nothing = ArmError::NoGuidance { arm, task: task.clone(), source };
-                return self.lend(self.auto.filter(|chosen| *chosen != arm).ok_or(nothing)?, task, seed);
-            }
+            Arm::Auto => return Err(unchosen(task)),
             _ => BTreeSet::new(),
         };
         self.guidance_hiding(arm, (task, seed), &hidden)

@@ -6,6 +6,7 @@ pub mod app_versions;
 pub mod arm;
 pub mod arm_guidance;
 pub mod audit;
+pub mod auto_arms;
 pub mod bundle;
 pub mod contamination;
 pub mod cost_estimate;

@@ -18,7 +18,7 @@ use apprentice_skills::KnownVersions;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
 use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::{ArmPolicy, TaskView, build_guidance_with_tools};
+use apprentice_skills::guidance::{GuidanceError, TaskView, build_guidance_with_tools};
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_trace::Recorder;
 use clap::Args;
@@ -29,6 +29,7 @@ use crate::config::Config;
 use crate::event_printer::EventPrinter;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::role::DeliveryChoice;
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
 
@@ -93,7 +94,12 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let workshop = arguments.learning.workshop(arguments.skillbook.as_deref(), &folder, (&clock, config))?;
     let present = KnownVersions::default();
     let guidance = match &arguments.skillbook {
-        Some(book) => guidance_for((book, &present), arguments, servers.as_ref(), workshop.as_ref())?,
+        Some(book) => {
+            let role = config.role.settings_of_model(models.resolve(&arguments.model)?)?;
+            let delivery = role.and_then(|role| role.delivery).unwrap_or_default();
+            let place = SkillSource { folder: book, present: &present, delivery };
+            guidance_for(&place, arguments, servers.as_ref(), workshop.as_ref())?
+        }
         None => Guidance::default(),
     };
     check_image_input(arguments, &*model)?;
@@ -322,28 +328,41 @@ impl DoSession<'_> {
     }
 }
 
+/// The skillbook of an attempt, and how it is delivered.
+struct SkillSource<'a> {
+    folder: &'a Path,
+    present: &'a KnownVersions,
+    delivery: DeliveryChoice,
+}
+
 /// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
 fn guidance_for(
-    (folder, present): (&Path, &KnownVersions),
+    source: &SkillSource<'_>,
     arguments: &Do,
     servers: Option<&Arc<McpServers>>,
     workshop: Option<&Arc<AttemptLearning>>,
 ) -> Result<Guidance, Failure> {
-    let (instruction, present) = (arguments.instruction.clone(), present.clone());
+    let (instruction, present) = (arguments.instruction.clone(), source.present.clone());
     let task = TaskView { instruction, present, ..TaskView::default() };
-    let book = match workshop.is_some() && !folder.is_dir() {
+    let book = match workshop.is_some() && !source.folder.is_dir() {
         true => Snapshot::empty(),
-        false => super::skills::open(folder)?,
+        false => super::skills::open(source.folder)?,
     };
     let part = if workshop.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
     let rules = arguments.servers.rules();
     let lent = build_guidance_with_tools(
         &book.with_shipped(part),
-        &ArmPolicy::Pull { figures: false },
+        &source.delivery.policy(),
         &task,
         &tool_contribution(servers, &rules),
     );
-    let lent = lent.kind(Kind::NothingMatched)?;
+    let lent = match lent {
+        Err(GuidanceError::NoEligibleSkill(why)) => {
+            terminal::note(format_args!("no skill is shown: {why}"));
+            Guidance::default()
+        }
+        Ok(lent) => lent,
+    };
     Ok(match workshop {
         Some(workshop) => workshop.extend_guidance(lent),
         None => lent,

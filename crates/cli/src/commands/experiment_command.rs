@@ -113,6 +113,7 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::BaselinesNeedNone
         | ExperimentError::AblationNeedsPull
         | ExperimentError::TooFewWordings { .. }
+        | ExperimentError::TooFewDevTrials(_)
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
         | ExperimentError::NoResults(_)

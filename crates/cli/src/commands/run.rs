@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
+use apprentice_evaluator::auto_arms::AutoArms;
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
@@ -241,10 +242,10 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
     Ok(Loaded { suite, split, lender, books, book: whole })
 }
 
-/// Returns the arm that `auto` stands for, by the dev runs given; `None` for every other arm.
-fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<Option<Arm>, Failure> {
+/// Returns the arm that `auto` stands for, by the dev runs given; none for every other arm.
+fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<AutoArms, Failure> {
     if inputs.arm != Arm::Auto {
-        return Ok(None);
+        return Ok(AutoArms::default());
     }
     let mut known = Vec::new();
     for run in &inputs.dev_runs {
@@ -258,7 +259,7 @@ fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<Option<Arm>, Failur
     let passed = choice.passed.iter().map(|(arm, passed)| format!("{arm} {passed}"));
     let passed = passed.collect::<Vec<_>>().join(", ");
     terminal::note(format_args!("auto: {}; passed of {} dev trials: {passed}", choice.arm, choice.trials));
-    Ok(Some(choice.arm))
+    Ok([(models.resolve(&inputs.model)?.to_owned(), choice.arm)].into_iter().collect())
 }
 
 /// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.

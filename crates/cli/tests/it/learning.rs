@@ -123,6 +123,40 @@ fn a_skill_that_an_agent_writes_in_its_world_is_in_the_book_when_it_ends() {
     assert_eq!(place.cells(), [""; 0], "the world is gone");
 }
 
+/// The skills that a model saw at its first step, and what `do` said.
+fn viewed_unasked(role: &str, instruction: &str) -> (usize, String) {
+    let place = Place::new();
+    let path = |name: &str| place.path(name).to_string_lossy().into_owned();
+    let end = json!({ "calls": [{ "name": "finish", "arguments": { "finish": "done" } }] });
+    fs::write(path("script.jsonl"), end.to_string()).expect("written");
+    let settings = format!("[role.student]\nmodel = \"scripted:{}\"\n{role}", path("script.jsonl"));
+    fs::write(path("apprentice.toml"), settings).expect("written");
+    let (book, out) = (shipped(&place), path("out"));
+    let asked =
+        ["do", instruction, "--app", "mousepad", "--model", "student", "--skillbook", &book, "--out", &out];
+    let done = place.output(&asked);
+    let heard = String::from_utf8_lossy(&done.stderr).into_owned();
+    let trace = fs::read_to_string(place.path("out").join("events.jsonl")).unwrap_or_default();
+    let viewed = trace.lines().filter(|line| line.contains(r#""happening":"skill.viewed""#)).count();
+    (viewed, heard)
+}
+
+#[test]
+fn a_role_says_how_a_skillbook_reaches_its_model() {
+    if !worlds_can_start() || !is_installed("mousepad") {
+        return;
+    }
+    let instruction = "Turn on line numbers in the text editor.";
+    assert_eq!(viewed_unasked("", instruction).0, 0);
+    assert_eq!(viewed_unasked("delivery = \"pull\"", instruction).0, 0);
+    let (viewed, heard) = viewed_unasked("delivery = \"push\"", instruction);
+    assert!((1..=3).contains(&viewed), "{viewed}: {heard}");
+    let (viewed, heard) = viewed_unasked("delivery = \"push\"", "zzqx");
+    assert!(viewed == 0 && heard.contains("no skill is shown: no skill shares a word"), "{heard}");
+    let (_, heard) = viewed_unasked("delivery = \"psh\"", instruction);
+    assert!(heard.contains("unknown variant `psh`") && heard.contains("`index+pull`"), "{heard}");
+}
+
 /// A copy of the shipped book, so that nothing is written beside it.
 fn shipped(place: &Place) -> String {
     let to = place.path("skillbook");

@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::experiment_config::PowerQuestion as Asked;
-use super::stored_run::{LEARNING, MEASURE};
+use super::stored_run::{DEV, LEARNING, MEASURE};
 use super::{
-    BookSource, Experiment, ExperimentError, PrimaryComparison, latest_run, measure, replicate, validate,
+    BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, latest_run, measure, replicate,
+    validate,
 };
 use crate::cost_estimate::{CostRange, CostSpread, Pricing};
 use crate::learn::attempt_requests;
@@ -171,7 +172,7 @@ pub fn remaining_cost(
 /// Reads the finished results below an experiment's folder; these trials do not run again.
 pub fn finished_rows(folder: &Path) -> Vec<TrialRow> {
     let places = [folder.to_owned()].into_iter().chain(replicate::begun(folder));
-    let runs = places.flat_map(|place| [LEARNING, MEASURE].map(|part| place.join(part)));
+    let runs = places.flat_map(|place| [LEARNING, DEV, MEASURE].map(|part| place.join(part)));
     let runs = runs.filter_map(|run| latest_run(&run));
     let read = runs.filter_map(|run| read_run(&run).ok());
     read.flat_map(|(plan, rows)| final_results(&plan, rows)).collect()
@@ -246,15 +247,26 @@ fn lessons(experiment: &Experiment) -> Vec<RemainingTrial> {
 /// Lists the measured trials: as planned, or an upper bound while the book is yet to be learned.
 fn measured(experiment: &Experiment) -> Result<Vec<RemainingTrial>, ExperimentError> {
     let request = match &experiment.book {
-        BookSource::Given(book) => measure::request(experiment, book, (Path::new(""), &[]))?.0,
+        BookSource::Given(book) => measure::assumed_request(experiment, book)?,
         BookSource::Learned(_) => upper_bound_request(experiment),
     };
-    let planned = plan(&request, Timestamp::UNIX_EPOCH, &experiment.program).map_err(RunError::from)?;
-    let ahead = planned.trials.into_iter().map(|trial| {
+    let mut trials = Vec::new();
+    if dev_trials::are_needed(experiment) {
+        trials.extend(planned_trials(experiment, &dev_trials::request(experiment, None))?);
+    }
+    trials.extend(planned_trials(experiment, &request)?);
+    let ahead = trials.into_iter().map(|trial| {
         let TrialSpec { role, model, arm, task, seed, .. } = trial;
         RemainingTrial { learning: false, role, model, arm, task, seed }
     });
     Ok(ahead.collect())
+}
+
+fn planned_trials(
+    experiment: &Experiment,
+    request: &PlanRequest<'_>,
+) -> Result<Vec<TrialSpec>, ExperimentError> {
+    Ok(plan(request, Timestamp::UNIX_EPOCH, &experiment.program).map_err(RunError::from)?.trials)
 }
 
 fn upper_bound_request(experiment: &Experiment) -> PlanRequest<'_> {
@@ -397,6 +409,9 @@ fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[Mod
             "{} books are too few for a claim about the method: at least {MIN_BOOKS}",
             experiment.replicates
         ));
+    }
+    if dev_trials::are_needed(experiment) {
+        notes.push("the arm auto is chosen on dev tasks first: their trials are in these counts".into());
     }
     if experiment.ablations.leave_one_out.is_some() {
         notes

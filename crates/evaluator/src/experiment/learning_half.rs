@@ -8,7 +8,7 @@ use apprentice_skills::LearnerModels;
 use apprentice_skills::book::{Gateway, GatewayOptions};
 
 use super::logged_model::LoggedModel;
-use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, measure};
+use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, open_run};
 use crate::learn::{
     CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, cycle, last_attempts, learning_plan,
     lock_book,
@@ -78,7 +78,7 @@ async fn opened(
     let folder = match latest_run(root) {
         Some(path) => {
             let folder = RunFolder::open(&path)?;
-            measure::refuse_drift(&folder, laboratory.deps.model_drift(folder.plan()).await)?;
+            open_run::refuse_drift(&folder, laboratory.deps.model_drift(folder.plan()).await)?;
             folder
         }
         None => {

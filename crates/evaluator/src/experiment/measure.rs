@@ -8,13 +8,15 @@ use std::sync::Arc;
 use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
 
+use super::open_run::open_or_create;
+use super::stored_run::MEASURE;
 use super::trial_guidance::trial_guidance;
-use super::{Experiment, ExperimentDeps, ExperimentError, latest_run};
+use super::{Experiment, ExperimentDeps, ExperimentError, dev_trials, latest_run};
 use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
 use crate::learn::demonstrations;
 use crate::run::{
-    ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, RunDeps, RunError, RunFolder, RunPlan,
-    RunSummary, Runner, TrialSpec, execute_plan, plan,
+    ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, Runner,
+    TrialSpec, execute_plan, plan,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
@@ -30,20 +32,13 @@ pub(super) async fn measure(
     laboratory: &ExperimentDeps,
     (folder, book, learned): (&Path, &Snapshot, &[TrialRow]),
 ) -> Result<RunSummary, ExperimentError> {
-    let (request, lender) = request(experiment, book, (folder, learned))?;
+    let lender = provider(experiment, book, (folder, learned))?;
+    let auto = Box::pin(dev_trials::choose(experiment, laboratory, folder, &lender)).await?;
+    let lender = lender.with_auto(auto);
+    let request = request(experiment, book, &lender)?;
     let now = laboratory.deps.clock.now();
     let wanted = plan(&request, now, &experiment.program).map_err(RunError::from)?;
-    let root = folder.join("measure");
-    let run = match latest_run(&root) {
-        Some(path) => {
-            let run = RunFolder::open(&path)?;
-            let mut differing = differing(run.plan(), &wanted);
-            differing.extend(laboratory.deps.model_drift(run.plan()).await);
-            refuse_drift(&run, differing)?;
-            run
-        }
-        None => RunFolder::create(&root, laboratory.deps.resolve_runtime(wanted).await)?,
-    };
+    let run = open_or_create(laboratory, &folder.join(MEASURE), wanted).await?;
     run.keep_book(book)?;
     let place = run.path().to_owned();
     let lend = Arc::new(move |trial: &TrialSpec| trial_guidance(&lender, &place, trial));
@@ -54,13 +49,21 @@ pub(super) async fn measure(
     if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
 }
 
-/// Builds the plan request and the guidance provider.
-pub(super) fn request<'a>(
+/// Builds the plan request for a given book before anything has run: `auto` is assumed to be its first candidate.
+pub(super) fn assumed_request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
+) -> Result<PlanRequest<'a>, ExperimentError> {
+    let lender = provider(experiment, book, (Path::new(""), &[]))?;
+    request(experiment, book, &lender.with_auto(dev_trials::assumed(experiment)))
+}
+
+/// Builds the guidance provider.
+fn provider(
+    experiment: &Experiment,
+    book: &Snapshot,
     (folder, learned): (&Path, &[TrialRow]),
-) -> Result<(PlanRequest<'a>, GuidanceProvider), ExperimentError> {
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
+) -> Result<GuidanceProvider, ExperimentError> {
     let provenance = Provenance::trace(book, learned, &experiment.suite);
     let spare = open_inert_skills(&experiment.suite)?;
     let attempts = match (latest_run(&folder.join("learning")), &experiment.lock) {
@@ -72,14 +75,23 @@ pub(super) fn request<'a>(
     };
     let lender = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
     let lender = lender.with_inert_skills(spare).with_demonstrations(attempts).with_tools(&experiment.tools);
-    let lender = lender.with_suppressed(experiment.suppress.clone());
-    let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, &lender, &tasks));
+    Ok(lender.with_suppressed(experiment.suppress.clone()))
+}
+
+/// Builds the plan request.
+fn request<'a>(
+    experiment: &'a Experiment,
+    book: &Snapshot,
+    lender: &GuidanceProvider,
+) -> Result<PlanRequest<'a>, ExperimentError> {
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
+    let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, lender, &tasks));
     let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
-    let contenders = contenders(experiment, &lender, &planned, &tasks)?;
+    let contenders = contenders(experiment, lender, &planned, &tasks)?;
     let books = planned.into_iter().map(|arm| arm.entry);
-    let more = ablation_arms(experiment, &lender);
-    let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, (book, &lender), arm)));
-    let request = PlanRequest {
+    let more = ablation_arms(experiment, lender);
+    let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, (book, lender), arm)));
+    Ok(PlanRequest {
         suite: &experiment.suite,
         split: experiment.lock.as_ref(),
         tasks: Some(tasks),
@@ -91,29 +103,7 @@ pub(super) fn request<'a>(
         conversations: Conversations::Dropped,
         command: experiment.command.clone(),
         books: books.collect(),
-    };
-    Ok((request, lender))
-}
-
-/// Names the settings in which a stored plan differs from the current one.
-fn differing(begun: &RunPlan, wanted: &RunPlan) -> Vec<String> {
-    let same = [
-        ("suite", begun.suite_hash == wanted.suite_hash),
-        ("split", begun.split_hash == wanted.split_hash),
-        ("book", begun.arms == wanted.arms),
-        ("prompts", begun.prompt_hash == wanted.prompt_hash),
-        ("program version", begun.program == wanted.program),
-        ("trials", begun.trials == wanted.trials),
-    ];
-    same.iter().filter(|(_, same)| !same).map(|(name, _)| (*name).to_owned()).collect()
-}
-
-/// Refuses to resume a run that was planned with different settings.
-pub(super) fn refuse_drift(run: &RunFolder, fields: Vec<String>) -> Result<(), ExperimentError> {
-    match fields.is_empty() {
-        true => Ok(()),
-        false => Err(ExperimentError::Drift { run: run.path().to_owned(), fields }),
-    }
+    })
 }
 
 fn contenders(
@@ -124,14 +114,16 @@ fn contenders(
 ) -> Result<Vec<Contender>, ExperimentError> {
     let mut contenders = Vec::new();
     for PlannedArm { arm, tasks, .. } in planned {
-        let students = [&experiment.student].into_iter().chain(&experiment.others);
-        contenders.extend(students.filter(|_| !tasks.is_empty()).map(|student| Contender {
-            role: Role::Student,
-            model: student.clone(),
-            arm: arm.to_string(),
-            tasks: Some(tasks.clone()),
-            seeds: None,
-        }));
+        for student in [&experiment.student].into_iter().chain(&experiment.others) {
+            let tasks = match (arm, lender.auto().of(student)) {
+                (Arm::Auto, Some(chosen)) => lender.eligible_tasks(chosen, tasks)?,
+                (Arm::Auto, None) => BTreeSet::new(),
+                _ => tasks.clone(),
+            };
+            let (model, arm) = (student.clone(), arm.to_string());
+            let contender = Contender { role: Role::Student, model, arm, tasks: Some(tasks), seeds: None };
+            contenders.extend(Some(contender).filter(has_tasks));
+        }
     }
     for arm in ablation_arms(experiment, lender) {
         let on = match &arm {

@@ -1,19 +1,21 @@
 //! An experiment freezes a skillbook (learned from a teacher on training tasks, or given) and measures the student on
 //! test tasks with and without it.
 //!
-//! Folder layout: `experiment.json` is the definition, `learning/<run>` and `measure/<run>` are ordinary run folders,
-//! `skillbook` is the learned book, `prereg.lock` is the preregistration, `hygiene.json` reports how well training and
+//! Folder layout: `experiment.json` is the definition, `learning/<run>`, `dev/<run>` and `measure/<run>` are
+//! ordinary run folders, `skillbook` is the learned book, `prereg.lock` is the preregistration, `hygiene.json` reports how well training and
 //! test data are separated, and `report.json` and `report.html` are the results. Starting an experiment again in the
 //! same folder resumes it.
 
 mod cleanup;
 mod definition;
+mod dev_trials;
 pub mod experiment_config;
 mod forecast;
 mod learning_half;
 mod learning_summary;
 mod logged_model;
 mod measure;
+mod open_run;
 mod prereg;
 mod replicate;
 mod reviewer_quality;
@@ -50,6 +52,7 @@ use definition::StartState;
 pub use apprentice_results::report::PrimaryComparison;
 pub use cleanup::CleanupRule;
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
+pub use dev_trials::TooFewDevTrials;
 pub use experiment_config::{
     ExperimentConfig, ExperimentConfigError, ProgramDefaults, ResolveContext, ResolvedConfig,
 };
@@ -203,6 +206,9 @@ pub enum ExperimentError {
     /// Compute-matched baselines are compared with the arm `none`, which is not run.
     #[error("more_steps and best_of are compared with the arm none: add none to the arms")]
     BaselinesNeedNone,
+    /// The arm `auto` has too few dev trials to choose by.
+    #[error(transparent)]
+    TooFewDevTrials(#[from] TooFewDevTrials),
     /// Skill ablations are compared with the arm `pull`, which is not run.
     #[error("leave_one_out compares the arm pull with and without a skill: add pull to the arms")]
     AblationNeedsPull,
@@ -314,7 +320,7 @@ pub fn plan_measurement(
 ) -> Result<Option<RunPlan>, ExperimentError> {
     validate(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
-    let (request, _) = measure::request(experiment, book, (Path::new(""), &[]))?;
+    let request = measure::assumed_request(experiment, book)?;
     Ok(Some(plan(&request, now, &experiment.program).map_err(RunError::from)?))
 }
 
@@ -334,6 +340,7 @@ fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {
     if ablations.leave_one_out.is_some_and(|count| count > 0) && !experiment.arms.contains(&Arm::Pull) {
         return Err(ExperimentError::AblationNeedsPull);
     }
+    dev_trials::check(experiment)?;
     if let Some((task, known)) = lacks_wordings(experiment) {
         let wanted = ablations.wordings.unwrap_or_default();
         return Err(ExperimentError::TooFewWordings { task, known, wanted });

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::definition::{BookPlan, Definition};
 use super::prereg::{PREREG_FILE, Prereg};
-use super::stored_run::{LEARNING, MEASURE, StoredRun};
-use super::{ExperimentError, learning_summary, replicate};
+use super::stored_run::{DEV, LEARNING, MEASURE, StoredRun};
+use super::{ExperimentError, dev_trials, learning_summary, replicate};
 use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan};
 use apprentice_results::compare::MixedVersions;
 use apprentice_results::contamination::{CONTAMINATION_FILE, Contamination};
@@ -24,6 +24,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
     let definition = Definition::read(folder)?.ok_or_else(missing)?;
     let learning = StoredRun::below(folder, LEARNING)?;
     let measured = StoredRun::below(folder, MEASURE)?;
+    let dev = StoredRun::below(folder, DEV)?;
     let first = measured.as_ref().or(learning.as_ref()).ok_or_else(missing)?;
     let lessons = match (&learning, &definition.book) {
         (Some(run), BookPlan::Learned { epochs, .. }) => {
@@ -63,6 +64,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
             .iter()
             .flat_map(Contamination::warnings)
             .chain(notes(&definition, learning.as_ref(), measured.as_ref()))
+            .chain(dev_trials::notes(&definition, dev.as_ref()))
             .collect(),
         hygiene,
         mixed: MixedVersions::Refuse,

@@ -9,6 +9,7 @@ use apprentice_results::row::TrialRow;
 
 /// Names of the run folders below an experiment.
 pub(super) const LEARNING: &str = "learning";
+pub(super) const DEV: &str = "dev";
 pub(super) const MEASURE: &str = "measure";
 
 /// A stored run. Trace paths of its rows are relative to the report's folder.

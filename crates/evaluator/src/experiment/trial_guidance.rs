@@ -21,7 +21,7 @@ pub(super) fn trial_guidance(
     match TrialHelp::of_arm(&trial.arm)? {
         TrialHelp::Aided(Arm::Inline) => lender.inline(&trial.task, &retrieved_text(run, trial)?),
         TrialHelp::Unaided | TrialHelp::Aided(_) | TrialHelp::AidedWithout(_) => {
-            lender.guidance_for(&trial.arm, &trial.task, trial.seed)
+            lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
         }
     }
 }

@@ -81,14 +81,17 @@ pub(super) fn help(
     trial: &TrialSpec,
 ) -> Result<ArmGuidance, ArmError> {
     let place = (&trial.task, trial.seed);
-    let recorded = || lender.guidance_for(own, &trial.task, trial.seed);
+    let recorded = || lender.guidance_for(&trial.model, own, &trial.task, trial.seed);
     match variant.filter(|variant| variant.arm() == trial.arm) {
         None => recorded(),
         Some(Variant::Placebo) => lender.lend(Arm::PlaceboInert, &trial.task, trial.seed),
         Some(Variant::With(skill)) => with_text(lender, recorded()?, skill, trial),
         Some(Variant::Without(skill)) => match TrialHelp::of_arm(own)? {
             TrialHelp::Unaided => recorded(),
-            TrialHelp::Aided(arm) => lender.lend_without(arm, place, BTreeSet::from([skill.clone()])),
+            TrialHelp::Aided(arm) => {
+                let arm = lender.resolve(arm, &trial.model, &trial.task)?;
+                lender.lend_without(arm, place, BTreeSet::from([skill.clone()]))
+            }
             TrialHelp::AidedWithout(other) => {
                 lender.lend_without(Arm::Pull, place, BTreeSet::from([skill.clone(), other]))
             }

@@ -190,7 +190,7 @@ fn arm_guidance(
 ) -> Result<ArmGuidance, ArmError> {
     let lender = GuidanceProvider::new(suite.clone(), book, None);
     let lender = tools.map(|tools| lender.clone().with_tools(tools)).unwrap_or(lender);
-    lender.guidance_for(&trial.arm, &trial.task, trial.seed)
+    lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
 }
 
 impl AttemptSource for LearningRun {

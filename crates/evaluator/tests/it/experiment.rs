@@ -627,7 +627,7 @@ fn make_last_void(runs: &Path, attempts: u32) {
 }
 
 /// Returns the number of remaining trials of an experiment.
-fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
+pub(crate) fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
     let asked = experiment_config::PowerQuestion { effect: None, base: 0.4 };
     forecast(experiment, (asked, None), &|_| Pricing::free(), done).expect("a forecast").trials
 }

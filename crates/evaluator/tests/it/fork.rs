@@ -150,7 +150,9 @@ impl Recorded {
         let made = Self { folder, asked: Arc::default() };
         let lender = made.lender(&usual());
         let deps = RunDeps {
-            lend: Arc::new(move |trial: &TrialSpec| lender.guidance_for(&trial.arm, &trial.task, trial.seed)),
+            lend: Arc::new(move |trial: &TrialSpec| {
+                lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
+            }),
             ..made.deps()
         };
         let suite = usual();

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
 mod arms;
+mod auto_arm;
 mod bundle;
 mod experiment;
 mod fork;

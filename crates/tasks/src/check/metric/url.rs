@@ -1,5 +1,9 @@
 //! URLs, split as by Python's `urllib` and compared as by OSWorld: without `www`, public suffix and port.
 
+use std::sync::LazyLock;
+
+use publicsuffix::{List, Psl as _};
+
 /// Schemes whose last path segment may have parameters after a semicolon.
 const WITH_PARAMS: &[&str] = &[
     "",
@@ -140,22 +144,14 @@ fn name(host: &str) -> (String, String) {
     (labels[..known.saturating_sub(1)].join("."), domain.to_owned())
 }
 
+/// The public suffixes that registries set. A test reads them, so the list always parses.
+static SUFFIXES: LazyLock<List> =
+    LazyLock::new(|| include_str!("public_suffixes.txt").parse().unwrap_or_default());
+
 /// Returns the number of labels in a host's public suffix; zero for an unknown one.
 fn suffix_labels(host: &str) -> usize {
-    let mut rest = host.to_owned();
-    loop {
-        let Some(suffix) = psl::suffix(rest.as_bytes()) else { return 0 };
-        let text = String::from_utf8_lossy(suffix.as_bytes()).into_owned();
-        match suffix.typ() {
-            Some(psl::Type::Icann) => return text.split('.').count(),
-            // A private suffix lies below a public one.
-            Some(psl::Type::Private) => match text.split_once('.') {
-                Some((_, above)) => above.clone_into(&mut rest),
-                None => return 0,
-            },
-            None => return 0,
-        }
-    }
+    let known = SUFFIXES.suffix(host.as_bytes()).filter(publicsuffix::Suffix::is_known);
+    known.map_or(0, |suffix| suffix.as_bytes().split(|byte| *byte == b'.').count())
 }
 
 #[cfg(test)]
@@ -178,6 +174,23 @@ mod tests {
             ("http://127.0.0.1/a", "http://127.0.0.2/a", false),
         ] {
             assert_eq!(same(a, b), expected, "{a} {b}: {} {}", normal(a), normal(b));
+        }
+    }
+
+    #[test]
+    fn the_list_of_public_suffixes_has_rules_wildcards_and_exceptions() {
+        for (host, subdomain, domain) in [
+            ("a.b.example.co.uk", "a.b", "example"),
+            ("www.ck", "", "www"),
+            ("a.b.ck", "", "a"),
+            ("shop.city.kobe.jp", "shop", "city"),
+            ("x.city.nagoya.jp", "x", "city"),
+            ("例子.公司.cn", "", "例子"),
+            ("xn--fsqu00a.xn--55qx5d.cn", "", "xn--fsqu00a"),
+            ("user.github.io", "user", "github"),
+            ("host.internal-name", "host", "internal-name"),
+        ] {
+            assert_eq!(super::name(host), (subdomain.to_owned(), domain.to_owned()), "{host}");
         }
     }
 
