@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::attachment::AttachedPackage;
@@ -47,6 +48,9 @@ pub struct Skill {
     /// Whether a person wrote the present text.
     #[serde(skip)]
     pub by_person: bool,
+    /// When the current text was written; `None` for a skill in no log.
+    #[serde(skip)]
+    pub written: Option<Timestamp>,
     /// Operations that produced the current text, oldest first.
     pub history: Vec<OpId>,
     /// The package that the skill was created from.
@@ -85,6 +89,7 @@ impl Skill {
             version_evidence: Vec::new(),
             origin,
             by_person: origin == Origin::Authored,
+            written: None,
             history: vec![by],
             package: None,
         }

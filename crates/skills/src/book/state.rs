@@ -155,6 +155,17 @@ impl State {
         }
         self.update_proposals(operation);
         self.change(operation);
+        self.date(operation);
+    }
+
+    /// Records when the texts that an operation wrote were written.
+    fn date(&mut self, operation: &Operation) {
+        for id in operation.change.skills() {
+            let wrote = |skill: &Skill| skill.history.last() == Some(&operation.id);
+            if self.skills.get(id).is_some_and(|skill| wrote(skill)) {
+                self.with(id, |skill| skill.written = Some(operation.time));
+            }
+        }
     }
 
     fn change(&mut self, operation: &Operation) {

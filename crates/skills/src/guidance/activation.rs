@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::event::happened;
+use super::tool_text;
 use super::tools::{find, read, spec, unknown, viewed};
 use crate::book::{Skill, Snapshot};
 
@@ -190,7 +191,7 @@ impl Tool for ActivationTool {
             Kind::Call => match read::<ToolArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
                     match self.state.open(&call).await {
-                        Ok(tool) => tool.call(&call.arguments, at).await,
+                        Ok(tool) => tool_text::answered(&call.tool, tool.call(&call.arguments, at).await),
                         Err(why) => ToolOutcome::error(why),
                     }
                 }),
@@ -208,7 +209,7 @@ impl Tool for ActivationTool {
             Kind::SeedCall => match read::<CallArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
                     match self.state.open_any(&call.tool).await {
-                        Ok(tool) => tool.call(&call.arguments, at).await,
+                        Ok(tool) => tool_text::answered(&call.tool, tool.call(&call.arguments, at).await),
                         Err(why) => ToolOutcome::error(why),
                     }
                 }),
@@ -252,7 +253,7 @@ impl ActivationState {
         let (tools, missing) = self.tools_of(skill).await;
         let mut text = format!("{now}\n\n{}\n", view.0);
         let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
-        text.push_str(&described(&tools, room));
+        text.push_str(&tool_text::described(&tools, room));
         for why in &missing {
             let _ = writeln!(text, "Not to be had: {why}.");
         }
@@ -303,7 +304,7 @@ impl ActivationState {
         let mut text =
             format!("skill {} activated, current skills: {current}\n\n<skill_guide>{guide}", skill.id);
         let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
-        text.push_str(&described(&tools, room));
+        text.push_str(&tool_text::described(&tools, room));
         for why in &missing {
             let _ = writeln!(text, "Not to be had: {why}.");
         }
@@ -403,37 +404,25 @@ impl ActivationState {
                 None => continue,
             };
             match servers.tools(&server).await {
-                Ok(tools) => found.extend(tools.into_iter().filter(|tool| {
-                    let name = &tool.spec().name;
-                    (list.is_empty() || list.contains(name)) && !self.contributed.denied.contains(name)
-                })),
+                Ok(tools) => {
+                    let allowed = tools.into_iter().filter(|tool| {
+                        let name = &tool.spec().name;
+                        (list.is_empty() || list.contains(name)) && !self.contributed.denied.contains(name)
+                    });
+                    for tool in allowed {
+                        let name = &tool.spec().name;
+                        let taken = found.iter().any(|one: &Arc<dyn Tool>| one.spec().name == *name);
+                        match taken {
+                            true => missing.push(format!("{name} of {server}: another server has the name")),
+                            false => found.push(tool),
+                        }
+                    }
+                }
                 Err(why) => missing.push(format!("the server {server}: {why}")),
             }
         }
         (found, missing)
     }
-}
-
-/// Describes as many tools with their parameters as fit. Lists the others by name.
-fn described(tools: &[Arc<dyn Tool>], room: usize) -> String {
-    let names = tools.iter().map(|tool| tool.spec().name.chars().count() + 2).sum::<usize>();
-    let mut left = room.saturating_sub(names);
-    let (mut text, mut others) = (String::new(), Vec::new());
-    for tool in tools {
-        let spec = tool.spec();
-        let line = format!("- {}: {} {}\n", spec.name, spec.description, spec.schema);
-        match left.checked_sub(line.chars().count()) {
-            Some(rest) if others.is_empty() => {
-                left = rest;
-                text.push_str(&line);
-            }
-            _ => others.push(spec.name.as_str()),
-        }
-    }
-    if !others.is_empty() {
-        let _ = writeln!(text, "Too many to describe, and callable: {}", others.join(", "));
-    }
-    text
 }
 
 fn quoted(active: &BTreeSet<SkillId>) -> String {
@@ -448,40 +437,5 @@ fn listed(active: &BTreeSet<SkillId>) -> String {
             let names: Vec<&str> = active.iter().map(SkillId::as_str).collect();
             format!("Active: {}.", names.join(", "))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use apprentice_protocol::{PortFuture, StepRef, Tool, ToolOutcome, ToolSpec};
-    use serde_json::{Value, json};
-
-    use super::described;
-
-    struct Named(ToolSpec);
-
-    impl Tool for Named {
-        fn spec(&self) -> &ToolSpec {
-            &self.0
-        }
-
-        fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> PortFuture<'a, ToolOutcome> {
-            Box::pin(std::future::ready(ToolOutcome::text(self.0.name.clone())))
-        }
-    }
-
-    #[test]
-    fn room_is_kept_for_the_names_of_all_tools() {
-        let tool = |name: &str| -> Arc<dyn Tool> {
-            Arc::new(Named(ToolSpec { name: name.into(), description: "d".into(), schema: json!({}) }))
-        };
-        let (tools, one) = ([tool("a"), tool("b")], "- a: d {}\n");
-        // A name in the list of the others has a comma and a space.
-        let room = one.len() + "a, b, ".len();
-        assert_eq!(described(&tools, room), format!("{one}Too many to describe, and callable: b\n"));
-        assert_eq!(described(&tools, room - 1), "Too many to describe, and callable: a, b\n");
-        assert_eq!(described(&tools, room + one.len()), "- a: d {}\n- b: d {}\n");
     }
 }

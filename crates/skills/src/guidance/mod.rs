@@ -1,11 +1,12 @@
 //! Prepares the part of a book that a trial gets: opening text and tools, according to the arm's policy.
 //!
 //! Tools answer in plain text. A domain, in the opening: `- <domain> (<n> skills): <description>`. A skill, in a list
-//! or among hits: `- <domain>/<name>: <description>`. A view: `# <domain>/<name>`, the description, then the skill's
-//! three sections `## Situation`, `## Guidance`, `## Annotations`.
+//! or among hits: `- <domain>/<name>: <description>`. A view, fenced as a note: `# <domain>/<name>`, the description,
+//! then the skill's three sections `## Situation`, `## Guidance`, `## Annotations`.
 
 mod activation;
 mod event;
+mod fence;
 mod figures;
 mod front_program;
 mod model;
@@ -16,6 +17,7 @@ mod policy;
 mod prompts;
 mod screen_guidance;
 mod source_format;
+mod tool_text;
 mod tools;
 
 pub use activation::{

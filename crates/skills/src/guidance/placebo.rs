@@ -35,13 +35,17 @@ pub(super) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
         let apps = task.apps.join(", ");
         return Err(GuidanceError::NoEligibleSkill(format!("no skill of {apps} is irrelevant to it")));
     }
-    let Some(length) = relevant.iter().filter_map(|id| book.skill(id)).map(length).max() else {
+    let Some(longest) = relevant.iter().filter_map(|id| book.skill(id)).max_by_key(|skill| length(skill))
+    else {
         return Ok(book.with_skills(kept));
     };
     let fitted = kept.iter().map(|(id, skill)| {
         let others = kept.values().filter(|other| other.id != *id && other.id.domain() == id.domain());
         let filler: Vec<&str> = others.map(|other| other.text.guidance.as_str()).collect();
-        (id.clone(), Arc::new(fit_length(skill, length, &filler)))
+        // The mark around a note says where it comes from: here, too, both are alike.
+        let (origin, by_person, written) = (longest.origin, longest.by_person, longest.written);
+        let fitted = Skill { origin, by_person, written, ..fit_length(skill, length(longest), &filler) };
+        (id.clone(), Arc::new(fitted))
     });
     Ok(book.with_skills(fitted.collect()))
 }

@@ -12,7 +12,7 @@ use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
 use super::prompts::{GIVEN, PULL, TOOLS};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
 use super::tools::ReadingContext;
-use super::{placebo, source_format, tools};
+use super::{fence, placebo, source_format, tools};
 use crate::book::{Skill, Snapshot};
 
 const NO_DOMAINS: &str = "(none yet)\n";
@@ -150,7 +150,7 @@ fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> 
     }
     let mut text = String::new();
     for skill in skills {
-        let _ = writeln!(text, "{}", skill.view());
+        let _ = writeln!(text, "{}", fence::note(skill, &skill.view()));
     }
     Ok(included_texts(&text))
 }

@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::event::happened;
-use super::figures;
 use super::front_program::FrontProgram;
 use super::other_version::other_version_remark;
 use super::package_file::{self, SKILL_FILE};
+use super::{fence, figures};
 use crate::book::{Skill, Snapshot, skill_line, with_captions};
 use crate::search::Searched;
 use crate::words::{domain_name, is_same_domain};
@@ -244,7 +244,7 @@ pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
         .unwrap_or_default();
     let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
     let shown = format!("{}{}", with_captions(&skill.view()), package_file::listed(skill));
-    let text = BoundedText::cut(&shown, room).as_str().to_owned() + &remark;
+    let text = fence::note(skill, BoundedText::cut(&shown, room).as_str()) + "\n" + &remark;
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),

@@ -235,7 +235,10 @@ fn of_many_tools_all_are_named_and_can_be_called() {
     let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
     let text = said(&activated);
     assert!(text.chars().count() <= 16_000 && text.contains("- tool_0: ddd"), "{}", text.len());
-    assert!(text.trim_end().ends_with(", tool_198, tool_199"), "{}", &text[text.len() - 100..]);
+    assert!(text.trim_end().ends_with(", tool_198, tool_199\n</tools>"), "{}", &text[text.len() - 100..]);
     let last = json!({"skill": "crm/reading", "tool": "tool_199", "arguments": {}});
-    assert_eq!(said(&call(&lent, "skill_tool", last)), "tool_199");
+    assert_eq!(
+        said(&call(&lent, "skill_tool", last)),
+        "<tool_answer tool=\"tool_199\">\ntool_199\n</tool_answer>"
+    );
 }
