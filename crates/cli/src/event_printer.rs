@@ -21,7 +21,7 @@ impl<S> EventPrinter<S> {
     }
 
     /// Also records each event from now on in the timeline that the learning tools read.
-    pub(crate) fn tell(&mut self, timeline: Option<Timeline>) {
+    pub(crate) fn set_timeline(&mut self, timeline: Option<Timeline>) {
         self.timeline = timeline;
     }
 
@@ -33,7 +33,7 @@ impl<S> EventPrinter<S> {
 
 impl<S: EventSink> EventSink for EventPrinter<S> {
     fn emit(&mut self, step: Option<StepId>, kind: EventKind) -> Result<EventId, SinkError> {
-        if let Some(text) = tell(&kind) {
+        if let Some(text) = describe(&kind) {
             let step = step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
             terminal::note(format_args!("{step} {text}"));
         }
@@ -51,7 +51,7 @@ impl<S: EventSink> EventSink for EventPrinter<S> {
 }
 
 /// Describes an event in one line, or returns `None` for events that are not shown.
-pub(crate) fn tell(kind: &EventKind) -> Option<String> {
+pub(crate) fn describe(kind: &EventKind) -> Option<String> {
     match kind {
         EventKind::WorldOpened { isolation, took_ms } => {
             Some(format!("world open in {took_ms} ms ({isolation:?})"))

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::terminal;
 
 /// How often pass counts are printed during a run without a progress bar.
-const TOLD: u64 = 8;
+const PRINT_EVERY: u64 = 8;
 
 /// Whether progress is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,41 +31,41 @@ pub(crate) enum Verbosity {
 /// Receives the progress of an experiment and prints it.
 pub(crate) struct ExperimentProgress {
     progress: UnboundedSender<Progress>,
-    lessons: UnboundedSender<LearningRecord>,
+    records: UnboundedSender<LearningRecord>,
     task: JoinHandle<String>,
 }
 
 impl ExperimentProgress {
     /// Starts the display.
-    pub(crate) fn open(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Verbosity) -> Self {
+    pub(crate) fn open(suite: &Arc<Suite>, clock: Arc<dyn Clock>, verbosity: Verbosity) -> Self {
         let (progress, mut heard) = unbounded_channel();
-        let (lessons, mut learned) = unbounded_channel();
-        let mut scene = ProgressState::new(suite, clock, voice);
+        let (records, mut learned) = unbounded_channel();
+        let mut state = ProgressState::new(suite, clock, verbosity);
         let task = tokio::spawn(async move {
             loop {
                 // Print an attempt before the skills learned from it.
                 tokio::select! {
                     biased;
-                    Some(message) = heard.recv() => scene.on_progress(&message),
-                    Some(worked) = learned.recv() => scene.learn(&worked),
+                    Some(message) = heard.recv() => state.on_progress(&message),
+                    Some(record) = learned.recv() => state.learn(&record),
                     else => break,
                 }
             }
-            scene.bar.finish_and_clear();
-            scene.times()
+            state.bar.finish_and_clear();
+            state.times()
         });
-        Self { progress, lessons, task }
+        Self { progress, records, task }
     }
 
     /// Returns the channels for attempts and for learning results.
     pub(crate) fn senders(&self) -> (UnboundedSender<Progress>, UnboundedSender<LearningRecord>) {
-        (self.progress.clone(), self.lessons.clone())
+        (self.progress.clone(), self.records.clone())
     }
 
     /// Waits until all messages are printed and returns the time per phase. The experiment must have dropped its
     /// senders.
     pub(crate) async fn close(self) -> String {
-        drop((self.progress, self.lessons));
+        drop((self.progress, self.records));
         // The task ends with the channels; a forgotten sender must not delay the exit.
         match tokio::time::timeout(Duration::from_secs(2), self.task).await {
             Ok(Ok(times)) => times,
@@ -87,7 +87,7 @@ struct Phase {
     began: Duration,
     attempts: u32,
     /// Sum of the attempts' durations in seconds; attempts may overlap.
-    worked: f64,
+    attempts_s: f64,
 }
 
 struct ProgressState {
@@ -95,7 +95,7 @@ struct ProgressState {
     clock: Arc<dyn Clock>,
     parts: Vec<Phase>,
     bar: ProgressBar,
-    voice: Verbosity,
+    verbosity: Verbosity,
     /// Labels of the running trials.
     under_way: BTreeMap<TrialId, String>,
     standings: BTreeMap<String, PassCount>,
@@ -104,8 +104,8 @@ struct ProgressState {
 }
 
 impl ProgressState {
-    fn new(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Verbosity) -> Self {
-        let bar = if voice == Verbosity::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    fn new(suite: &Arc<Suite>, clock: Arc<dyn Clock>, verbosity: Verbosity) -> Self {
+        let bar = if verbosity == Verbosity::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {bar:24} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self {
@@ -113,7 +113,7 @@ impl ProgressState {
             clock,
             parts: Vec::new(),
             bar,
-            voice,
+            verbosity,
             under_way: BTreeMap::new(),
             standings: BTreeMap::new(),
             total: 0,
@@ -122,7 +122,7 @@ impl ProgressState {
     }
 
     fn say(&self, text: &str) {
-        if self.voice == Verbosity::Aloud {
+        if self.verbosity == Verbosity::Aloud {
             self.bar.suspend(|| terminal::note(format_args!("{text}")));
         }
     }
@@ -148,7 +148,7 @@ impl ProgressState {
                 } else {
                     ("measuring", "the same tasks with and without help")
                 };
-                self.parts.push(Phase { name, began: self.clock.mono(), attempts: 0, worked: 0.0 });
+                self.parts.push(Phase { name, began: self.clock.mono(), attempts: 0, attempts_s: 0.0 });
                 self.say(&format!(
                     "\n{}: {what}\n  {}{goes_on}; {}",
                     upper(name),
@@ -162,15 +162,15 @@ impl ProgressState {
                 self.under_way.insert(trial.trial.clone(), name);
                 self.refresh();
             }
-            Progress::Finished { row, story } => self.finish(row, story.as_deref()),
+            Progress::Finished { row, message } => self.finish(row, message.as_deref()),
         }
     }
 
-    fn finish(&mut self, row: &TrialRow, story: Option<&str>) {
+    fn finish(&mut self, row: &TrialRow, message: Option<&str>) {
         self.under_way.remove(&row.trial);
         if let Some(part) = self.parts.last_mut() {
             part.attempts += 1;
-            part.worked += row.wall_s;
+            part.attempts_s += row.wall_s;
         }
         if row.verdict != Verdict::Void {
             self.done += 1;
@@ -180,9 +180,9 @@ impl ProgressState {
             standing.passed += u32::from(row.verdict == Verdict::Pass);
         }
         let place = if self.total > 0 { format!("{:>3}/{}  ", self.done, self.total) } else { String::new() };
-        let story = story.map_or_else(String::new, |story| format!(": {story}"));
-        self.say(&format!("  {place}{}{story}", line(row, self.app(row))));
-        let eighth = (self.total / TOLD).max(1);
+        let message = message.map_or_else(String::new, |message| format!(": {message}"));
+        self.say(&format!("  {place}{}{message}", line(row, self.app(row))));
+        let eighth = (self.total / PRINT_EVERY).max(1);
         let told = self.total > 0 && !self.standings.is_empty() && self.done.is_multiple_of(eighth);
         if self.bar.is_hidden() && told {
             self.say(&format!("      so far: {}", self.standing()));
@@ -194,19 +194,19 @@ impl ProgressState {
         self.suite.task(row.task.as_str()).map_or("", |task| task.app.as_str())
     }
 
-    fn learn(&self, worked: &LearningRecord) {
+    fn learn(&self, record: &LearningRecord) {
         // Results from before an interruption were printed then.
-        if worked.known_before {
+        if record.known_before {
             return;
         }
-        if let Some(unread) = &worked.unread {
-            self.say(&format!("      not learned from {}: {}", worked.task, unread.why));
+        if let Some(unread) = &record.unread {
+            self.say(&format!("      not learned from {}: {}", record.task, unread.why));
         }
-        for skill in &worked.changed {
+        for skill in &record.changed {
             self.say(&format!(
                 "      learned from {}: {skill} (skillbook: {})",
-                worked.task,
-                counted(worked.skills, "skill")
+                record.task,
+                counted(record.skills, "skill")
             ));
         }
     }
@@ -217,7 +217,7 @@ impl ProgressState {
         let told = self.parts.iter().zip(ends).map(|(part, end)| {
             let took = end.saturating_sub(part.began).as_secs_f64();
             let attempts = counted(part.attempts, "attempt");
-            format!("{} {took:.0} s ({attempts}, {:.0} s in total)", part.name, part.worked)
+            format!("{} {took:.0} s ({attempts}, {:.0} s in total)", part.name, part.attempts_s)
         });
         told.collect::<Vec<_>>().join(", ")
     }

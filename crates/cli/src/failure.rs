@@ -1,5 +1,6 @@
 //! The error type of commands: a kind that decides the exit code, a chain of causes, and hints.
 
+use apprentice_protocol::nearest;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -58,10 +59,23 @@ impl Failure {
     /// Adds the valid name most similar to `name` as a remedy, if one is similar enough.
     #[must_use]
     pub(crate) fn hint_nearest<'a>(self, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Self {
-        match apprentice_protocol::nearest(name, valid) {
+        match nearest(name, valid) {
             Some(nearest) => self.hint(format!("did you mean {nearest:?}?")),
             None => self,
         }
+    }
+
+    /// Adds the valid name most similar to `name` as a remedy, or `otherwise` if none is similar enough.
+    #[must_use]
+    pub(crate) fn hint_nearest_or<'a>(
+        self,
+        name: &str,
+        valid: impl IntoIterator<Item = &'a str>,
+        otherwise: &str,
+    ) -> Self {
+        let before = self.hints.len();
+        let failure = self.hint_nearest(name, valid);
+        if failure.hints.len() > before { failure } else { failure.hint(otherwise) }
     }
 
     /// Returns the exit code of the process.

@@ -9,6 +9,7 @@ mod event_printer;
 mod experiment_progress;
 mod failure;
 mod forecast;
+mod guidance_args;
 mod host;
 mod key;
 mod models;

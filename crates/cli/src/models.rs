@@ -46,7 +46,7 @@ pub(crate) struct Models {
     clock: Arc<dyn Clock>,
     prices: PriceList,
     run: Arc<Ledger>,
-    tape: Option<Arc<Recording>>,
+    recording: Option<Arc<Recording>>,
     shared: Mutex<Shared>,
 }
 
@@ -74,14 +74,12 @@ impl Models {
         let prices = match &config.prices {
             None => PriceList::shipped().clone(),
             Some(path) => {
-                let place = path.display();
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
-                PriceList::parse(&text)
-                    .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?
+                let failed = |why: String| Failure::say(Kind::Config, format!("{}: {why}", path.display()));
+                let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+                PriceList::parse(&text).map_err(|error| failed(error.to_string()))?
             }
         };
-        let tape = match &config.record {
+        let recording = match &config.record {
             Some(path) => {
                 let redactor = Redactor::new(process_env::secrets().iter().map(String::as_str));
                 Some(Arc::new(Recording::create(path, redactor.kind(Kind::Bug)?).kind(Kind::Config)?))
@@ -89,7 +87,12 @@ impl Models {
             None => None,
         };
         let run = Arc::new(Ledger::new("run", config.cap.run_usd));
-        Ok(Self { config: config.clone(), clock, prices, run, tape, shared: Mutex::default() })
+        Ok(Self { config: config.clone(), clock, prices, run, recording, shared: Mutex::default() })
+    }
+
+    /// Returns the clock of the command.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -194,8 +197,8 @@ impl Models {
         let Provider { base_url, key_env, key_file, key_command, .. } = &settings;
         // Models with the same address and key share a rate limit.
         let gate = format!("{base_url} {key_env:?} {key_file:?} {key_command:?}");
-        if let Some((key, pace)) = self.shared().endpoints.get(&gate) {
-            return Ok((settings, key.clone(), Arc::clone(pace)));
+        if let Some((key, limit)) = self.shared().endpoints.get(&gate) {
+            return Ok((settings, key.clone(), Arc::clone(limit)));
         }
         let (ProviderEntry { name: provider, api, .. }, _) =
             provider_of(name).ok_or_else(|| self.unknown(name))?;
@@ -205,16 +208,16 @@ impl Models {
             let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
             return Err(Failure::say(Kind::Model, told).hint(hint));
         }
-        let pace = Arc::new(AdaptiveLimit::new(settings.max_in_flight));
-        self.shared().endpoints.insert(gate, (key.clone(), Arc::clone(&pace)));
-        if let Some(tape) = &self.tape {
-            tape.guard(self.redactor()?.as_ref().clone());
+        let limit = Arc::new(AdaptiveLimit::new(settings.max_in_flight));
+        self.shared().endpoints.insert(gate, (key.clone(), Arc::clone(&limit)));
+        if let Some(recording) = &self.recording {
+            recording.guard(self.redactor()?.as_ref().clone());
         }
-        Ok((settings, key, pace))
+        Ok((settings, key, limit))
     }
 
     /// Returns the embedder for semantic search and comparison of skills, if the settings name a model for it.
-    pub(crate) fn meaning(&self) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
+    pub(crate) fn embedding(&self) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
         let settings = &self.config.embeddings;
         let Some(model) = settings.model.as_deref().filter(|model| !model.is_empty()) else {
             return Ok(None);
@@ -228,17 +231,19 @@ impl Models {
         }
         let key = settings.key()?;
         self.shared().embeddings.clone_from(&key);
-        if let Some(tape) = &self.tape {
-            tape.guard(self.redactor()?.as_ref().clone());
+        if let Some(recording) = &self.recording {
+            recording.guard(self.redactor()?.as_ref().clone());
         }
-        let patience = RetryPolicy { retries: self.config.retries, ..RetryPolicy::default() };
+        let retry = RetryPolicy { retries: self.config.retries, ..RetryPolicy::default() };
         let ledgers = vec![Arc::clone(&self.run), self.day()?];
-        let around = EmbeddingMiddleware { clock: Arc::clone(&self.clock), patience, ledgers };
+        let around = EmbeddingMiddleware { clock: Arc::clone(&self.clock), patience: retry, ledgers };
         let server = Embeddings::new(settings.model_config(model, key), self.transport()?, around);
         let folder = process_env::lasting_state().kind(Kind::Environment)?.join("vectors");
         let cached = Cached::new(server, &folder, &settings.base_url).kind(Kind::Environment)?;
-        Ok(Some(Arc::new(match &self.tape {
-            Some(tape) => EmbeddingModel::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
+        Ok(Some(Arc::new(match &self.recording {
+            Some(recording) => {
+                EmbeddingModel::new(Arc::new(RecordedVectors::new(cached, Arc::clone(recording))))
+            }
             None => EmbeddingModel::new(Arc::new(cached)),
         })))
     }
@@ -285,8 +290,8 @@ impl Models {
     /// Returns the client of a provider's model, without middleware, and its rate limit.
     fn adapter(&self, name: &str) -> Result<(Adapter, Arc<AdaptiveLimit>), Failure> {
         self.check_spelling(name)?;
-        let (settings, key, pace) = self.gate(name)?;
-        Ok((self.client(name, &settings, key)?, pace))
+        let (settings, key, limit) = self.gate(name)?;
+        Ok((self.client(name, &settings, key)?, limit))
     }
 
     fn client(&self, name: &str, settings: &Provider, key: Option<Secret>) -> Result<Adapter, Failure> {
@@ -348,11 +353,11 @@ impl Models {
 
     /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget.
     fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
-        let (adapter, pace) = self.adapter(name)?;
+        let (adapter, limit) = self.adapter(name)?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
-        let patience = RetryPolicy { retries: self.config.retries, seed, ..RetryPolicy::default() };
-        let retrying = Retrying::new(adapter, Arc::clone(&self.clock), patience);
-        let limited = Limited::new(retrying, pace, Arc::clone(&self.clock));
+        let retry = RetryPolicy { retries: self.config.retries, seed, ..RetryPolicy::default() };
+        let retrying = Retrying::new(adapter, Arc::clone(&self.clock), retry);
+        let limited = Limited::new(retrying, limit, Arc::clone(&self.clock));
         let ledgers = vec![Arc::clone(trial), Arc::clone(&self.run), self.day()?];
         let longest = u64::try_from(Timeouts::default().whole.as_millis()).unwrap_or(u64::MAX);
         Ok(Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock)))
@@ -365,8 +370,8 @@ impl Models {
     }
 
     fn recorded<M: ChatModel + 'static>(&self, model: M, trial: &str) -> Arc<dyn ChatModel> {
-        match &self.tape {
-            Some(tape) => Arc::new(Recorded::new(model, Arc::clone(tape), trial)),
+        match &self.recording {
+            Some(recording) => Arc::new(Recorded::new(model, Arc::clone(recording), trial)),
             None => Arc::new(model),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use apprentice_protocol::TaskId;
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::suite::{Suite, faults, nearest};
+use apprentice_tasks::suite::{Suite, faults};
 use clap::Args;
 
 use crate::config::Config;
@@ -41,12 +41,9 @@ impl Pick {
         if let Some(app) = self.apps.iter().find(|app| !programs.contains(*app)) {
             let failure =
                 Failure::say(Kind::NothingMatched, format!("the suite has no task of the program {app:?}"));
-            let like = nearest(app, programs.iter().map(String::as_str));
-            let all = programs.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            return Err(failure.hint(match like {
-                Some(like) => format!("the nearest is {like:?}"),
-                None => format!("its programs are {all}"),
-            }));
+            let names: Vec<&str> = programs.iter().map(String::as_str).collect();
+            let all = format!("its programs are {}", names.join(", "));
+            return Err(failure.hint_nearest_or(app, names, &all));
         }
         let reading = config.reading();
         let here =

@@ -94,7 +94,7 @@ pub(crate) enum DeliveryChoice {
 }
 
 impl DeliveryChoice {
-    /// Returns the policy by which a book is lent.
+    /// Returns the policy by which a book is provided.
     pub(crate) fn policy(self) -> ArmPolicy {
         match self {
             Self::Pull => ArmPolicy::Pull { figures: false },

@@ -69,13 +69,13 @@ fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
             let message = format!("{} {} {}{again}", trial.model, trial.arm, trial.task);
             bar.set_message(terminal::escaped(&message).into_owned());
         }
-        Progress::Finished { row, story } => {
+        Progress::Finished { row, message } => {
             if row.verdict != Verdict::Void {
                 bar.inc(1);
             }
             if !quiet {
-                let story = story.as_ref().map_or_else(String::new, |story| format!(": {story}"));
-                bar.suspend(|| terminal::note(format_args!("{}{story}", line(row))));
+                let message = message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+                bar.suspend(|| terminal::note(format_args!("{}{message}", line(row))));
             }
         }
     }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::nearest;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::Config;
@@ -120,8 +119,8 @@ impl Settings {
         for (key, value) in flatten(text.parse().kind(Kind::Config)?) {
             if let Some(form) = self.known.get(&key).filter(|form| !form.holds(&value)) {
                 let place = at(source_pos(&keys, &key).unwrap_or(0));
-                let story = format!("{place}: {key} must be {}, found {value}", form.as_str());
-                return Err(Failure::say(Kind::Config, story));
+                let message = format!("{place}: {key} must be {}, found {value}", form.as_str());
+                return Err(Failure::say(Kind::Config, message));
             }
             let value = match (self.known.get(&key), value) {
                 // An integer is a valid value for a float setting.
@@ -159,8 +158,8 @@ impl Settings {
     pub(crate) fn set(&mut self, key: &str, text: &str, origin: &str) -> Result<(), Failure> {
         let form = self.known.get(key).ok_or_else(|| unknown(origin, key, self.known.keys()))?;
         let value = form.read(text).ok_or_else(|| {
-            let story = format!("{origin}: {key} must be {}, found {text:?}", form.as_str());
-            Failure::say(Kind::Config, story)
+            let message = format!("{origin}: {key} must be {}, found {text:?}", form.as_str());
+            Failure::say(Kind::Config, message)
         })?;
         let key = expand_role_key(key);
         self.values.insert(key.clone(), value);
@@ -252,10 +251,7 @@ fn to_f64(whole: i64) -> f64 {
 
 fn unknown<'a>(place: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
     let failure = Failure::say(Kind::Config, format!("{place}: unknown setting {name:?}"));
-    match nearest(name, known.map(String::as_str)) {
-        Some(key) => failure.hint(format!("did you mean {key:?}?")),
-        None => failure.hint("`apprentice config show` lists all settings"),
-    }
+    failure.hint_nearest_or(name, known.map(String::as_str), "`apprentice config show` lists all settings")
 }
 
 #[cfg(test)]

@@ -80,15 +80,15 @@ impl EnvironmentSource for Worlds {
             (EnvironmentKind::Browser, _) => self.browser.open(spec),
             (EnvironmentKind::Scene, _) => self.scene.open(spec),
             (EnvironmentKind::Vm, None) => {
-                let story = "no VM is configured: set vm.url or vm.reset, or give --vm-url or --vm-reset";
-                Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, story))))
+                let message = "no VM is configured: set vm.url or vm.reset, or give --vm-url or --vm-reset";
+                Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, message))))
             }
             (EnvironmentKind::Host, _) => {
-                let story = format!(
+                let message = format!(
                     "this command does not support the environment {}",
                     terminal::words(&spec.environment)
                 );
-                Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, story))))
+                Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, message))))
             }
         }
     }
@@ -248,19 +248,21 @@ async fn listen_for_signals(
 /// Collects the dependencies of a run.
 pub(crate) fn deps(
     config: &Config,
-    clock: Arc<dyn Clock>,
-    lend: GuidanceFactory,
+    guidance: GuidanceFactory,
     models: &Arc<Models>,
 ) -> Result<RunDeps, Failure> {
+    let clock = Arc::clone(models.clock());
     let worlds = worlds(config, Arc::clone(&clock))?;
     let redactor = models.redactor()?;
     let models: Arc<dyn ModelSource> = Arc::clone(models) as _;
-    Ok(RunDeps { models, worlds, clock, lend, redactor, reading: config.reading(), cpu: cores() })
+    Ok(RunDeps { models, worlds, clock, guidance, redactor, reading: config.reading(), cpu: cores() })
 }
 
 /// Returns a function that provides each trial with the guidance of its arm.
-pub(crate) fn lend(lender: GuidanceProvider) -> GuidanceFactory {
-    Arc::new(move |trial: &TrialSpec| lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed))
+pub(crate) fn guidance(provider: GuidanceProvider) -> GuidanceFactory {
+    Arc::new(move |trial: &TrialSpec| {
+        provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
+    })
 }
 
 /// Converts a run's error into a failure of the command.

@@ -99,7 +99,7 @@ fn unchosen(task: &TaskId) -> ArmError {
     ArmError::NoGuidance { arm: Arm::Auto, task: task.clone(), source }
 }
 
-/// The policy by which an arm lends; `relevant` are the skills that bear on the task.
+/// The policy by which an arm gives guidance; `relevant` are the skills that bear on the task.
 fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
     match arm.delivery() {
         // The text of `raw-trace` is found by the provider, and `auto` is another arm before it comes here.
@@ -164,8 +164,8 @@ pub struct GuidanceProvider {
     book: Snapshot,
     hash: String,
     provenance: Option<Provenance>,
-    spare: Option<Snapshot>,
-    precedents: Vec<Demonstration>,
+    inert: Option<Snapshot>,
+    demonstrations: Vec<Demonstration>,
     servers: Option<ServerFactory>,
     server_list: Option<String>,
     rules: ToolPolicy,
@@ -178,14 +178,14 @@ impl GuidanceProvider {
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
         let rules = ToolPolicy::default();
-        let (spare, precedents, suppressed) = (None, Vec::new(), HiddenSkills::default());
+        let (inert, demonstrations, suppressed) = (None, Vec::new(), HiddenSkills::default());
         Self {
             suite,
             book,
             hash,
             provenance,
-            spare,
-            precedents,
+            inert,
+            demonstrations,
             servers: None,
             server_list: None,
             rules,
@@ -216,14 +216,14 @@ impl GuidanceProvider {
 
     /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
     #[must_use]
-    pub fn with_inert_skills(self, spare: Option<Snapshot>) -> Self {
-        Self { spare, ..self }
+    pub fn with_inert_skills(self, inert: Option<Snapshot>) -> Self {
+        Self { inert, ..self }
     }
 
     /// Adds successful training attempts, for the `raw-trace` arm.
     #[must_use]
-    pub fn with_demonstrations(self, precedents: Vec<Demonstration>) -> Self {
-        Self { precedents, ..self }
+    pub fn with_demonstrations(self, demonstrations: Vec<Demonstration>) -> Self {
+        Self { demonstrations, ..self }
     }
 
     /// Sets the MCP servers for the skills that use them, and the rules for their tools.
@@ -270,7 +270,7 @@ impl GuidanceProvider {
             return Ok(eligible);
         }
         for task in tasks {
-            match self.lend(arm, task, 0) {
+            match self.arm_guidance(arm, task, 0) {
                 Ok(_) => drop(eligible.insert(task.clone())),
                 Err(ArmError::NoGuidance { .. }) => {}
                 Err(error) => return Err(error),
@@ -291,19 +291,19 @@ impl GuidanceProvider {
         match TrialHelp::of_arm(arm)? {
             TrialHelp::Unaided => Ok(ArmGuidance::unaided()),
             TrialHelp::Aided(Arm::Inline) => Err(ArmError::NothingRetrieved { task: task.clone(), seed }),
-            TrialHelp::Aided(arm) => self.lend(self.resolve(arm, model, task)?, task, seed),
+            TrialHelp::Aided(arm) => self.arm_guidance(self.resolve(arm, model, task)?, task, seed),
             TrialHelp::AidedWithout(skill) => self.guidance_without(&skill, task, seed),
         }
     }
 
     /// Builds the guidance of an arm other than `auto` for one variation of a task. Equal arguments give equal guidance.
-    pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
+    pub fn arm_guidance(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<ArmGuidance, ArmError> {
         let hidden = match arm {
             Arm::Masked => self.hidden(task, seed),
             Arm::Auto => return Err(unchosen(task)),
             _ => BTreeSet::new(),
         };
-        self.guidance_hiding(arm, (task, seed), &hidden)
+        self.build(arm, task, seed, &hidden)
     }
 
     /// Builds the guidance of `pull` over the book without one skill.
@@ -314,22 +314,23 @@ impl GuidanceProvider {
         seed: u32,
     ) -> Result<ArmGuidance, ArmError> {
         let hidden = BTreeSet::from([skill.clone()]);
-        let loan = self.guidance_hiding(Arm::Pull, (task, seed), &hidden)?;
-        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+        let guidance = self.build(Arm::Pull, task, seed, &hidden)?;
+        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..guidance })
     }
 
     /// Builds the guidance of an arm for a trial over the book without some skills.
-    pub(crate) fn lend_without(
+    pub(crate) fn arm_guidance_hiding(
         &self,
         arm: Arm,
-        (task, seed): (&TaskId, u32),
+        task: &TaskId,
+        seed: u32,
         mut hidden: BTreeSet<SkillId>,
     ) -> Result<ArmGuidance, ArmError> {
         if arm == Arm::Masked {
             hidden.extend(self.hidden(task, seed));
         }
-        let loan = self.guidance_hiding(arm, (task, seed), &hidden)?;
-        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+        let guidance = self.build(arm, task, seed, &hidden)?;
+        Ok(ArmGuidance { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..guidance })
     }
 
     /// Returns the text of one skill as it is put into a prompt.
@@ -360,10 +361,11 @@ impl GuidanceProvider {
             || found.is_some_and(|task| apps_of(task).iter().any(|app| app == skill.domain()))
     }
 
-    fn guidance_hiding(
+    fn build(
         &self,
         arm: Arm,
-        (task, seed): (&TaskId, u32),
+        task: &TaskId,
+        seed: u32,
         hidden: &BTreeSet<SkillId>,
     ) -> Result<ArmGuidance, ArmError> {
         let found = self.suite.task(task.as_str()).ok_or_else(|| ArmError::NoTask(task.clone()))?;
@@ -381,7 +383,7 @@ impl GuidanceProvider {
             instruction: varied.task.instruction,
             apps: apps_of(found),
             relevant: relevant.clone(),
-            spare: self.spare.clone(),
+            spare: self.inert.clone(),
             present: KnownVersions::default(),
         };
         let servers = self.servers.as_ref().map(|make| make());
@@ -398,20 +400,20 @@ impl GuidanceProvider {
             Arm::Verified if left.is_empty() => return Err(without("no skill in the book is verified")),
             Arm::RawTrace => ArmPolicy::Inline {
                 text: self
-                    .precedent(&view)
+                    .demonstration(&view)
                     .ok_or_else(|| without("no successful training attempt uses a program of this task"))?,
             },
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
             _ => policy(arm, relevant.as_ref()),
         };
-        let lent = tool_contribution(servers.as_ref(), &self.rules);
-        let guidance = build_guidance_with_tools(&left, &policy, &view, &lent).map_err(nothing)?;
+        let tools = tool_contribution(servers.as_ref(), &self.rules);
+        let guidance = build_guidance_with_tools(&left, &policy, &view, &tools).map_err(nothing)?;
         Ok(ArmGuidance {
             guidance,
             skillbook_hash: arm.needs_book().then(|| self.hash.clone()),
             servers,
             suppressed,
-            present: view.present,
+            known_versions: view.present,
         })
     }
 }
@@ -430,7 +432,7 @@ impl GuidanceProvider {
 
     /// Returns the nearest successful training attempt, cut to the length of the longest relevant skill. Without a
     /// relevant skill, the limit is the longest skill of the task's programs, else of the whole book.
-    fn precedent(&self, view: &TaskView) -> Option<String> {
+    fn demonstration(&self, view: &TaskView) -> Option<String> {
         let longest = |wanted: &dyn Fn(&SkillId) -> bool| {
             let skills = self.book.skills().filter(|skill| wanted(&skill.id));
             skills.map(|skill| skill.view().chars().count()).max()
@@ -438,7 +440,7 @@ impl GuidanceProvider {
         let relevant = |id: &SkillId| view.relevant.as_ref().is_some_and(|known| known.contains(id));
         let of_program = |id: &SkillId| view.apps.iter().any(|app| app == id.domain());
         let length = longest(&relevant).or_else(|| longest(&of_program)).or_else(|| longest(&|_| true))?;
-        nearest(&self.precedents, &view.instruction, &view.apps).map(|found| found.within(length))
+        nearest(&self.demonstrations, &view.instruction, &view.apps).map(|found| found.within(length))
     }
 
     /// Returns the skills that the random mask hides from a trial.

@@ -51,7 +51,7 @@ pub struct ArmGuidance {
     /// records them.
     pub suppressed: Vec<SkillId>,
     /// Receives the program versions of the world, for the skill tools.
-    pub present: KnownVersions,
+    pub known_versions: KnownVersions,
 }
 
 impl ArmGuidance {
@@ -62,7 +62,7 @@ impl ArmGuidance {
             skillbook_hash: None,
             servers: None,
             suppressed: Vec::new(),
-            present: KnownVersions::default(),
+            known_versions: KnownVersions::default(),
         }
     }
 }

@@ -28,11 +28,7 @@ const MAX_PAIRS: usize = 20;
 
 /// Examines a book against a suite and its split, if one is locked; rows, where there are any, tell which
 /// tasks a skill was learned from.
-pub fn examine(
-    (suite, lock): (&Suite, Option<&SplitLock>),
-    book: &Snapshot,
-    rows: &[TrialRow],
-) -> Contamination {
+pub fn examine(suite: &Suite, lock: Option<&SplitLock>, book: &Snapshot, rows: &[TrialRow]) -> Contamination {
     let of = |part| -> Vec<&Task> {
         let is_part = |task: &&Task| lock.and_then(|lock| lock.split_of_task(&task.id).ok()) == Some(part);
         suite.tasks.iter().filter(is_part).collect()

@@ -95,7 +95,7 @@ fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
 mod tests {
     use super::{Demonstration, nearest};
 
-    fn precedent(task: &str, app: &str, goal: &str) -> Demonstration {
+    fn demonstration(task: &str, app: &str, goal: &str) -> Demonstration {
         Demonstration {
             task: apprentice_protocol::TaskId::new(task),
             apps: vec![app.into()],
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn the_nearest_attempt_is_one_of_the_same_program() {
         let known = [
-            precedent("mow", "garden", "Mow the whole lawn"),
-            precedent("prune", "garden", "Prune the old roses"),
-            precedent("roses", "kitchen", "Prune the young roses"),
+            demonstration("mow", "garden", "Mow the whole lawn"),
+            demonstration("prune", "garden", "Prune the old roses"),
+            demonstration("roses", "kitchen", "Prune the young roses"),
         ];
         let garden = ["garden".to_owned()];
         let found = nearest(&known, "Prune the young roses", &garden);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn it_is_cut_at_whole_lines() {
-        let one = precedent("mow", "garden", "Mow");
+        let one = demonstration("mow", "garden", "Mow");
         let whole = one.within(1000);
         assert_eq!(whole.lines().count(), 3);
         let cut = one.within(whole.chars().count() - 1);

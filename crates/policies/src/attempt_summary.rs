@@ -41,7 +41,7 @@ pub(super) struct Visit {
     /// Whether the route starts at a context menu.
     pub(super) by_context: bool,
     /// Actions performed on the surface, in order.
-    pub(super) deeds: Vec<SurfaceAction>,
+    pub(super) actions: Vec<SurfaceAction>,
     /// Other labels visible on the surface.
     pub(super) beside: Vec<String>,
     /// Prerequisites: actions, with their routes, that had to come before.
@@ -75,7 +75,7 @@ impl AttemptSummary {
         let mut first: Vec<Visit> = Vec::new();
         let last = self.visits.len().saturating_sub(1);
         for (at, mut visit) in std::mem::take(&mut self.visits).into_iter().enumerate() {
-            let alone = matches!(visit.deeds.as_slice(), [SurfaceAction::Switch(label)] if !asked(label));
+            let alone = matches!(visit.actions.as_slice(), [SurfaceAction::Switch(label)] if !asked(label));
             if alone && at < last && !visit.by_context {
                 first.push(visit);
                 continue;
@@ -83,7 +83,7 @@ impl AttemptSummary {
             for before in first.drain(..) {
                 visit.wasted += before.wasted;
                 visit.evidence.splice(0..0, before.evidence);
-                visit.first.extend(before.deeds.into_iter().map(|deed| (before.way.clone(), deed)));
+                visit.first.extend(before.actions.into_iter().map(|action| (before.way.clone(), action)));
             }
             visit.barred.retain(|_| !visit.first.is_empty());
             joined.push(visit);

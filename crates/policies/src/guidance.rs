@@ -5,7 +5,7 @@ use apprentice_protocol::Chord;
 
 use super::label_extraction::{head_label, labels, strip_marks, tail_label};
 use super::sentence::{
-    clauses, leaves_choice, leaves_choice_among, on_condition, sentences, split_deeds, split_then,
+    clauses, leaves_choice, leaves_choice_among, on_condition, sentences, split_actions, split_then,
     without_list, without_marker, without_negation,
 };
 use super::text_match::plain;
@@ -48,11 +48,13 @@ pub(super) fn read(note: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for sentence in lines(note).iter().flat_map(|line| sentences(line)) {
         let read = |text: &str| -> Vec<Step> {
-            let parts = split_then(text).into_iter().flat_map(|part| split_deeds(&part));
+            let parts = split_then(text).into_iter().flat_map(|part| split_actions(&part));
             parts.flat_map(|part| read_sentence(&part)).collect()
         };
         match on_condition(&sentence) {
-            Some(deed) => steps.extend(Some(read(deed)).filter(|group| !group.is_empty()).map(Step::Maybe)),
+            Some(action) => {
+                steps.extend(Some(read(action)).filter(|group| !group.is_empty()).map(Step::Maybe));
+            }
             None => steps.extend(read(&sentence)),
         }
     }
@@ -103,7 +105,7 @@ fn read_sentence(sentence: &str) -> Vec<Step> {
         Some(rest) => (rest, true),
         None => (sentence, false),
     };
-    let mut steps = read_deed(&sentence);
+    let mut steps = read_action(&sentence);
     let open = |clause: &&str| leaves_choice(&plain(clause)) && labels(clause).is_empty();
     let labelled = matches!(steps.last(), Some(Step::Labels(_)));
     if chosen && steps.is_empty() || labelled && clauses(&sentence).iter().any(open) {
@@ -112,7 +114,7 @@ fn read_sentence(sentence: &str) -> Vec<Step> {
     steps
 }
 
-fn read_deed(sentence: &str) -> Vec<Step> {
+fn read_action(sentence: &str) -> Vec<Step> {
     let sentence = sentence.to_owned();
     let words = plain(&sentence);
     if words.is_empty() {
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_may_hold_several_deeds() {
+    fn a_sentence_may_hold_several_actions() {
         check(
             "Double-click the old value in its cell, press Ctrl+A, type the new one and press Enter.",
             &["cell", "keys ctrl+a", "fill ", "keys enter"],

@@ -22,10 +22,10 @@ pub(super) fn route(visit: &Visit) -> String {
     let mut legs: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
     legs.extend(
         visit
-            .deeds
+            .actions
             .iter()
-            .filter(|deed| matches!(deed, SurfaceAction::Choose(_)))
-            .map(|deed| deed.label().to_owned()),
+            .filter(|action| matches!(action, SurfaceAction::Choose(_)))
+            .map(|action| action.label().to_owned()),
     );
     legs.join(" > ")
 }
@@ -38,7 +38,7 @@ pub(super) fn learnings(material: &ReviewMaterial, lesson: &AttemptSummary, goal
     for visit in &lesson.visits {
         let told = |labels: &[String], leg: &str| labels.iter().any(|label| same_label(label, leg));
         let covered = known.iter().any(|labels| {
-            let first = visit.first.iter().all(|(_, deed)| told(labels, deed.label()));
+            let first = visit.first.iter().all(|(_, action)| told(labels, action.label()));
             first && visit.way.iter().all(|leg| told(labels, leg) || visit.barred.contains(leg))
         });
         if covered || !is_hidden(visit) {
@@ -74,7 +74,7 @@ pub(super) fn page_learning(material: &ReviewMaterial, trail: &PageLearning) -> 
 /// Returns whether a route is worth recording: it was found by searching, it is long, or it has a prerequisite.
 fn is_hidden(visit: &Visit) -> bool {
     let legs = visit.way.len() + usize::from(visit.by_context);
-    legs >= 1 && (visit.wasted > 0 || !visit.first.is_empty() || legs >= 2 || visit.deeds.len() >= 2)
+    legs >= 1 && (visit.wasted > 0 || !visit.first.is_empty() || legs >= 2 || visit.actions.len() >= 2)
 }
 
 fn learning(scope: &str, visit: &Visit, goal: &Goal, steps: &[TrajectoryStep]) -> Value {
@@ -105,9 +105,9 @@ pub(super) fn is_own(goal: &Goal, label: &str) -> bool {
 fn labels(visit: &Visit, goal: &Goal) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let used = visit
-        .deeds
+        .actions
         .iter()
-        .filter(|deed| !matches!(deed, SurfaceAction::Press(_) | SurfaceAction::Key(_)))
+        .filter(|action| !matches!(action, SurfaceAction::Press(_) | SurfaceAction::Key(_)))
         .map(SurfaceAction::label);
     for label in used.chain(visit.beside.iter().map(String::as_str)) {
         let known = found.iter().chain(&visit.way).any(|known| same_label(known, label));
@@ -125,8 +125,12 @@ fn bare(label: &str) -> String {
 /// Returns up to [`MAX_GOAL_WORDS`] words of the sub-goal that this visit matches best.
 fn goal_words(visit: &Visit, goal: &Goal) -> String {
     let spoken = |label: &str| KeyTerms::of(label);
-    let surface: Vec<String> =
-        visit.way.iter().cloned().chain(visit.deeds.iter().map(|deed| deed.label().to_owned())).collect();
+    let surface: Vec<String> = visit
+        .way
+        .iter()
+        .cloned()
+        .chain(visit.actions.iter().map(|action| action.label().to_owned()))
+        .collect();
     let best = goal.wants.iter().max_by(|one, other| {
         let score = |want: &super::goal::SubGoal| {
             surface.iter().map(|label| want.wanted.fit(label).matched).sum::<f32>()
@@ -157,7 +161,7 @@ fn situation(scope: &str, visit: &Visit, goal: &Goal, labels: &[String]) -> Stri
     let listed = labels.iter().map(|label| bare(label)).collect::<Vec<_>>().join(", ");
     let words = goal_words(visit, goal);
     let about = if words.is_empty() { String::new() } else { format!(" (asked for as: {words})") };
-    let first: Vec<String> = visit.first.iter().map(|(_, deed)| bare(deed.label())).collect();
+    let first: Vec<String> = visit.first.iter().map(|(_, action)| bare(action.label())).collect();
     let after = if first.is_empty() { String::new() } else { format!(", after {}", first.join(", ")) };
     if listed.is_empty() {
         format!("{place} in {scope}{after}{about}")
@@ -196,9 +200,9 @@ fn guidance_text(visit: &Visit, goal: &Goal, labels: &[String]) -> String {
     if visit.whole {
         lines.push("Select the whole text with Ctrl+A if the task is about all of it.".into());
     }
-    for (way, deed) in &visit.first {
+    for (way, action) in &visit.first {
         let mut legs: Vec<String> = way.iter().map(|leg| bare(leg)).collect();
-        legs.push(bare(deed.label()));
+        legs.push(bare(action.label()));
         lines.push(format!("Choose {} first.", legs.join(" > ")));
     }
     if visit.by_context {
@@ -206,12 +210,13 @@ fn guidance_text(visit: &Visit, goal: &Goal, labels: &[String]) -> String {
     }
     lines.extend(way_lines(visit));
     let many = labels.len() > 1;
-    for (index, deed) in visit.deeds.iter().enumerate() {
-        let label = bare(deed.label());
+    for (index, action) in visit.actions.iter().enumerate() {
+        let label = bare(action.label());
         let own = is_own(goal, &label);
         let asked = own || goal.words.fit(&label).matched > 0.0;
-        let later_fill = visit.deeds[index + 1..].iter().any(|later| matches!(later, SurfaceAction::Fill(_)));
-        match deed {
+        let later_fill =
+            visit.actions[index + 1..].iter().any(|later| matches!(later, SurfaceAction::Fill(_)));
+        match action {
             SurfaceAction::Choose(_) if asked && many => {
                 lines.push(format!("Choose the entry that the task asks for{}.", among(labels)));
             }

@@ -93,9 +93,9 @@ impl AttemptReview<'_> {
             let before = visit
                 .first
                 .iter()
-                .flat_map(|(way, deed)| way.iter().map(String::as_str).chain([deed.label()]));
+                .flat_map(|(way, action)| way.iter().map(String::as_str).chain([action.label()]));
             let own =
-                visit.way.iter().map(String::as_str).chain(visit.deeds.iter().map(SurfaceAction::label));
+                visit.way.iter().map(String::as_str).chain(visit.actions.iter().map(SurfaceAction::label));
             before.chain(own).any(|leg| same_label(leg, label))
         };
         self.lesson.visits.iter().any(stands)
@@ -141,8 +141,8 @@ fn merge_guidance(skill: &str, shown: &str) -> Option<String> {
         match group {
             [(line, false)] => mended.push(line.clone()),
             loose => {
-                let deeds: Vec<String> = loose.iter().map(|(line, _)| lowered(line)).collect();
-                mended.push(format!("If it is there, {}.", deeds.join(", then ")));
+                let actions: Vec<String> = loose.iter().map(|(line, _)| lowered(line)).collect();
+                mended.push(format!("If it is there, {}.", actions.join(", then ")));
             }
         }
     }

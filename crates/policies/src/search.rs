@@ -66,7 +66,6 @@ pub(super) struct Search {
     aim: Option<usize>,
     enabling: PrerequisiteSearch,
     dialogs: Vec<(String, Vec<Leg>)>,
-    surface: String,
     /// The route to a list whose entry was pressed, and the controls beside the list before that press.
     section: Option<(Vec<Leg>, Vec<String>)>,
     presses: u32,
@@ -123,17 +122,21 @@ impl Search {
         if self.is_known(scene) {
             return;
         }
-        self.surface = SurfaceCounts::of(scene).title;
+        let surface = SurfaceCounts::of(scene).title;
+        let found = |element: &Element, legs: &[Leg]| {
+            let found = candidate(scene, element, legs, open, how);
+            found.filter(|found| !open.is_rejected(&surface, &found.leg.label))
+        };
         let legs = self.route.legs().to_vec();
         for element in scene.below(scene.front()) {
-            self.weigh(scene, element, &legs, (open, how));
+            self.note(found(element, &legs));
         }
         if let Some(bar) = self.route.behind_menus() {
             let in_bar = |element: &&Element| {
                 element.parent.is_some_and(|parent| scene.elements[parent].role == "menubar")
             };
             for element in scene.below(scene.surface()).into_iter().filter(in_bar) {
-                self.weigh(scene, element, &bar, (open, how));
+                self.note(found(element, &bar));
             }
         }
         self.enabling.collect(scene, open, &legs, how.lacks_object);
@@ -142,38 +145,12 @@ impl Search {
         }
     }
 
-    /// Records an element behind a route if it opens a surface or matches the sub-goal.
-    fn weigh(&mut self, scene: &Scene, element: &Element, legs: &[Leg], want: (&Open, SearchContext)) {
-        let (open, how) = want;
-        let label = scene.label_of(element);
-        if label.is_empty() || open.has_pressed(&label) || open.is_rejected(&self.surface, &label) {
-            return;
-        }
-        let depth = f32::from(u8::try_from(legs.len()).unwrap_or(u8::MAX));
-        let fit = open.wanted.fit(&label);
-        let terminal = !how.lacks_object && can_answer(element) && answers(element, &label, fit, open);
-        let (score, terminal) = match promise(scene, element, &label, open, legs) {
-            Some(promise) => (fit.score() * 2.0 + promise - depth * 0.05, false),
-            None if terminal && open.want.in_settings && scene.dialogs().is_empty() && !scene.is_page() => {
-                (-0.5, true)
-            }
-            None if terminal && is_telling(fit) => (0.5 + fit.score(), true),
-            None if terminal => (fit.score() * 0.3 - 0.3, true),
-            None => return,
-        };
-        let leg = Leg::new(label, element.kind);
-        let mut route = legs.to_vec();
-        if leg.kind == ElementKind::Tab {
-            route.retain(|passed| passed.kind != ElementKind::Tab);
-        }
-        let opened = legs.iter().any(|passed| passed.same(&leg));
-        self.note(Candidate { route, leg, score, opened, terminal });
-    }
-
-    fn note(&mut self, spot: Candidate) {
-        let known = |seen: &&mut Candidate| seen.leg.same(&spot.leg) && same_way(&seen.route, &spot.route);
-        if self.seen.iter_mut().find(known).is_none() {
-            self.seen.push(spot);
+    /// Records a candidate that was not seen before.
+    fn note(&mut self, found: Option<Candidate>) {
+        let Some(found) = found else { return };
+        let known = |seen: &Candidate| seen.leg.same(&found.leg) && same_way(&seen.route, &found.route);
+        if !self.seen.iter().any(known) {
+            self.seen.push(found);
         }
     }
 
@@ -190,7 +167,7 @@ impl Search {
         let Some(element) = object.or_else(|| scene.document()) else { return };
         let score = if object.is_some() { 0.48 } else { 0.12 };
         let leg = Leg::secondary(element.name.clone());
-        self.note(Candidate { route: Vec::new(), leg, score, opened: false, terminal: false });
+        self.note(Some(Candidate { route: Vec::new(), leg, score, opened: false, terminal: false }));
     }
 
     /// Returns the next press of the search; `None` when everything reachable has been opened. Late in an attempt it
@@ -349,6 +326,39 @@ impl Search {
         };
         Move::Act { say: "It is not here.".into(), actions }
     }
+}
+
+/// Returns an element behind a route as a candidate if it opens a surface or matches the sub-goal.
+fn candidate(
+    scene: &Scene,
+    element: &Element,
+    legs: &[Leg],
+    open: &Open,
+    how: SearchContext,
+) -> Option<Candidate> {
+    let label = scene.label_of(element);
+    if label.is_empty() || open.has_pressed(&label) {
+        return None;
+    }
+    let depth = f32::from(u8::try_from(legs.len()).unwrap_or(u8::MAX));
+    let fit = open.wanted.fit(&label);
+    let terminal = !how.lacks_object && can_answer(element) && answers(element, &label, fit, open);
+    let (score, terminal) = match promise(scene, element, &label, open, legs) {
+        Some(promise) => (fit.score() * 2.0 + promise - depth * 0.05, false),
+        None if terminal && open.want.in_settings && scene.dialogs().is_empty() && !scene.is_page() => {
+            (-0.5, true)
+        }
+        None if terminal && is_telling(fit) => (0.5 + fit.score(), true),
+        None if terminal => (fit.score() * 0.3 - 0.3, true),
+        None => return None,
+    };
+    let leg = Leg::new(label, element.kind);
+    let mut route = legs.to_vec();
+    if leg.kind == ElementKind::Tab {
+        route.retain(|passed| passed.kind != ElementKind::Tab);
+    }
+    let opened = legs.iter().any(|passed| passed.same(&leg));
+    Some(Candidate { route, leg, score, opened, terminal })
 }
 
 /// Returns whether pressing an element can complete a sub-goal.

@@ -92,7 +92,7 @@ pub(super) fn sentences(line: &str) -> Vec<String> {
 
 /// Splits `press this, type that and click there` into its actions, but not inside quotation marks. A clause of place
 /// stays with the following action, and an address with the action that opens it.
-pub(super) fn split_deeds(sentence: &str) -> Vec<String> {
+pub(super) fn split_actions(sentence: &str) -> Vec<String> {
     if sentence.contains("://") {
         return vec![sentence.to_owned()];
     }
@@ -168,7 +168,7 @@ pub(super) fn without_negation(sentence: &str) -> String {
 /// `None` if the sentence lists nothing or leaves no choice to the task.
 pub(super) fn without_list(sentence: &str) -> Option<String> {
     let clauses = clauses(sentence);
-    let deed = clauses.iter().position(|clause| leaves_choice(&plain(clause)))?;
+    let action = clauses.iter().position(|clause| leaves_choice(&plain(clause)))?;
     let mut kept: Vec<&str> = Vec::new();
     let mut listed = false;
     for (at, clause) in clauses.iter().enumerate() {
@@ -176,7 +176,7 @@ pub(super) fn without_list(sentence: &str) -> Option<String> {
         let opens = words.first().is_some_and(|word| LISTING.contains(&word.as_str()));
         let places = words.first().is_some_and(|word| PLACING.contains(&word.as_str()));
         listed = opens || listed && !places;
-        if at == deed {
+        if at == action {
             let (own, list) = split_list(clause);
             kept.push(own);
             listed = list || clause.ends_with(':');

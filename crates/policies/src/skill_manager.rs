@@ -211,13 +211,15 @@ fn learning(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     if let Some(read) = last(made, "read_skills") {
         let twin = skills_of(read).into_iter().find(|skill| same_way(&skill.guidance, &guidance));
         if let Some(twin) = twin {
-            return complete(item, made, &twin, (&situation, &guidance));
+            return complete(item, made, &twin, &situation, &guidance);
         }
     } else if !near.is_empty() {
         let ids: Vec<&str> = near.iter().take(4).map(|skill| skill.skill_id.as_str()).collect();
         return ask("read_skills", json!({ "skill_ids": ids }));
     }
-    create(made, (&domain, &situation, &guidance), &agree)
+    let proposed =
+        NewSkill { domain: &domain, situation: &situation, guidance: &guidance, agrees_with: &agree };
+    create(made, &proposed)
 }
 
 /// Adds a situation to a skill that has the same guidance, word for word. A skill with the same route and other words
@@ -226,7 +228,8 @@ fn complete(
     item: &WorkItem,
     made: &[ToolCallRecord],
     twin: &SkillView,
-    (situation, guidance): (&str, &str),
+    situation: &str,
+    guidance: &str,
 ) -> Move {
     if !same_text(&twin.guidance, guidance) {
         return leave("unsupported", "A skill describes the same route in other words.");
@@ -293,11 +296,17 @@ fn domain(item: &WorkItem) -> String {
     if name.is_empty() { "general".into() } else { name }
 }
 
-fn create(
-    made: &[ToolCallRecord],
-    (domain, situation, guidance): (&str, &str, &str),
-    agree: &[String],
-) -> Move {
+/// A skill to create.
+struct NewSkill<'a> {
+    domain: &'a str,
+    situation: &'a str,
+    guidance: &'a str,
+    /// Ids of the reports that say the same.
+    agrees_with: &'a [String],
+}
+
+fn create(made: &[ToolCallRecord], proposed: &NewSkill<'_>) -> Move {
+    let NewSkill { domain, situation, guidance, agrees_with } = proposed;
     let name = {
         let name = slug(&way(guidance).join(" "));
         if name.is_empty() { slug(situation) } else { name }
@@ -307,7 +316,7 @@ fn create(
     let opened = made.iter().any(|call| call.tool == "create_domain" && !call.refused);
     let skill = json!({
         "domain": domain, "skill_name": skill_name, "description": line(situation),
-        "situation": situation, "guidance": guidance, "agrees_with": agree,
+        "situation": situation, "guidance": guidance, "agrees_with": agrees_with,
     });
     match made.iter().rev().find(|call| call.tool.starts_with("create_")) {
         None => {

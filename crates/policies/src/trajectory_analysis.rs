@@ -48,7 +48,7 @@ impl Leg {
 #[derive(Default)]
 struct TrajectoryAnalyzer {
     legs: Vec<Leg>,
-    deeds: Vec<(SurfaceAction, StepId)>,
+    actions: Vec<(SurfaceAction, StepId)>,
     found: AttemptSummary,
     /// Labels that were on where a switch was last toggled.
     stood: Vec<String>,
@@ -141,7 +141,7 @@ impl TrajectoryAnalyzer {
                 let leg = Leg { label, role, step, sight: sight.clone(), context };
                 self.click(leg);
             }
-            "select" | "choose" => self.deed(SurfaceAction::Choose(label), step),
+            "select" | "choose" => self.record_action(SurfaceAction::Choose(label), step),
             "type" => {
                 if let Some(address) = words_of_address(&action.action) {
                     self.found.pressed.push(address);
@@ -150,7 +150,7 @@ impl TrajectoryAnalyzer {
                 let fills = clicked.is_some() || is_field(&role) || role == "combobox";
                 let field = clicked.unwrap_or(label);
                 if fills && !self.legs.is_empty() {
-                    self.deed(SurfaceAction::Fill(field), step);
+                    self.record_action(SurfaceAction::Fill(field), step);
                 }
             }
             "key" | "hold" => self.key(action.action.trim(), step, sight),
@@ -180,19 +180,19 @@ impl TrajectoryAnalyzer {
         }
         match role {
             "checkbox" | "switch" | "radio" | "menuitemcheckbox" | "menuitemradio" => {
-                self.deed(SurfaceAction::Switch(label), step);
+                self.record_action(SurfaceAction::Switch(label), step);
                 if role.starts_with("menuitem") {
                     self.close();
                 }
             }
-            "option" => self.deed(SurfaceAction::Choose(label), step),
-            "button" if dismisses(&label) && self.deeds.is_empty() => self.escape(),
+            "option" => self.record_action(SurfaceAction::Choose(label), step),
+            "button" if dismisses(&label) && self.actions.is_empty() => self.escape(),
             "button" if self.in_dialog() && !promises(&label) => {
-                self.deed(SurfaceAction::Press(label), step);
+                self.record_action(SurfaceAction::Press(label), step);
                 self.close();
             }
             "menuitem" if !leg.opens() && !promises(&label) && !self.legs.is_empty() => {
-                self.deed(SurfaceAction::Choose(label), step);
+                self.record_action(SurfaceAction::Choose(label), step);
                 self.close();
             }
             _ if leads(role) && !label.is_empty() => {
@@ -222,7 +222,7 @@ impl TrajectoryAnalyzer {
             None if beside => 0,
             None => self.legs.len(),
         };
-        if keep < self.legs.len() && !self.deeds.is_empty() {
+        if keep < self.legs.len() && !self.actions.is_empty() {
             return self.close();
         }
         while self.legs.len() > keep {
@@ -238,21 +238,21 @@ impl TrajectoryAnalyzer {
             "alt+left" => self.back_out(),
             "ctrl+s" | "enter" | "tab" | "ctrl+end" | "ctrl+home" | "" => {}
             _ if !sight.changed || self.legs.is_empty() => self.wasted += 1,
-            other => self.deed(SurfaceAction::Key(other.to_owned()), step),
+            other => self.record_action(SurfaceAction::Key(other.to_owned()), step),
         }
     }
 
     fn in_dialog(&self) -> bool {
-        self.legs.iter().any(|leg| promises(&leg.label) || leg.role == "tab") || !self.deeds.is_empty()
+        self.legs.iter().any(|leg| promises(&leg.label) || leg.role == "tab") || !self.actions.is_empty()
     }
 
-    fn deed(&mut self, deed: SurfaceAction, step: StepId) {
-        self.deeds.push((deed, step));
+    fn record_action(&mut self, action: SurfaceAction, step: StepId) {
+        self.actions.push((action, step));
     }
 
     /// Handles Escape: it closes one menu level, or a whole dialog. Actions performed there remain.
     fn escape(&mut self) {
-        if !self.deeds.is_empty() {
+        if !self.actions.is_empty() {
             self.close();
             return;
         }
@@ -284,26 +284,26 @@ impl TrajectoryAnalyzer {
 
     /// Ends a visit. If no action was recorded, a command at the end of the route is the action.
     fn close(&mut self) {
-        if self.deeds.is_empty()
+        if self.actions.is_empty()
             && self.legs.len() > 1
             && let Some(last) =
                 self.legs.pop_if(|leg| !promises(&leg.label) && leg.role != "tab" && !leg.opens())
         {
-            self.deeds.push((SurfaceAction::Choose(last.label), last.step));
+            self.actions.push((SurfaceAction::Choose(last.label), last.step));
         }
-        if !self.deeds.is_empty() && !self.legs.is_empty() {
+        if !self.actions.is_empty() && !self.legs.is_empty() {
             let mut evidence: Vec<StepId> = self
                 .legs
                 .iter()
                 .map(|leg| leg.step)
-                .chain(self.deeds.iter().map(|(_, step)| *step))
+                .chain(self.actions.iter().map(|(_, step)| *step))
                 .collect();
             evidence.dedup();
             let surface = self.legs.last().map(|leg| leg.sight.clone()).unwrap_or_default();
             let visit = Visit {
                 by_context: self.legs.iter().any(|leg| leg.context),
                 way: self.legs.iter().filter(|leg| !leg.context).map(|leg| leg.label.clone()).collect(),
-                deeds: self.deeds.iter().map(|(deed, _)| deed.clone()).collect(),
+                actions: self.actions.iter().map(|(action, _)| action.clone()).collect(),
                 beside: surface.labels,
                 first: Vec::new(),
                 barred: self.barred_beside(),
@@ -315,7 +315,7 @@ impl TrajectoryAnalyzer {
             self.whole = false;
         }
         self.legs.clear();
-        self.deeds.clear();
+        self.actions.clear();
         self.field = None;
     }
 
@@ -329,7 +329,7 @@ impl TrajectoryAnalyzer {
     fn add(&mut self, visit: Visit, on: &[String]) {
         let put_back = self.found.visits.last().is_some_and(|last| {
             let ([SurfaceAction::Switch(then)], [SurfaceAction::Switch(now)]) =
-                (last.deeds.as_slice(), visit.deeds.as_slice())
+                (last.actions.as_slice(), visit.actions.as_slice())
             else {
                 return false;
             };
@@ -439,6 +439,6 @@ mod tests {
         let [visit] = joined.visits.as_slice() else { panic!("{joined:?}") };
         assert_eq!(visit.first, [(vec!["Season".to_owned()], SurfaceAction::Switch("Spring".into()))]);
         assert_eq!(visit.barred, ["Prune", "Graft"]);
-        assert_eq!(visit.deeds, [SurfaceAction::Choose("By half".into())]);
+        assert_eq!(visit.actions, [SurfaceAction::Choose("By half".into())]);
     }
 }

@@ -231,34 +231,36 @@ impl Action<ImagePoint> {
 impl<P> Action<P> {
     /// Applies `map` to every point of the action and returns the first error.
     pub fn try_map<Q, E>(self, map: &impl Fn(P) -> Result<Q, E>) -> Result<Action<Q>, E> {
+        self.try_map_targets(&|target: Target<P>| target.try_map(map), map)
+    }
+
+    /// Applies `target` to every target of the action and `point` to the points of paths and regions. Returns the
+    /// first error.
+    pub fn try_map_targets<Q, E>(
+        self,
+        target: &impl Fn(Target<P>) -> Result<Target<Q>, E>,
+        point: &impl Fn(P) -> Result<Q, E>,
+    ) -> Result<Action<Q>, E> {
         Ok(match self {
-            Self::Click { at, button, count, hold } => {
-                Action::Click { at: at.try_map(map)?, button, count, hold }
-            }
-            Self::Move { to } => Action::Move { to: to.try_map(map)? },
-            Self::Press { at, button } => {
-                Action::Press { at: at.map(|at| at.try_map(map)).transpose()?, button }
-            }
-            Self::Release { at, button } => {
-                Action::Release { at: at.map(|at| at.try_map(map)).transpose()?, button }
-            }
+            Self::Click { at, button, count, hold } => Action::Click { at: target(at)?, button, count, hold },
+            Self::Move { to } => Action::Move { to: target(to)? },
+            Self::Press { at, button } => Action::Press { at: at.map(target).transpose()?, button },
+            Self::Release { at, button } => Action::Release { at: at.map(target).transpose()?, button },
             Self::Drag { path, button } => {
-                Action::Drag { path: path.into_iter().map(map).collect::<Result<_, _>>()?, button }
+                Action::Drag { path: path.into_iter().map(point).collect::<Result<_, _>>()?, button }
             }
-            Self::Scroll { at, dx, dy } => {
-                Action::Scroll { at: at.map(|at| at.try_map(map)).transpose()?, dx, dy }
-            }
+            Self::Scroll { at, dx, dy } => Action::Scroll { at: at.map(target).transpose()?, dx, dy },
             Self::Type { text } => Action::Type { text },
             Self::Key { chord, hold_ms } => Action::Key { chord, hold_ms },
             Self::Hold { keys, actions } => {
-                let actions = actions.into_iter().map(|action| action.try_map(map));
+                let actions = actions.into_iter().map(|action| action.try_map_targets(target, point));
                 Action::Hold { keys, actions: actions.collect::<Result<_, _>>()? }
             }
             Self::Cursor => Action::Cursor,
             Self::Wait { ms } => Action::Wait { ms },
             Self::Screenshot => Action::Screenshot,
-            Self::Zoom { region: [from, to] } => Action::Zoom { region: [map(from)?, map(to)?] },
-            Self::Select { at, option } => Action::Select { at: at.try_map(map)?, option },
+            Self::Zoom { region: [from, to] } => Action::Zoom { region: [point(from)?, point(to)?] },
+            Self::Select { at, option } => Action::Select { at: target(at)?, option },
             Self::Navigate { url } => Action::Navigate { url },
             Self::History { go } => Action::History { go },
             Self::Tab { tab } => Action::Tab { tab },
@@ -266,13 +268,13 @@ impl<P> Action<P> {
         })
     }
 
-    /// Returns the target element, if the target is an element.
-    pub fn node(&self) -> Option<&NodeRef> {
-        let target = match self {
-            Self::Click { at, .. } | Self::Select { at, .. } => Some(at),
-            Self::Move { to } => Some(to),
+    /// Returns the target; of actions with keys held, the first one's. `None` for an action at the pointer's
+    /// position, along a path, or without a place.
+    pub fn target(&self) -> Option<&Target<P>> {
+        match self {
+            Self::Click { at, .. } | Self::Select { at, .. } | Self::Move { to: at } => Some(at),
             Self::Press { at, .. } | Self::Release { at, .. } | Self::Scroll { at, .. } => at.as_ref(),
-            Self::Hold { actions, .. } => return actions.iter().find_map(Self::node),
+            Self::Hold { actions, .. } => actions.iter().find_map(Self::target),
             Self::Cursor
             | Self::Drag { .. }
             | Self::Type { .. }
@@ -284,15 +286,67 @@ impl<P> Action<P> {
             | Self::History { .. }
             | Self::Tab { .. }
             | Self::Dialog { .. } => None,
-        };
-        match target {
-            Some(Target::Ref(node)) => Some(node),
-            Some(Target::Point(_)) | None => None,
+        }
+    }
+
+    /// Returns the target element, if the target is an element.
+    pub fn node(&self) -> Option<&NodeRef> {
+        match self {
+            Self::Hold { actions, .. } => actions.iter().find_map(Self::node),
+            _ => match self.target()? {
+                Target::Ref(node) => Some(node),
+                Target::Point(_) => None,
+            },
         }
     }
 
     /// Whether the action only requests a picture and does not change the world.
     pub fn is_observation_only(&self) -> bool {
         matches!(self, Self::Screenshot | Self::Zoom { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Button, Target};
+    use crate::{Chord, ImagePoint, NodeRef};
+
+    fn element(id: &str) -> Target<ImagePoint> {
+        Target::Ref(NodeRef(id.into()))
+    }
+
+    fn click(at: Target<ImagePoint>) -> Action<ImagePoint> {
+        Action::Click { at, button: Button::Left, count: 1, hold: None }
+    }
+
+    #[test]
+    fn the_target_of_held_actions_is_that_of_the_first_with_one() {
+        let at = Target::Point(ImagePoint { x: 1.0, y: 2.0 });
+        let press = Action::Press { at: None, button: Button::Left };
+        assert_eq!(press.target(), None, "the pointer stays where it is");
+        assert_eq!(Action::Move { to: at.clone() }.target(), Some(&at));
+        let path = vec![ImagePoint { x: 1.0, y: 2.0 }; 2];
+        assert_eq!(Action::Drag { path, button: Button::Left }.target(), None, "a path is no target");
+        let keys = Chord::parse("ctrl").expect("a chord");
+        let actions = vec![press, click(at.clone()), click(element("n2"))];
+        let held = Action::Hold { keys, actions };
+        assert_eq!(held.target(), Some(&at));
+        assert_eq!(held.node(), Some(&NodeRef("n2".into())), "the first element, behind the point");
+    }
+
+    #[test]
+    fn every_target_is_mapped_and_an_error_ends_it() {
+        let keys = Chord::parse("ctrl").expect("a chord");
+        let held = |ids: [&str; 2]| Action::Hold {
+            keys: keys.clone(),
+            actions: ids.map(|id| click(element(id))).to_vec(),
+        };
+        let renamed = |target: Target<ImagePoint>| match target {
+            Target::Ref(NodeRef(id)) if id == "gone" => Err(id),
+            Target::Ref(NodeRef(id)) => Ok(element(&format!("{id}'"))),
+            point @ Target::Point(_) => Ok(point),
+        };
+        assert_eq!(held(["a", "b"]).try_map_targets(&renamed, &Ok), Ok(held(["a'", "b'"])));
+        assert_eq!(held(["a", "gone"]).try_map_targets(&renamed, &Ok), Err("gone".to_owned()));
     }
 }

@@ -90,7 +90,7 @@ pub struct ArmEntry {
     pub sentence: &'static str,
     /// How it delivers.
     pub delivery: Delivery,
-    /// Whether what it lends comes from a book.
+    /// Whether its guidance comes from a book.
     pub needs_book: bool,
 }
 
@@ -238,7 +238,7 @@ impl Arm {
         found.map(|entry| entry.arm).ok_or_else(|| UnknownArm { name: name.to_owned() })
     }
 
-    /// Whether what it lends comes from a book.
+    /// Whether its guidance comes from a book.
     pub fn needs_book(self) -> bool {
         self.entry().needs_book
     }

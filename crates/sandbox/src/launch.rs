@@ -111,7 +111,7 @@ pub(super) struct Sandbox {
     /// The host user id that the cell runs as, when it is not our own.
     user: Option<u32>,
     /// The desktop configuration for the supervisor's first request.
-    pub(super) desk: Option<SessionConfig>,
+    pub(super) session: Option<SessionConfig>,
 }
 
 /// Prefix of the names of cell folders.
@@ -180,7 +180,8 @@ impl Sandbox {
             CellIsolation::Bubblewrap => (Some(0), PathBuf::from(HOME), PathBuf::from(RUNTIME)),
             CellIsolation::Plain => (None, plain("home"), plain("run")),
         };
-        let desk = Some(SessionConfig { screen: spec.screen, display, home, runtime, limits: spec.limits });
+        let session =
+            Some(SessionConfig { screen: spec.screen, display, home, runtime, limits: spec.limits });
         let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
         Ok(Self {
             folder,
@@ -190,7 +191,7 @@ impl Sandbox {
             isolation: spec.isolation,
             golden,
             user,
-            desk,
+            session,
             limits: spec.limits,
         })
     }

@@ -84,7 +84,7 @@ pub struct CellSpec {
 
 /// A running cell. Dropping it kills it and waits for its end.
 pub struct Cell {
-    link: Arc<SupervisorClient>,
+    client: Arc<SupervisorClient>,
     display: Option<Arc<Display>>,
     machine: Arc<CellMachine>,
     isolation: CellIsolation,
@@ -94,13 +94,14 @@ impl Cell {
     /// Starts a cell and waits until its display and buses are ready.
     pub async fn start(spec: &CellSpec, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
         let failed = |story: String| WorldError::new(WorldErrorKind::Start, story);
-        let mut jail = Sandbox::prepare(spec)?;
-        let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desktop configuration".into()))?;
-        let home = desk.home.to_string_lossy().into_owned();
+        let mut sandbox = Sandbox::prepare(spec)?;
+        let session =
+            sandbox.session.take().ok_or_else(|| failed("the cell has no desktop configuration".into()))?;
+        let home = session.home.to_string_lossy().into_owned();
         // From here on, returning early ends the cell.
-        let mut cell = StartGuard(Some(Arc::new(SupervisorClient::open(jail)?)));
-        let link = cell.0.clone().ok_or_else(|| failed("the cell is gone".into()))?;
-        let ready = tokio::time::timeout(START, link.ask(Operation::Start(desk), Vec::new())).await;
+        let mut cell = StartGuard(Some(Arc::new(SupervisorClient::open(sandbox)?)));
+        let client = cell.0.clone().ok_or_else(|| failed("the cell is gone".into()))?;
+        let ready = tokio::time::timeout(START, client.ask(Operation::Start(session), Vec::new())).await;
         let frame = match ready {
             Ok(Ok(frame)) => frame,
             Ok(Err(MachineError::MissingProgram(program))) => {
@@ -115,7 +116,7 @@ impl Cell {
         };
         let mut descriptors = frame.descriptors.into_iter();
         let supervisor = descriptors.next().filter(|_| matches!(frame.head, Reply::Ready));
-        link.guard(supervisor.ok_or_else(|| failed("the supervisor sent an unexpected reply".into()))?);
+        client.guard(supervisor.ok_or_else(|| failed("the supervisor sent an unexpected reply".into()))?);
         let display = match (descriptors.next(), spec.screen) {
             (Some(socket), Some(_)) => {
                 let opened = tokio::task::spawn_blocking(move || Display::open(socket, clock)).await;
@@ -125,8 +126,8 @@ impl Cell {
             _ => None,
         };
         cell.0 = None;
-        let machine = CellMachine::new(link.clone(), display.clone(), home, spec.screen);
-        Ok(Self { link, display, machine: Arc::new(machine), isolation: spec.isolation })
+        let machine = CellMachine::new(client.clone(), display.clone(), home, spec.screen);
+        Ok(Self { client, display, machine: Arc::new(machine), isolation: spec.isolation })
     }
 
     /// Returns the port for setup and checks.
@@ -147,23 +148,23 @@ impl Cell {
     /// Why the cell has become unusable, or `None` while it works. A loss is an infrastructure fault, never the model's
     /// failure.
     pub fn loss(&self) -> Option<WorldError> {
-        self.link.loss().map(|loss| loss.world())
+        self.client.loss().map(|loss| loss.world())
     }
 
     /// Sentences about programs that were ended because the cell was over a limit, since the last call.
     pub fn take_notices(&self) -> Vec<String> {
-        self.link.take_notices()
+        self.client.take_notices()
     }
 
     /// Waits until the cell becomes unusable, and returns the reason.
     pub async fn lost(&self) -> WorldError {
-        self.link.lost().await.world()
+        self.client.lost().await.world()
     }
 
     /// Kills the cell and waits until all of it is gone.
     pub async fn close(self, deadline: Duration) -> Result<(), WorldError> {
-        let link = self.link.clone();
-        let ended = tokio::task::spawn_blocking(move || link.end());
+        let client = self.client.clone();
+        let ended = tokio::task::spawn_blocking(move || client.end());
         match tokio::time::timeout(deadline, ended).await {
             Ok(_) => Ok(()),
             Err(_) => {
@@ -184,11 +185,11 @@ impl Cell {
             display.ok_or_else(|| WorldError::new(WorldErrorKind::Input, "this cell has no display"))?;
         tokio::select! {
             biased;
-            loss = self.link.lost() => Err(loss.world()),
+            loss = self.client.lost() => Err(loss.world()),
             done = display.run(job) => match done {
                 Ok(done) => Ok(done),
                 // If the supervisor reports a reason, it is more informative than a broken connection.
-                Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.link.lost()).await {
+                Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.client.lost()).await {
                     Ok(loss) => loss.world(),
                     Err(_) => WorldError::new(WorldErrorKind::Input, error.to_string()),
                 }),
@@ -198,7 +199,7 @@ impl Cell {
 
     /// Looks a node up.
     pub async fn node(&self, node: &NodeRef) -> Result<NodeFacts, MachineError> {
-        match self.link.ask(Operation::Node { node: node.clone() }, Vec::new()).await?.head {
+        match self.client.ask(Operation::Node { node: node.clone() }, Vec::new()).await?.head {
             Reply::Node(facts) => Ok(facts),
             _ => Err(machine::unexpected_reply()),
         }
@@ -206,19 +207,19 @@ impl Cell {
 
     /// Does a node's own action.
     pub async fn press(&self, node: &NodeRef) -> Result<(), MachineError> {
-        self.link.ask(Operation::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
+        self.client.ask(Operation::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
     }
 
     /// Chooses an option below a node.
     pub async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), MachineError> {
         let ask = Operation::Choose { node: node.clone(), option: option.to_owned() };
-        self.link.ask(ask, Vec::new()).await.map(|_| ())
+        self.client.ask(ask, Vec::new()).await.map(|_| ())
     }
 }
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        self.link.end();
+        self.client.end();
     }
 }
 
@@ -227,8 +228,8 @@ struct StartGuard(Option<Arc<SupervisorClient>>);
 
 impl Drop for StartGuard {
     fn drop(&mut self) {
-        if let Some(link) = self.0.take() {
-            link.end();
+        if let Some(client) = self.0.take() {
+            client.end();
         }
     }
 }

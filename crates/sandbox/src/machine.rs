@@ -29,7 +29,7 @@ const FILE_LIMIT: u64 = 256 << 20;
 const FILE_TIME: Duration = Duration::from_secs(60);
 /// A cell as setup and checks see it.
 pub(super) struct CellMachine {
-    link: Arc<SupervisorClient>,
+    client: Arc<SupervisorClient>,
     display: Option<Arc<Display>>,
     offers: MachineInfo,
 }
@@ -56,7 +56,7 @@ fn program(command: &Command) -> Program {
 
 impl CellMachine {
     pub(super) fn new(
-        link: Arc<SupervisorClient>,
+        client: Arc<SupervisorClient>,
         display: Option<Arc<Display>>,
         home: String,
         screen: Option<Size>,
@@ -67,11 +67,11 @@ impl CellMachine {
             capabilities.extend([Capability::Tree, Capability::Screenshots, Capability::Windows]);
         }
         let offers = MachineInfo { capabilities: capabilities.into_iter().collect(), home, screen };
-        Self { link, display, offers }
+        Self { client, display, offers }
     }
 
     async fn ask(&self, ask: Operation) -> Result<Frame<Reply>, MachineError> {
-        self.link.ask(ask, Vec::new()).await
+        self.client.ask(ask, Vec::new()).await
     }
 
     /// Sends a request whose reply is a single file descriptor.
@@ -155,7 +155,7 @@ impl Machine for CellMachine {
 
     fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
         Box::pin(async move {
-            let frame = self.link.ask(Operation::Run(program(command)), command.stdin.clone()).await?;
+            let frame = self.client.ask(Operation::Run(program(command)), command.stdin.clone()).await?;
             let Reply::Output { code, stdout, timed_out, cut } = frame.head else {
                 return Err(unexpected_reply());
             };
@@ -181,7 +181,7 @@ impl Machine for CellMachine {
             };
             let fault = |error: std::io::Error| refused("a process's pipes", &error);
             let mut process = CellChild {
-                link: self.link.clone(),
+                client: self.client.clone(),
                 number: child,
                 input: Some(pipe::Sender::from_owned_fd(input).map_err(fault)?),
                 output: pipe::Receiver::from_owned_fd(output).map_err(fault)?,
@@ -241,19 +241,19 @@ impl Machine for CellMachine {
             let fault = |error: std::io::Error| refused(format!("port {port}"), &error);
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(fault)?;
             let address: SocketAddr = listener.local_addr().map_err(fault)?;
-            let serving = tokio::spawn(relay(listener, self.link.clone(), port));
+            let serving = tokio::spawn(relay(listener, self.client.clone(), port));
             Ok(PortForward { address, guard: Box::new(RelayGuard(serving.abort_handle())) })
         })
     }
 }
 
 /// Relays connections to a port inside the cell until the future is dropped, which also closes the connections.
-async fn relay(listener: TcpListener, link: Arc<SupervisorClient>, port: u16) {
+async fn relay(listener: TcpListener, client: Arc<SupervisorClient>, port: u16) {
     let mut carried = JoinSet::new();
     while let Ok((mut near, _)) = listener.accept().await {
-        let link = link.clone();
+        let client = client.clone();
         carried.spawn(async move {
-            let answer = link.ask(Operation::Connect { port }, Vec::new()).await;
+            let answer = client.ask(Operation::Connect { port }, Vec::new()).await;
             let far = answer.ok().and_then(|mut frame| frame.descriptors.pop()).map(super::stream);
             if let Some(Ok(mut far)) = far {
                 // Each end sees a failure of the other as the end of the stream.
@@ -275,7 +275,7 @@ impl Drop for RelayGuard {
 
 /// A process inside the cell, with pipes for its standard input and output.
 struct CellChild {
-    link: Arc<SupervisorClient>,
+    client: Arc<SupervisorClient>,
     number: u64,
     input: Option<pipe::Sender>,
     output: pipe::Receiver,
@@ -307,7 +307,7 @@ impl ChildProcess for CellChild {
 
     fn wait(&mut self) -> PortFuture<'_, Result<i32, MachineError>> {
         Box::pin(async move {
-            match self.link.ask(Operation::Wait { child: self.number }, Vec::new()).await?.head {
+            match self.client.ask(Operation::Wait { child: self.number }, Vec::new()).await?.head {
                 Reply::Exit { code } => {
                     self.ended = true;
                     Ok(code)
@@ -319,7 +319,7 @@ impl ChildProcess for CellChild {
 
     fn kill(&mut self) -> PortFuture<'_, Result<(), MachineError>> {
         Box::pin(async move {
-            self.link.ask(Operation::Kill { child: self.number }, Vec::new()).await.map(|_| ())
+            self.client.ask(Operation::Kill { child: self.number }, Vec::new()).await.map(|_| ())
         })
     }
 }
@@ -327,7 +327,7 @@ impl ChildProcess for CellChild {
 impl Drop for CellChild {
     fn drop(&mut self) {
         if !self.ended {
-            self.link.tell(Operation::Kill { child: self.number });
+            self.client.tell(Operation::Kill { child: self.number });
         }
     }
 }

@@ -125,7 +125,7 @@ impl KillHandles {
 
 /// Cancels a request when its caller drops the future.
 struct CancelOnDrop<'a> {
-    link: &'a SupervisorClient,
+    client: &'a SupervisorClient,
     number: u64,
     answered: bool,
 }
@@ -134,20 +134,20 @@ impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if !self.answered {
             // A full queue means that the cell has bigger problems; the request then runs until its deadline.
-            let _ = self.link.outgoing.try_send(Outgoing::Cancel { number: self.number });
+            let _ = self.client.outgoing.try_send(Outgoing::Cancel { number: self.number });
         }
     }
 }
 
 impl SupervisorClient {
     /// Starts the cell on a thread of its own. Sends no request yet.
-    pub(super) fn open(jail: Sandbox) -> Result<Self, WorldError> {
+    pub(super) fn open(sandbox: Sandbox) -> Result<Self, WorldError> {
         let (outgoing, inbox) = mpsc::channel(QUEUE);
         let (lost, loss) = watch::channel(None);
         let doom = Arc::new(KillHandles::default());
         let thread = std::thread::Builder::new().name("cell".into()).spawn({
             let doom = doom.clone();
-            move || run(jail, inbox, &lost, &doom)
+            move || run(sandbox, inbox, &lost, &doom)
         });
         let thread = thread.map_err(|error| {
             WorldError::new(
@@ -172,7 +172,7 @@ impl SupervisorClient {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let request = Request { number, ask };
-        let mut abandon = CancelOnDrop { link: self, number, answered: false };
+        let mut abandon = CancelOnDrop { client: self, number, answered: false };
         let sent = self.outgoing.send(Outgoing::Operation { request, body, answer }).await;
         let answer = match sent {
             Ok(()) => answered.await.ok(),
@@ -243,7 +243,7 @@ fn patience(ask: &Operation) -> Duration {
 
 /// Body of the thread: start the cell, exchange messages with its supervisor, end it.
 fn run(
-    jail: Sandbox,
+    sandbox: Sandbox,
     inbox: mpsc::Receiver<Outgoing>,
     lost: &watch::Sender<Option<CellLoss>>,
     doom: &KillHandles,
@@ -261,7 +261,7 @@ fn run(
         if doom.over.is_cancelled() {
             return lose("the cell was closed before it started".to_owned());
         }
-        match start(&jail, doom) {
+        match start(&sandbox, doom) {
             Err(error) => lose(error.message),
             Ok((socket, mut child)) => {
                 let error_output = Rc::new(RefCell::new(Vec::new()));
@@ -290,7 +290,7 @@ fn run(
                 await_socket_end(&socket).await;
                 doom.await_exit();
                 if doom.socket.get().is_some() {
-                    reap::end_processes(jail.folder.path());
+                    reap::end_processes(sandbox.folder.path());
                 }
                 let error_output = String::from_utf8_lossy(&error_output.borrow()).trim().to_owned();
                 let code = ended.ok().and_then(Result::ok).map(|status| status.to_string());
@@ -299,7 +299,7 @@ fn run(
         }
     });
     // Also removes the folder: by now no mount is left in it.
-    drop(jail);
+    drop(sandbox);
 }
 
 /// Builds the sentence that tells why a cell ended.
@@ -315,17 +315,17 @@ fn explain(story: &str, status: &str, error_output: &str) -> String {
     format!("{story} ({status}){colon}{error_output}{remedy}")
 }
 
-fn start(jail: &Sandbox, doom: &KillHandles) -> Result<(UnixStream, Child), WorldError> {
+fn start(sandbox: &Sandbox, doom: &KillHandles) -> Result<(UnixStream, Child), WorldError> {
     let failed = |error: std::io::Error| {
         WorldError::new(WorldErrorKind::Start, format!("its first process could not be started: {error}"))
     };
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
-    if jail.isolation == CellIsolation::Plain {
+    if sandbox.isolation == CellIsolation::Plain {
         // Both this and the starter below are set only here, once.
         let _ = doom.socket.set(ours.try_clone().map_err(failed)?.into());
     }
-    let child = jail.command(theirs.into())?.spawn().map_err(failed)?;
+    let child = sandbox.command(theirs.into())?.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     if let Some(starter) = pid.and_then(|pid| Some((pidfd_open(pid, PidfdFlags::empty()).ok()?, pid))) {
         let _ = doom.starter.set(starter);

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use apprentice_protocol::{Size, WorldSpec};
+use apprentice_protocol::{Size, WorldSpec, did_you_mean};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -22,7 +22,6 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::suite::nearest_hint;
 use crate::suite::task::Task;
 
 /// The screen size of a task that sets none.
@@ -224,7 +223,7 @@ fn fill_text(
 
 fn unknown_name(values: &BTreeMap<String, Value>, name: &str, place: &str) -> VariationError {
     let first = name.split('.').next().unwrap_or(name);
-    let hint = nearest_hint(first, values.keys().map(String::as_str).filter(|known| *known != first));
+    let hint = did_you_mean(first, values.keys().map(String::as_str).filter(|known| *known != first));
     VariationError::Unknown { name: name.to_owned(), place: place.to_owned(), hint }
 }
 
@@ -286,7 +285,7 @@ mod tests {
         let expected = VariationError::Unknown {
             name: "flie".into(),
             place: "instruction".into(),
-            hint: "; nearest is \"file\"".into(),
+            hint: "; did you mean \"file\"?".into(),
         };
         assert_eq!(vary(&wrong, "s", 0), Err(expected));
         let deep = task("x", &json!({"file": ["a"]}), &json!({"a": ["{{file.name}}"]}));

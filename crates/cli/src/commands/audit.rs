@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
-use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
+use apprentice_evaluator::run::{Conversations, PlanRequest, RunControl, RunSummary, start};
 use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
@@ -98,17 +98,17 @@ fn carry_out(
         order_seed: 0,
         conversations: Conversations::Dropped,
         command: process_env::command_line(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
         books: Vec::new(),
     };
     wire::runtime()?.block_on(async {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-        let models = wire::models(config, Arc::clone(&clock))?;
-        let deps = wire::deps(config, clock, Arc::new(|_: &_| Ok(ArmGuidance::unaided())), &models)?;
-        let board = RunProgress::show(arguments.json);
-        let cancel = wire::cancel_on_interrupt();
-        let place = (config.runs.as_path(), env!("CARGO_PKG_VERSION"));
-        let ended = start(&request, place, wire::jobs(config), deps, (board.sender(), cancel)).await;
-        board.finish().await;
+        let models = wire::models(config, clock)?;
+        let deps = wire::deps(config, Arc::new(|_: &_| Ok(ArmGuidance::unaided())), &models)?;
+        let display = RunProgress::show(arguments.json);
+        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let ended = start(&request, &config.runs, wire::jobs(config), deps, control).await;
+        display.finish().await;
         ended.map_err(wire::run_failure)
     })
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::{
     BookSource, Definition, Experiment, PrimaryComparison, finished_rows, plan_measurement,
 };
-use apprentice_evaluator::hidden_skills::HiddenSkill;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
@@ -21,9 +20,9 @@ use crate::config::Config;
 use crate::experiment_progress::{Verbosity, parts};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
 use crate::pick::Pick;
-use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
 
 /// Measures the effect of a skillbook on a model: the same tasks and variations with and without it, in pairs.
@@ -80,9 +79,6 @@ pub(crate) struct Bench {
     /// book, the teacher alone.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     wordings: Option<u32>,
-    /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
-    #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hiding)]
-    suppress: Vec<HiddenSkill>,
     /// Seed for the order of trials.
     #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
     order_seed: u64,
@@ -91,7 +87,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    servers: Servers,
+    guidance: GuidanceArgs,
     #[command(flatten)]
     consent: SpendingArgs,
     /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
@@ -102,10 +98,6 @@ pub(crate) struct Bench {
 
 fn arm(text: &str) -> Result<Arm, String> {
     Arm::parse(text).map_err(|error| error.to_string())
-}
-
-pub(super) fn hiding(text: &str) -> Result<HiddenSkill, String> {
-    HiddenSkill::parse(text).map_err(|error| error.to_string())
 }
 
 /// The plan that a dry run prints.
@@ -158,12 +150,13 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
         }
     }
     let folder = experiment_command::folder(arguments.out.as_ref(), "bench", config, &*clock);
-    let voice = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
+    let verbosity = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
     let outcome = wire::runtime()?.block_on(experiment_command::perform(
         &experiment,
-        (config, clock, &models),
+        config,
+        &models,
         &folder,
-        voice,
+        verbosity,
     ))?;
     if arguments.json {
         terminal::json(&outcome.report)?;
@@ -221,9 +214,9 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             best_of: arguments.best_of,
             wordings: arguments.wordings,
         },
-        suppress: arguments.suppress.iter().cloned().collect(),
+        suppress: arguments.guidance.suppressed(),
         replicates: 1,
-        tools: arguments.servers.tool_box(&experiment_command::clock())?,
+        tools: arguments.guidance.servers.tool_box(&experiment_command::clock())?,
         registered: None,
         command: process_env::command_line(),
         program: env!("CARGO_PKG_VERSION").into(),
@@ -293,6 +286,6 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
 
 /// Prints the summary of a report and the path of its page.
 pub(crate) fn show(report: &Report, folder: &Path) {
-    experiment_command::tell(report);
+    experiment_command::print_summary(report);
     terminal::line(format_args!("report: {}", folder.join("report.html").display()));
 }

@@ -9,7 +9,7 @@ use apprentice_results::arm::Arm;
 use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
 
-use super::distill::{LoadedExperiment, ModelUse, experiment, load_experiment_with};
+use super::distill::{LoadedExperiment, ModelUse, load_experiment_with};
 use super::experiment_command;
 use super::learn::Reflection;
 use crate::config::Config;
@@ -74,31 +74,31 @@ impl Demo {
     }
 
     /// Returns the path of the experiment file.
-    fn sheet(&self) -> PathBuf {
+    fn file(&self) -> PathBuf {
         let above = self.suite.parent().filter(|_| self.suite.is_file());
         let folder = above.unwrap_or(&self.suite);
         folder.join("experiment.toml")
     }
 
     /// Overrides the file's values with those of the command line.
-    fn apply_to(&self, sheet: &mut ExperimentConfig) {
+    fn apply_to(&self, file: &mut ExperimentConfig) {
         let path = |path: &PathBuf| {
             Located::without_position(std::path::absolute(path).unwrap_or_else(|_| path.clone()))
         };
-        sheet.split = self.split.as_ref().map(path).or(sheet.split.take());
-        sheet.select = self.select.as_ref().map(path).or(sheet.select.take());
-        sheet.teacher = self.teacher.clone().map(Located::without_position).or(sheet.teacher.take());
+        file.split = self.split.as_ref().map(path).or(file.split.take());
+        file.select = self.select.as_ref().map(path).or(file.select.take());
+        file.teacher = self.teacher.clone().map(Located::without_position).or(file.teacher.take());
         if let Some(student) = &self.student {
-            sheet.students = vec![Located::without_position(student.clone())];
+            file.students = vec![Located::without_position(student.clone())];
         }
-        sheet.learning.reflection = self.reflection.map_or(sheet.learning.reflection, ReflectMode::from);
-        sheet.seeds = self.seeds.unwrap_or(sheet.seeds);
+        file.learning.reflection = self.reflection.map_or(file.learning.reflection, ReflectMode::from);
+        file.seeds = self.seeds.unwrap_or(file.seeds);
         if self.full {
-            sheet.select = None;
-            sheet.baselines = true;
+            file.select = None;
+            file.baselines = true;
             for arm in [Arm::PlaceboWrong, Arm::ToolsOnly, Arm::All].map(|arm| arm.to_string()) {
-                if !sheet.arms.iter().any(|known| known.value == arm) {
-                    sheet.arms.push(Located::without_position(arm));
+                if !file.arms.iter().any(|known| known.value == arm) {
+                    file.arms.push(Located::without_position(arm));
                 }
             }
         }
@@ -108,23 +108,22 @@ impl Demo {
 /// Runs the command.
 pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let change = |sheet: &mut ExperimentConfig| arguments.apply_to(sheet);
-    let needs = (Arc::clone(&clock), ModelUse::from(arguments.consent));
-    let LoadedExperiment { config, models, draft, purpose } =
-        load_experiment_with(&arguments.sheet(), config, needs, change)?;
-    let learner = draft.learner.clone();
+    let change = |file: &mut ExperimentConfig| arguments.apply_to(file);
+    let purpose = ModelUse::from(arguments.consent);
+    let loaded = load_experiment_with(&arguments.file(), config, Arc::clone(&clock), purpose, change)?;
     let tools = arguments.servers.tool_box(&clock)?;
-    let experiment = experiment((draft, purpose), (&config, &models), (process_env::command_line(), tools))?;
-    let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
-    if experiment_command::confirm_cost(paid, (&config, &models), arguments.consent)? == Proceed::Off {
+    let experiment = loaded.experiment(process_env::command_line(), tools)?;
+    if loaded.confirm_cost(&experiment, arguments.out.as_deref(), arguments.consent)? == Proceed::Off {
         return Ok(());
     }
+    let LoadedExperiment { config, models, .. } = loaded;
     let folder = experiment_command::folder(arguments.out.as_ref(), "demo", &config, &*clock);
     introduce(&experiment, &folder);
     let began = clock.mono();
     let outcome = wire::runtime()?.block_on(experiment_command::perform(
         &experiment,
-        (&config, Arc::clone(&clock), &models),
+        &config,
+        &models,
         &folder,
         Verbosity::Aloud,
     ))?;

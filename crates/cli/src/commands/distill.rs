@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext,
-    ResolvedConfig,
+    ResolvedConfig, finished_rows,
 };
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_protocol::Clock;
@@ -17,7 +17,7 @@ use super::experiment_command;
 use crate::config::Config;
 use crate::experiment_progress::Verbosity;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Proceed, SpendingArgs};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
@@ -34,7 +34,7 @@ use crate::{process_env, terminal, wire};
 pub(crate) struct Distill {
     /// The experiment file.
     #[arg(value_name = "EXPERIMENT")]
-    sheet: PathBuf,
+    file: PathBuf,
     /// Folder for the runs, the skillbook and the report; must be new, empty, or the folder of this experiment
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
@@ -74,9 +74,10 @@ pub(crate) struct LoadedExperiment {
 pub(crate) fn load_experiment(
     path: &Path,
     config: &Config,
-    needs: (Arc<dyn Clock>, ModelUse),
+    clock: Arc<dyn Clock>,
+    purpose: ModelUse,
 ) -> Result<LoadedExperiment, Failure> {
-    load_experiment_with(path, config, needs, |_| {})
+    load_experiment_with(path, config, clock, purpose, |_| {})
 }
 
 /// What the models of an experiment are needed for.
@@ -98,17 +99,18 @@ impl From<SpendingArgs> for ModelUse {
 pub(crate) fn load_experiment_with(
     path: &Path,
     config: &Config,
-    (clock, purpose): (Arc<dyn Clock>, ModelUse),
+    clock: Arc<dyn Clock>,
+    purpose: ModelUse,
     change: impl FnOnce(&mut ExperimentConfig),
 ) -> Result<LoadedExperiment, Failure> {
     let path = &crate::suite::found(path)?;
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
-    let mut sheet = ExperimentConfig::read(path, &text).kind(Kind::Config)?;
-    change(&mut sheet);
+    let mut file = ExperimentConfig::read(path, &text).kind(Kind::Config)?;
+    change(&mut file);
     let mut config = config.clone();
     // The lower of the file's cap and the command line's cap applies.
-    let caps = [sheet.most_usd, config.cap.run_usd];
+    let caps = [file.most_usd, config.cap.run_usd];
     config.cap.run_usd = caps.into_iter().flatten().reduce(f64::min);
     let models = wire::models(&config, clock)?;
     let model = |name: &str| {
@@ -118,74 +120,88 @@ pub(crate) fn load_experiment_with(
         };
         let known = models.resolve(name).and_then(|full| check(full).map(|()| full.to_owned()));
         known.map_err(|failure| {
-            let story = format!("{:#}", failure.source);
-            failure.hints.iter().fold(story, |story, hint| format!("{story}; {hint}"))
+            let message = format!("{:#}", failure.source);
+            failure.hints.iter().fold(message, |message, hint| format!("{message}; {hint}"))
         })
     };
-    let draft = sheet.resolve(&ResolveContext { sheet: path, model: &model }).kind(Kind::Config)?;
+    let draft = file.resolve(&ResolveContext { file: path, model: &model }).kind(Kind::Config)?;
     Ok(LoadedExperiment { config, models, draft, purpose })
 }
 
-/// Builds the experiment.
-pub(crate) fn experiment(
-    (draft, purpose): (ResolvedConfig, ModelUse),
-    (config, models): (&Config, &Arc<Models>),
-    (command, tools): (Vec<String>, ToolSettings),
-) -> Result<Experiment, Failure> {
-    let build = |name: &str| match purpose {
-        ModelUse::Forecast => models.sketch(name),
-        ModelUse::Calls => models.get(name, "learn"),
-    };
-    let learner = draft.learner.as_deref().map(build).transpose()?;
-    Ok(draft.experiment(ProgramDefaults {
-        learner,
-        attempts: config.attempts,
-        epochs: config.epochs,
-        cleanup_every: usize::try_from(config.cleanup_every).unwrap_or(usize::MAX),
-        tools,
-        command,
-        program: env!("CARGO_PKG_VERSION").into(),
-    }))
+impl LoadedExperiment {
+    /// Builds the experiment. `command` is the command line that starts it.
+    pub(crate) fn experiment(
+        &self,
+        command: Vec<String>,
+        tools: ToolSettings,
+    ) -> Result<Experiment, Failure> {
+        let build = |name: &str| match self.purpose {
+            ModelUse::Forecast => self.models.sketch(name),
+            ModelUse::Calls => self.models.get(name, "learn"),
+        };
+        let learner = self.draft.learner.as_deref().map(build).transpose()?;
+        Ok(self.draft.clone().experiment(ProgramDefaults {
+            learner,
+            attempts: self.config.attempts,
+            epochs: self.config.epochs,
+            cleanup_every: usize::try_from(self.config.cleanup_every).unwrap_or(usize::MAX),
+            tools,
+            command,
+            program: env!("CARGO_PKG_VERSION").into(),
+        }))
+    }
+
+    /// Forecasts the cost of the rest of the experiment in `folder` and decides whether to continue; high costs need
+    /// the user's confirmation.
+    pub(crate) fn confirm_cost(
+        &self,
+        experiment: &Experiment,
+        folder: Option<&Path>,
+        consent: SpendingArgs,
+    ) -> Result<Proceed, Failure> {
+        let done = folder.map(finished_rows).unwrap_or_default();
+        let learner = self.draft.learner.as_deref();
+        Forecast::of_experiment(&self.models, experiment, learner, &done)?.agree(&self.config, consent)
+    }
 }
 
 /// Returns the path of an experiment file's preregistration, beside the file.
-pub(crate) fn registration_of(sheet: &Path) -> PathBuf {
-    match sheet.file_stem().and_then(|stem| stem.to_str()) {
-        None | Some("experiment") => sheet.with_file_name(PREREG_FILE),
-        Some(stem) => sheet.with_file_name(format!("{stem}.{PREREG_FILE}")),
+pub(crate) fn registration_of(file: &Path) -> PathBuf {
+    match file.file_stem().and_then(|stem| stem.to_str()) {
+        None | Some("experiment") => file.with_file_name(PREREG_FILE),
+        Some(stem) => file.with_file_name(format!("{stem}.{PREREG_FILE}")),
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let sheet = crate::suite::found(&arguments.sheet)?;
+    let file = crate::suite::found(&arguments.file)?;
     let purpose = ModelUse::from(arguments.consent);
-    let LoadedExperiment { config, models, draft, purpose } =
-        load_experiment(&sheet, config, (Arc::clone(&clock), purpose))?;
-    let registered = Prereg::read(&registration_of(&sheet)).kind(Kind::Config)?;
-    let learner = draft.learner.clone();
+    let loaded = load_experiment(&file, config, Arc::clone(&clock), purpose)?;
+    let registered = Prereg::read(&registration_of(&file)).kind(Kind::Config)?;
     let tools = arguments.servers.tool_box(&clock)?;
-    let experiment = experiment((draft, purpose), (&config, &models), (process_env::command_line(), tools))?;
+    let experiment = loaded.experiment(process_env::command_line(), tools)?;
     let mut experiment = Experiment { registered, ..experiment };
     if let BookSource::Learned(learning) = &mut experiment.book {
         learning.cycle.learn.reflect.pictures = arguments.reflector_pictures;
     }
-    let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     let consent = arguments.consent.in_json(arguments.json);
-    if experiment_command::confirm_cost(paid, (&config, &models), consent)? == Proceed::Off {
+    if loaded.confirm_cost(&experiment, arguments.out.as_deref(), consent)? == Proceed::Off {
         return Ok(());
     }
+    let LoadedExperiment { config, models, .. } = loaded;
     let folder = experiment_command::folder(arguments.out.as_ref(), "distill", &config, &*clock);
-    let voice = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
-    if voice == Verbosity::Aloud {
+    let verbosity = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
+    if verbosity == Verbosity::Aloud {
         terminal::note(format_args!("All files are in {}\n", folder.display()));
     }
     let outcome = wire::runtime()?.block_on(experiment_command::perform(
         &experiment,
-        (&config, clock, &models),
+        &config,
+        &models,
         &folder,
-        voice,
+        verbosity,
     ))?;
     if arguments.json {
         terminal::json(&outcome.report)?;

@@ -39,12 +39,13 @@ struct Final<'a> {
 }
 
 impl Learning {
-    /// Creates the workshop in which an attempt writes skills, if `--learn` is given.
-    pub(super) fn workshop(
+    /// Creates the learning of an attempt that writes skills, if `--learn` is given.
+    pub(super) fn attempt_learning(
         &self,
         book: Option<&Path>,
         run: &Path,
-        (clock, config): (&Arc<dyn Clock>, &Config),
+        clock: &Arc<dyn Clock>,
+        config: &Config,
     ) -> Result<Option<Arc<AttemptLearning>>, Failure> {
         if self.writing.is_named() && !self.learn {
             return Err(Failure::say(
@@ -79,13 +80,13 @@ impl Learning {
     }
 }
 
-/// Closes the workshop, prints its receipts, and writes the report beside the trace.
+/// Closes the learning of an attempt, prints its receipts, and writes the report beside the trace.
 pub(super) fn conclude(
-    workshop: &AttemptLearning,
+    learning: &AttemptLearning,
     folder: &Path,
     redactor: &Redactor,
 ) -> Result<(), Failure> {
-    let output = workshop.close().kind(Kind::Config)?;
+    let output = learning.close().kind(Kind::Config)?;
     for receipt in &output.receipts {
         terminal::note(format_args!("{receipt}"));
     }

@@ -91,14 +91,15 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let model = models.get(&arguments.model, "do")?;
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let servers = arguments.servers.make(&clock)?.map(|(make, _)| make());
-    let workshop = arguments.learning.workshop(arguments.skillbook.as_deref(), &folder, (&clock, config))?;
-    let present = KnownVersions::default();
+    let learning =
+        arguments.learning.attempt_learning(arguments.skillbook.as_deref(), &folder, &clock, config)?;
+    let known_versions = KnownVersions::default();
     let guidance = match &arguments.skillbook {
         Some(book) => {
             let role = config.role.settings_of_model(models.resolve(&arguments.model)?)?;
             let delivery = role.and_then(|role| role.delivery).unwrap_or_default();
-            let place = SkillSource { folder: book, present: &present, delivery };
-            guidance_for(&place, arguments, servers.as_ref(), workshop.as_ref())?
+            let source = SkillSource { folder: book, known_versions: &known_versions, delivery };
+            guidance_for(&source, arguments, servers.as_ref(), learning.as_ref())?
         }
         None => Guidance::default(),
     };
@@ -113,12 +114,13 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let header = header(arguments, &*model);
     let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
     let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?);
-    sink.tell(workshop.as_deref().map(AttemptLearning::timeline));
+    sink.set_timeline(learning.as_deref().map(AttemptLearning::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let errand = DoSession { arguments, files, header, servers, workshop, present, clock: &*clock, cancel };
+    let session =
+        DoSession { arguments, files, header, servers, learning, known_versions, clock: &*clock, cancel };
     let mut world = None;
-    let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
-        Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
+    let ended = match session.open(&*worlds, &mut world, &mut sink).await {
+        Ok(world) => Ok(session.carry_out(&*model, &guidance, world, &mut sink).await),
         Err(setback) => Err(setback),
     };
     let closed = match world {
@@ -127,8 +129,8 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     };
     let ended = ended.or_else(|setback| setback.record(&mut sink));
     sink.inner_mut().sync().kind(Kind::Environment)?;
-    if let Some(workshop) = &errand.workshop {
-        do_learning::conclude(workshop, &folder, models.redactor()?.as_ref())?;
+    if let Some(learning) = &session.learning {
+        do_learning::conclude(learning, &folder, models.redactor()?.as_ref())?;
         arguments.learning.settle(arguments.skillbook.as_deref(), config)?;
     }
     terminal::note(format_args!("trace: {}", folder.display()));
@@ -163,8 +165,8 @@ fn check_image_input(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failur
     if !arguments.host || model.profile().images != ImageRule::None {
         return Ok(());
     }
-    let story = format!("{} does not accept images, and --host provides only screenshots", arguments.model);
-    Err(Failure::say(Kind::Usage, story))
+    let message = format!("{} does not accept images, and --host provides only screenshots", arguments.model);
+    Err(Failure::say(Kind::Usage, message))
 }
 
 /// Reads a file for the world's home folder; returns its name and contents.
@@ -181,8 +183,8 @@ struct SetupFailure {
 }
 
 impl SetupFailure {
-    fn new(cause: VoidCause, kind: Kind, story: impl std::fmt::Display) -> Self {
-        Self { cause, failure: Failure::say(kind, story) }
+    fn new(cause: VoidCause, kind: Kind, message: impl std::fmt::Display) -> Self {
+        Self { cause, failure: Failure::say(kind, message) }
     }
 
     /// Writes the `stopped` event for an attempt that ended before the agent started.
@@ -228,9 +230,9 @@ struct DoSession<'a> {
     /// Tool servers that skills may open; they end before the world does.
     servers: Option<Arc<McpServers>>,
     /// Where the agent may write skills, with `--learn`.
-    workshop: Option<Arc<AttemptLearning>>,
+    learning: Option<Arc<AttemptLearning>>,
     /// Program versions of the world, shared with the skill tools.
-    present: KnownVersions,
+    known_versions: KnownVersions,
     clock: &'a dyn Clock,
     cancel: CancellationToken,
 }
@@ -277,15 +279,20 @@ impl DoSession<'_> {
     }
 
     /// Queries the versions of the started program and of programs with open windows.
-    async fn query_versions(&self, roll: &mut AppVersions, machine: &dyn Machine, sink: &mut impl EventSink) {
+    async fn query_versions(
+        &self,
+        versions: &mut AppVersions,
+        machine: &dyn Machine,
+        sink: &mut impl EventSink,
+    ) {
         let programs = programs(self.arguments);
         let told = tokio::select! {
             biased;
             () = self.cancel.cancelled() => None,
-            told = roll.call(machine, &programs) => told,
+            told = versions.query(machine, &programs) => told,
         };
         if let Some(told) = told {
-            self.present.record(&told);
+            self.known_versions.record(&told);
             if let Err(error) = sink.emit(None, told) {
                 tracing::warn!(%error, "the versions of the programs could not be recorded");
             }
@@ -312,14 +319,14 @@ impl DoSession<'_> {
         if let Some(servers) = &self.servers {
             servers.enter(Arc::clone(&world.machine));
         }
-        if let Some(workshop) = &self.workshop {
-            workshop.enter(Arc::clone(&world.machine));
+        if let Some(learning) = &self.learning {
+            learning.enter(Arc::clone(&world.machine));
         }
-        let mut roll = AppVersions::default();
-        self.query_versions(&mut roll, &*world.machine, sink).await;
+        let mut versions = AppVersions::default();
+        self.query_versions(&mut versions, &*world.machine, sink).await;
         let ended = agent::run(attempt, &mut *world.environment, sink).await;
         if ended.stop.is_ok() {
-            self.query_versions(&mut roll, &*world.machine, sink).await;
+            self.query_versions(&mut versions, &*world.machine, sink).await;
         }
         if let Some(servers) = &self.servers {
             servers.leave().await;
@@ -331,7 +338,7 @@ impl DoSession<'_> {
 /// The skillbook of an attempt, and how it is delivered.
 struct SkillSource<'a> {
     folder: &'a Path,
-    present: &'a KnownVersions,
+    known_versions: &'a KnownVersions,
     delivery: DeliveryChoice,
 }
 
@@ -340,32 +347,32 @@ fn guidance_for(
     source: &SkillSource<'_>,
     arguments: &Do,
     servers: Option<&Arc<McpServers>>,
-    workshop: Option<&Arc<AttemptLearning>>,
+    learning: Option<&Arc<AttemptLearning>>,
 ) -> Result<Guidance, Failure> {
-    let (instruction, present) = (arguments.instruction.clone(), source.present.clone());
+    let (instruction, present) = (arguments.instruction.clone(), source.known_versions.clone());
     let task = TaskView { instruction, present, ..TaskView::default() };
-    let book = match workshop.is_some() && !source.folder.is_dir() {
+    let book = match learning.is_some() && !source.folder.is_dir() {
         true => Snapshot::empty(),
         false => super::skills::open(source.folder)?,
     };
-    let part = if workshop.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
+    let part = if learning.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
     let rules = arguments.servers.rules();
-    let lent = build_guidance_with_tools(
+    let guidance = build_guidance_with_tools(
         &book.with_shipped(part),
         &source.delivery.policy(),
         &task,
         &tool_contribution(servers, &rules),
     );
-    let lent = match lent {
+    let guidance = match guidance {
         Err(GuidanceError::NoEligibleSkill(why)) => {
             terminal::note(format_args!("no skill is shown: {why}"));
             Guidance::default()
         }
-        Ok(lent) => lent,
+        Ok(guidance) => guidance,
     };
-    Ok(match workshop {
-        Some(workshop) => workshop.extend_guidance(lent),
-        None => lent,
+    Ok(match learning {
+        Some(learning) => learning.extend_guidance(guidance),
+        None => guidance,
     })
 }
 

@@ -215,8 +215,8 @@ pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
 
 fn failure(report: &Report) -> Failure {
     let missing = report.findings.iter().filter(|finding| !finding.ok).count();
-    let story = format!("this machine lacks {}", counted(missing, "requirement"));
-    let failure = Failure::say(Kind::Environment, story);
+    let message = format!("this machine lacks {}", counted(missing, "requirement"));
+    let failure = Failure::say(Kind::Environment, message);
     match &report.install {
         Some(line) => failure.hint(line.clone()).hint("or `apprentice doctor --fix`"),
         None => failure,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, finished_rows, run_experiment,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, run_experiment,
 };
+use apprentice_evaluator::run::RunControl;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, TaskId, counted};
 use apprentice_results::report::Report;
@@ -16,7 +17,6 @@ use apprentice_tasks::suite::{Selection, Suite};
 use crate::config::Config;
 use crate::experiment_progress::{ExperimentProgress, Verbosity};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::{terminal, wire};
 
@@ -45,23 +45,13 @@ pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::B
     Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
 }
 
-/// Computes the cost forecast for the rest of an experiment and decides whether to continue; high costs need the
-/// user's confirmation.
-pub(crate) fn confirm_cost(
-    (experiment, learner, folder): (&Experiment, Option<&str>, Option<&Path>),
-    (config, models): (&Config, &Models),
-    consent: SpendingArgs,
-) -> Result<Proceed, Failure> {
-    let done = folder.map(finished_rows).unwrap_or_default();
-    Forecast::of_experiment(models, experiment, learner, &done)?.agree(config, consent)
-}
-
 /// Runs or continues an experiment.
 pub(crate) async fn perform(
     experiment: &Experiment,
-    (config, clock, models): (&Config, Arc<dyn Clock>, &Arc<Models>),
+    config: &Config,
+    models: &Arc<Models>,
     folder: &Path,
-    voice: Verbosity,
+    verbosity: Verbosity,
 ) -> Result<ExperimentResult, Failure> {
     let learned = match &experiment.book {
         BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
@@ -69,25 +59,24 @@ pub(crate) async fn perform(
     };
     let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
     models.reach(named.chain(&learned).map(String::as_str)).await?;
-    let stage = ExperimentProgress::open(&experiment.suite, Arc::clone(&clock), voice);
-    let (progress, lessons) = stage.senders();
-    let laboratory = ExperimentDeps {
-        deps: wire::deps(config, clock, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
+    let display = ExperimentProgress::open(&experiment.suite, Arc::clone(models.clock()), verbosity);
+    let (progress, records) = display.senders();
+    let deps = ExperimentDeps {
+        run: wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
         jobs: match config.jobs {
             // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
             // thirds of the time of two, and four hardly less than three.
             0 => (wire::cores() * 3).div_ceil(2),
             jobs => jobs,
         },
-        progress,
-        lessons,
-        cancel: wire::cancel_on_interrupt(),
-        meaning: models.meaning()?,
+        control: RunControl::new(progress, wire::cancel_on_interrupt()),
+        records,
+        embedding: models.embedding()?,
     };
-    let outcome = run_experiment(experiment, &laboratory, folder).await;
-    drop(laboratory);
-    let times = stage.close().await;
-    if voice == Verbosity::Aloud && !times.is_empty() {
+    let outcome = run_experiment(experiment, &deps, folder).await;
+    drop(deps);
+    let times = display.close().await;
+    if verbosity == Verbosity::Aloud && !times.is_empty() {
         terminal::note(format_args!("\ntime: {times}"));
     }
     outcome.map_err(|error| {
@@ -142,7 +131,7 @@ fn run_failure(error: ExperimentError) -> Failure {
 
 /// Prints the summary of an experiment and the path of its report.
 pub(crate) fn conclude(outcome: &ExperimentResult, folder: &Path) {
-    tell(&outcome.report);
+    print_summary(&outcome.report);
     terminal::line(format_args!("report: {}", folder.join("report.html").display()));
 }
 
@@ -158,7 +147,7 @@ pub(crate) fn verdict(outcome: &ExperimentResult) -> Result<(), Failure> {
 }
 
 /// Prints a report's headline, arms and notes.
-pub(crate) fn tell(report: &Report) {
+pub(crate) fn print_summary(report: &Report) {
     terminal::line(format_args!("\n{}", report.headline.title));
     let claim = match report.headline.claim.as_str() {
         "" => String::new(),

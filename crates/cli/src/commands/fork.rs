@@ -3,27 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
-use apprentice_evaluator::fork::{
-    Fork, ForkError, ForkOutcome, ForkSite, FoundTrial, Variant, find_trial, fork_text,
-};
-use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
-use apprentice_evaluator::run::frozen_book;
+use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::fork::{Fork, ForkError, ForkOutcome, ForkSite, Variant, find_trial, fork_text};
+use apprentice_evaluator::run::{ArmPlan, RunControl, frozen_book};
 use apprentice_protocol::{Clock, SkillId, StepId};
 use apprentice_results::arm::Arm;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::verification::admit;
-use apprentice_tasks::suite::Suite;
 use clap::Args;
 
 use super::run::{ParseCommand, StartedBy};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
-use crate::models::Models;
+use crate::guidance_args::GuidanceArgs;
 use crate::run_progress::RunProgress;
-use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
 
 /// Goes on from a step of a recorded trial, several times with its own help and with one thing changed in it.
@@ -66,14 +61,11 @@ pub(crate) struct ForkCommand {
     /// The skillbook, if the run kept no frozen one [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
-    #[arg(long, value_name = "SKILL@PROGRAM", value_parser = super::bench::hiding)]
-    suppress: Vec<HiddenSkill>,
     /// Folder for the attempts and `fork.json`; must be new or empty [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    servers: Servers,
+    guidance: GuidanceArgs,
     #[command(flatten)]
     consent: SpendingArgs,
     /// Print one JSON object (`apprentice.fork/1`).
@@ -114,12 +106,16 @@ pub(crate) fn run(arguments: &ForkCommand, config: &Config, parse: ParseCommand)
     models.check(&model)?;
     let suite = crate::suite::load(&suite_path(arguments, &site, parse)?)?;
     site.check_suite(&suite).map_err(failure)?;
-    let (lender, notes) = lender(arguments, (&found, &site), &suite, (config, &models))?;
+    let recorded = recorded_arm(&site);
+    let (book, unfrozen) = book(arguments, &found.run, &recorded, config)?;
+    let book = book.with_embedding(models.embedding()?);
+    let provider = arguments.guidance.provider(&suite, book, &clock)?;
+    let notes = unfrozen.into_iter().chain(differences(&site, &recorded, &provider)).collect();
     let folder = arguments.folder(config, &*clock, &site);
     let fork = Fork {
         site,
         suite,
-        lender: lender.clone(),
+        provider: provider.clone(),
         variant: arguments.variant(),
         model: models.resolve(&model)?.to_owned(),
         times: arguments.times,
@@ -135,11 +131,11 @@ pub(crate) fn run(arguments: &ForkCommand, config: &Config, parse: ParseCommand)
         return Ok(());
     }
     let outcome = wire::runtime()?.block_on(async {
-        let deps = wire::deps(config, clock, wire::lend(lender), &models)?;
-        let board = RunProgress::show(arguments.json);
-        let ends = (board.sender(), wire::cancel_on_interrupt());
-        let ended = fork.work(&folder, wire::jobs(config), deps, ends).await;
-        board.finish().await;
+        let deps = wire::deps(config, wire::guidance(provider), &models)?;
+        let display = RunProgress::show(arguments.json);
+        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let ended = fork.work(&folder, wire::jobs(config), deps, control).await;
+        display.finish().await;
         ended.map_err(failure)
     })?;
     conclude(&outcome, arguments.json)
@@ -163,50 +159,50 @@ fn suite_path(arguments: &ForkCommand, site: &ForkSite, parse: ParseCommand) -> 
     })
 }
 
-/// Opens the book of the recorded run and lends from it. Returns notes on what differs from the recorded run.
-fn lender(
+/// Returns the recorded run's entry for the trial's arm.
+fn recorded_arm(site: &ForkSite) -> ArmPlan {
+    site.plan.arms.iter().find(|arm| arm.arm == site.trial.arm).cloned().unwrap_or_default()
+}
+
+/// Opens the book of the recorded run, or the configured one with a note if the run kept none.
+fn book(
     arguments: &ForkCommand,
-    (found, site): (&FoundTrial, &ForkSite),
-    suite: &Suite,
-    (config, models): (&Config, &Models),
-) -> Result<(GuidanceProvider, Vec<String>), Failure> {
-    let mut notes = Vec::new();
-    let arm = site.plan.arms.iter().find(|arm| arm.arm == site.trial.arm).cloned().unwrap_or_default();
-    let needs_book = arm.skillbook_hash.is_some() || arguments.variant().is_some();
-    let frozen = frozen_book(&found.run);
-    let configured = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
-    let mut book = match &frozen {
-        _ if !needs_book => Snapshot::empty(),
-        Some(folder) => super::skills::open(folder)?,
-        None => {
-            notes.push(format!(
-                "the run kept no frozen skillbook; this one is lent from: {}",
-                configured.display()
-            ));
-            super::skills::open(configured)?.clean().kind(Kind::Config)?
-        }
-    };
-    if let Some(admission) = arm.admission.as_ref().filter(|_| frozen.is_none()) {
-        book = admit(&book, admission.policy).0;
+    run: &Path,
+    recorded: &ArmPlan,
+    config: &Config,
+) -> Result<(Snapshot, Option<String>), Failure> {
+    if recorded.skillbook_hash.is_none() && arguments.variant().is_none() {
+        return Ok((Snapshot::empty(), None));
     }
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let lender = GuidanceProvider::new(Arc::new(suite.clone()), book.with_embedding(models.meaning()?), None)
-        .with_inert_skills(open_inert_skills(suite).kind(Kind::Config)?)
-        .with_tools(&arguments.servers.tool_box(&clock)?)
-        .with_suppressed(arguments.suppress.iter().cloned().collect::<HiddenSkills>());
-    let then = arm.skillbook_hash.as_deref();
+    if let Some(frozen) = frozen_book(run) {
+        return Ok((super::skills::open(&frozen)?, None));
+    }
+    let configured = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
+    let note = format!("the run kept no frozen skillbook; guidance comes from: {}", configured.display());
+    let book = super::skills::open(configured)?.clean().kind(Kind::Config)?;
+    let admitted = match &recorded.admission {
+        Some(admission) => admit(&book, admission.policy).0,
+        None => book,
+    };
+    Ok((admitted, Some(note)))
+}
+
+/// Returns notes on what differs from the recorded run.
+fn differences(site: &ForkSite, recorded: &ArmPlan, provider: &GuidanceProvider) -> Vec<String> {
+    let mut notes = Vec::new();
+    let then = recorded.skillbook_hash.as_deref();
     if Arm::parse(&site.trial.arm).is_ok_and(Arm::needs_book)
-        && then.is_some_and(|then| then != lender.hash())
+        && then.is_some_and(|then| then != provider.hash())
     {
         notes.push("the skillbook has changed since the run".to_owned());
     }
-    if then.is_some() && arm.aids != lender.inputs(Arm::Pull) {
+    if then.is_some() && recorded.aids != provider.inputs(Arm::Pull) {
         notes.push("tool servers, embeddings or hidden skills differ from those of the run".to_owned());
     }
     if site.plan.prompt_hash != apprentice_harness::agent::prompt_hash() {
         notes.push("the prompts have changed since the run".to_owned());
     }
-    Ok((lender, notes))
+    notes
 }
 
 fn failure(error: ForkError) -> Failure {

@@ -20,7 +20,7 @@ use apprentice_tasks::suite::Suite;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::learn_own::{self, Judging, OwnTally};
+use super::learn_own::{self, Judging, OpenBook, OwnTally};
 use super::skills::curate::{apply_failure, learner};
 use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
@@ -103,7 +103,10 @@ struct Learned<'a> {
 }
 
 /// A suite with its locked split.
-type LockedSuite = (Suite, SplitLock);
+struct LockedSuite {
+    suite: Suite,
+    lock: SplitLock,
+}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
@@ -117,7 +120,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     };
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let consent = arguments.consent.in_json(arguments.json);
-    let forecast = forecast(arguments, (&runs, own.len()), suite.as_ref(), &models)?;
+    let forecast = forecast(arguments, &runs, own.len(), suite.as_ref(), &models)?;
     if forecast.agree(config, consent)? == Proceed::Off {
         return Ok(());
     }
@@ -125,11 +128,11 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
         check_runs(&runs, suite)?;
     }
     wire::runtime()?.block_on(models.reach([arguments.model.as_str()]))?;
-    let model = learner(&arguments.model, (&models, "learn"))?;
-    let staff = LearnerModels { reflector: Arc::clone(&model), manager: model };
+    let model = learner(&arguments.model, &models, "learn")?;
+    let learners = LearnerModels { reflector: Arc::clone(&model), manager: model };
     let mode = arguments.writing.mode(config);
-    let (mut gateway, held_out) = open_book(folder, (mode, config), suite.as_ref(), own.is_empty())?;
-    gateway.set_embedding(models.meaning()?);
+    let (mut gateway, held_out) = open_book(folder, mode, config, suite.as_ref(), own.is_empty())?;
+    gateway.set_embedding(models.embedding()?);
     let mut tally = Tally::default();
     let reflect = ReflectOptions {
         mode: arguments.reflection.into(),
@@ -138,15 +141,16 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     };
     let options = LearnOptions { reflect, ..LearnOptions::default() };
     let cancel = wire::cancel_on_interrupt();
+    let mut book = OpenBook { gateway: &mut gateway, learners: &learners, options: &options };
     let learning = async {
         if let Some(suite) = &suite {
             for path in &runs {
-                tally.learn(&mut gateway, (suite, &staff), (path, &options)).await?;
+                tally.learn(&mut book, suite, path).await?;
             }
         }
         for path in &own {
-            let judge = (&arguments.judging, &staff, &options);
-            tally.own.learn(&mut gateway, &held_out, judge, path).await?.iter().for_each(tell);
+            let learned = tally.own.learn(&mut book, &held_out, &arguments.judging, path).await?;
+            learned.iter().for_each(print_record);
         }
         Ok(())
     };
@@ -167,7 +171,8 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
 /// Opens the book for writing, locks it to the suite of the runs, and returns what is known of held-out tasks.
 fn open_book(
     folder: &Path,
-    (mode, config): (WriteMode, &Config),
+    mode: WriteMode,
+    config: &Config,
     suite: Option<&LockedSuite>,
     only_runs: bool,
 ) -> Result<(Gateway, LockedSuites), Failure> {
@@ -177,7 +182,7 @@ fn open_book(
     let (gateway, _) =
         Gateway::open(folder, GatewayOptions { time, leaks, mode, authored }).kind(Kind::Config)?;
     match suite {
-        Some((suite, lock)) => {
+        Some(LockedSuite { suite, lock }) => {
             lock_book(folder, lock, &HeldOutTasks::build(lock, suite)).kind(Kind::Config)?;
         }
         None => learn_own::check_book(gateway.state(), &held_out)?,
@@ -195,7 +200,7 @@ fn locked_suite(arguments: &Learn) -> Result<LockedSuite, Failure> {
     }
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     lock.check_suite(&suite).kind(Kind::Config)?;
-    Ok((suite, lock))
+    Ok(LockedSuite { suite, lock })
 }
 
 /// Returns what is known of held-out tasks: of the runs' suite, and for attempts of `do` of every suite that the book is
@@ -205,11 +210,12 @@ fn held_out(folder: &Path, suite: Option<&LockedSuite>, only_runs: bool) -> Resu
         true => LockedSuites::default(),
         false => LockedSuites::of_book(folder).kind(Kind::Config)?,
     };
-    Ok(known.with(suite.map(|(suite, lock)| HeldOutTasks::build(lock, suite))))
+    Ok(known.with(suite.map(|LockedSuite { suite, lock }| HeldOutTasks::build(lock, suite))))
 }
 
 /// Checks every training attempt of the runs against the split and the suite, before the first review.
-fn check_runs(runs: &[&Path], (suite, lock): &LockedSuite) -> Result<(), Failure> {
+fn check_runs(runs: &[&Path], locked: &LockedSuite) -> Result<(), Failure> {
+    let LockedSuite { suite, lock } = locked;
     for path in runs {
         let run = RunFolder::open(path).kind(Kind::Config)?;
         for row in last_attempts(&run).into_iter().filter(|row| row.verdict != Verdict::Void) {
@@ -229,14 +235,15 @@ fn check_runs(runs: &[&Path], (suite, lock): &LockedSuite) -> Result<(), Failure
 /// Computes the cost forecast. It is an upper bound: attempts that were learned from before cost no further calls.
 fn forecast(
     arguments: &Learn,
-    (runs, own): (&[&Path], usize),
+    runs: &[&Path],
+    own: usize,
     suite: Option<&LockedSuite>,
     models: &Models,
 ) -> Result<Forecast, Failure> {
     let mut forecast = Forecast::default();
     let (mut read, model) = (own, models.resolve(&arguments.model)?);
-    arguments.judging.add_requests(&mut forecast, (models, &arguments.model), own)?;
-    for (path, (_, lock)) in runs.iter().flat_map(|path| suite.map(|suite| (path, suite))) {
+    arguments.judging.add_requests(&mut forecast, models, &arguments.model, own)?;
+    for (path, LockedSuite { lock, .. }) in runs.iter().flat_map(|path| suite.map(|suite| (path, suite))) {
         let (plan, rows) = read_run(path).kind(Kind::Config)?;
         for row in final_results(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
@@ -255,14 +262,14 @@ fn forecast(
 }
 
 fn stopped(folder: &Path) -> Failure {
-    let story = format!("interrupted; {} contains the results so far", folder.display());
-    Failure::say(Kind::Interrupted, story).hint("repeat the command to continue")
+    let message = format!("interrupted; {} contains the results so far", folder.display());
+    Failure::say(Kind::Interrupted, message).hint("repeat the command to continue")
 }
 
 /// Counts over the runs.
 #[derive(Default)]
 struct Tally {
-    worked: Vec<LearningRecord>,
+    records: Vec<LearningRecord>,
     own: OwnTally,
     sealed: usize,
     void: usize,
@@ -271,10 +278,11 @@ struct Tally {
 impl Tally {
     async fn learn(
         &mut self,
-        gateway: &mut Gateway,
-        ((suite, lock), staff): (&LockedSuite, &LearnerModels),
-        (path, options): (&Path, &LearnOptions),
+        book: &mut OpenBook<'_>,
+        locked: &LockedSuite,
+        path: &Path,
     ) -> Result<(), Failure> {
+        let LockedSuite { suite, lock } = locked;
         let run = RunFolder::open(path).kind(Kind::Config)?;
         for row in last_attempts(&run) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
@@ -286,46 +294,46 @@ impl Tally {
                 continue;
             }
             let attempted = recorded_attempt(path, row, suite).kind(Kind::Config)?;
-            let worked = learn_from(gateway, (lock, staff), attempted, options).await;
-            let worked = worked.map_err(|error| match error {
+            let record = learn_from(book.gateway, lock, book.learners, attempted, book.options).await;
+            let record = record.map_err(|error| match error {
                 CycleError::Learn(error) => apply_failure(error),
                 other @ (CycleError::Attempt { .. }
                 | CycleError::Split(_)
                 | CycleError::Pictures(_)
                 | CycleError::Keep { .. }) => Failure::new(Kind::Config, other),
             })?;
-            tell(&worked);
-            self.worked.push(worked);
+            print_record(&record);
+            self.records.push(record);
         }
         Ok(())
     }
 }
 
 /// Prints in one line what the review of one trajectory changed in the skillbook.
-fn tell(worked: &LearningRecord) {
-    let phase = match worked.phase {
+fn print_record(record: &LearningRecord) {
+    let phase = match record.phase {
         Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
         Phase::Rehearse => "rehearsal".into(),
         Phase::Recorded => "recorded".into(),
         Phase::Own => "own attempt".into(),
     };
-    if let Some(unread) = &worked.unread {
-        terminal::note(format_args!("  {phase}, {}: not learned; {}", worked.task, unread.why));
+    if let Some(unread) = &record.unread {
+        terminal::note(format_args!("  {phase}, {}: not learned; {}", record.task, unread.why));
         if let Some(path) = &unread.answers {
             terminal::note(format_args!("    the answers are in {}", path.display()));
         }
         return;
     }
-    let wrote: Vec<&str> = worked.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
+    let wrote: Vec<&str> = record.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
     let wrote = if wrote.is_empty() { "no changes".into() } else { wrote.join(", ") };
     terminal::note(format_args!(
         "  {phase}, {}: {}, {}; {wrote}; {} in the skillbook",
-        worked.task,
-        counted(worked.reviews, "review"),
-        counted(worked.learnings, "learning"),
-        counted(worked.skills, "skill")
+        record.task,
+        counted(record.reviews, "review"),
+        counted(record.learnings, "learning"),
+        counted(record.skills, "skill")
     ));
-    if let Some(why) = &worked.fallback {
+    if let Some(why) = &record.fallback {
         terminal::note(format_args!("    reviewed in a new conversation: {why}"));
     }
 }
@@ -333,8 +341,8 @@ fn tell(worked: &LearningRecord) {
 fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> {
     let own = std::mem::take(&mut tally.own);
     let (sealed, void) = (tally.sealed + own.sealed, tally.void + own.void);
-    let worked: Vec<LearningRecord> = tally.worked.into_iter().chain(own.worked).collect();
-    let unread: Vec<&UnreadReview> = worked.iter().filter_map(|one| one.unread.as_ref()).collect();
+    let records: Vec<LearningRecord> = tally.records.into_iter().chain(own.records).collect();
+    let unread: Vec<&UnreadReview> = records.iter().filter_map(|one| one.unread.as_ref()).collect();
     if json {
         terminal::json(&Learned {
             schema: "apprentice.learn/1",
@@ -343,7 +351,7 @@ fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> 
             void,
             unread: unread.len(),
             unjudged: own.unjudged.len(),
-            trajectories: &worked,
+            trajectories: &records,
         })?;
     } else {
         let unjudged = match own.unjudged.len() {
@@ -352,13 +360,13 @@ fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> 
         };
         terminal::line(format_args!(
             "{} trajectories learned from, {sealed} held out and skipped, {void} void{unjudged}; {}",
-            worked.len() - unread.len(),
+            records.len() - unread.len(),
             folder.display()
         ));
     }
-    if worked.is_empty() && own.unjudged.is_empty() {
-        let story = "the runs contain no training attempt to learn from";
-        return Err(Failure::say(Kind::NothingMatched, story));
+    if records.is_empty() && own.unjudged.is_empty() {
+        let message = "the runs contain no training attempt to learn from";
+        return Err(Failure::say(Kind::NothingMatched, message));
     }
     match (unread.first(), own.unjudged.first()) {
         (None, None) => Ok(()),
@@ -366,12 +374,12 @@ fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> 
         (Some(first), _) => {
             let count = unread.len();
             let reviews = if count == 1 { "review" } else { "reviews" };
-            let story = format!(
+            let message = format!(
                 "{count} {reviews} could not be read; the attempts stay unlearned ({}: {})",
                 first.attempt, first.why
             );
             let hint = "repeat the command to ask again, or name another --model";
-            Err(Failure::say(Kind::Model, story).hint(hint))
+            Err(Failure::say(Kind::Model, message).hint(hint))
         }
     }
 }

@@ -5,10 +5,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use apprentice_evaluator::learn::{
-    CycleError, LearningRecord, LockedSuites, OwnAttempt, OwnAttemptError, TrajectoryError, learn_from_own,
+    CycleError, JudgedAttempt, LearningRecord, LockedSuites, OwnAttempt, OwnAttemptError, TrajectoryError,
+    learn_from_own,
 };
 use apprentice_evaluator::split::SplitError;
-use apprentice_protocol::{ChatModel, JudgedBy, Size, Verdict, counted, nearest};
+use apprentice_protocol::{ChatModel, JudgedBy, Size, Verdict, counted};
 use apprentice_skills::book::{Gateway, Judgement, State};
 use apprentice_skills::judge::{JudgeError, VIEWS, judge};
 use apprentice_skills::{LearnOptions, LearnerModels};
@@ -75,7 +76,7 @@ fn names(name: &str, folder: &Path) -> bool {
 impl Judging {
     /// Checks the options against the attempts, before anything is asked or written.
     pub(super) fn check(&self, own: &[&Path]) -> Result<(), Failure> {
-        let usage = |story: String| Err(Failure::say(Kind::Usage, story));
+        let usage = |message: String| Err(Failure::say(Kind::Usage, message));
         if own.is_empty() && (self.judged_by.is_some() || !self.verdict.is_empty()) {
             return usage(
                 "--judged-by and --verdict are for attempts of `apprentice do`; trials are judged by their checks"
@@ -87,15 +88,12 @@ impl Judging {
             match own.iter().filter(|folder| names(name, folder)).count() {
                 1 => {}
                 0 => {
-                    let meant = nearest(name, called.iter().map(String::as_str));
                     let failure = Failure::say(
                         Kind::Usage,
                         format!("--verdict names {name:?}, which is no attempt of `do` here"),
                     );
-                    return Err(failure.hint(match meant {
-                        Some(meant) => format!("did you mean {meant}?"),
-                        None => format!("the attempts are {}", called.join(", ")),
-                    }));
+                    let all = format!("the attempts are {}", called.join(", "));
+                    return Err(failure.hint_nearest_or(name, called.iter().map(String::as_str), &all));
                 }
                 _ => {
                     return usage(format!(
@@ -107,9 +105,9 @@ impl Judging {
         match self.judged_by {
             None if own.is_empty() || !self.verdict.is_empty() => {}
             None => {
-                let story =
+                let message =
                     format!("{} of `do` must be judged, and no checks can", counted(own.len(), "attempt"));
-                return Err(Failure::say(Kind::Usage, story).hint(
+                return Err(Failure::say(Kind::Usage, message).hint(
                     "say who judges: `--judged-by me` asks you, `model` asks --model for its opinion, `none` learns \
                      without a verdict",
                 ));
@@ -122,9 +120,9 @@ impl Judging {
         let asked = own.iter().filter(|folder| !self.verdict.iter().any(|(name, _)| names(name, folder)));
         let asked: Vec<String> = asked.map(|folder| folder.display().to_string()).collect();
         if self.origin() == JudgedBy::Person && !asked.is_empty() && !std::io::stdin().is_terminal() {
-            let story = format!("nobody can be asked about {} without a terminal", asked.join(", "));
+            let message = format!("nobody can be asked about {} without a terminal", asked.join(", "));
             let hint = format!("give the verdict: --verdict {}=pass (or =fail)", asked[0]);
-            return Err(Failure::say(Kind::Usage, story).hint(hint));
+            return Err(Failure::say(Kind::Usage, message).hint(hint));
         }
         Ok(())
     }
@@ -137,7 +135,8 @@ impl Judging {
     pub(super) fn add_requests(
         &self,
         forecast: &mut Forecast,
-        (models, name): (&Models, &str),
+        models: &Models,
+        name: &str,
         attempts: usize,
     ) -> Result<(), Failure> {
         if self.judged_by != Some(Judge::Model) || attempts == 0 {
@@ -155,8 +154,8 @@ pub(super) fn check_book(state: &State, held_out: &LockedSuites) -> Result<(), F
     if !held_out.is_empty() || !state.templates.keys().any(|attempt| of_a_suite(&attempt)) {
         return Ok(());
     }
-    let story = "the skillbook was learned from attempts of a suite, and does not say which of its tasks are held out";
-    Err(Failure::say(Kind::Config, story)
+    let message = "the skillbook was learned from attempts of a suite, and does not say which of its tasks are held out";
+    Err(Failure::say(Kind::Config, message)
         .hint("name the suite, so that its held-out tasks stay out of the skillbook: --suite PATH"))
 }
 
@@ -171,16 +170,23 @@ pub(super) struct Unjudged {
 /// Returns the failure of a command that left attempts unjudged.
 pub(super) fn unjudged(first: &Unjudged, count: usize) -> Failure {
     let attempts = if count == 1 { "attempt was" } else { "attempts were" };
-    let story =
+    let message =
         format!("{count} {attempts} not judged and stay unlearned ({}: {})", first.attempt, first.why);
     let hint = "repeat the command, or choose another judge: --judged-by me|model|none";
-    Failure::say(first.kind, story).hint(hint)
+    Failure::say(first.kind, message).hint(hint)
+}
+
+/// A skillbook open for learning, with the models that learn and how they do.
+pub(super) struct OpenBook<'a> {
+    pub(super) gateway: &'a mut Gateway,
+    pub(super) learners: &'a LearnerModels,
+    pub(super) options: &'a LearnOptions,
 }
 
 /// Counts over attempts of `do`.
 #[derive(Debug, Default)]
 pub(super) struct OwnTally {
-    pub(super) worked: Vec<LearningRecord>,
+    pub(super) records: Vec<LearningRecord>,
     /// Attempts whose instruction repeats a held-out task.
     pub(super) sealed: usize,
     pub(super) void: usize,
@@ -191,9 +197,9 @@ impl OwnTally {
     /// Has one attempt judged and learns from it. Returns the record, if it was learned from.
     pub(super) async fn learn(
         &mut self,
-        gateway: &mut Gateway,
+        book: &mut OpenBook<'_>,
         held_out: &LockedSuites,
-        (judging, staff, options): (&Judging, &LearnerModels, &LearnOptions),
+        judging: &Judging,
         folder: &Path,
     ) -> Result<Option<LearningRecord>, Failure> {
         let attempt = match OwnAttempt::read(folder) {
@@ -205,10 +211,10 @@ impl OwnTally {
             Err(error) => return Err(Failure::new(Kind::Config, error)),
         };
         let wanted = judging.origin();
-        let known = gateway.state().judgements.get(attempt.id()).filter(|known| known.by >= wanted);
+        let known = book.gateway.state().judgements.get(attempt.id()).filter(|known| known.by >= wanted);
         let judgement = match known.cloned() {
             Some(known) => known,
-            None => match judge_attempt(judging, &attempt, staff.reflector.as_ref()).await? {
+            None => match judge_attempt(judging, &attempt, book.learners.reflector.as_ref()).await? {
                 Ok(judgement) => judgement,
                 Err((why, kind)) => {
                     let attempt = folder.display().to_string();
@@ -227,11 +233,12 @@ impl OwnTally {
                 judgement.why
             ));
         }
-        let learned = learn_from_own(gateway, (held_out, staff), (&attempt, &judgement), options).await;
+        let judged = JudgedAttempt { attempt: &attempt, judgement: &judgement };
+        let learned = learn_from_own(book.gateway, held_out, book.learners, judged, book.options).await;
         match learned {
-            Ok(worked) => {
-                self.worked.push(worked.clone());
-                Ok(Some(worked))
+            Ok(record) => {
+                self.records.push(record.clone());
+                Ok(Some(record))
             }
             Err(CycleError::Split(held_out @ SplitError::HeldOutWords { .. })) => {
                 terminal::note(format_args!("  own attempt, {}: skipped; {held_out}", folder.display()));

@@ -48,9 +48,9 @@ pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     };
     let folder = folder.to_owned();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let meaning = wire::models(config, Arc::clone(&clock))?.meaning()?;
+    let embedding = wire::models(config, Arc::clone(&clock))?.embedding()?;
     let (write, mode) = (arguments.write, arguments.writing.mode(config));
-    let server = BookServer { folder, write, mode, clock, meaning, reading: Mutex::default() };
+    let server = BookServer { folder, write, mode, clock, embedding, reading: Mutex::default() };
     // Report a skillbook that cannot be opened before a client connects.
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
@@ -66,7 +66,7 @@ struct BookServer {
     write: bool,
     mode: WriteMode,
     clock: Arc<dyn Clock>,
-    meaning: Option<Arc<EmbeddingModel>>,
+    embedding: Option<Arc<EmbeddingModel>>,
     /// The reading tools of the last version of the skillbook, with its content hash. They cache the search index.
     reading: Mutex<Option<(String, Tools)>>,
 }
@@ -97,7 +97,7 @@ impl BookServer {
             return tools.clone();
         }
         let part = if self.write { ShippedPart::All } else { ShippedPart::Interaction };
-        let tools = reading_tools(&book.with_shipped(part).with_embedding(self.meaning.clone()));
+        let tools = reading_tools(&book.with_shipped(part).with_embedding(self.embedding.clone()));
         *known = Some((content, tools.clone()));
         tools
     }

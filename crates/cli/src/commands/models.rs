@@ -234,7 +234,7 @@ impl Claims {
 /// Tests the claims, prints the results, and returns the capabilities that are missing.
 async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'static str>, Failure> {
     let mut missing = Vec::new();
-    let mut tell = |what: &'static str, tried: &ProbeResult| match tried {
+    let mut print_claim = |what: &'static str, tried: &ProbeResult| match tried {
         ProbeResult::Can => terminal::line(format_args!("  {what}: yes")),
         ProbeResult::Cannot(words) => {
             let words = BoundedText::cut(words.trim(), WORDS);
@@ -245,10 +245,10 @@ async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'stati
     if claims.picture.is_some()
         && let Some(tried) = sees(model).await.kind(Kind::Model)?
     {
-        tell("accepts images", &tried);
+        print_claim("accepts images", &tried);
     }
     if claims.form {
-        tell("structured output", &probe_structured_output(model).await.kind(Kind::Model)?);
+        print_claim("structured output", &probe_structured_output(model).await.kind(Kind::Model)?);
     }
     Ok(missing)
 }
@@ -261,7 +261,7 @@ fn check(models: &Models, name: &str, claims: Claims) -> Result<(), Failure> {
     terminal::line(format_args!("  points:   {}", space(profile.space)));
     terminal::line(format_args!("  elements as text: {}", if profile.outline { "yes" } else { "no" }));
     let reply = wire::runtime()?.block_on(async { model.reply(&asking()).await.kind(Kind::Model) })?;
-    say(&reply);
+    print_reply(&reply);
     let missing = wire::runtime()?.block_on(try_claims(model.as_ref(), claims))?;
     if let Some(identity) = wire::runtime()?.block_on(async { Ok(models.identify(name).await) })? {
         introduce(&identity);
@@ -270,15 +270,16 @@ fn check(models: &Models, name: &str, claims: Claims) -> Result<(), Failure> {
     match missing.is_empty() {
         true => Ok(()),
         false => {
-            let story = format!("{name} lacks capabilities that its profile claims: {}", missing.join(", "));
+            let message =
+                format!("{name} lacks capabilities that its profile claims: {}", missing.join(", "));
             let hint =
                 "correct `images` and `structured` in its profile, or choose another one with --profile";
-            Err(Failure::say(Kind::Model, story).hint(hint))
+            Err(Failure::say(Kind::Model, message).hint(hint))
         }
     }
 }
 
-fn say(reply: &ChatReply) {
+fn print_reply(reply: &ChatReply) {
     let words = reply.say.join(" ");
     terminal::line(format_args!("  answer: {:?} ({:?})", words.trim(), reply.stop));
     let named = reply.provider_model.as_deref().unwrap_or("not reported");

@@ -12,7 +12,7 @@ use apprentice_results::stats::MIN_TEMPLATES;
 use clap::Args;
 use serde::Serialize;
 
-use super::distill::{LoadedExperiment, ModelUse, experiment, load_experiment, registration_of};
+use super::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
 use super::experiment_command;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -28,7 +28,7 @@ use crate::terminal;
 pub(crate) struct Plan {
     /// The experiment file.
     #[arg(value_name = "EXPERIMENT")]
-    sheet: PathBuf,
+    file: PathBuf,
     /// Register the primary comparison beside the file.
     #[arg(long, conflicts_with = "no_lock")]
     register: bool,
@@ -54,17 +54,16 @@ struct PlanOutput {
 /// Runs the command.
 pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let sheet = crate::suite::found(&arguments.sheet)?;
-    let LoadedExperiment { config, models, draft, purpose } =
-        load_experiment(&sheet, config, (Arc::clone(&clock), ModelUse::Forecast))?;
-    let (design, learner) = (draft.sheet.design, draft.learner.clone());
+    let file = crate::suite::found(&arguments.file)?;
+    let loaded = load_experiment(&file, config, Arc::clone(&clock), ModelUse::Forecast)?;
     // The command that will run the experiment is not known yet; it does not affect the measurement.
-    let experiment = experiment((draft, purpose), (&config, &models), (Vec::new(), ToolSettings::default()))?;
+    let experiment = loaded.experiment(Vec::new(), ToolSettings::default())?;
+    let LoadedExperiment { models, draft, .. } = loaded;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Pricing::free());
-    let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
+    let told = forecast(&experiment, draft.config.design, draft.learner.as_deref(), &quote, &[]);
     let forecast = told.map_err(experiment_command::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
-    let path = registration_of(&sheet);
+    let path = registration_of(&file);
     let (registration, deviations) = match Prereg::read(&path).kind(Kind::Config)? {
         Some(registered) => (Some(path), registered.deviations(&definition)),
         None if !arguments.register => (None, Vec::new()),

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
+use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::auto_arms::AutoArms;
 use apprentice_evaluator::experiment::Definition;
-use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
     AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ROWS_FILE,
-    ResumeInputs, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run, resume,
-    start_plan,
+    ResumeInputs, RunControl, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run,
+    resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, TaskId, counted};
@@ -31,11 +30,11 @@ use super::distill::Distill;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
 use crate::overrides::{self, Overrides};
 use crate::pick::Pick;
 use crate::run_progress::{RunProgress, conclude};
-use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
 
 /// Runs tasks of a suite with one model.
@@ -59,11 +58,8 @@ pub(crate) struct Run {
     /// person).
     #[arg(long, default_value = "auto", value_parser = policy)]
     admit: AdmissionPolicy,
-    /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
-    #[arg(long, value_name = "SKILL@PROGRAM", value_parser = super::bench::hiding)]
-    suppress: Vec<HiddenSkill>,
     #[command(flatten)]
-    servers: Servers,
+    guidance: GuidanceArgs,
     /// Run only this task; may be repeated.
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
@@ -159,8 +155,7 @@ struct RunInputs {
     arm: Arm,
     skillbook: Option<PathBuf>,
     admit: AdmissionPolicy,
-    suppress: Vec<HiddenSkill>,
-    servers: Servers,
+    guidance: GuidanceArgs,
     model: String,
     dev_runs: Vec<PathBuf>,
 }
@@ -175,8 +170,7 @@ impl RunInputs {
             arm: run.arm,
             skillbook: run.skillbook.clone(),
             admit: run.admit,
-            suppress: run.suppress.clone(),
-            servers: run.servers.clone(),
+            guidance: run.guidance.clone(),
             model: run.model.clone(),
             dev_runs: run.dev_run.clone(),
         }
@@ -208,13 +202,13 @@ impl RunInputs {
 struct Loaded {
     suite: Suite,
     split: Option<SplitLock>,
-    lender: GuidanceProvider,
+    provider: GuidanceProvider,
     books: Vec<ArmPlan>,
     /// The skillbook, before the admission policy; `None` for an arm without one.
     book: Option<Snapshot>,
 }
 
-fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Loaded, Failure> {
+fn load(inputs: &RunInputs, config: &Config, models: &Models) -> Result<Loaded, Failure> {
     if inputs.arm == Arm::Inline {
         let failure = "the arm inline inserts the guidance that the arm pull retrieved: `run` has one arm";
         return Err(Failure::say(Kind::Usage, failure).hint("use `bench` with the arms pull and inline"));
@@ -227,19 +221,14 @@ fn load(inputs: &RunInputs, (config, models): (&Config, &Models)) -> Result<Load
         // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
         let whole = super::skills::open(folder)?.clean().kind(Kind::Config)?;
         let (book, counts) = admitted(&whole, inputs.admit)?;
-        (Some(whole), book.with_embedding(models.meaning()?), Some(counts))
+        (Some(whole), book.with_embedding(models.embedding()?), Some(counts))
     } else {
         (None, Snapshot::empty(), None)
     };
-    let spare = open_inert_skills(&suite).kind(Kind::Config)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let lender = GuidanceProvider::new(Arc::new(suite.clone()), book, None)
-        .with_inert_skills(spare)
-        .with_tools(&inputs.servers.tool_box(&clock)?)
-        .with_suppressed(inputs.suppress.iter().cloned().collect::<HiddenSkills>())
-        .with_auto(chosen_arm(inputs, models)?);
-    let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &lender) }];
-    Ok(Loaded { suite, split, lender, books, book: whole })
+    let provider = inputs.guidance.provider(&suite, book, models.clock())?;
+    let provider = provider.with_auto(chosen_arm(inputs, models)?);
+    let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &provider) }];
+    Ok(Loaded { suite, split, provider, books, book: whole })
 }
 
 /// Returns the arm that `auto` stands for, by the dev runs given; none for every other arm.
@@ -289,7 +278,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         true => models.check_name(&arguments.model)?,
         false => models.check(&arguments.model)?,
     }
-    let loaded = load(&RunInputs::given(arguments), (config, &models))?;
+    let loaded = load(&RunInputs::given(arguments), config, &models)?;
     let tasks = selected(arguments, &loaded, config)?;
     let request = PlanRequest {
         suite: &loaded.suite,
@@ -299,7 +288,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
             role: Role::Solo,
             model: models.resolve(&arguments.model)?.to_owned(),
             arm: arguments.arm.to_string(),
-            tasks: Some(eligible(arguments.arm, &loaded.lender, &tasks)?),
+            tasks: Some(eligible(arguments.arm, &loaded.provider, &tasks)?),
             seeds: None,
         }],
         seeds: arguments.seeds.max(1),
@@ -315,9 +304,10 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
             false => Conversations::Dropped,
         },
         command: process_env::command_line(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
         books: loaded.books.clone(),
     };
-    let planned = plan(&request, clock.now(), env!("CARGO_PKG_VERSION")).kind(Kind::NothingMatched)?;
+    let planned = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
     let forecast = Forecast::of_plan(&models, &planned, &loaded.suite, &[])?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
@@ -326,12 +316,11 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         models.reach([arguments.model.as_str()]).await?;
-        let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
-        let board = RunProgress::show(arguments.json);
-        let cancel = wire::cancel_on_interrupt();
-        let ends = (board.sender(), cancel);
-        let ended = start_plan(planned, root, wire::jobs(config), deps, ends).await;
-        board.finish().await;
+        let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
+        let display = RunProgress::show(arguments.json);
+        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
+        display.finish().await;
         ended.map_err(wire::run_failure)
     })?;
     conclude(&summary, arguments.json)
@@ -365,10 +354,10 @@ fn selected(arguments: &Run, loaded: &Loaded, config: &Config) -> Result<BTreeSe
 /// Returns the tasks for which the arm has an eligible skill; prints the others.
 fn eligible(
     arm: Arm,
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
     tasks: &BTreeSet<TaskId>,
 ) -> Result<BTreeSet<TaskId>, Failure> {
-    let eligible = PlannedArm::new(arm, lender, tasks).kind(Kind::Config)?.tasks;
+    let eligible = PlannedArm::new(arm, provider, tasks).kind(Kind::Config)?.tasks;
     for task in tasks.difference(&eligible) {
         terminal::note(format_args!("{task}: skipped, the arm {arm} has no eligible skill"));
     }
@@ -384,7 +373,7 @@ fn eligible(
 /// Runs `apprentice resume`: executes the unfinished trials of the stored plan.
 pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
-        return resume_experiment(arguments, (&folder, &definition), (flags, parse));
+        return resume_experiment(arguments, &folder, &definition, flags, parse);
     }
     let plan = wire::plan_of(&arguments.run)?;
     let (inputs, given) = RunInputs::stored(&arguments.run, &plan, parse)?;
@@ -393,16 +382,14 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
-    let loaded = load(&inputs, (config, &models))?;
+    let loaded = load(&inputs, config, &models)?;
     let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &final_results(&plan, rows))?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
     }
-    let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
-    let jobs = wire::jobs(config);
-    let summary =
-        resume_with(&arguments.run, loaded, (arguments.accept_drift, arguments.json), (deps, jobs))?;
+    let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
+    let summary = resume_with(arguments, loaded, deps, wire::jobs(config))?;
     conclude(&summary, arguments.json)
 }
 
@@ -419,8 +406,10 @@ fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure
 /// Continues an experiment with the command line that started it.
 fn resume_experiment(
     arguments: &Resume,
-    (folder, definition): (&Path, &Definition),
-    (flags, parse): (&Overrides, ParseCommand),
+    folder: &Path,
+    definition: &Definition,
+    flags: &Overrides,
+    parse: ParseCommand,
 ) -> Result<(), Failure> {
     if arguments.accept_drift {
         return Err(Failure::say(Kind::Usage, "--accept-drift does not apply to experiments")
@@ -441,23 +430,23 @@ fn resume_experiment(
 }
 
 fn resume_with(
-    folder: &Path,
+    arguments: &Resume,
     loaded: Loaded,
-    (accept_drift, quiet): (bool, bool),
-    (deps, jobs): (RunDeps, usize),
+    deps: RunDeps,
+    jobs: usize,
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
-        let board = RunProgress::show(quiet);
-        let cancel = wire::cancel_on_interrupt();
+        let display = RunProgress::show(arguments.json);
+        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
         let current = ResumeInputs {
             suite: loaded.suite,
             split_hash: loaded.split.as_ref().map(SplitLock::hash),
             books: loaded.books,
             program: env!("CARGO_PKG_VERSION").into(),
-            accept_drift,
+            accept_drift: arguments.accept_drift,
         };
-        let ended = resume(folder, current, jobs, deps, (board.sender(), cancel)).await;
-        board.finish().await;
+        let ended = resume(&arguments.run, current, jobs, deps, control).await;
+        display.finish().await;
         ended.map_err(wire::run_failure)
     })
 }

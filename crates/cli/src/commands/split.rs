@@ -122,7 +122,7 @@ fn drawn(arguments: &Draw) -> Result<(), Failure> {
     }
     let draft = SplitDraft::draw(&suite, arguments.shares, &arguments.seed).kind(Kind::Usage)?;
     draft.write(&path).kind(Kind::Environment)?;
-    tell((&suite, &draft), (&path, false), arguments.json)?;
+    print_split(&suite, &draft, &path, false, arguments.json)?;
     if !arguments.json {
         terminal::line(format_args!("written: {}", path.display()));
         let place = arguments.suite.display();
@@ -154,7 +154,7 @@ pub(crate) fn unlocked(suite: &Suite, named: &Path) -> Failure {
 fn shown(arguments: &Show) -> Result<(), Failure> {
     let suite = crate::suite::load(&arguments.suite)?;
     let (draft, path, locked) = current(&suite, &arguments.suite)?;
-    tell((&suite, &draft), (&path, locked), arguments.json)
+    print_split(&suite, &draft, &path, locked, arguments.json)
 }
 
 fn locked(arguments: &Lock) -> Result<(), Failure> {
@@ -168,16 +168,18 @@ fn locked(arguments: &Lock) -> Result<(), Failure> {
     })?;
     let path = suite.root.join(SPLIT_FILE);
     lock.write(&path).kind(Kind::Environment)?;
-    tell((&suite, &draft), (&path, true), arguments.json)?;
+    print_split(&suite, &draft, &path, true, arguments.json)?;
     if !arguments.json {
         terminal::line(format_args!("locked: {}", path.display()));
     }
     Ok(())
 }
 
-fn tell(
-    (suite, draft): (&Suite, &SplitDraft),
-    (path, locked): (&Path, bool),
+fn print_split(
+    suite: &Suite,
+    draft: &SplitDraft,
+    path: &Path,
+    locked: bool,
     json: bool,
 ) -> Result<(), Failure> {
     let found = overlaps(suite, &|task| draft.split_of_task(task));

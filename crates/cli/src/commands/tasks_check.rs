@@ -72,7 +72,7 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);
     let gaps = cell_gaps(&process_env::is_in_cell);
-    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here, (&root, &gaps))).collect();
+    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here, &root, &gaps)).collect();
     let count = |holds: fn(&Row) -> bool| tasks.iter().filter(|row| holds(row)).count();
     let totals = BTreeMap::from([
         ("tasks", tasks.len()),
@@ -111,7 +111,7 @@ fn cell_gaps(has_program: &dyn Fn(&str) -> bool) -> Vec<String> {
     missing.map(|name| format!("cells need {name:?}: see `apprentice doctor`")).collect()
 }
 
-fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, (root, gaps): (&Path, &[String])) -> Row {
+fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps: &[String]) -> Row {
     let task = match one.task {
         Ok(task) => task,
         Err(error) => {

@@ -62,7 +62,14 @@ pub(crate) fn run(arguments: &New) -> Result<(), Failure> {
     let instruction = asked(arguments.instruction.as_ref(), "--instruction", "instruction for the agent")?;
     let check = asked(arguments.check.as_ref(), "--check", "command that tells the result")?;
     let expect = asked(arguments.expect.as_ref(), "--expect", "text that the command must print")?;
-    let text = task((&id, &app), &instruction, (&check, &expect), arguments.launch.as_deref())?;
+    let text = task_text(&NewTask {
+        id: &id,
+        app: &app,
+        instruction: &instruction,
+        launch: arguments.launch.as_deref(),
+        check: &check,
+        expect: &expect,
+    })?;
     let path = suite.root.join("examples").join(&app).join(format!("{id}.json"));
     read_task(&path, &text).kind(Kind::Usage)?;
     let listed = std::fs::read_to_string(&list).kind(Kind::Config)?;
@@ -96,13 +103,23 @@ fn asked(given: Option<&String>, option: &str, what: &str) -> Result<String, Fai
     terminal::answer().map(|line| line.trim().to_owned()).ok_or_else(missing)
 }
 
+/// A task to write.
+struct NewTask<'a> {
+    id: &'a str,
+    /// The program, as its command is called.
+    app: &'a str,
+    instruction: &'a str,
+    /// The command line that starts the program; the program's name if absent.
+    launch: Option<&'a str>,
+    /// The command that tells the result.
+    check: &'a str,
+    /// The text that the command must print.
+    expect: &'a str,
+}
+
 /// The task file's text, in the order in which a person reads it.
-fn task(
-    (id, app): (&str, &str),
-    instruction: &str,
-    (check, expect): (&str, &str),
-    launch: Option<&str>,
-) -> Result<String, Failure> {
+fn task_text(new: &NewTask<'_>) -> Result<String, Failure> {
+    let NewTask { id, app, instruction, launch, check, expect } = *new;
     let quoted = |text: &str| Value::from(text).to_string();
     let part = |value: &Value| -> Result<String, Failure> {
         Ok(serde_json::to_string_pretty(value).kind(Kind::Bug)?.replace('\n', "\n  "))

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
     match asked.json {
         true => as_json(&bundle, asked.skillbook.as_deref()),
         false => {
-            tell(&bundle);
+            print_bundle(&bundle);
             Ok(())
         }
     }
@@ -120,7 +120,7 @@ fn as_json(bundle: &Bundle, book: Option<&Path>) -> Result<(), Failure> {
     }))
 }
 
-fn tell(bundle: &Bundle) {
+fn print_bundle(bundle: &Bundle) {
     let scope = &bundle.scope;
     terminal::line(format_args!(
         "{} {} from {} to {}",

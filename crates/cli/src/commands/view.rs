@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
     }
     let Some(file) = &arguments.html else {
         for event in &trace.events {
-            if let Some(text) = event_printer::tell(&event.kind) {
+            if let Some(text) = event_printer::describe(&event.kind) {
                 let step = event.step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
                 terminal::line(format_args!("{step} {text}"));
             }
@@ -72,11 +72,10 @@ pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> 
         [folder] => folder,
         several => {
             let names: Vec<String> = several.iter().map(|path| name(path)).collect();
-            let story =
+            let message =
                 format!("{} contains several trials {trial:?}: {}", trials.display(), names.join(", "));
-            return Err(
-                Failure::say(Kind::Usage, story).hint("give the folder of the attempt instead of `--trial`")
-            );
+            return Err(Failure::say(Kind::Usage, message)
+                .hint("give the folder of the attempt instead of `--trial`"));
         }
     };
     folders(folder).pop().ok_or_else(missing)

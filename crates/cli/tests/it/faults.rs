@@ -237,11 +237,11 @@ fn a_typo_in_a_task_is_told_with_its_place_and_the_nearest_name() {
     let task = suite().join("examples/mousepad/mousepad-add-line.json");
     let task = fs::read_to_string(task).expect("a task");
     for (right, wrong, story) in [
-        ("\"template\"", "\"tmplate\"", ":13: unknown field `tmplate`; nearest is `template`"),
+        ("\"template\"", "\"tmplate\"", ":13: unknown field `tmplate`; did you mean \"template\"?"),
         (
             "\"exact_match\"",
             "\"exact_mach\"",
-            ":13: unknown metric \"exact_mach\"; nearest is \"exact_match\"",
+            ":13: unknown metric \"exact_mach\"; did you mean \"exact_match\"?",
         ),
     ] {
         let line = task.lines().position(|line| line.contains(right)).expect("it is there") + 1;

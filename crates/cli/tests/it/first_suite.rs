@@ -118,7 +118,7 @@ fn a_task_is_written_from_options_checked_and_picked() {
     assert!(listed.starts_with("notes-total") && listed.lines().count() == 1, "{listed}");
     let listed = works(&place, &["tasks", "list", "mine", "--prefix", "rooms-"]);
     assert_eq!(listed.lines().count(), 2, "{listed}");
-    refused(&place, &["tasks", "list", "mine", "--app", "mousepd"], 4, "the nearest is \"mousepad\"");
+    refused(&place, &["tasks", "list", "mine", "--app", "mousepd"], 4, "did you mean \"mousepad\"?");
 
     for (from, to, reason) in [
         ("Write the total.", "Write {{total}}.", "unknown placeholder {{total}}"),

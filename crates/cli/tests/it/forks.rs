@@ -47,7 +47,11 @@ fn a_measured_trial_is_forked_without_the_skill_it_read() {
     assert_eq!(serde_json::from_str::<Value>(&stored).expect("reads"), report);
 
     for (more, code, told) in [
-        (&["--without", "beds/cure"][..], 2, "the skillbook has no skill beds/cure; did you mean beds/care?"),
+        (
+            &["--without", "beds/cure"][..],
+            2,
+            "the skillbook has no skill beds/cure; did you mean \"beds/care\"?",
+        ),
         (&["-n", "0"], 2, "a fork needs at least one attempt of each arm"),
         (&["--attempt", "7"], 4, "has no finished attempt 7"),
         (&["--model", "baseline/noop"], 2, "baseline/noop is no model that can go on from a step"),

@@ -307,7 +307,8 @@ impl<'ast> Visit<'ast> for Named<'_> {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+/// Whether an item is compiled for tests only.
+pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let mut found = false;
         if attribute.path().is_ident("cfg") {

@@ -28,6 +28,7 @@ mod proposals;
 mod reviews;
 mod reword;
 mod servers;
+mod signatures;
 mod skillbook;
 mod space;
 mod spending;

@@ -301,7 +301,7 @@ fn metrics_answer_line_by_line_by_either_reading() {
     assert_eq!(scores, [&json!(1.0), &json!(1.0), &json!(0.0), &Value::Null, &json!(1.0), &Value::Null]);
     assert_eq!(mended[0]["id"], 7);
     let error = |at: usize| mended[at]["error"].as_str().expect("an error");
-    assert!(error(3).ends_with("nearest is \"compare_table\""), "{}", error(3));
+    assert!(error(3).ends_with("did you mean \"compare_table\"?"), "{}", error(3));
     assert!(error(5).contains("not implemented"), "{}", error(5));
     assert_eq!(mended[4]["other_reading"], 0.0);
     let exact = answers(&place, "exact", &questions[4..5]);

@@ -18,7 +18,7 @@ use apprentice_evaluator::experiment::{
 use apprentice_evaluator::hidden_skills::HiddenSkills;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{
-    Contender, Conversations, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+    Contender, Conversations, ModelSource, PlanRequest, Progress, RunControl, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::task_apps::apps_of;
@@ -81,7 +81,7 @@ impl Studio {
         self.folder.path().join(name)
     }
 
-    fn deps(&self, lend: apprentice_evaluator::run::GuidanceFactory) -> RunDeps {
+    fn deps(&self, guidance: apprentice_evaluator::run::GuidanceFactory) -> RunDeps {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let config = DesktopConfig {
             isolation: CellIsolation::Bubblewrap,
@@ -95,7 +95,7 @@ impl Studio {
             models: Arc::new(Models),
             worlds: Arc::new(DesktopSource::new(config, clock.clone())),
             clock,
-            lend,
+            guidance,
             redactor: Arc::new(Redactor::new([]).expect("builds")),
             reading: apprentice_tasks::suite::SuiteOptions::default(),
             cpu: 2,
@@ -131,18 +131,15 @@ impl Studio {
             command: vec!["proofs".into()],
             program: "test".into(),
         };
-        let (lessons, _told) = unbounded_channel();
-        let laboratory = ExperimentDeps {
-            meaning: None,
-            deps: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
+        let (records, _receiver) = unbounded_channel();
+        let deps = ExperimentDeps {
+            embedding: None,
+            run: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
-            progress: tell(),
-            lessons,
-            cancel: CancellationToken::new(),
+            control: RunControl::new(tell(), CancellationToken::new()),
+            records,
         };
-        run_experiment(&experiment, &laboratory, &self.place("experiment"))
-            .await
-            .expect("the experiment runs")
+        run_experiment(&experiment, &deps, &self.place("experiment")).await.expect("the experiment runs")
     }
 
     fn learned(&self) -> Snapshot {
@@ -172,16 +169,16 @@ impl Studio {
         });
         let contenders: Vec<Contender> = contenders.collect();
         let tasks: BTreeSet<TaskId> = lots.iter().flat_map(|lot| lot.tasks.clone()).collect();
-        let lenders: BTreeMap<&str, Option<GuidanceProvider>> = lots
+        let providers: BTreeMap<&str, Option<GuidanceProvider>> = lots
             .iter()
             .map(|lot| {
                 (lot.name, lot.book.clone().map(|book| GuidanceProvider::new(self.suite.clone(), book, None)))
             })
             .collect();
-        let lenders: BTreeMap<String, Option<GuidanceProvider>> =
-            lenders.into_iter().map(|(name, lender)| (name.to_owned(), lender)).collect();
-        let lend = move |trial: &TrialSpec| match lenders.get(&trial.arm) {
-            Some(Some(lender)) => lender.lend(Arm::Pull, &trial.task, trial.seed),
+        let providers: BTreeMap<String, Option<GuidanceProvider>> =
+            providers.into_iter().map(|(name, provider)| (name.to_owned(), provider)).collect();
+        let guidance = move |trial: &TrialSpec| match providers.get(&trial.arm) {
+            Some(Some(provider)) => provider.arm_guidance(Arm::Pull, &trial.task, trial.seed),
             Some(None) | None => Ok(ArmGuidance::unaided()),
         };
         let request = PlanRequest {
@@ -195,11 +192,12 @@ impl Studio {
             order_seed: 1,
             conversations: Conversations::Dropped,
             command: vec!["proofs".into()],
+            program: "test".into(),
             books: Vec::new(),
         };
         let runs = self.place("runs");
-        let ends = (tell(), CancellationToken::new());
-        let summary = start(&request, (&runs, "test"), 2, self.deps(Arc::new(lend)), ends).await;
+        let control = RunControl::new(tell(), CancellationToken::new());
+        let summary = start(&request, &runs, 2, self.deps(Arc::new(guidance)), control).await;
         let rows = summary.expect("the run runs").results;
         lots.iter().map(|lot| (lot.name, results(&rows, lot.model, lot.name))).collect()
     }
@@ -217,10 +215,10 @@ struct Lot<'a> {
 fn tell() -> UnboundedSender<Progress> {
     let (progress, mut heard) = unbounded_channel();
     tokio::spawn(async move {
-        while let Some(message) = heard.recv().await {
-            if let Progress::Finished { row, story } = message {
+        while let Some(event) = heard.recv().await {
+            if let Progress::Finished { row, message } = event {
                 let (task, model, arm) = (&row.task, &row.model, &row.arm);
-                println!("{:?} {task} {model} {arm} {:.1} s {story:?}", row.verdict, row.wall_s);
+                println!("{:?} {task} {model} {arm} {:.1} s {message:?}", row.verdict, row.wall_s);
             }
         }
     });

@@ -213,9 +213,9 @@ fn a_bench_starts_a_books_servers_in_its_worlds_and_goes_on_with_no_others() {
         let trace = run.join(row["trace"].as_str().expect("a place"));
         called.insert(row["arm"].as_str().expect("an arm").to_owned(), answers(&trace));
     }
-    let lent = [true, false, false, false, true, false, true];
-    assert!(called["none"].is_empty(), "what is not lent cannot be called: {called:?}");
-    assert_eq!(called["pull"].iter().map(|(_, failed)| *failed).collect::<Vec<_>>(), lent);
+    let failures = [true, false, false, false, true, false, true];
+    assert!(called["none"].is_empty(), "what is not provided cannot be called: {called:?}");
+    assert_eq!(called["pull"].iter().map(|(_, failed)| *failed).collect::<Vec<_>>(), failures);
     assert_eq!(place.cells(), [""; 0], "the worlds are gone, and the servers with them");
 
     // Half of it is lost, and the file names another server by now.

@@ -42,9 +42,10 @@ fn half_a_run(home: &Path) -> String {
         order_seed: 0,
         conversations: Conversations::Dropped,
         command: command.map(str::to_owned).to_vec(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
         books: Vec::new(),
     };
-    let planned = plan(&request, Timestamp::UNIX_EPOCH, env!("CARGO_PKG_VERSION")).expect("a plan");
+    let planned = plan(&request, Timestamp::UNIX_EPOCH).expect("a plan");
     let done = planned.trials.iter().find(|trial| trial.task.as_str() == TRAIN).expect("planned").clone();
     let folder = RunFolder::create(&home.join("runs"), planned).expect("a folder");
     let plan = folder.plan();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{Baseline, contenders, findings};
 use apprentice_evaluator::run::{
-    Conversations, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+    Conversations, ModelSource, PlanRequest, Progress, RunControl, RunDeps, TrialSpec, start,
 };
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{ChatModel, Clock};
@@ -68,7 +68,7 @@ fn deps(state: PathBuf) -> RunDeps {
         models: Arc::new(NoModels),
         worlds: Arc::new(DesktopSource::new(config, clock.clone())),
         clock,
-        lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
+        guidance: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
         reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
@@ -113,12 +113,13 @@ async fn solutions_pass_and_everything_else_fails() {
         order_seed: 1,
         conversations: Conversations::Dropped,
         command: vec!["audit".into()],
+        program: "test".into(),
         books: Vec::new(),
     };
     let runs = folder.path().join("runs");
     let state = folder.path().join("state");
     let summary =
-        start(&request, (&runs, "test"), 2, deps(state), (progress, CancellationToken::new())).await;
+        start(&request, &runs, 2, deps(state), RunControl::new(progress, CancellationToken::new())).await;
     let summary = summary.expect("the audit runs");
     told.await.expect("told");
     // That giving up fails is decided before the world is looked at: the judge's own tests show it.

@@ -50,7 +50,7 @@ impl AppVersions {
     /// Queries a world for the versions of these domains, of the programs with open windows and of the operating
     /// system, skipping those already queried. Returns `None` when there is nothing new, or when the world cannot
     /// run commands.
-    pub async fn call(&mut self, machine: &dyn Machine, domains: &[String]) -> Option<EventKind> {
+    pub async fn query(&mut self, machine: &dyn Machine, domains: &[String]) -> Option<EventKind> {
         self.query_within(QUERY_TIMEOUT, machine, domains).await
     }
 

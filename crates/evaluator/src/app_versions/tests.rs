@@ -74,9 +74,9 @@ async fn a_world_without_commands_is_asked_nothing() {
         scene: Some(scene),
     };
     let world = SceneSource::default().open(&spec).await.expect("opens");
-    let mut roll = AppVersions::default();
-    assert_eq!(roll.call(world.machine.as_ref(), &["kitchen".to_owned()]).await, None);
-    assert_eq!(roll.known(), Versions::new());
+    let mut versions = AppVersions::default();
+    assert_eq!(versions.query(world.machine.as_ref(), &["kitchen".to_owned()]).await, None);
+    assert_eq!(versions.known(), Versions::new());
     world.environment.close(Duration::from_secs(1)).await.expect("closes");
 }
 
@@ -210,34 +210,34 @@ async fn a_running_browser_is_asked_where_no_package_knows_it() {
             let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{answer}");
             stream.write_all(reply.as_bytes()).await.expect("writes");
         };
-        let mut roll = AppVersions::default();
+        let mut versions = AppVersions::default();
         let apps = ["google-chrome".to_owned()];
-        let (event, ()) = tokio::join!(roll.call(&machine, &apps), server);
+        let (event, ()) = tokio::join!(versions.query(&machine, &apps), server);
         let _ = told(event);
-        assert_eq!(roll.known().get("chromium").map(String::as_str), version, "{answer}");
+        assert_eq!(versions.known().get("chromium").map(String::as_str), version, "{answer}");
     }
     let nobody = Bare::new(None, 1);
-    let mut roll = AppVersions::default();
-    assert_eq!(told(roll.call(&nobody, &["chromium".to_owned()]).await)["chromium"], json!(null));
+    let mut versions = AppVersions::default();
+    assert_eq!(told(versions.query(&nobody, &["chromium".to_owned()]).await)["chromium"], json!(null));
 }
 
 /// Versions reported before a world stopped answering are kept, and only one timeout is waited for.
 #[tokio::test]
 async fn a_world_that_does_not_answer_is_waited_for_once() {
     const SOON: Duration = Duration::from_millis(20);
-    let mut roll = AppVersions::default();
+    let mut versions = AppVersions::default();
     let silent = Bare::new(None, 0);
     let apps = ["mousepad".to_owned(), "general".to_owned()];
-    let first = roll.query_within(SOON, &silent, &apps).await;
+    let first = versions.query_within(SOON, &silent, &apps).await;
     assert_eq!(told(first), json!({ "mousepad": null, "os": null }));
-    assert_eq!(roll.call(&silent, &apps).await, None, "it is not asked again");
+    assert_eq!(versions.query(&silent, &apps).await, None, "it is not asked again");
 
-    let mut roll = AppVersions::default();
+    let mut versions = AppVersions::default();
     let tired = Bare::new(None, 1);
-    let _ = told(roll.call(&tired, &[]).await);
-    let known = roll.known();
+    let _ = told(versions.query(&tired, &[]).await);
+    let known = versions.known();
     assert!(known.contains_key("os"), "{known:?}");
-    let second = roll.query_within(SOON, &tired, &apps[..1]).await;
+    let second = versions.query_within(SOON, &tired, &apps[..1]).await;
     assert_eq!(told(second), json!({ "mousepad": null }));
-    assert_eq!(roll.known(), known, "nothing that was known is lost");
+    assert_eq!(versions.known(), known, "nothing that was known is lost");
 }

@@ -94,24 +94,24 @@ fn recomputed(folder: &Path, stored: &Path) -> Result<Vec<Difference>, BundleErr
     // Serialized to text and parsed again, as the stored report was, so that numbers compare alike.
     let again = serde_json::to_string(&again).and_then(|text| serde_json::from_str::<Value>(&text));
     let mut differs = Vec::new();
-    compare("", (Some(&stored), Some(&again.map_err(wrong)?)), &mut differs);
+    compare("", Some(&stored), Some(&again.map_err(wrong)?), &mut differs);
     Ok(differs)
 }
 
 /// Collects the places in which two JSON documents differ.
-fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<Difference>) {
-    match sides {
+fn compare(at: &str, stored: Option<&Value>, computed: Option<&Value>, differs: &mut Vec<Difference>) {
+    match (stored, computed) {
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
             // Keys that an older report lacks are not compared.
             for key in one.keys() {
                 let name = key.replace('~', "~0").replace('/', "~1");
-                compare(&format!("{at}/{name}"), (one.get(key), other.get(key)), differs);
+                compare(&format!("{at}/{name}"), one.get(key), other.get(key), differs);
             }
         }
         (Some(Value::Array(one)), Some(Value::Array(other))) if at == NOTES => notes(one, other, differs),
         (Some(Value::Array(one)), Some(Value::Array(other))) => {
             for index in 0..one.len().max(other.len()) {
-                compare(&format!("{at}/{index}"), (one.get(index), other.get(index)), differs);
+                compare(&format!("{at}/{index}"), one.get(index), other.get(index), differs);
             }
         }
         (one, other) if one == other => {}

@@ -212,14 +212,14 @@ impl Definition {
             split_hash: experiment.lock.as_ref().map(SplitLock::hash),
             prompt_hash: apprentice_harness::agent::prompt_hash(),
             book: match &experiment.book {
-                BookSource::Learned(lessons) => BookPlan::Learned {
-                    teacher: lessons.teacher.clone(),
-                    epochs: lessons.cycle.epochs,
-                    batch: lessons.cycle.batch,
-                    rehearse: lessons.cycle.rehearse,
-                    cleanup_interval: lessons.cycle.learn.clean.every,
-                    cleanup: CleanupRule::of(&lessons.cycle.learn.clean),
-                    reflection: lessons.cycle.learn.reflect.mode,
+                BookSource::Learned(plan) => BookPlan::Learned {
+                    teacher: plan.teacher.clone(),
+                    epochs: plan.cycle.epochs,
+                    batch: plan.cycle.batch,
+                    rehearse: plan.cycle.rehearse,
+                    cleanup_interval: plan.cycle.learn.clean.every,
+                    cleanup: CleanupRule::of(&plan.cycle.learn.clean),
+                    reflection: plan.cycle.learn.reflect.mode,
                 },
                 BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
             },

@@ -90,6 +90,7 @@ pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) ->
         order_seed: experiment.order_seed,
         conversations: Conversations::Dropped,
         command: experiment.command.clone(),
+        program: experiment.program.clone(),
         books,
     }
 }
@@ -98,27 +99,26 @@ pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) ->
 /// enough judged trials has no choice, and is not measured in the arm `auto`.
 pub(super) async fn choose(
     experiment: &Experiment,
-    laboratory: &ExperimentDeps,
+    deps: &ExperimentDeps,
     folder: &Path,
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
 ) -> Result<AutoArms, ExperimentError> {
     if !are_needed(experiment) {
         return Ok(AutoArms::default());
     }
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
-    let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, lender, &tasks));
+    let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, provider, &tasks));
     let request = request(experiment, Some(arms.collect::<Result<_, _>>()?));
-    let wanted = plan(&request, laboratory.deps.clock.now(), &experiment.program).map_err(RunError::from)?;
-    let run = open_or_create(laboratory, &folder.join(DEV), wanted).await?;
-    run.keep_book(lender.book())?;
-    let lender = lender.clone();
-    let lend = Arc::new(move |trial: &TrialSpec| {
-        lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
+    let wanted = plan(&request, deps.run.clock.now()).map_err(RunError::from)?;
+    let run = open_or_create(deps, &folder.join(DEV), wanted).await?;
+    run.keep_book(provider.book())?;
+    let provider = provider.clone();
+    let guidance = Arc::new(move |trial: &TrialSpec| {
+        provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
     });
-    let deps = RunDeps { lend, ..laboratory.deps.clone() };
-    let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
-    let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
-    let summary = Box::pin(execute_plan(runner, laboratory.jobs)).await?;
+    let run_deps = RunDeps { guidance, ..deps.run.clone() };
+    let runner = Runner::new(run, experiment.suite.as_ref().clone(), run_deps, deps.control.clone());
+    let summary = Box::pin(execute_plan(runner, deps.jobs)).await?;
     if summary.interrupted {
         return Err(ExperimentError::Stopped);
     }

@@ -123,7 +123,8 @@ pub struct ModelCost {
 /// `done` are the finished results.
 pub fn forecast(
     experiment: &Experiment,
-    (asked, learner): (Asked, Option<&str>),
+    asked: Asked,
+    learner: Option<&str>,
     quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Forecast, ExperimentError> {
@@ -133,7 +134,7 @@ pub fn forecast(
     let ahead = remaining_trials(experiment, done)?;
     let cost = costs(experiment, &ahead, learner, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
-    let power = estimate_power(experiment, (test.as_slice(), templates.len()), asked);
+    let power = estimate_power(experiment, &test, templates.len(), asked);
     Ok(Forecast {
         schema: PLAN_SCHEMA.into(),
         suite: experiment.suite.name.clone(),
@@ -150,7 +151,7 @@ pub fn forecast(
         expected_usd: cost
             .iter()
             .try_fold(CostSpread::default(), |sum, one| one.expected_usd.map(|one| sum + one)),
-        notes: notes(experiment, &test, (&power, cost.as_slice())),
+        notes: notes(experiment, &test, &power, &cost),
         parts: parts(&ahead),
         power,
         cost,
@@ -183,10 +184,10 @@ fn remaining_trials(
     experiment: &Experiment,
     done: &[TrialRow],
 ) -> Result<Vec<RemainingTrial>, ExperimentError> {
-    let mut ahead = lessons(experiment);
+    let mut ahead = learning_trials(experiment);
     ahead.extend(measured(experiment)?);
     for (_, again) in experiment.later_replicates() {
-        ahead.extend(lessons(&again));
+        ahead.extend(learning_trials(&again));
         ahead.extend(measured(&again)?);
     }
     drop_finished(&mut ahead, done);
@@ -234,10 +235,10 @@ fn varies(experiment: &Experiment, id: &TaskId) -> bool {
 }
 
 /// Lists the learning attempts.
-fn lessons(experiment: &Experiment) -> Vec<RemainingTrial> {
-    let BookSource::Learned(lessons) = &experiment.book else { return Vec::new() };
-    let ahead = attempt_requests(&experiment.tasks(Split::Train), &lessons.cycle).into_iter().map(|one| {
-        let model = if one.role == Role::Teacher { &lessons.teacher } else { &experiment.student };
+fn learning_trials(experiment: &Experiment) -> Vec<RemainingTrial> {
+    let BookSource::Learned(plan) = &experiment.book else { return Vec::new() };
+    let ahead = attempt_requests(&experiment.tasks(Split::Train), &plan.cycle).into_iter().map(|one| {
+        let model = if one.role == Role::Teacher { &plan.teacher } else { &experiment.student };
         let (model, arm) = (model.clone(), one.arm.to_string());
         RemainingTrial { learning: true, role: one.role, model, arm, task: one.task, seed: one.seed }
     });
@@ -252,9 +253,9 @@ fn measured(experiment: &Experiment) -> Result<Vec<RemainingTrial>, ExperimentEr
     };
     let mut trials = Vec::new();
     if dev_trials::are_needed(experiment) {
-        trials.extend(planned_trials(experiment, &dev_trials::request(experiment, None))?);
+        trials.extend(planned_trials(&dev_trials::request(experiment, None))?);
     }
-    trials.extend(planned_trials(experiment, &request)?);
+    trials.extend(planned_trials(&request)?);
     let ahead = trials.into_iter().map(|trial| {
         let TrialSpec { role, model, arm, task, seed, .. } = trial;
         RemainingTrial { learning: false, role, model, arm, task, seed }
@@ -262,11 +263,8 @@ fn measured(experiment: &Experiment) -> Result<Vec<RemainingTrial>, ExperimentEr
     Ok(ahead.collect())
 }
 
-fn planned_trials(
-    experiment: &Experiment,
-    request: &PlanRequest<'_>,
-) -> Result<Vec<TrialSpec>, ExperimentError> {
-    Ok(plan(request, Timestamp::UNIX_EPOCH, &experiment.program).map_err(RunError::from)?.trials)
+fn planned_trials(request: &PlanRequest<'_>) -> Result<Vec<TrialSpec>, ExperimentError> {
+    Ok(plan(request, Timestamp::UNIX_EPOCH).map_err(RunError::from)?.trials)
 }
 
 fn upper_bound_request(experiment: &Experiment) -> PlanRequest<'_> {
@@ -295,6 +293,7 @@ fn upper_bound_request(experiment: &Experiment) -> PlanRequest<'_> {
         order_seed: experiment.order_seed,
         conversations: Conversations::Dropped,
         command: experiment.command.clone(),
+        program: experiment.program.clone(),
         books: Vec::new(),
     }
 }
@@ -324,7 +323,7 @@ fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
 /// Whether the acting model reviews in its own conversation.
 fn in_context(experiment: &Experiment) -> bool {
     match &experiment.book {
-        BookSource::Learned(lessons) => lessons.cycle.learn.reflect.mode == ReflectMode::InContext,
+        BookSource::Learned(plan) => plan.cycle.learn.reflect.mode == ReflectMode::InContext,
         BookSource::Given(_) => false,
     }
 }
@@ -376,7 +375,7 @@ fn costs(
     models.into_iter().map(cost).collect()
 }
 
-fn estimate_power(experiment: &Experiment, (test, templates): (&[TaskId], usize), asked: Asked) -> Power {
+fn estimate_power(experiment: &Experiment, test: &[TaskId], templates: usize, asked: Asked) -> Power {
     let seeds = if test.iter().any(|id| varies(experiment, id)) { experiment.seeds } else { 1 };
     let (design, assumed) = (Design { templates, seeds }, PowerAssumptions { base: asked.base });
     Power {
@@ -390,7 +389,7 @@ fn estimate_power(experiment: &Experiment, (test, templates): (&[TaskId], usize)
     }
 }
 
-fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[ModelCost])) -> Vec<String> {
+fn notes(experiment: &Experiment, test: &[TaskId], power: &Power, cost: &[ModelCost]) -> Vec<String> {
     let mut notes = Vec::new();
     if power.templates < MIN_TEMPLATES {
         notes.push(format!(

@@ -10,8 +10,8 @@ use apprentice_skills::book::{Gateway, GatewayOptions};
 use super::logged_model::LoggedModel;
 use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, open_run};
 use crate::learn::{
-    CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, cycle, last_attempts, learning_plan,
-    lock_book,
+    CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, TrainingTasks, cycle, last_attempts,
+    learning_plan, lock_book,
 };
 use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
@@ -20,12 +20,13 @@ use apprentice_results::row::{Role, Split, TrialRow};
 
 /// Learns the book in `folder/skillbook` and returns the rows behind it.
 pub(super) async fn learn(
-    (experiment, lessons): (&Experiment, &LearningPlan),
-    laboratory: &ExperimentDeps,
+    experiment: &Experiment,
+    learning: &LearningPlan,
+    deps: &ExperimentDeps,
     folder: &Path,
 ) -> Result<Vec<TrialRow>, ExperimentError> {
     let lock = experiment.lock.as_ref().ok_or(ExperimentError::NoSplit)?;
-    let clock: &dyn Clock = laboratory.deps.clock.as_ref();
+    let clock: &dyn Clock = deps.run.clock.as_ref();
     let tasks = experiment.tasks(Split::Train);
     if tasks.is_empty() {
         return Err(ExperimentError::NoTasks("training"));
@@ -35,33 +36,33 @@ pub(super) async fn learn(
     let book = folder.join("skillbook");
     let (mut gateway, _) = Gateway::open(&book, options)?;
     lock_book(&book, lock, &leaks)?;
-    gateway.set_embedding(laboratory.meaning.clone());
-    let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning")).await?;
+    gateway.set_embedding(deps.embedding.clone());
+    let run = opened(experiment, learning, lock, deps, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");
     let noted = |name| {
-        let (model, cancel) = (Arc::clone(&lessons.learner), laboratory.cancel.clone());
+        let (model, cancel) = (Arc::clone(&learning.learner), deps.control.cancel.clone());
         LoggedModel::new(model, kept.clone(), name, cancel)
     };
-    let staff = LearnerModels { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
-    let room = CycleContext { lock, tasks: &tasks, attempts: &run, staff: &staff };
-    let mut tell = |worked: &LearningRecord| {
-        // The receiver is optional.
-        let _ = laboratory.lessons.send(worked.clone());
+    let learners =
+        LearnerModels { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
+    let context = CycleContext { lock, tasks: &tasks, attempts: &run, learners: &learners };
+    let mut on_record = |record: &LearningRecord| {
+        // The receiver may be closed.
+        let _ = deps.records.send(record.clone());
     };
-    announce(run.folder(), laboratory);
-    let worked = cycle(&mut gateway, &room, &lessons.cycle, &mut tell).await;
-    if laboratory.cancel.is_cancelled() {
+    announce(run.folder(), deps);
+    let finished = cycle(&mut gateway, &context, &learning.cycle, &mut on_record).await;
+    if deps.control.cancel.is_cancelled() {
         return Err(ExperimentError::Stopped);
     }
-    worked?;
+    finished?;
     Ok(last_attempts(run.folder()))
 }
 
 /// Announces the plan and how much of it has already finished.
-fn announce(folder: &RunFolder, laboratory: &ExperimentDeps) {
+fn announce(folder: &RunFolder, deps: &ExperimentDeps) {
     let plan = folder.plan();
-    // The receiver is optional.
-    let _ = laboratory.progress.send(Progress::Planned {
+    deps.control.report(Progress::Planned {
         run: plan.run.clone(),
         folder: folder.path().to_owned(),
         trials: plan.trials.len(),
@@ -71,38 +72,41 @@ fn announce(folder: &RunFolder, laboratory: &ExperimentDeps) {
 
 /// Opens the latest learning run below `root`, or plans a new one.
 async fn opened(
-    (experiment, lessons, lock): (&Experiment, &LearningPlan, &SplitLock),
-    laboratory: &ExperimentDeps,
+    experiment: &Experiment,
+    learning: &LearningPlan,
+    lock: &SplitLock,
+    deps: &ExperimentDeps,
     root: &Path,
 ) -> Result<LearningRun, ExperimentError> {
     let folder = match latest_run(root) {
         Some(path) => {
             let folder = RunFolder::open(&path)?;
-            open_run::refuse_drift(&folder, laboratory.deps.model_drift(folder.plan()).await)?;
+            open_run::refuse_drift(&folder, deps.run.model_drift(folder.plan()).await)?;
             folder
         }
         None => {
-            let plan = planned((experiment, lessons, lock), laboratory)?;
-            RunFolder::create(root, laboratory.deps.resolve_runtime(plan).await)?
+            let plan = planned(experiment, learning, lock, deps)?;
+            RunFolder::create(root, deps.run.resolve_runtime(plan).await)?
         }
     };
-    let ends = (laboratory.progress.clone(), laboratory.cancel.clone());
-    let run = LearningRun::new(folder, &experiment.suite, laboratory.deps.clone(), ends);
+    let run = LearningRun::new(folder, &experiment.suite, deps.run.clone(), deps.control.clone());
     Ok(run.with_tools(experiment.tools.clone()))
 }
 
 fn planned(
-    (experiment, lessons, lock): (&Experiment, &LearningPlan, &SplitLock),
-    laboratory: &ExperimentDeps,
+    experiment: &Experiment,
+    learning: &LearningPlan,
+    lock: &SplitLock,
+    deps: &ExperimentDeps,
 ) -> Result<RunPlan, ExperimentError> {
-    let pupils = Roles { teacher: lessons.teacher.clone(), student: experiment.student.clone() };
+    let roles = Roles { teacher: learning.teacher.clone(), student: experiment.student.clone() };
     let request = PlanRequest {
         suite: &experiment.suite,
         split: Some(lock),
         tasks: None,
         contenders: vec![Contender {
             role: Role::Teacher,
-            model: lessons.teacher.clone(),
+            model: learning.teacher.clone(),
             arm: Arm::Pull.to_string(),
             tasks: None,
             seeds: Some(1),
@@ -113,9 +117,11 @@ fn planned(
         order_seed: experiment.order_seed,
         conversations: Conversations::Dropped,
         command: experiment.command.clone(),
+        program: experiment.program.clone(),
         books: Vec::new(),
     };
-    let base = plan(&request, laboratory.deps.clock.now(), &experiment.program).map_err(RunError::from)?;
+    let base = plan(&request, deps.run.clock.now()).map_err(RunError::from)?;
     let tasks = experiment.tasks(Split::Train);
-    Ok(learning_plan(base, (&experiment.suite, lock, &tasks), &pupils, &lessons.cycle))
+    let training = TrainingTasks { suite: &experiment.suite, lock, tasks: &tasks };
+    Ok(learning_plan(base, training, &roles, &learning.cycle))
 }

@@ -34,7 +34,8 @@ struct Reply {
 /// are relative to the experiment's folder.
 pub(super) fn summary(
     folder: &Path,
-    (run, rows): (&Path, &[TrialRow]),
+    run: &Path,
+    rows: &[TrialRow],
     epochs: u32,
 ) -> Result<LearningSummary, ExperimentError> {
     let book = &folder.join("skillbook");

@@ -54,14 +54,14 @@ impl ChatModel for LoggedModel {
             let reply = tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => {
-                    let story = "the experiment was stopped from outside";
-                    Err(ModelError::never(ModelErrorKind::Unavailable, story))
+                    let message = "the experiment was stopped from outside";
+                    Err(ModelError::never(ModelErrorKind::Unavailable, message))
                 }
                 reply = self.inner.reply(request) => reply,
             }?;
             self.keep(request, &reply).map_err(|error| {
-                let story = format!("{}: a conversation could not be kept: {error}", self.folder.display());
-                ModelError::never(ModelErrorKind::Unavailable, story)
+                let message = format!("{}: a conversation could not be kept: {error}", self.folder.display());
+                ModelError::never(ModelErrorKind::Unavailable, message)
             })?;
             Ok(reply)
         })

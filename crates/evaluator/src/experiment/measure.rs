@@ -29,23 +29,23 @@ const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/gi
 /// Runs the test tasks with the frozen book.
 pub(super) async fn measure(
     experiment: &Experiment,
-    laboratory: &ExperimentDeps,
-    (folder, book, learned): (&Path, &Snapshot, &[TrialRow]),
+    deps: &ExperimentDeps,
+    folder: &Path,
+    book: &Snapshot,
+    learned: &[TrialRow],
 ) -> Result<RunSummary, ExperimentError> {
-    let lender = provider(experiment, book, (folder, learned))?;
-    let auto = Box::pin(dev_trials::choose(experiment, laboratory, folder, &lender)).await?;
-    let lender = lender.with_auto(auto);
-    let request = request(experiment, book, &lender)?;
-    let now = laboratory.deps.clock.now();
-    let wanted = plan(&request, now, &experiment.program).map_err(RunError::from)?;
-    let run = open_or_create(laboratory, &folder.join(MEASURE), wanted).await?;
+    let provider = provider(experiment, book, folder, learned)?;
+    let auto = Box::pin(dev_trials::choose(experiment, deps, folder, &provider)).await?;
+    let provider = provider.with_auto(auto);
+    let request = request(experiment, &provider)?;
+    let wanted = plan(&request, deps.run.clock.now()).map_err(RunError::from)?;
+    let run = open_or_create(deps, &folder.join(MEASURE), wanted).await?;
     run.keep_book(book)?;
     let place = run.path().to_owned();
-    let lend = Arc::new(move |trial: &TrialSpec| trial_guidance(&lender, &place, trial));
-    let deps = RunDeps { lend, ..laboratory.deps.clone() };
-    let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
-    let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
-    let summary = execute_plan(runner, laboratory.jobs).await?;
+    let guidance = Arc::new(move |trial: &TrialSpec| trial_guidance(&provider, &place, trial));
+    let run_deps = RunDeps { guidance, ..deps.run.clone() };
+    let runner = Runner::new(run, experiment.suite.as_ref().clone(), run_deps, deps.control.clone());
+    let summary = execute_plan(runner, deps.jobs).await?;
     if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
 }
 
@@ -54,43 +54,44 @@ pub(super) fn assumed_request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
 ) -> Result<PlanRequest<'a>, ExperimentError> {
-    let lender = provider(experiment, book, (Path::new(""), &[]))?;
-    request(experiment, book, &lender.with_auto(dev_trials::assumed(experiment)))
+    let provider = provider(experiment, book, Path::new(""), &[])?;
+    request(experiment, &provider.with_auto(dev_trials::assumed(experiment)))
 }
 
 /// Builds the guidance provider.
 fn provider(
     experiment: &Experiment,
     book: &Snapshot,
-    (folder, learned): (&Path, &[TrialRow]),
+    folder: &Path,
+    learned: &[TrialRow],
 ) -> Result<GuidanceProvider, ExperimentError> {
     let provenance = Provenance::trace(book, learned, &experiment.suite);
-    let spare = open_inert_skills(&experiment.suite)?;
+    let inert = open_inert_skills(&experiment.suite)?;
     let attempts = match (latest_run(&folder.join("learning")), &experiment.lock) {
         // Only this arm shows attempts; the others need no readable traces.
         (Some(run), Some(lock)) if experiment.arms.contains(&Arm::RawTrace) => {
-            demonstrations(&run, learned, (&experiment.suite, lock))?
+            demonstrations(&run, learned, &experiment.suite, lock)?
         }
         _ => Vec::new(),
     };
-    let lender = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
-    let lender = lender.with_inert_skills(spare).with_demonstrations(attempts).with_tools(&experiment.tools);
-    Ok(lender.with_suppressed(experiment.suppress.clone()))
+    let provider = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
+    let provider =
+        provider.with_inert_skills(inert).with_demonstrations(attempts).with_tools(&experiment.tools);
+    Ok(provider.with_suppressed(experiment.suppress.clone()))
 }
 
 /// Builds the plan request.
 fn request<'a>(
     experiment: &'a Experiment,
-    book: &Snapshot,
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
 ) -> Result<PlanRequest<'a>, ExperimentError> {
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
-    let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, lender, &tasks));
+    let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, provider, &tasks));
     let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
-    let contenders = contenders(experiment, lender, &planned, &tasks)?;
+    let contenders = contenders(experiment, provider, &planned, &tasks)?;
     let books = planned.into_iter().map(|arm| arm.entry);
-    let more = ablation_arms(experiment, lender);
-    let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, (book, lender), arm)));
+    let more = ablation_arms(experiment, provider);
+    let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, provider, arm)));
     Ok(PlanRequest {
         suite: &experiment.suite,
         split: experiment.lock.as_ref(),
@@ -102,21 +103,22 @@ fn request<'a>(
         order_seed: experiment.order_seed,
         conversations: Conversations::Dropped,
         command: experiment.command.clone(),
+        program: experiment.program.clone(),
         books: books.collect(),
     })
 }
 
 fn contenders(
     experiment: &Experiment,
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
     planned: &[PlannedArm],
     tasks: &BTreeSet<TaskId>,
 ) -> Result<Vec<Contender>, ExperimentError> {
     let mut contenders = Vec::new();
     for PlannedArm { arm, tasks, .. } in planned {
         for student in [&experiment.student].into_iter().chain(&experiment.others) {
-            let tasks = match (arm, lender.auto().of(student)) {
-                (Arm::Auto, Some(chosen)) => lender.eligible_tasks(chosen, tasks)?,
+            let tasks = match (arm, provider.auto().of(student)) {
+                (Arm::Auto, Some(chosen)) => provider.eligible_tasks(chosen, tasks)?,
                 (Arm::Auto, None) => BTreeSet::new(),
                 _ => tasks.clone(),
             };
@@ -125,12 +127,12 @@ fn contenders(
             contenders.extend(Some(contender).filter(has_tasks));
         }
     }
-    for arm in ablation_arms(experiment, lender) {
+    for arm in ablation_arms(experiment, provider) {
         let on = match &arm {
             AblationArm::Without(skill) => {
-                tasks.iter().filter(|task| lender.applies_to(skill, task)).cloned().collect()
+                tasks.iter().filter(|task| provider.applies_to(skill, task)).cloned().collect()
             }
-            AblationArm::Reworded(arm) => lender.eligible_tasks(*arm, tasks)?,
+            AblationArm::Reworded(arm) => provider.eligible_tasks(*arm, tasks)?,
             AblationArm::MoreSteps | AblationArm::Retry(_) => tasks.clone(),
         };
         contenders.extend(Some(with_student(experiment, &arm, on)).filter(has_tasks));
@@ -153,8 +155,8 @@ fn with_student(experiment: &Experiment, arm: &AblationArm, tasks: BTreeSet<Task
 }
 
 /// The additional arms: ablations and compute-matched baselines.
-fn ablation_arms(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationArm> {
-    let skills = lender.most_requested(experiment.ablations.leave_one_out.unwrap_or(0));
+fn ablation_arms(experiment: &Experiment, provider: &GuidanceProvider) -> Vec<AblationArm> {
+    let skills = provider.most_requested(experiment.ablations.leave_one_out.unwrap_or(0));
     let known = experiment.ablations.without_book().chain(reworded_arms(experiment));
     known.chain(skills.into_iter().map(AblationArm::Without)).collect()
 }
@@ -165,22 +167,18 @@ fn reworded_arms(experiment: &Experiment) -> impl Iterator<Item = AblationArm> {
     arms.filter(|_| experiment.ablations.wordings.is_some()).map(AblationArm::Reworded)
 }
 
-fn ablation_entry(
-    experiment: &Experiment,
-    (book, lender): (&Snapshot, &GuidanceProvider),
-    arm: &AblationArm,
-) -> ArmPlan {
+fn ablation_entry(experiment: &Experiment, provider: &GuidanceProvider, arm: &AblationArm) -> ArmPlan {
     let plan = ArmPlan { arm: arm.to_string(), ..ArmPlan::default() };
     match arm {
         AblationArm::Without(skill) => {
-            let left = book.without(&BTreeSet::from([skill.clone()]));
-            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: lender.inputs(Arm::Pull), ..plan }
+            let left = provider.book().without(&BTreeSet::from([skill.clone()]));
+            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: provider.inputs(Arm::Pull), ..plan }
         }
         AblationArm::MoreSteps => ArmPlan { cap_factor: experiment.ablations.more_steps, ..plan },
         AblationArm::Retry(number) => ArmPlan { try_number: Some(*number), ..plan },
         AblationArm::Reworded(like) => {
             let wordings_hash = Some(wordings_hash(&experiment.suite.tasks));
-            ArmPlan { arm: plan.arm, wordings_hash, ..ArmPlan::of(*like, lender) }
+            ArmPlan { arm: plan.arm, wordings_hash, ..ArmPlan::of(*like, provider) }
         }
     }
 }

@@ -31,13 +31,12 @@ use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict, counted};
 use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{At, BookError, Snapshot};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
 
 use crate::arm::ArmError;
 use crate::contamination::examine;
 use crate::hidden_skills::HiddenSkills;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
-use crate::run::{Progress, RunDeps, RunError, RunPlan, RunSummary, StoreError, plan};
+use crate::run::{RunControl, RunDeps, RunError, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
 use apprentice_results::ablations::Ablations;
@@ -132,17 +131,15 @@ pub struct LearningPlan {
 /// The runtime dependencies of an experiment.
 pub struct ExperimentDeps {
     /// Models, environments, clock and redaction. The experiment replaces the guidance provider with its own.
-    pub deps: RunDeps,
+    pub run: RunDeps,
     /// Maximum number of environments running at once.
     pub jobs: usize,
-    /// Receives a progress event for every attempt.
-    pub progress: UnboundedSender<Progress>,
-    /// Receives an event for every trajectory that was learned from.
-    pub lessons: UnboundedSender<LearningRecord>,
-    /// Cancels the experiment.
-    pub cancel: CancellationToken,
+    /// Where its runs report their progress, and what cancels the experiment.
+    pub control: RunControl,
+    /// Receives a record for every trajectory that was learned from.
+    pub records: UnboundedSender<LearningRecord>,
     /// Embeddings for skill search and comparison, used in addition to word matching.
-    pub meaning: Option<Arc<EmbeddingModel>>,
+    pub embedding: Option<Arc<EmbeddingModel>>,
 }
 
 /// The result of an experiment.
@@ -265,13 +262,13 @@ pub enum ExperimentError {
 /// Runs an experiment in `folder`, or resumes it: first with the first book, then with its replicates.
 pub async fn run_experiment(
     experiment: &Experiment,
-    laboratory: &ExperimentDeps,
+    deps: &ExperimentDeps,
     folder: &Path,
 ) -> Result<ExperimentResult, ExperimentError> {
-    let first = run_one_book(experiment, laboratory, folder).await?;
+    let first = run_one_book(experiment, deps, folder).await?;
     let mut later = Vec::new();
     for (number, again) in experiment.later_replicates() {
-        let one = run_one_book(&again, laboratory, &folder.join(replicate::name(number))).await?;
+        let one = run_one_book(&again, deps, &folder.join(replicate::name(number))).await?;
         later.push(one.measured);
     }
     if later.is_empty() {
@@ -284,29 +281,29 @@ pub async fn run_experiment(
 
 async fn run_one_book(
     experiment: &Experiment,
-    laboratory: &ExperimentDeps,
+    deps: &ExperimentDeps,
     folder: &Path,
 ) -> Result<ExperimentResult, ExperimentError> {
     validate(experiment)?;
     let definition = Definition::of(experiment)?;
     if definition.start_or_resume(folder)? == StartState::New {
-        let new = || Prereg::new(definition, None, laboratory.deps.clock.now());
+        let new = || Prereg::new(definition, None, deps.run.clock.now());
         let registered = experiment.registered.clone().unwrap_or_else(new);
         registered.write(&folder.join(PREREG_FILE))?;
     }
     let (book, learned) = match &experiment.book {
-        BookSource::Learned(lessons) => {
-            let learned = learning_half::learn((experiment, lessons), laboratory, folder);
+        BookSource::Learned(learning) => {
+            let learned = learning_half::learn(experiment, learning, deps, folder);
             let rows = Box::pin(learned).await?;
             (Snapshot::open(&folder.join("skillbook"), At::Now)?.clean()?, rows)
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),
     };
-    let book = book.with_embedding(laboratory.meaning.clone());
-    let sides = (experiment.suite.as_ref(), experiment.lock.as_ref());
-    let kept = examine(sides, &book, &learned).write(folder);
+    let book = book.with_embedding(deps.embedding.clone());
+    let examined = examine(&experiment.suite, experiment.lock.as_ref(), &book, &learned);
+    let kept = examined.write(folder);
     kept.map_err(|source| ExperimentError::Read { path: folder.join(CONTAMINATION_FILE), source })?;
-    let measured = measure::measure(experiment, laboratory, (folder, &book, &learned)).await?;
+    let measured = measure::measure(experiment, deps, folder, &book, &learned).await?;
     let report = report(folder)?;
     write_report(&report, folder)?;
     Ok(ExperimentResult { report, measured, later: Vec::new() })
@@ -321,7 +318,7 @@ pub fn plan_measurement(
     validate(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
     let request = measure::assumed_request(experiment, book)?;
-    Ok(Some(plan(&request, now, &experiment.program).map_err(RunError::from)?))
+    Ok(Some(plan(&request, now).map_err(RunError::from)?))
 }
 
 fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {

@@ -7,16 +7,16 @@ use crate::run::{RunFolder, RunPlan};
 
 /// Opens the latest run below a folder, which must have been planned alike, or creates one.
 pub(super) async fn open_or_create(
-    laboratory: &ExperimentDeps,
+    deps: &ExperimentDeps,
     root: &Path,
     wanted: RunPlan,
 ) -> Result<RunFolder, ExperimentError> {
     let Some(path) = latest_run(root) else {
-        return Ok(RunFolder::create(root, laboratory.deps.resolve_runtime(wanted).await)?);
+        return Ok(RunFolder::create(root, deps.run.resolve_runtime(wanted).await)?);
     };
     let run = RunFolder::open(&path)?;
     let mut differing = differing(run.plan(), &wanted);
-    differing.extend(laboratory.deps.model_drift(run.plan()).await);
+    differing.extend(deps.run.model_drift(run.plan()).await);
     refuse_drift(&run, differing)?;
     Ok(run)
 }

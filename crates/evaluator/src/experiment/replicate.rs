@@ -29,15 +29,15 @@ pub(super) fn begun(folder: &Path) -> Vec<PathBuf> {
 impl Experiment {
     /// Derives a replicate: the same learning, and the arms that depend on its book; `None` for a given book.
     pub(super) fn replicate(&self, number: u32) -> Option<Self> {
-        let BookSource::Learned(lessons) = &self.book else { return None };
-        let mut lessons = lessons.clone();
-        let CycleOptions { epochs, rehearse, .. } = lessons.cycle;
+        let BookSource::Learned(plan) = &self.book else { return None };
+        let mut plan = plan.clone();
+        let CycleOptions { epochs, rehearse, .. } = plan.cycle;
         let seeds = epochs + u32::from(rehearse);
-        lessons.cycle.order = Some(u64::from(number));
-        lessons.cycle.first_seed = seeds * number.saturating_sub(1);
+        plan.cycle.order = Some(u64::from(number));
+        plan.cycle.first_seed = seeds * number.saturating_sub(1);
         let depends = |arm: &&Arm| arm.needs_book() || **arm == Arm::RawTrace;
         Some(Self {
-            book: BookSource::Learned(lessons),
+            book: BookSource::Learned(plan),
             arms: self.arms.iter().filter(depends).copied().collect(),
             teacher: None,
             others: Vec::new(),
@@ -59,14 +59,15 @@ impl Experiment {
 /// Compares treatment and control over all books measured so far. A control arm that does not depend on the book was
 /// measured with the first book and is compared with every book.
 pub(super) fn summary(
-    (folder, definition): (&Path, &Definition),
+    folder: &Path,
+    definition: &Definition,
     primary: &PrimaryComparison,
 ) -> Result<Option<Replicates>, ExperimentError> {
     if definition.replicates < 2 {
         return Ok(None);
     }
     let mut first: Option<(Vec<TrialRow>, usize)> = None;
-    let mut shelves = Vec::new();
+    let mut books = Vec::new();
     for number in 1..=definition.replicates {
         let below = if number == 1 { String::new() } else { name(number) };
         let place = if number == 1 { folder.to_owned() } else { folder.join(&below) };
@@ -84,7 +85,7 @@ pub(super) fn summary(
         let control = if own.1 > 0 { own } else { first.clone().unwrap_or_default() };
         let learned = StoredRun::below(&place, LEARNING)?;
         let book = place.join("skillbook");
-        shelves.push(MeasuredBook {
+        books.push(MeasuredBook {
             book: number,
             skills: if book.is_dir() { Snapshot::open(&book, At::Now)?.skills().count() } else { 0 },
             folder: below,
@@ -95,5 +96,5 @@ pub(super) fn summary(
         });
     }
     let comparison = format!("{} vs {}", primary.treatment, primary.control);
-    Ok(Some(replicates(comparison, definition.replicates, &shelves)))
+    Ok(Some(replicates(comparison, definition.replicates, &books)))
 }

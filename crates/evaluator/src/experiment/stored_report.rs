@@ -26,10 +26,10 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
     let measured = StoredRun::below(folder, MEASURE)?;
     let dev = StoredRun::below(folder, DEV)?;
     let first = measured.as_ref().or(learning.as_ref()).ok_or_else(missing)?;
-    let lessons = match (&learning, &definition.book) {
+    let learned = match (&learning, &definition.book) {
         (Some(run), BookPlan::Learned { epochs, .. }) => {
             let place = folder.join(LEARNING).join(run.plan.run.as_str());
-            Some(learning_summary::summary(folder, (&place, &run.rows), *epochs)?)
+            Some(learning_summary::summary(folder, &place, &run.rows, *epochs)?)
         }
         (Some(_) | None, BookPlan::Learned { .. } | BookPlan::Given { .. }) => None,
     };
@@ -48,7 +48,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
     Ok(build(&ReportInput {
         run: first.plan.run.clone(),
         title,
-        replicates: replicate::summary((folder, &definition), &fixed.primary)?,
+        replicates: replicate::summary(folder, &definition, &fixed.primary)?,
         started_at: Some(learning.as_ref().unwrap_or(first).plan.planned_at),
         contrasts: contrasts(&rows, &fixed),
         rows: &rows,
@@ -57,7 +57,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         programs: definition.programs.clone(),
         unvaried: definition.unvaried.clone(),
         eligible: measured.iter().flat_map(|run| eligible(&definition, run)).collect(),
-        learning: lessons,
+        learning: learned,
         registration: registered.map(|found| registration(&found, &definition)),
         facts: facts(&definition, measured.as_ref()),
         notes: hygiene

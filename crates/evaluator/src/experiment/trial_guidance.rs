@@ -14,14 +14,14 @@ use apprentice_results::rows;
 
 /// Builds the guidance of one trial of the run in `run`.
 pub(super) fn trial_guidance(
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
     run: &Path,
     trial: &TrialSpec,
 ) -> Result<ArmGuidance, ArmError> {
     match TrialHelp::of_arm(&trial.arm)? {
-        TrialHelp::Aided(Arm::Inline) => lender.inline(&trial.task, &retrieved_text(run, trial)?),
+        TrialHelp::Aided(Arm::Inline) => provider.inline(&trial.task, &retrieved_text(run, trial)?),
         TrialHelp::Unaided | TrialHelp::Aided(_) | TrialHelp::AidedWithout(_) => {
-            lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
+            provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
         }
     }
 }
@@ -68,7 +68,7 @@ mod tests {
     use crate::run::TrialSpec;
     use crate::sample::row;
 
-    fn lender() -> GuidanceProvider {
+    fn provider() -> GuidanceProvider {
         let task = json!({
             "id": "save", "instruction": "Save the file.",
             "evaluator": { "func": "check_json", "result": { "type": "vm_file", "path": "/x", "dest": "x" },
@@ -80,7 +80,7 @@ mod tests {
         GuidanceProvider::new(Arc::new(suite), Snapshot::empty(), None)
     }
 
-    fn lent(run: &Path, arm: &str) -> Result<ArmGuidance, ArmError> {
+    fn guidance_of(run: &Path, arm: &str) -> Result<ArmGuidance, ArmError> {
         let trial = TrialSpec {
             trial: TrialId::new("t"),
             order: 0,
@@ -92,7 +92,7 @@ mod tests {
             arm: arm.into(),
             seed: 0,
         };
-        trial_guidance(&lender(), run, &trial)
+        trial_guidance(&provider(), run, &trial)
     }
 
     fn event(kind: &str, data: &Value) -> String {
@@ -117,12 +117,12 @@ mod tests {
     fn arms_without_help_read_nothing_and_an_unknown_arm_is_an_error() {
         let nowhere = Path::new("/nonexistent");
         for arm in ["none", "more-steps", "try-2"] {
-            let lent = lent(nowhere, arm).expect("needs no help");
-            assert!(lent.guidance.tools.is_empty() && lent.skillbook_hash.is_none(), "{arm}");
+            let guidance = guidance_of(nowhere, arm).expect("needs no help");
+            assert!(guidance.guidance.tools.is_empty() && guidance.skillbook_hash.is_none(), "{arm}");
         }
-        assert!(!lent(nowhere, "pull").expect("lends").guidance.tools.is_empty());
-        assert!(matches!(lent(nowhere, "pul"), Err(ArmError::Unknown(_))));
-        assert!(matches!(lent(nowhere, "placebo-inert"), Err(ArmError::NoGuidance { .. })));
+        assert!(!guidance_of(nowhere, "pull").expect("guidance").guidance.tools.is_empty());
+        assert!(matches!(guidance_of(nowhere, "pul"), Err(ArmError::Unknown(_))));
+        assert!(matches!(guidance_of(nowhere, "placebo-inert"), Err(ArmError::NoGuidance { .. })));
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
         let spent = json!({ "reason": "done", "void": null, "detail": "", "spent": {
             "world_steps": 1, "turns": 1, "tokens": { "input": 0, "output": 0, "cached": 0 }, "cost_usd": 0.0, "working_ms": 0 } });
         let stopped = event("stopped", &spent);
-        let inline = |run: &TempDir| lent(run.path(), "inline");
-        let whole = inline(&run_with(Verdict::Pass, Some(&format!("{viewed}{stopped}")))).expect("lends");
+        let inline = |run: &TempDir| guidance_of(run.path(), "inline");
+        let whole = inline(&run_with(Verdict::Pass, Some(&format!("{viewed}{stopped}")))).expect("guidance");
         assert!(whole.guidance.opening.as_str().contains("Press Save."));
         let nothing = inline(&run_with(Verdict::Fail, Some(&stopped))).expect("pull retrieved nothing");
         assert!(nothing.guidance.opening.as_str().is_empty() && nothing.skillbook_hash.is_some());

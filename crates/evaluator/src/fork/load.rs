@@ -159,6 +159,19 @@ fn turns(events: &[Event]) -> Vec<Turn<'_>> {
     turns
 }
 
+/// A kind of file that a trace names.
+#[derive(Clone, Copy)]
+struct BlobKind {
+    /// The name in messages.
+    name: &'static str,
+    /// The extension of the file.
+    extension: &'static str,
+}
+
+const OUTLINE: BlobKind = BlobKind { name: "outline", extension: "txt" };
+const PICTURE: BlobKind = BlobKind { name: "picture", extension: "png" };
+const REPLY: BlobKind = BlobKind { name: "reply", extension: "json" };
+
 /// Reads the files that a trace names.
 struct TraceReader<'a> {
     blobs: &'a Path,
@@ -166,21 +179,20 @@ struct TraceReader<'a> {
 }
 
 impl TraceReader<'_> {
-    fn blob(&self, what: (&'static str, &str), hash: &BlobHash, step: StepId) -> Result<Vec<u8>, ForkError> {
-        let (what, extension) = what;
-        fs::read(blob_path(self.blobs, hash, extension)).map_err(|source| ForkError::Blob {
-            what,
+    fn blob(&self, kind: BlobKind, hash: &BlobHash, step: StepId) -> Result<Vec<u8>, ForkError> {
+        fs::read(blob_path(self.blobs, hash, kind.extension)).map_err(|source| ForkError::Blob {
+            what: kind.name,
             hash: hash.clone(),
             step,
             source,
         })
     }
 
-    fn text(&self, what: (&'static str, &str), hash: &BlobHash, step: StepId) -> Result<String, ForkError> {
-        let read = String::from_utf8(self.blob(what, hash, step)?);
+    fn text(&self, kind: BlobKind, hash: &BlobHash, step: StepId) -> Result<String, ForkError> {
+        let read = String::from_utf8(self.blob(kind, hash, step)?);
         let broken = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         read.map_err(|error| ForkError::Blob {
-            what: what.0,
+            what: kind.name,
             hash: hash.clone(),
             step,
             source: broken(error),
@@ -191,9 +203,9 @@ impl TraceReader<'_> {
         let EventKind::Observed { title, screenshot, outline, view, .. } = event else {
             return Ok(self.nothing_seen());
         };
-        let outline = outline.as_ref().map(|hash| self.text(("outline", "txt"), hash, step)).transpose()?;
+        let outline = outline.as_ref().map(|hash| self.text(OUTLINE, hash, step)).transpose()?;
         let picture = screenshot.as_ref().map(|hash| {
-            let png = self.blob(("picture", "png"), hash, step)?;
+            let png = self.blob(PICTURE, hash, step)?;
             Ok::<_, ForkError>(RecordedPicture { hash: hash.clone(), png: ImageBytes(png.into()) })
         });
         Ok(RecordedScreen { title: title.clone(), outline, picture: picture.transpose()?, view: *view })
@@ -214,7 +226,7 @@ impl TraceReader<'_> {
             return Err(ForkError::Secret(step));
         }
         let blocks: Result<Vec<String>, ForkError> =
-            blocks.iter().map(|hash| self.text(("reply", "json"), hash, step)).collect();
+            blocks.iter().map(|hash| self.text(REPLY, hash, step)).collect();
         let targets = turn.actions.iter().filter_map(|action| {
             let role = action.target_role.clone()?;
             Some((action.asked.node()?.clone(), (role, action.target_name.clone().unwrap_or_default())))

@@ -79,7 +79,8 @@ pub enum History {
     /// As its own turns: it is the recorded model.
     OwnTurns,
     /// As text in the first message: another model took them.
-    Told,
+    #[serde(rename = "told")]
+    AsText,
 }
 
 /// The results of one arm.

@@ -26,7 +26,7 @@ pub fn fork_text(report: &ForkReport) -> String {
     );
     let told = match report.history {
         History::OwnTurns => "as its own turns",
-        History::Told => "told as text, because another model took them",
+        History::AsText => "told as text, because another model took them",
     };
     let _ = writeln!(
         text,

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{BoundedText, SkillId, TextBudget};
+use apprentice_protocol::{BoundedText, SkillId, TextBudget, did_you_mean};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 use apprentice_skills::book::Snapshot;
-use apprentice_tasks::suite::nearest;
 
 use super::error::ForkError;
 use crate::arm::{ArmError, GuidanceProvider};
@@ -64,8 +63,7 @@ impl Variant {
         }
         match self {
             Self::Without(skill) | Self::With(skill) if book.skill(skill).is_none() => {
-                let near = nearest(skill.as_str(), book.skills().map(|one| one.id.as_str()));
-                let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                let hint = did_you_mean(skill.as_str(), book.skills().map(|one| one.id.as_str()));
                 Err(ForkError::NoSkill { skill: skill.clone(), hint })
             }
             Self::Without(_) | Self::With(_) | Self::Placebo => Ok(()),
@@ -75,41 +73,39 @@ impl Variant {
 
 /// Builds the help of one trial of a fork. `own` is the arm of the recorded trial.
 pub(super) fn help(
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
     own: &str,
     variant: Option<&Variant>,
     trial: &TrialSpec,
 ) -> Result<ArmGuidance, ArmError> {
-    let place = (&trial.task, trial.seed);
-    let recorded = || lender.guidance_for(&trial.model, own, &trial.task, trial.seed);
+    let hiding = |arm: Arm, hidden| provider.arm_guidance_hiding(arm, &trial.task, trial.seed, hidden);
+    let recorded = || provider.guidance_for(&trial.model, own, &trial.task, trial.seed);
     match variant.filter(|variant| variant.arm() == trial.arm) {
         None => recorded(),
-        Some(Variant::Placebo) => lender.lend(Arm::PlaceboInert, &trial.task, trial.seed),
-        Some(Variant::With(skill)) => with_text(lender, recorded()?, skill, trial),
+        Some(Variant::Placebo) => provider.arm_guidance(Arm::PlaceboInert, &trial.task, trial.seed),
+        Some(Variant::With(skill)) => with_text(provider, recorded()?, skill, trial),
         Some(Variant::Without(skill)) => match TrialHelp::of_arm(own)? {
             TrialHelp::Unaided => recorded(),
             TrialHelp::Aided(arm) => {
-                let arm = lender.resolve(arm, &trial.model, &trial.task)?;
-                lender.lend_without(arm, place, BTreeSet::from([skill.clone()]))
+                let arm = provider.resolve(arm, &trial.model, &trial.task)?;
+                hiding(arm, BTreeSet::from([skill.clone()]))
             }
-            TrialHelp::AidedWithout(other) => {
-                lender.lend_without(Arm::Pull, place, BTreeSet::from([skill.clone(), other]))
-            }
+            TrialHelp::AidedWithout(other) => hiding(Arm::Pull, BTreeSet::from([skill.clone(), other])),
         },
     }
 }
 
 /// Puts the text of a skill below the opening text of other help.
 fn with_text(
-    lender: &GuidanceProvider,
+    provider: &GuidanceProvider,
     recorded: ArmGuidance,
     skill: &SkillId,
     trial: &TrialSpec,
 ) -> Result<ArmGuidance, ArmError> {
-    let forced = lender.text_of(skill, &trial.task)?;
+    let forced = provider.text_of(skill, &trial.task)?;
     let mut help = recorded;
     let opening = format!("{}\n{}", help.guidance.opening.as_str(), forced.as_str());
     help.guidance.opening = BoundedText::cut(opening.trim_start(), OPENING_BUDGET);
-    help.skillbook_hash.get_or_insert_with(|| lender.hash().to_owned());
+    help.skillbook_hash.get_or_insert_with(|| provider.hash().to_owned());
     Ok(help)
 }

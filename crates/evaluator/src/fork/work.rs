@@ -10,8 +10,6 @@ use apprentice_protocol::{ChatModel, PortFuture};
 use apprentice_results::arm::Arm;
 use apprentice_tasks::suite::Suite;
 use jiff::Timestamp;
-use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
 
 use super::error::ForkError;
 use super::load::ForkSite;
@@ -20,7 +18,7 @@ use super::variant::{Variant, help};
 use crate::arm::GuidanceProvider;
 use crate::arm_guidance::TrialHelp;
 use crate::run::{
-    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, PlannedRun, Progress, RunDeps, RunPlan,
+    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, PlannedRun, RunControl, RunDeps, RunPlan,
     RunSummary, TrialSpec, plan, start_plan,
 };
 
@@ -31,7 +29,7 @@ pub struct Fork {
     /// The suite of the recorded run.
     pub suite: Suite,
     /// The help, over the book of the recorded run.
-    pub lender: GuidanceProvider,
+    pub provider: GuidanceProvider,
     /// What the second arm changes; `None` for one arm.
     pub variant: Option<Variant>,
     /// The model that goes on.
@@ -69,11 +67,11 @@ impl Fork {
         let failed = |arm: &str, error| ForkError::Help { arm: arm.to_owned(), source: Box::new(error) };
         let recorded = TrialHelp::of_arm(own).map_err(|error| failed(own, error.into()))?;
         if let Some(variant) = &self.variant {
-            variant.check(&recorded, self.lender.book())?;
+            variant.check(&recorded, self.provider.book())?;
         }
         for arm in self.arms() {
             let trial = TrialSpec { arm: arm.clone(), ..self.site.trial.clone() };
-            help(&self.lender, own, self.variant.as_ref(), &trial).map_err(|error| failed(&arm, error))?;
+            help(&self.provider, own, self.variant.as_ref(), &trial).map_err(|error| failed(&arm, error))?;
         }
         Ok(())
     }
@@ -106,9 +104,10 @@ impl Fork {
             order_seed: u64::from(replicate),
             conversations: Conversations::Dropped,
             command: self.command.clone(),
+            program: self.program.clone(),
             books: self.arms().into_iter().map(|arm| self.arm_plan(arm, replicate)).collect(),
         };
-        let mut planned = plan(&request, now, &self.program)?;
+        let mut planned = plan(&request, now)?;
         planned.trials.retain(|one| one.seed == trial.seed);
         for (order, one) in (0..).zip(&mut planned.trials) {
             (one.order, one.split) = (order, trial.split);
@@ -118,15 +117,15 @@ impl Fork {
 
     fn arm_plan(&self, arm: String, replicate: u32) -> ArmPlan {
         let trial = TrialSpec { arm: arm.clone(), ..self.site.trial.clone() };
-        let help = help(&self.lender, &self.site.trial.arm, self.variant.as_ref(), &trial);
+        let help = help(&self.provider, &self.site.trial.arm, self.variant.as_ref(), &trial);
         let skillbook_hash = help.ok().and_then(|help| help.skillbook_hash);
-        let aids = skillbook_hash.as_ref().map(|_| self.lender.inputs(Arm::Pull)).unwrap_or_default();
+        let aids = skillbook_hash.as_ref().map(|_| self.provider.inputs(Arm::Pull)).unwrap_or_default();
         let try_number = (replicate > 1).then_some(replicate);
         ArmPlan { arm, skillbook_hash, aids, try_number, ..ArmPlan::default() }
     }
 
     fn history(&self) -> History {
-        if self.model == self.site.row.model { History::OwnTurns } else { History::Told }
+        if self.model == self.site.row.model { History::OwnTurns } else { History::AsText }
     }
 
     fn report(&self) -> ForkReport {
@@ -164,7 +163,7 @@ impl Fork {
         folder: &Path,
         jobs: usize,
         deps: RunDeps,
-        (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
+        control: RunControl,
     ) -> Result<ForkOutcome, ForkError> {
         self.check()?;
         create_new(folder)?;
@@ -173,16 +172,15 @@ impl Fork {
         report.compute(&arms, is_treatment);
         report.write(folder)?;
         for replicate in 1..=self.times {
-            if cancel.is_cancelled() {
+            if control.cancel.is_cancelled() {
                 break;
             }
             let name = format!("{replicate:02}");
             let partings = Arc::new(Mutex::new(BTreeMap::new()));
             let planned = self.plan(replicate, deps.clock.now())?;
-            let ends = (progress.clone(), cancel.clone());
             let inputs = self.deps(deps.clone(), &partings);
             let planned = PlannedRun { plan: planned, suite: &self.suite, book: None };
-            let summary = start_plan(planned, &folder.join(&name), jobs, inputs, ends).await?;
+            let summary = start_plan(planned, &folder.join(&name), jobs, inputs, control.clone()).await?;
             let run = format!("{name}/{}", summary.run);
             let parted = partings.lock().unwrap_or_else(PoisonError::into_inner);
             for row in &summary.results {
@@ -204,13 +202,14 @@ impl Fork {
             point: Arc::clone(&self.site.point),
             prior: match self.history() {
                 History::OwnTurns => PriorTurns::Own,
-                History::Told => PriorTurns::Told,
+                History::AsText => PriorTurns::AsText,
             },
             partings: Arc::clone(partings),
         };
-        let (lender, own, variant) = (self.lender.clone(), self.site.trial.arm.clone(), self.variant.clone());
-        let lend = move |trial: &TrialSpec| help(&lender, &own, variant.as_ref(), trial);
-        RunDeps { models: Arc::new(models), lend: Arc::new(lend), ..deps }
+        let (provider, own, variant) =
+            (self.provider.clone(), self.site.trial.arm.clone(), self.variant.clone());
+        let guidance = move |trial: &TrialSpec| help(&provider, &own, variant.as_ref(), trial);
+        RunDeps { models: Arc::new(models), guidance: Arc::new(guidance), ..deps }
     }
 }
 

@@ -204,38 +204,39 @@ pub struct CycleContext<'a> {
     /// Runs attempts.
     pub attempts: &'a dyn AttemptSource,
     /// The models that review attempts and manage the book.
-    pub staff: &'a LearnerModels,
+    pub learners: &'a LearnerModels,
 }
 
-/// Runs the cycle. Calls `tell` after every attempt that was learned from.
+/// Runs the cycle. Calls `on_record` after every attempt that was learned from.
 pub async fn cycle(
     gateway: &mut Gateway,
-    room: &CycleContext<'_>,
+    context: &CycleContext<'_>,
     options: &CycleOptions,
-    tell: &mut (dyn FnMut(&LearningRecord) + Send),
+    on_record: &mut (dyn FnMut(&LearningRecord) + Send),
 ) -> Result<Vec<LearningRecord>, CycleError> {
-    let mut worked = Vec::new();
+    let mut records = Vec::new();
     let mut last: Option<(Trajectory, Timestamp)> = None;
-    for (phase, batch) in batches(room.tasks, options) {
+    for (phase, batch) in batches(context.tasks, options) {
         let book = gateway.snapshot();
-        let attempts = join_all(batch.iter().map(|wanted| room.attempts.attempt(wanted, &book))).await;
+        let attempts = join_all(batch.iter().map(|wanted| context.attempts.attempt(wanted, &book))).await;
         for (wanted, attempted) in batch.iter().zip(attempts) {
             let why = |why| CycleError::Attempt { task: wanted.task.clone(), why };
             let attempted = attempted.map_err(why)?;
-            let name = (phase, wanted.task.clone(), wanted.arm.to_string());
-            let (one, seen) =
-                learn_one(gateway, (room.lock, room.staff), name, attempted, &options.learn).await?;
-            tell(&one);
-            worked.push(one);
+            let record = trial_record(gateway, phase, &attempted.row);
+            let admitted = admit(context.lock, attempted)?;
+            let (record, seen) =
+                learn_one(gateway, context.learners, admitted, record, &options.learn).await?;
+            on_record(&record);
+            records.push(record);
             last = seen.or(last);
         }
     }
     // Skills flagged by the rehearsal are cleaned up before the book is frozen.
     if let Some((trajectory, time)) = last.filter(|_| gateway.state().learned_since_cleaning > 0) {
         let input = LearningInput::new(&trajectory, time);
-        clean_book(gateway, room.staff, &input, &options.learn).await?;
+        clean_book(gateway, context.learners, &input, &options.learn).await?;
     }
-    Ok(worked)
+    Ok(records)
 }
 
 /// Lists every attempt that the cycle will request, in order.
@@ -282,16 +283,24 @@ fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<AttemptR
 /// nothing.
 pub async fn learn_from(
     gateway: &mut Gateway,
-    (lock, staff): (&SplitLock, &LearnerModels),
+    lock: &SplitLock,
+    learners: &LearnerModels,
     attempted: AttemptOutcome,
     options: &LearnOptions,
 ) -> Result<LearningRecord, CycleError> {
-    let name = (Phase::Recorded, attempted.row.task.clone(), attempted.row.arm.clone());
-    Ok(learn_one(gateway, (lock, staff), name, attempted, options).await?.0)
+    let record = trial_record(gateway, Phase::Recorded, &attempted.row);
+    let admitted = admit(lock, attempted)?;
+    Ok(learn_one(gateway, learners, admitted, record, options).await?.0)
+}
+
+/// Returns the record of a trial's attempt before anything is learned from it.
+fn trial_record(gateway: &Gateway, phase: Phase, row: &TrialRow) -> LearningRecord {
+    let record = empty_record(gateway, phase, row.task.clone(), row.arm.clone());
+    LearningRecord { verdict: Some(row.verdict), ..record }
 }
 
 /// Returns the record of an attempt before anything is learned from it.
-pub(super) fn empty_record(gateway: &Gateway, (phase, task, arm): (Phase, TaskId, String)) -> LearningRecord {
+pub(super) fn empty_record(gateway: &Gateway, phase: Phase, task: TaskId, arm: String) -> LearningRecord {
     LearningRecord {
         phase,
         task,
@@ -313,88 +322,96 @@ pub(super) fn empty_record(gateway: &Gateway, (phase, task, arm): (Phase, TaskId
     }
 }
 
-/// What belongs to an attempt beside its trajectory.
-pub(super) struct Sources {
+/// An attempt that is eligible for learning.
+pub(super) struct AdmittedAttempt {
+    pub(super) trajectory: TrainTrajectory,
+    /// When it ended.
+    pub(super) time: Timestamp,
     pub(super) conversation: Option<Conversation>,
     pub(super) files: Option<TraceFiles>,
 }
 
+/// Returns an attempt if the split lock admits it; `None` if it is void.
+fn admit(lock: &SplitLock, attempted: AttemptOutcome) -> Result<Option<AdmittedAttempt>, CycleError> {
+    let AttemptOutcome { row, trajectory, conversation, files } = attempted;
+    let Some((trajectory, time)) = trajectory.filter(|_| row.verdict != Verdict::Void) else {
+        return Ok(None);
+    };
+    let trajectory = lock.admit(&row, trajectory)?;
+    Ok(Some(AdmittedAttempt { trajectory, time, conversation, files }))
+}
+
 async fn learn_one(
     gateway: &mut Gateway,
-    (lock, staff): (&SplitLock, &LearnerModels),
-    name: (Phase, TaskId, String),
-    attempted: AttemptOutcome,
+    learners: &LearnerModels,
+    admitted: Option<AdmittedAttempt>,
+    record: LearningRecord,
     options: &LearnOptions,
 ) -> Result<(LearningRecord, Option<(Trajectory, Timestamp)>), CycleError> {
-    let AttemptOutcome { row, trajectory: seen, conversation, files } = attempted;
-    let worked = LearningRecord { verdict: Some(row.verdict), ..empty_record(gateway, name) };
-    let Some((trajectory, time)) = seen.filter(|_| row.verdict != Verdict::Void) else {
-        return Ok((worked, None));
-    };
-    let admitted = lock.admit(&row, trajectory)?;
-    let sources = Sources { conversation, files };
-    let (worked, trajectory) =
-        learn_admitted(gateway, staff, (admitted, time, sources), worked, options).await?;
-    Ok((worked, Some((trajectory, time))))
+    let Some(admitted) = admitted else { return Ok((record, None)) };
+    let time = admitted.time;
+    let (record, trajectory) = learn_admitted(gateway, learners, admitted, record, options).await?;
+    Ok((record, Some((trajectory, time))))
 }
 
 pub(super) async fn learn_admitted(
     gateway: &mut Gateway,
-    staff: &LearnerModels,
-    (trajectory, time, sources): (TrainTrajectory, Timestamp, Sources),
-    mut worked: LearningRecord,
+    learners: &LearnerModels,
+    admitted: AdmittedAttempt,
+    mut record: LearningRecord,
     options: &LearnOptions,
 ) -> Result<(LearningRecord, Trajectory), CycleError> {
     let before = versions(gateway);
-    let files = sources.files.as_ref();
+    let AdmittedAttempt { trajectory, time, conversation, files } = admitted;
+    let files = files.as_ref();
     let is_known = gateway.state().reflections.contains_key(&trajectory.trajectory().id);
-    let pictures = pictures(files.filter(|_| !is_known), staff, options)?;
+    let pictures = pictures(files.filter(|_| !is_known), learners, options)?;
     let figures = files.map(TraceFigures);
     let input = LearningInput {
-        conversation: sources.conversation.as_ref(),
+        conversation: conversation.as_ref(),
         pictures: &pictures,
         figures: figures.as_ref().map(|figures| figures as &dyn FigureSource),
         ..LearningInput::new(trajectory.trajectory(), time)
     };
     note_trial(gateway, &input, trajectory.template()).map_err(LearnError::from)?;
-    let result = learn_trajectory(gateway, staff, &input, options).await?;
-    worked.received = trajectory.trajectory().skills.len();
+    let result = learn_trajectory(gateway, learners, &input, options).await?;
+    record.received = trajectory.trajectory().skills.len();
     if let Some(unread) = &result.unread {
-        worked.unread = Some(keep_unread(unread, &trajectory.trajectory().id, files)?);
+        record.unread = Some(keep_unread(unread, &trajectory.trajectory().id, files)?);
     }
-    add_result(&mut worked, result);
+    add_result(&mut record, result);
     let after = versions(gateway);
-    worked.skills = after.len();
-    worked.changed =
+    record.skills = after.len();
+    record.changed =
         after.into_iter().filter(|(id, version)| before.get(id) != Some(version)).map(|(id, _)| id).collect();
-    Ok((worked, trajectory.into_inner()))
+    Ok((record, trajectory.into_inner()))
 }
 
 /// Adds what was learned from an attempt to its record.
-fn add_result(worked: &mut LearningRecord, result: LearnResult) {
-    worked.known_before = result.known_before;
-    (worked.reviewed, worked.fallback) = match result.reflected {
+fn add_result(record: &mut LearningRecord, result: LearnResult) {
+    record.known_before = result.known_before;
+    (record.reviewed, record.fallback) = match result.reflected {
         Some((mode, fallback)) => (Some(mode), fallback),
         None => (None, None),
     };
-    worked.reviews = result.checked.reviews.len();
+    record.reviews = result.checked.reviews.len();
     for (_, review) in &result.checked.reviews {
-        *worked.review_kinds.entry(review.kind().to_owned()).or_default() += 1;
+        *record.review_kinds.entry(review.kind().to_owned()).or_default() += 1;
     }
-    worked.learnings = result.checked.learnings.len();
+    record.learnings = result.checked.learnings.len();
     let refused = result.refusals.iter().chain(result.decisions.iter().flat_map(|one| &one.refusals));
-    worked.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
-    worked.decisions = result.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
+    record.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
+    record.decisions = result.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
 }
 
 /// Prepares the pictures of an attempt, if the reviewer sees.
 fn pictures(
     files: Option<&TraceFiles>,
-    staff: &LearnerModels,
+    learners: &LearnerModels,
     options: &LearnOptions,
 ) -> Result<Vec<StepPicture>, PictureError> {
     let Some(files) = files else { return Ok(Vec::new()) };
-    let limits = ReviewerLimits::of(staff.reflector.profile(), options.reflect.pictures);
+    let limits = ReviewerLimits::of(learners.reflector.profile(), options.reflect.pictures);
     match options.reflect.mode {
         ReflectMode::Fresh | ReflectMode::InContext => step_pictures(files, limits.pictures),
         ReflectMode::Given => Ok(Vec::new()),
@@ -407,15 +424,15 @@ fn keep_unread(
     attempt: &str,
     files: Option<&TraceFiles>,
 ) -> Result<UnreadReview, CycleError> {
-    let told = |answers| UnreadReview { attempt: attempt.to_owned(), why: unread.why.clone(), answers };
-    let Some(files) = files else { return Ok(told(None)) };
+    let review = |answers| UnreadReview { attempt: attempt.to_owned(), why: unread.why.clone(), answers };
+    let Some(files) = files else { return Ok(review(None)) };
     let path = files.learning_file("unread");
     let content = serde_json::json!({"attempt": attempt, "unread": unread});
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
         .and_then(|()| std::fs::write(&path, format!("{content:#}\n")))
         .map_err(|source| CycleError::Keep { path: path.clone(), source })?;
-    Ok(told(Some(path)))
+    Ok(review(Some(path)))
 }
 
 fn versions(gateway: &Gateway) -> BTreeMap<SkillId, u32> {

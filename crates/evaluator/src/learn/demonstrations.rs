@@ -31,7 +31,8 @@ pub enum DemonstrationError {
 pub fn demonstrations(
     run: &Path,
     rows: &[TrialRow],
-    (suite, lock): (&Suite, &SplitLock),
+    suite: &Suite,
+    lock: &SplitLock,
 ) -> Result<Vec<Demonstration>, DemonstrationError> {
     let mut found: Vec<Demonstration> = Vec::new();
     for row in rows.iter().filter(|row| row.verdict == Verdict::Pass) {

@@ -14,7 +14,7 @@ use super::step_pictures::{TraceFiles, in_picture};
 /// Pixels shown around the marked place, largest first: the first that fits into a figure is taken.
 const MARGINS: [u32; 4] = [160, 100, 50, 16];
 /// Half the sides of the mark around an element, of which a trace knows only the centre.
-const HALF: (u32, u32) = (44, 18);
+const HALF: Size = Size { width: 44, height: 18 };
 /// Width of the mark's line, in pixels, and its colour.
 const LINE: u32 = 3;
 const COLOUR: [u8; 3] = [230, 0, 70];
@@ -45,7 +45,7 @@ impl FigureSource for TraceFigures<'_> {
         let path = blob_path(&self.0.run.join("blobs"), &seen.picture, "png");
         let bytes = fs::read(&path).map_err(|error| no_picture(&error))?;
         let frame = decode_png(&bytes).map_err(|error| no_picture(&error))?;
-        let mark = place(&figure.mark, (outline, &seen.view), Size::new(frame.width(), frame.height()))?;
+        let mark = place(&figure.mark, outline, &seen.view, Size::new(frame.width(), frame.height()))?;
         let mut png = Vec::new();
         for margin in MARGINS {
             png = cut_out(&frame, mark, margin).map_err(|error| no_picture(&error))?;
@@ -86,7 +86,7 @@ impl TraceFigures<'_> {
 }
 
 /// Returns the place to mark, in pixels of the picture.
-fn place(mark: &FigureMark, (outline, view): (&Outline, &View), size: Size) -> Result<Area, Fault> {
+fn place(mark: &FigureMark, outline: &Outline, view: &View, size: Size) -> Result<Area, Fault> {
     let outside = || ("unknown_place", "the place lies outside of the picture".to_owned());
     let node = match mark {
         FigureMark::Rectangle { x, y, width, height } => {
@@ -109,14 +109,15 @@ fn place(mark: &FigureMark, (outline, view): (&Outline, &View), size: Size) -> R
     };
     let at = node.and_then(|node| node.at);
     let at = at.ok_or_else(|| ("unknown_place", "the view of this step has no such element".to_owned()))?;
-    let at = view.to_screen(at).ok().and_then(|at| in_picture(at, view.region, size)).ok_or_else(outside)?;
-    Ok(around((at.0, at.1), HALF, size))
+    let at = view.to_screen(at).ok().and_then(|at| in_picture(at, view.region, size));
+    let (x, y) = at.ok_or_else(outside)?;
+    Ok(around(x, y, size))
 }
 
-/// Returns the area around a point, within a picture.
-fn around((x, y): (u32, u32), (across, down): (u32, u32), size: Size) -> Area {
-    let (left, top) = (x.saturating_sub(across), y.saturating_sub(down));
-    let (right, bottom) = ((x + across).min(size.width), (y + down).min(size.height));
+/// Returns the area of [`HALF`] the size around a point, within a picture.
+fn around(x: u32, y: u32, size: Size) -> Area {
+    let (left, top) = (x.saturating_sub(HALF.width), y.saturating_sub(HALF.height));
+    let (right, bottom) = ((x + HALF.width).min(size.width), (y + HALF.height).min(size.height));
     Area { x: left, y: top, width: right - left, height: bottom - top }
 }
 
@@ -130,8 +131,8 @@ fn cut_out(frame: &Frame, mark: Area, margin: u32) -> Result<Vec<u8>, PixelError
     let mut rgb = part.rgb().to_vec();
     let width = part.width() as usize;
     for (place, pixel) in rgb.chunks_exact_mut(3).enumerate() {
-        let at = (u32::try_from(place % width).unwrap_or(0), u32::try_from(place / width).unwrap_or(0));
-        if is_on_line(at, inner) {
+        let (x, y) = (u32::try_from(place % width).unwrap_or(0), u32::try_from(place / width).unwrap_or(0));
+        if is_on_line(x, y, inner) {
             pixel.copy_from_slice(&COLOUR);
         }
     }
@@ -139,7 +140,7 @@ fn cut_out(frame: &Frame, mark: Area, margin: u32) -> Result<Vec<u8>, PixelError
 }
 
 /// Returns whether a pixel lies on the inner edge of an area.
-fn is_on_line((x, y): (u32, u32), area: Area) -> bool {
+fn is_on_line(x: u32, y: u32, area: Area) -> bool {
     let inside = |left: u32, top: u32, right: u32, bottom: u32| {
         (left..right).contains(&x) && (top..bottom).contains(&y)
     };

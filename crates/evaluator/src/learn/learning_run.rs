@@ -10,8 +10,6 @@ use apprentice_skills::book::Snapshot;
 use apprentice_skills::reflect::ReflectMode;
 use apprentice_trace::{Trace, TraceError, blob_path};
 use jiff::Timestamp;
-use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
 
 use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, attempt_requests};
 use super::step_pictures::TraceFiles;
@@ -20,7 +18,7 @@ use crate::arm::{ArmError, GuidanceProvider};
 use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
 use crate::run::{
-    ArmPlan, Contender, Conversations, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan, Runner,
+    ArmPlan, Contender, Conversations, ModelPlan, RunControl, RunDeps, RunError, RunFolder, RunPlan, Runner,
     TrialSpec, load_conversation, trial_id,
 };
 use crate::split::SplitLock;
@@ -44,19 +42,31 @@ pub struct Roles {
     pub student: String,
 }
 
+/// The tasks of a locked suite that a learning cycle works on.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainingTasks<'a> {
+    /// The suite.
+    pub suite: &'a Suite,
+    /// Its locked split.
+    pub lock: &'a SplitLock,
+    /// The tasks, in the suite's order.
+    pub tasks: &'a [TaskId],
+}
+
 /// Turns a run's plan into the plan of a learning cycle: the same suite, limits and versions, with the cycle's trials
 /// in the cycle's order.
 pub fn learning_plan(
     mut plan: RunPlan,
-    (suite, lock, tasks): (&Suite, &SplitLock, &[TaskId]),
-    pupils: &Roles,
+    training: TrainingTasks<'_>,
+    roles: &Roles,
     options: &CycleOptions,
 ) -> RunPlan {
+    let TrainingTasks { suite, lock, tasks } = training;
     let mut trials = Vec::new();
     for (order, wanted) in (0..).zip(attempt_requests(tasks, options)) {
         let template = suite.task(wanted.task.as_str()).map(|task| task.template().to_owned());
         let template = template.unwrap_or_default();
-        let contender = contender(&wanted, pupils);
+        let contender = contender(&wanted, roles);
         trials.push(TrialSpec {
             trial: trial_id(&suite.name, &wanted.task, &contender, wanted.seed),
             order,
@@ -87,10 +97,10 @@ pub fn learning_plan(
     plan
 }
 
-fn contender(wanted: &AttemptRequest, pupils: &Roles) -> Contender {
+fn contender(wanted: &AttemptRequest, roles: &Roles) -> Contender {
     let model = match wanted.role {
-        Role::Student => &pupils.student,
-        Role::Teacher | Role::Solo | Role::Baseline => &pupils.teacher,
+        Role::Student => &roles.student,
+        Role::Teacher | Role::Solo | Role::Baseline => &roles.teacher,
     };
     Contender {
         role: wanted.role,
@@ -135,21 +145,16 @@ pub enum RecordedAttemptError {
 impl LearningRun {
     /// Runs the trials of a folder made with [`learning_plan`]. Replaces the guidance provider of `deps`: during a
     /// cycle, guidance comes from the book that is being written.
-    pub fn new(
-        folder: RunFolder,
-        suite: &Arc<Suite>,
-        deps: RunDeps,
-        (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
-    ) -> Self {
+    pub fn new(folder: RunFolder, suite: &Arc<Suite>, deps: RunDeps, control: RunControl) -> Self {
         let book = Arc::new(RwLock::new(Snapshot::empty()));
         let tools: Arc<OnceLock<ToolSettings>> = Arc::default();
-        let (shelf, of_suite, bench) = (book.clone(), suite.clone(), tools.clone());
-        let lend = move |trial: &TrialSpec| {
-            let book = shelf.read().unwrap_or_else(PoisonError::into_inner).clone();
-            arm_guidance((&of_suite, bench.get()), book, trial)
+        let (current, of_suite, servers) = (book.clone(), suite.clone(), tools.clone());
+        let guidance = move |trial: &TrialSpec| {
+            let book = current.read().unwrap_or_else(PoisonError::into_inner).clone();
+            arm_guidance(&of_suite, servers.get(), book, trial)
         };
-        let deps = RunDeps { lend: Arc::new(lend), ..deps };
-        let runner = Runner::new(folder, Suite::clone(suite), deps, progress, cancel);
+        let deps = RunDeps { guidance: Arc::new(guidance), ..deps };
+        let runner = Runner::new(folder, Suite::clone(suite), deps, control);
         Self { runner, suite: suite.clone(), book, tools }
     }
 
@@ -184,13 +189,14 @@ impl LearningRun {
 
 /// Builds the guidance of one of the cycle's trials from the book as it is then.
 fn arm_guidance(
-    (suite, tools): (&Arc<Suite>, Option<&ToolSettings>),
+    suite: &Arc<Suite>,
+    tools: Option<&ToolSettings>,
     book: Snapshot,
     trial: &TrialSpec,
 ) -> Result<ArmGuidance, ArmError> {
-    let lender = GuidanceProvider::new(suite.clone(), book, None);
-    let lender = tools.map(|tools| lender.clone().with_tools(tools)).unwrap_or(lender);
-    lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
+    let provider = GuidanceProvider::new(suite.clone(), book, None);
+    let provider = tools.map(|tools| provider.clone().with_tools(tools)).unwrap_or(provider);
+    provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
 }
 
 impl AttemptSource for LearningRun {

@@ -19,11 +19,12 @@ pub use cycle::{
 pub use demonstrations::{DemonstrationError, demonstrations};
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
-    LearningRun, RecordedAttemptError, Roles, last_attempts, learning_plan, recorded_attempt, training_tasks,
+    LearningRun, RecordedAttemptError, Roles, TrainingTasks, last_attempts, learning_plan, recorded_attempt,
+    training_tasks,
 };
 pub use locked_suites::{LockedSuites, LockedSuitesError, lock_book};
 pub use own_attempt::{OwnAttempt, OwnAttemptError};
-pub use own_learning::learn_from_own;
+pub use own_learning::{JudgedAttempt, learn_from_own};
 pub use screenshot::screenshot;
 pub use step_pictures::{PictureError, TraceFiles, step_pictures};
 pub use trajectory::{TrajectoryError, trajectory};

@@ -7,31 +7,43 @@ use apprentice_skills::leak::HeldOutIndex;
 use apprentice_skills::{LearnError, LearnOptions, LearnerModels};
 use jiff::Timestamp;
 
-use super::cycle::{CycleError, LearningRecord, Phase, Sources, empty_record, learn_admitted};
+use super::cycle::{AdmittedAttempt, CycleError, LearningRecord, Phase, empty_record, learn_admitted};
 use super::own_attempt::OwnAttempt;
 use crate::split::TrainTrajectory;
 
 /// The arm of an attempt that is part of no comparison.
 const OWN_ARM: &str = "own";
 
-/// Learns from an attempt at an instruction of the user's own, with the verdict that somebody gave. `held_out` is what
+/// An attempt at an instruction of the user's own, with the verdict that somebody gave.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgedAttempt<'a> {
+    /// The attempt.
+    pub attempt: &'a OwnAttempt,
+    /// The verdict, and who gave it.
+    pub judgement: &'a Judgement,
+}
+
+/// Learns from an attempt at an instruction of the user's own. `held_out` is what
 /// is known of the held-out tasks of the suites that the book is locked to. One that was already learned from changes
 /// nothing but its verdict: a person's word replaces a model's.
 pub async fn learn_from_own(
     gateway: &mut Gateway,
-    (held_out, staff): (&dyn HeldOutIndex, &LearnerModels),
-    (attempt, judgement): (&OwnAttempt, &Judgement),
+    held_out: &dyn HeldOutIndex,
+    learners: &LearnerModels,
+    judged: JudgedAttempt<'_>,
     options: &LearnOptions,
 ) -> Result<LearningRecord, CycleError> {
+    let JudgedAttempt { attempt, judgement } = judged;
     let (trajectory, time) = attempt.judged(judgement);
     let admitted = TrainTrajectory::of_own(trajectory, held_out)?;
     note_judgement(gateway, &admitted, judgement, time)?;
     let own = TaskId::new(attempt.id().split('/').next().unwrap_or_default());
     let (verdict, judged_by) = (admitted.trajectory().told_verdict(), admitted.trajectory().judged_by);
-    let record = empty_record(gateway, (Phase::Own, own, OWN_ARM.to_owned()));
+    let record = empty_record(gateway, Phase::Own, own, OWN_ARM.to_owned());
     let record = LearningRecord { verdict, judged_by, ..record };
-    let sources = Sources { conversation: None, files: Some(attempt.files()) };
-    Ok(learn_admitted(gateway, staff, (admitted, time, sources), record, options).await?.0)
+    let files = Some(attempt.files());
+    let admitted = AdmittedAttempt { trajectory: admitted, time, conversation: None, files };
+    Ok(learn_admitted(gateway, learners, admitted, record, options).await?.0)
 }
 
 /// Records who judged an attempt, once for each judge.

@@ -26,13 +26,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, HeldOutTasks,
-    LearningRecord, LearningRun, Phase, Roles, TraceFiles, cycle, last_attempts, learn_from, learning_plan,
-    recorded_attempt, step_pictures, training_tasks, trajectory,
+    LearningRecord, LearningRun, Phase, Roles, TraceFiles, TrainingTasks, cycle, last_attempts, learn_from,
+    learning_plan, recorded_attempt, step_pictures, training_tasks, trajectory,
 };
 use crate::arm::{GuidanceProvider, Provenance};
 use crate::arm_guidance::ArmGuidance;
 use crate::run::{
-    Contender, Conversations, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec,
+    Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, RunFolder, RunPlan, TrialSpec,
     load_conversation, plan,
 };
 use crate::sample::row;
@@ -145,8 +145,8 @@ impl Studio {
         let varied = vary(task, &self.suite.name, wanted.seed).expect("varies");
         let policy = if wanted.role == Role::Teacher { Policy::Explorer } else { Policy::Novice };
         let model = BuiltInModel::new(policy);
-        let lender = GuidanceProvider::new(self.suite.clone(), book.clone(), provenance);
-        let loan = lender.lend(wanted.arm, &wanted.task, wanted.seed).expect("lends");
+        let provider = GuidanceProvider::new(self.suite.clone(), book.clone(), provenance);
+        let provided = provider.arm_guidance(wanted.arm, &wanted.task, wanted.seed).expect("guidance");
         let clock = Arc::new(VirtualClock::default());
         let folder = self.folder.path().join(name);
         let blobs = folder.join("blobs");
@@ -172,7 +172,7 @@ impl Studio {
         let attempt = AttemptInput {
             brief: &brief,
             model: &model,
-            guidance: &loan.guidance,
+            guidance: &provided.guidance,
             tools: &[],
             clock: clock.as_ref(),
             header,
@@ -218,7 +218,7 @@ impl AttemptSource for Studio {
 
 async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<LearningRecord>, CycleError> {
     let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
-    let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
+    let learners = LearnerModels { reflector: teacher.clone(), manager: teacher };
     let lock = lock(&studio.suite);
     let options = GatewayOptions {
         leaks: Arc::new(HeldOutTasks::build(&lock, &studio.suite)),
@@ -226,9 +226,9 @@ async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<Lear
     };
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = TRAIN.map(TaskId::new);
-    let room = CycleContext { lock: &lock, tasks: &tasks, attempts: studio, staff: &staff };
+    let context = CycleContext { lock: &lock, tasks: &tasks, attempts: studio, learners: &learners };
     let options = CycleOptions { batch, learn: LearnOptions::default(), ..CycleOptions::default() };
-    cycle(&mut gateway, &room, &options, &mut |_| {}).await
+    cycle(&mut gateway, &context, &options, &mut |_| {}).await
 }
 
 async fn student(studio: &Studio, arm: Arm, book: &Snapshot, provenance: Option<Provenance>) -> Vec<Verdict> {
@@ -268,8 +268,8 @@ async fn a_book_grows_and_carries_over_to_tasks_it_never_saw() {
     assert_eq!(wrong, [Verdict::Fail; 2], "relabelled bodies help nobody");
     let tools = student(&studio, Arm::ToolsOnly, &book, Some(provenance.clone())).await;
     assert_eq!(tools, [Verdict::Fail; 2], "tools alone help nobody");
-    let lender = GuidanceProvider::new(studio.suite.clone(), book.clone(), Some(provenance));
-    let inert = lender.lend(Arm::PlaceboInert, &TaskId::new("chair"), 0);
+    let provider = GuidanceProvider::new(studio.suite.clone(), book.clone(), Some(provenance));
+    let inert = provider.arm_guidance(Arm::PlaceboInert, &TaskId::new("chair"), 0);
     assert!(inert.is_err(), "the only skill of the program bears on the task");
 }
 
@@ -344,12 +344,12 @@ async fn an_unread_attempt_is_told_kept_and_taken_up_again_with_its_pictures() {
     let run = studio.folder.path().join(name);
     let files = TraceFiles { run: run.clone(), attempt: PathBuf::new() };
     let attempted = AttemptOutcome { files: Some(files), ..attempted };
-    let staff = |model: &Arc<Parrot>| LearnerModels { reflector: model.clone(), manager: model.clone() };
+    let learners = |model: &Arc<Parrot>| LearnerModels { reflector: model.clone(), manager: model.clone() };
     let options = LearnOptions::default();
 
     let silly = Arc::new(Parrot::new("I would rather not.", ImageRule::None));
     let log = || std::fs::read(folder.path().join(".meta/ops.jsonl")).unwrap_or_default();
-    let worked = learn_from(&mut gateway, (&lock, &staff(&silly)), attempted.clone(), &options).await;
+    let worked = learn_from(&mut gateway, &lock, &learners(&silly), attempted.clone(), &options).await;
     let worked = worked.expect("goes on");
     let unread = worked.unread.expect("it was not read");
     assert!(unread.why.contains("no usable answer in 3 tries"), "{}", unread.why);
@@ -366,7 +366,7 @@ async fn an_unread_attempt_is_told_kept_and_taken_up_again_with_its_pictures() {
     );
 
     let seeing = Arc::new(Parrot::new("{}", ImageRule::AsIs));
-    let worked = learn_from(&mut gateway, (&lock, &staff(&seeing)), attempted.clone(), &options).await;
+    let worked = learn_from(&mut gateway, &lock, &learners(&seeing), attempted.clone(), &options).await;
     let worked = worked.expect("learns");
     assert!(worked.unread.is_none() && worked.reviewed == Some(ReflectMode::Fresh), "{worked:?}");
     let asked = seeing.asked.lock().expect("unpoisoned").clone();
@@ -381,7 +381,7 @@ async fn an_unread_attempt_is_told_kept_and_taken_up_again_with_its_pictures() {
     assert!(images.len() > 2 && images.len() <= 24, "{}", images.len());
     assert!(images.iter().all(|image| image.size.width <= 1024 && !image.bytes.0.is_empty()));
     assert!(format!("{:?}", content[1]).contains("Picture before s1: the whole screen"), "{:?}", content[1]);
-    let known = learn_from(&mut gateway, (&lock, &staff(&silly)), attempted, &options).await;
+    let known = learn_from(&mut gateway, &lock, &learners(&silly), attempted, &options).await;
     assert!(known.expect("knows").known_before);
     let two = step_pictures(&TraceFiles { run, attempt: PathBuf::new() }, 2).expect("pictures");
     assert_eq!(two.len(), 2);
@@ -423,7 +423,7 @@ fn deps(models: Models) -> RunDeps {
         models: Arc::new(models),
         worlds: Arc::new(SceneSource::default()),
         clock: Arc::new(VirtualClock::default()),
-        lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
+        guidance: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
         reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
@@ -448,13 +448,14 @@ async fn learn_as(
 ) -> Vec<LearningRecord> {
     let lock = lock(suite);
     let (progress, _heard) = tokio::sync::mpsc::unbounded_channel();
-    let run = LearningRun::new(folder, suite, deps(models), (progress, CancellationToken::new()));
-    let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
+    let run =
+        LearningRun::new(folder, suite, deps(models), RunControl::new(progress, CancellationToken::new()));
+    let learners = LearnerModels { reflector: teacher.clone(), manager: teacher };
     let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = training_tasks(suite, &lock);
-    let room = CycleContext { lock: &lock, tasks: &tasks, attempts: &run, staff: &staff };
-    cycle(&mut gateway, &room, cycling, &mut |_| {}).await.expect("learns")
+    let context = CycleContext { lock: &lock, tasks: &tasks, attempts: &run, learners: &learners };
+    cycle(&mut gateway, &context, cycling, &mut |_| {}).await.expect("learns")
 }
 
 fn planned(suite: &Suite, lock: &SplitLock, cycling: &CycleOptions) -> RunPlan {
@@ -476,12 +477,13 @@ fn planned(suite: &Suite, lock: &SplitLock, cycling: &CycleOptions) -> RunPlan {
         order_seed: 1,
         conversations: Conversations::Dropped,
         command: vec!["learn".into()],
+        program: "0.0.0".into(),
         books: Vec::new(),
     };
-    let planned = plan(&request, Timestamp::UNIX_EPOCH, "0.0.0").expect("a plan");
-    let pupils = Roles { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
+    let planned = plan(&request, Timestamp::UNIX_EPOCH).expect("a plan");
+    let roles = Roles { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
     let tasks = training_tasks(suite, lock);
-    learning_plan(planned, (suite, lock, &tasks), &pupils, cycling)
+    learning_plan(planned, TrainingTasks { suite, lock, tasks: &tasks }, &roles, cycling)
 }
 
 #[tokio::test]
@@ -505,10 +507,12 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     let (mut gateway, _) =
         Gateway::open(late.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
     let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
-    let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
+    let learners = LearnerModels { reflector: teacher.clone(), manager: teacher };
     for row in last_attempts(&folder) {
         let attempted = recorded_attempt(&path, row, &suite).expect("reads");
-        learn_from(&mut gateway, (&lock, &staff), attempted, &LearnOptions::default()).await.expect("learns");
+        learn_from(&mut gateway, &lock, &learners, attempted, &LearnOptions::default())
+            .await
+            .expect("learns");
     }
     let online = Snapshot::open(book.path(), At::Now).expect("opens");
     assert_eq!(gateway.snapshot().content_hash(), online.content_hash());
@@ -603,13 +607,13 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
 async fn a_test_task_is_never_learned_from() {
     let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
     let lock = lock(&studio.suite);
-    let staff_model: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
-    let staff = LearnerModels { reflector: staff_model.clone(), manager: staff_model };
+    let learner: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
+    let learners = LearnerModels { reflector: learner.clone(), manager: learner };
     let (mut gateway, _) =
         Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
     let tasks = [TaskId::new("chair")];
-    let room = CycleContext { lock: &lock, tasks: &tasks, attempts: &studio, staff: &staff };
-    let refused = cycle(&mut gateway, &room, &CycleOptions::default(), &mut |_| {}).await;
+    let context = CycleContext { lock: &lock, tasks: &tasks, attempts: &studio, learners: &learners };
+    let refused = cycle(&mut gateway, &context, &CycleOptions::default(), &mut |_| {}).await;
     assert!(matches!(refused, Err(CycleError::Split(_))), "{refused:?}");
     assert_eq!(gateway.state().last.0, 0);
 }

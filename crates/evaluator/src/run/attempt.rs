@@ -8,8 +8,8 @@ use std::time::Duration;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_protocol::{
     ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
-    ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, StopReason, TaskBrief, Verdict, VoidCause,
-    World, WorldError,
+    ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, TaskBrief, Verdict, VoidCause, World,
+    WorldError,
 };
 use apprentice_skills::KnownVersions;
 use apprentice_skills::reflect::Conversation;
@@ -63,12 +63,12 @@ pub(super) struct AttemptOutcome {
 /// The void cause of an attempt, with an explanation.
 pub(super) struct Void {
     pub(super) cause: VoidCause,
-    pub(super) story: String,
+    pub(super) message: String,
 }
 
 impl Void {
-    fn new(cause: VoidCause, story: impl Into<String>) -> Self {
-        Self { cause, story: story.into() }
+    fn new(cause: VoidCause, message: impl Into<String>) -> Self {
+        Self { cause, message: message.into() }
     }
 }
 
@@ -93,7 +93,7 @@ impl From<&ArmError> for Void {
 
 impl From<SetupError> for Void {
     fn from(error: SetupError) -> Self {
-        Self::new(error.void_cause(), error.story())
+        Self::new(error.void_cause(), error.message())
     }
 }
 
@@ -118,7 +118,7 @@ fn suppression_event(skill: &SkillId) -> SkillEvent {
 
 impl AttemptExecution<'_> {
     /// Executes the attempt. On every path, the world is closed and the trace gets exactly one `stopped` event.
-    pub(super) async fn live(&self) -> AttemptOutcome {
+    pub(super) async fn execute(&self) -> AttemptOutcome {
         let mut done = AttemptOutcome {
             ended: None,
             judged: None,
@@ -145,7 +145,7 @@ impl AttemptExecution<'_> {
             Err(Void::new(cause, "panic around the agent; see the log"))
         });
         if let Err(void) = acted {
-            tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, story = %void.story, "void attempt");
+            tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, error = %void.message, "void attempt");
             if done.ended.is_none() {
                 stop(&mut recorder, &void);
             }
@@ -172,8 +172,8 @@ impl AttemptExecution<'_> {
     ) -> Result<(), Void> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
-        let lent = self.guidance?;
-        for skill in &lent.suppressed {
+        let given = self.guidance?;
+        for skill in &given.suppressed {
             recorder.emit(None, EventKind::Skill(suppression_event(skill)))?;
         }
         // A run cancelled while waiting here does not begin the attempt.
@@ -181,15 +181,11 @@ impl AttemptExecution<'_> {
         let world = slot.insert(self.open(recorder).await?);
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
-        let mut roll = AppVersions::default();
-        self.unless_cancelled(self.query_versions(
-            (&mut roll, &lent.present),
-            world.machine.as_ref(),
-            recorder,
-        ))
-        .await??;
+        let (mut versions, known) = (AppVersions::default(), &given.known_versions);
+        let querying = self.query_versions(&mut versions, known, world.machine.as_ref(), recorder);
+        self.unless_cancelled(querying).await??;
         drop(permit);
-        if let Some(servers) = &lent.servers {
+        if let Some(servers) = &given.servers {
             servers.enter(world.machine.clone());
         }
         let clock = self.context.deps.clock.as_ref();
@@ -197,7 +193,7 @@ impl AttemptExecution<'_> {
         let attempt = AttemptInput {
             brief: &header.brief.clone(),
             model: self.model,
-            guidance: &lent.guidance,
+            guidance: &given.guidance,
             tools: &[],
             clock,
             header,
@@ -210,17 +206,17 @@ impl AttemptExecution<'_> {
         let took = clock.mono().saturating_sub(begun);
         done.idle += took.saturating_sub(Duration::from_millis(ended.spent.working_ms));
         let stopped = ended.stop;
-        let reason = done.ended.insert(ended);
-        let reason = match stopped {
-            Ok(stop) => (stop, AttemptEnding::of(stop, reason.finish.as_ref())),
-            Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
+        let ended = done.ended.insert(ended);
+        let ending = match stopped {
+            Ok(stop) => AttemptEnding::of(stop, ended.finish.as_ref()),
+            Err(cause) => return Err(Void::new(cause, ended.detail.clone())),
         };
         // After a cancellation, the user waits only for the verdict.
         if !self.context.cancel.is_cancelled() {
-            self.query_versions((&mut roll, &lent.present), world.machine.as_ref(), recorder).await?;
+            self.query_versions(&mut versions, known, world.machine.as_ref(), recorder).await?;
         }
         // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
-        let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
+        let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), ending, done)).await??;
         recorder.emit(None, EventKind::Judged(judged.clone()))?;
         if judged.verdict == Verdict::Void {
             return Err(Void::new(VoidCause::CheckCrashed, judged.explanation));
@@ -259,14 +255,15 @@ impl AttemptExecution<'_> {
     /// a result.
     async fn query_versions(
         &self,
-        (roll, present): (&mut AppVersions, &KnownVersions),
+        versions: &mut AppVersions,
+        known: &KnownVersions,
         machine: &dyn Machine,
         recorder: &mut Recorder,
     ) -> Result<(), Void> {
         let domains = apps_of(&self.varied.task);
-        if let Some(told) = roll.call(machine, &domains).await {
-            present.record(&told);
-            recorder.emit(None, told)?;
+        if let Some(event) = versions.query(machine, &domains).await {
+            known.record(&event);
+            recorder.emit(None, event)?;
         }
         Ok(())
     }
@@ -314,11 +311,11 @@ impl AttemptExecution<'_> {
             worked = &mut work => return Ok(worked),
             () = self.context.cancel.cancelled() => {}
         }
-        let story = || {
+        let message = || {
             format!("the run was stopped, and judging did not finish within {} s", JUDGING_GRACE.as_secs())
         };
         let worked = tokio::time::timeout(JUDGING_GRACE, work).await;
-        worked.map_err(|_| Void::new(VoidCause::Interrupted, story()))
+        worked.map_err(|_| Void::new(VoidCause::Interrupted, message()))
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
@@ -384,8 +381,8 @@ impl AttemptExecution<'_> {
             screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
             cache_dir: cache,
             mirror: self.context.deps.reading.mirror.as_ref(),
-            pace: self.context.deps.reading.sleep_mode(),
-            stage: SetupPhase::Start,
+            sleep_mode: self.context.deps.reading.sleep_mode(),
+            phase: SetupPhase::Start,
             password: &self.context.deps.reading.password,
         }
     }
@@ -393,25 +390,21 @@ impl AttemptExecution<'_> {
     async fn permitted_check(
         &self,
         machine: &dyn Machine,
-        ended: (StopReason, AttemptEnding),
+        ending: AttemptEnding,
         done: &mut AttemptOutcome,
     ) -> Result<Judged, Void> {
         let _permit = self.permit(done).await?;
-        self.check(machine, ended).await
+        self.check(machine, ending).await
     }
 
     /// Collects the evidence and judges it.
-    async fn check(
-        &self,
-        machine: &dyn Machine,
-        (stop, ending): (StopReason, AttemptEnding),
-    ) -> Result<Judged, Void> {
+    async fn check(&self, machine: &dyn Machine, ending: AttemptEnding) -> Result<Judged, Void> {
         let ended = self.context.deps.clock.mono();
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
         let compat = self.context.deps.reading.compat;
         let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };
-        let late = SetupContext { stage: SetupPhase::Grade, ..self.setup_context(machine, &cache) };
+        let late = SetupContext { phase: SetupPhase::Grade, ..self.setup_context(machine, &cache) };
         let work = async {
             asked.save(&kept).map_err(CollectError::from)?;
             prepare(&spec.postconfig, &late).await.map_err(|error| {
@@ -419,7 +412,7 @@ impl AttemptExecution<'_> {
                     VoidCause::Setup => VoidCause::EvidenceMissing,
                     other => other,
                 };
-                Void::new(cause, error.story())
+                Void::new(cause, error.message())
             })?;
             let context = CollectContext {
                 machine,
@@ -435,10 +428,10 @@ impl AttemptExecution<'_> {
             Ok::<_, Void>(collect(spec, &context).await?)
         };
         let evidence = tokio::time::timeout(CHECK_DEADLINE, work).await.map_err(|_| {
-            let story = format!("collecting the evidence timed out after {} s", CHECK_DEADLINE.as_secs());
-            Void::new(VoidCause::EvidenceMissing, story)
+            let message = format!("collecting the evidence timed out after {} s", CHECK_DEADLINE.as_secs());
+            Void::new(VoidCause::EvidenceMissing, message)
         })??;
-        tracing::debug!(?stop, "judging");
+        tracing::debug!(ending = ?asked.ending, "judging");
         Ok(judge_with_compat(spec, &evidence, &asked.ending, asked.compat))
     }
 
@@ -463,7 +456,7 @@ fn stop(recorder: &mut Recorder, void: &Void) {
     let stopped = EventKind::Stopped {
         reason: None,
         void: Some(void.cause),
-        detail: void.story.clone(),
+        detail: void.message.clone(),
         spent: ResourceUsage::default(),
     };
     if let Err(error) = recorder.emit(None, stopped) {

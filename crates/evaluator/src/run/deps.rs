@@ -36,7 +36,7 @@ pub struct RunDeps {
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The guidance by arm.
-    pub lend: GuidanceFactory,
+    pub guidance: GuidanceFactory,
     /// Removes secrets from every recorded line and text blob.
     pub redactor: Arc<Redactor>,
     /// Options for third-party suites.

@@ -4,6 +4,7 @@ mod attempt;
 mod budget;
 mod check_watch;
 mod context;
+mod control;
 mod conversation;
 mod deps;
 mod error;
@@ -18,6 +19,7 @@ mod wording;
 
 pub use crate::trial_identity::{Contender, trial_id};
 pub(crate) use budget::scaled_limits;
+pub use control::RunControl;
 pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, load_conversation};
 pub use deps::{GuidanceFactory, ModelSource, RunDeps};
 pub use error::RunError;

@@ -47,6 +47,8 @@ pub struct PlanRequest<'a> {
     pub conversations: Conversations,
     /// The command line, without secrets.
     pub command: Vec<String>,
+    /// The version of the program.
+    pub program: String,
     /// The frozen skillbook of each arm.
     pub books: Vec<ArmPlan>,
 }
@@ -253,7 +255,7 @@ pub enum PlanError {
 
 /// Plans a run: tasks by seeds by contenders, shuffled in blocks of one task and seed, so that drift over time
 /// affects all contenders alike.
-pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<RunPlan, PlanError> {
+pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanError> {
     let suite = request.suite;
     for task in request.tasks.iter().chain(request.contenders.iter().filter_map(|one| one.tasks.as_ref())) {
         for id in task {
@@ -296,7 +298,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         schema: RUN_SCHEMA.to_owned(),
         run: run_id(now, &request.command, &trials),
         planned_at: now,
-        program: program.to_owned(),
+        program: request.program.clone(),
         command: request.command.clone(),
         suite: suite.name.clone(),
         suite_hash: suite.hash.clone(),

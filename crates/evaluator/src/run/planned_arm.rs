@@ -20,18 +20,18 @@ pub struct PlannedArm {
 
 impl PlannedArm {
     /// Plans an arm on those of the tasks for which the provider has guidance.
-    pub fn new(arm: Arm, lender: &GuidanceProvider, tasks: &BTreeSet<TaskId>) -> Result<Self, ArmError> {
-        Ok(Self { arm, tasks: lender.eligible_tasks(arm, tasks)?, entry: ArmPlan::of(arm, lender) })
+    pub fn new(arm: Arm, provider: &GuidanceProvider, tasks: &BTreeSet<TaskId>) -> Result<Self, ArmError> {
+        Ok(Self { arm, tasks: provider.eligible_tasks(arm, tasks)?, entry: ArmPlan::of(arm, provider) })
     }
 }
 
 impl ArmPlan {
     /// Returns the entry of an arm in the plan.
-    pub fn of(arm: Arm, lender: &GuidanceProvider) -> Self {
+    pub fn of(arm: Arm, provider: &GuidanceProvider) -> Self {
         Self {
             arm: arm.to_string(),
-            skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
-            aids: lender.inputs(arm),
+            skillbook_hash: arm.needs_book().then(|| provider.hash().to_owned()),
+            aids: provider.inputs(arm),
             ..Self::default()
         }
     }

@@ -33,6 +33,6 @@ pub enum Progress {
         /// The attempt's row.
         row: Box<TrialRow>,
         /// The explanation of a void attempt, with the remedy where one is known; `None` unless void.
-        story: Option<String>,
+        message: Option<String>,
     },
 }

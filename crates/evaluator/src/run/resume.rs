@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
-
+use super::control::RunControl;
 use super::deps::RunDeps;
 use super::error::RunError;
 use super::plan::{ArmPlan, RunPlan};
-use super::progress::Progress;
 use super::scheduler::{RunSummary, execute_plan};
 use super::store::RunFolder;
 use super::trial::Runner;
@@ -34,7 +31,7 @@ pub async fn resume(
     current: ResumeInputs,
     jobs: usize,
     deps: RunDeps,
-    (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
+    control: RunControl,
 ) -> Result<RunSummary, RunError> {
     let folder = RunFolder::open(folder)?;
     let mut drift = drift(folder.plan(), &current);
@@ -45,7 +42,7 @@ pub async fn resume(
     }
     // The plan's name decides the variations: the folder may have been renamed since.
     let suite = Suite { name: folder.plan().suite.clone(), ..current.suite };
-    let mut runner = Runner::new(folder, suite, deps, progress, cancel);
+    let mut runner = Runner::new(folder, suite, deps, control);
     runner.accepted_drift = drift;
     execute_plan(runner, jobs).await
 }

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
 use apprentice_skills::book::Snapshot;
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
+use super::control::RunControl;
 use super::deps::RunDeps;
 use super::error::RunError;
 use super::plan::{PlanRequest, RunPlan, TrialSpec, plan};
@@ -51,14 +50,14 @@ impl RunSummary {
 /// Plans a run below `root` and executes it with up to `jobs` worlds at a time.
 pub async fn start(
     request: &PlanRequest<'_>,
-    (root, program): (&Path, &str),
+    root: &Path,
     jobs: usize,
     deps: RunDeps,
-    (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
+    control: RunControl,
 ) -> Result<RunSummary, RunError> {
-    let plan = plan(request, deps.clock.now(), program)?;
+    let plan = plan(request, deps.clock.now())?;
     let planned = PlannedRun { plan, suite: request.suite, book: None };
-    start_plan(planned, root, jobs, deps, (progress, cancel)).await
+    start_plan(planned, root, jobs, deps, control).await
 }
 
 /// A planned run that has no folder yet.
@@ -77,13 +76,13 @@ pub async fn start_plan(
     root: &Path,
     jobs: usize,
     deps: RunDeps,
-    (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
+    control: RunControl,
 ) -> Result<RunSummary, RunError> {
     let folder = RunFolder::create(root, deps.resolve_runtime(plan).await)?;
     if let Some(book) = book {
         folder.keep_book(book)?;
     }
-    execute_plan(Runner::new(folder, suite.clone(), deps, progress, cancel), jobs).await
+    execute_plan(Runner::new(folder, suite.clone(), deps, control), jobs).await
 }
 
 /// Runs every unfinished trial of the plan.
@@ -92,7 +91,7 @@ pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, Run
     let trials = &runner.context.folder.plan().trials;
     let mut waiting: VecDeque<TrialSpec> =
         trials.iter().filter(|trial| !runner.context.folder.is_finished(&trial.trial)).cloned().collect();
-    runner.report(Progress::Planned {
+    runner.control.report(Progress::Planned {
         run: runner.context.folder.plan().run.clone(),
         folder: runner.context.folder.path().to_owned(),
         trials: trials.len(),
@@ -101,7 +100,7 @@ pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, Run
     let mut running = JoinSet::new();
     let mut first_error = None;
     loop {
-        while running.len() < jobs.max(1) && first_error.is_none() && !runner.context.cancel.is_cancelled() {
+        while running.len() < jobs.max(1) && first_error.is_none() && !runner.control.cancel.is_cancelled() {
             let Some(trial) = next(&mut waiting, &runner, running.is_empty()) else { break };
             let runner = runner.clone();
             running.spawn(async move { runner.run_trial(&trial).await });
@@ -150,6 +149,6 @@ fn summary(runner: &Runner) -> RunSummary {
         planned: plan.trials.len(),
         not_run: plan.trials.len() - results.len(),
         results,
-        interrupted: runner.context.cancel.is_cancelled(),
+        interrupted: runner.control.cancel.is_cancelled(),
     }
 }

@@ -7,11 +7,10 @@ use std::time::Duration;
 use apprentice_protocol::{ChatModel, TrialId, Verdict, VoidCause};
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
 
 use super::attempt::{AttemptExecution, AttemptOutcome};
 use super::context::RunContext;
+use super::control::RunControl;
 use super::deps::RunDeps;
 use super::error::RunError;
 use super::plan::{PlanError, TrialSpec};
@@ -29,23 +28,16 @@ pub struct Runner {
     pub(super) context: RunContext,
     /// The accepted differences from the plan, as text; `None` when there are none.
     pub(super) accepted_drift: Option<String>,
-    /// Unbounded: there are a few small messages per attempt, and the terminal must never block a run.
-    pub(super) progress: UnboundedSender<Progress>,
+    pub(super) control: RunControl,
 }
 
 impl Runner {
     /// Creates a runner over an open folder.
-    pub fn new(
-        folder: RunFolder,
-        suite: Suite,
-        deps: RunDeps,
-        progress: UnboundedSender<Progress>,
-        cancel: CancellationToken,
-    ) -> Self {
+    pub fn new(folder: RunFolder, suite: Suite, deps: RunDeps, control: RunControl) -> Self {
         let permits = Semaphore::new(deps.cpu.max(1));
         let (folder, suite) = (Arc::new(folder), Arc::new(suite));
-        let context = RunContext { folder, suite, deps, cancel, permits };
-        Self { context, accepted_drift: None, progress }
+        let context = RunContext { folder, suite, deps, cancel: control.cancel.clone(), permits };
+        Self { context, accepted_drift: None, control }
     }
 
     /// The run's folder.
@@ -61,8 +53,8 @@ impl Runner {
                 return Ok(None);
             }
             let attempt = self.next_attempt(&trial.trial);
-            self.report(Progress::Started { trial: trial.clone(), attempt });
-            let (row, story) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
+            self.control.report(Progress::Started { trial: trial.clone(), attempt });
+            let (row, message) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
                 Ok(finished) => finished?,
                 // A panic in one trial must not end the other trials.
                 Err(_) => (self.internal_error_row(trial, attempt), None),
@@ -73,7 +65,7 @@ impl Runner {
                 self.context.folder.check_disk_space()?;
             }
             self.context.folder.append(&row)?;
-            self.report(Progress::Finished { row: Box::new(row), story });
+            self.control.report(Progress::Finished { row: Box::new(row), message });
         }
         Ok(self.context.folder.attempts(&trial.trial).pop())
     }
@@ -89,11 +81,6 @@ impl Runner {
         self.context.folder.attempts(trial).iter().map(|row| row.attempt).max().unwrap_or(0) + 1
     }
 
-    pub(super) fn report(&self, progress: Progress) {
-        // The receiver may be closed.
-        let _ = self.progress.send(progress);
-    }
-
     /// Runs one attempt. Returns its row and the explanation of a void attempt.
     async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<(TrialRow, Option<String>), RunError> {
         let clock = self.context.deps.clock.as_ref();
@@ -105,9 +92,9 @@ impl Runner {
             .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
         let model = self.model(trial, &varied.task)?;
         // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.
-        let guidance = (self.context.deps.lend)(trial);
+        let guidance = (self.context.deps.guidance)(trial);
         let row = self.context.folder.blank_row(trial, attempt);
-        let life = AttemptExecution {
+        let execution = AttemptExecution {
             context: &self.context,
             trial,
             varied: &varied,
@@ -115,12 +102,12 @@ impl Runner {
             guidance: guidance.as_ref(),
             folder: self.context.folder.path().join(&row.trace),
         };
-        let done = life.live().await;
+        let done = execution.execute().await;
         let wall = clock.mono().saturating_sub(begun);
-        let story = done.void.as_ref().map(|void| void.story.clone());
+        let message = done.void.as_ref().map(|void| void.message.clone());
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
         let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
-        Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), story))
+        Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), message))
     }
 
     fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {

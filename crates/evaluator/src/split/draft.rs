@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{TaskId, did_you_mean};
 use apprentice_results::row::Split;
-use apprentice_tasks::suite::{Suite, nearest};
+use apprentice_tasks::suite::Suite;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -219,7 +219,7 @@ impl SplitDraft {
             return Err(DraftError::Faults(faults));
         }
         let named = Suite { name: self.suite.clone(), ..suite.clone() };
-        Ok(SplitLock::of(&named, (templates, tasks), self.salt.clone())?)
+        Ok(SplitLock::of(&named, templates, tasks, self.salt.clone())?)
     }
 }
 
@@ -240,8 +240,7 @@ fn misplaced(suite: &Suite, tasks: &BTreeMap<TaskId, String>) -> Vec<String> {
         }
     }
     for task in tasks.keys().filter(|task| suite.task(task.as_str()).is_none()) {
-        let like = nearest(task.as_str(), suite.tasks.iter().map(|task| task.id.as_str()));
-        let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+        let hint = did_you_mean(task.as_str(), suite.tasks.iter().map(|task| task.id.as_str()));
         faults.push(format!("the suite has no task {task}{hint}"));
     }
     faults

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use apprentice_protocol::{TaskId, Trajectory, TrialId, Verdict};
+use apprentice_protocol::{TaskId, Trajectory, TrialId, Verdict, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -105,22 +105,22 @@ pub enum SplitError {
         task: TaskId,
     },
     /// A task's template is in no split.
-    #[error("template {template:?} of task {task} is in no split{}", did_you_mean(.nearest))]
+    #[error("template {template:?} of task {task} is in no split{hint}")]
     UnknownTemplate {
         /// The task's id.
         task: TaskId,
         /// The task's template.
         template: String,
-        /// A locked template with a similar name.
-        nearest: Option<String>,
+        /// The end of the message: a locked template with a similar name, or nothing.
+        hint: String,
     },
     /// A locked template has no task.
-    #[error("template {template:?} of the split has no task{}", did_you_mean(.nearest))]
+    #[error("template {template:?} of the split has no task{hint}")]
     EmptyTemplate {
         /// The template.
         template: String,
-        /// A template of the suite with a similar name.
-        nearest: Option<String>,
+        /// The end of the message: a template of the suite with a similar name, or nothing.
+        hint: String,
     },
     /// The lock belongs to other suite files.
     #[error(
@@ -133,12 +133,12 @@ pub enum SplitError {
         found: String,
     },
     /// The locked suite does not contain the task.
-    #[error("the locked suite has no task {task}{}", did_you_mean(.nearest))]
+    #[error("the locked suite has no task {task}{hint}")]
     UnknownTask {
         /// The task's id.
         task: TaskId,
-        /// A task with a similar name.
-        nearest: Option<String>,
+        /// The end of the message: a task with a similar name, or nothing.
+        hint: String,
     },
     /// The row names a different template than the lock.
     #[error("the row of task {task} claims template {claimed:?}, the lock says {locked:?}")]
@@ -193,14 +193,6 @@ pub enum SplitError {
     },
 }
 
-fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
-}
-
-fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    suite::nearest(wanted, names).map(str::to_owned)
-}
-
 /// The properties of a suite that a lock of the first form records.
 #[derive(Clone, Copy, Debug)]
 pub struct LockedSuite<'a> {
@@ -237,7 +229,8 @@ impl SplitLock {
     /// the instructions.
     pub fn of(
         suite: &Suite,
-        (templates, tasks): (BTreeMap<String, Split>, BTreeMap<TaskId, String>),
+        templates: BTreeMap<String, Split>,
+        tasks: BTreeMap<TaskId, String>,
         salt: impl Into<String>,
     ) -> Result<Self, SplitError> {
         let wording = |task: &suite::task::Task| (task.id.clone(), wording_hash(&task.instruction));
@@ -402,7 +395,7 @@ impl SplitLock {
     fn template_of(&self, task: &TaskId) -> Result<&str, SplitError> {
         self.tasks.get(task).map(String::as_str).ok_or_else(|| SplitError::UnknownTask {
             task: task.clone(),
-            nearest: nearest(task.as_str(), self.tasks.keys().map(TaskId::as_str)),
+            hint: did_you_mean(task.as_str(), self.tasks.keys().map(TaskId::as_str)),
         })
     }
 
@@ -410,7 +403,7 @@ impl SplitLock {
         SplitError::UnknownTemplate {
             task: task.clone(),
             template: template.into(),
-            nearest: nearest(template, self.templates.keys().map(String::as_str)),
+            hint: did_you_mean(template, self.templates.keys().map(String::as_str)),
         }
     }
 
@@ -435,8 +428,8 @@ impl SplitLock {
         let used: Vec<&str> = self.tasks.values().map(String::as_str).collect();
         for template in self.templates.keys() {
             if !used.contains(&template.as_str()) {
-                let nearest = nearest(template, used.iter().copied());
-                return Err(SplitError::EmptyTemplate { template: template.clone(), nearest });
+                let hint = did_you_mean(template, used.iter().copied());
+                return Err(SplitError::EmptyTemplate { template: template.clone(), hint });
             }
         }
         Ok(())

@@ -55,16 +55,16 @@ impl ChatModel for Ear {
 }
 
 /// Removes the guidance from a request, and returns whether there was any.
-fn without_loan(mut request: ChatRequest, own: &ChatRequest) -> (ChatRequest, bool) {
+fn without_guidance(mut request: ChatRequest, own: &ChatRequest) -> (ChatRequest, bool) {
     let tools = request.tools.len();
     request.tools.retain(|tool| own.tools.contains(tool));
-    let mut lent = request.tools.len() < tools;
+    let mut provided = request.tools.len() < tools;
     if let Some(Message::User { content }) = request.messages.first_mut() {
         let parts = content.len();
         content.retain(|part| part.as_text().is_none_or(|text| !text.starts_with("<advice>")));
-        lent |= content.len() < parts;
+        provided |= content.len() < parts;
     }
-    (request, lent)
+    (request, provided)
 }
 
 #[tokio::test]
@@ -92,9 +92,9 @@ async fn the_first_requests_of_all_arms_differ_in_what_is_lent_alone() {
     assert_eq!(not_run, [Arm::Auto, Arm::Verified]);
     for ((arm, task), request) in &heard {
         let own = &heard[&("none".to_owned(), task.clone())];
-        let (rest, lent) = without_loan(request.clone(), own);
+        let (rest, provided) = without_guidance(request.clone(), own);
         assert_eq!(&rest, own, "{arm} on {task}");
         // `pull` read no skill here, so there is nothing to inline.
-        assert!(lent || matches!(arm.as_str(), "none" | "inline"), "{arm} on {task} lends nothing");
+        assert!(provided || matches!(arm.as_str(), "none" | "inline"), "{arm} on {task} provides nothing");
     }
 }

@@ -15,7 +15,7 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::learn::CycleOptions;
-use apprentice_evaluator::run::{ArmPlan, ModelSource, Progress, RunDeps, RunFolder, TrialSpec};
+use apprentice_evaluator::run::{ArmPlan, ModelSource, Progress, RunControl, RunDeps, RunFolder, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
 use apprentice_harness::env::scene::SceneSource;
@@ -176,7 +176,7 @@ pub(crate) async fn work_with(
     models: Arc<dyn ModelSource>,
 ) -> Result<ExperimentResult, ExperimentError> {
     let (progress, mut heard) = unbounded_channel();
-    let (lessons, _told) = unbounded_channel();
+    let (records, _told) = unbounded_channel();
     let cancel = CancellationToken::new();
     let stopper = cancel.clone();
     let listener = tokio::spawn(async move {
@@ -188,24 +188,23 @@ pub(crate) async fn work_with(
             }
         }
     });
-    let laboratory = ExperimentDeps {
-        meaning: None,
-        deps: RunDeps {
+    let deps = ExperimentDeps {
+        embedding: None,
+        run: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),
             clock: Arc::new(VirtualClock::default()),
-            lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
+            guidance: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
             redactor: Arc::new(Redactor::new([]).expect("builds")),
             reading: apprentice_tasks::suite::SuiteOptions::default(),
             cpu: 2,
         },
         jobs: 2,
-        progress,
-        lessons,
-        cancel,
+        control: RunControl::new(progress, cancel),
+        records,
     };
-    let outcome = run_experiment(experiment, &laboratory, folder).await;
-    drop(laboratory);
+    let outcome = run_experiment(experiment, &deps, folder).await;
+    drop(deps);
     listener.await.expect("listened");
     outcome
 }
@@ -398,7 +397,7 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
         let rows: Vec<&TrialRow> = outcome.measured.results.iter().filter(|row| row.arm == arm).collect();
         assert!(!rows.is_empty(), "{arm}");
         for row in rows {
-            assert!(!row.skills_viewed.contains(&skill.id), "{arm} was lent to {}", row.task);
+            assert!(!row.skills_viewed.contains(&skill.id), "{arm} was shown to {}", row.task);
             assert_ne!(row.skillbook_hash.as_deref(), Some(book.content_hash().as_str()), "{arm}");
         }
         let value = report.skill_values.iter().find(|one| one.skill == skill.id.as_str()).expect("a value");
@@ -428,7 +427,7 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     assert_eq!((wide.0.world_steps, wide.0.turns), (plain.0.world_steps * 3, plain.0.turns * 3));
     assert_eq!((again.0, again.1 == plain.1), (plain.0, false), "another seed, the same caps");
     let rivals: Vec<(&str, TryChooser)> =
-        report.rivals.iter().map(|one| (one.name.as_str(), one.chooser)).collect();
+        report.compute_matched.iter().map(|one| (one.name.as_str(), one.chooser)).collect();
     let expected = [
         ("more steps", TryChooser::OwnWord),
         ("best of 2", TryChooser::OwnWord),
@@ -436,7 +435,9 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
         ("student, then teacher", TryChooser::OwnWord),
     ];
     assert_eq!(rivals, expected);
-    assert!(report.rivals.iter().all(|one| one.book.as_ref().is_some_and(|book| book.templates == 4)));
+    assert!(
+        report.compute_matched.iter().all(|one| one.book.as_ref().is_some_and(|book| book.templates == 4))
+    );
     // An arm that only serves as an input of another is not compared on its own.
     assert!(
         report.comparisons.iter().all(|one| !one.name.contains("try-") && !one.name.contains("without:"))
@@ -629,7 +630,7 @@ fn make_last_void(runs: &Path, attempts: u32) {
 /// Returns the number of remaining trials of an experiment.
 pub(crate) fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
     let asked = experiment_config::PowerQuestion { effect: None, base: 0.4 };
-    forecast(experiment, (asked, None), &|_| Pricing::free(), done).expect("a forecast").trials
+    forecast(experiment, asked, None, &|_| Pricing::free(), done).expect("a forecast").trials
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use apprentice_evaluator::fork::{
     find_trial, fork_text,
 };
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, RunDeps, TrialSpec, start,
+    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, TrialSpec, start,
 };
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::Scripted;
@@ -148,10 +148,10 @@ impl Recorded {
         fs::create_dir_all(folder.path().join("book/panel")).expect("makes");
         fs::write(folder.path().join("book/panel/boxes.md"), page).expect("writes");
         let made = Self { folder, asked: Arc::default() };
-        let lender = made.lender(&usual());
+        let provider = made.provider(&usual());
         let deps = RunDeps {
-            lend: Arc::new(move |trial: &TrialSpec| {
-                lender.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
+            guidance: Arc::new(move |trial: &TrialSpec| {
+                provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
             }),
             ..made.deps()
         };
@@ -174,11 +174,14 @@ impl Recorded {
             order_seed: 0,
             conversations: Conversations::Dropped,
             command: vec!["test".into()],
+            program: "0".into(),
             books: vec![ArmPlan { arm: arm.into(), ..ArmPlan::default() }],
         };
         let (progress, _heard) = mpsc::unbounded_channel();
         let root = made.path("runs");
-        start(&request, (&root, "0"), 1, deps, (progress, CancellationToken::new())).await.expect("runs");
+        start(&request, &root, 1, deps, RunControl::new(progress, CancellationToken::new()))
+            .await
+            .expect("runs");
         made.asked.store(0, Ordering::Relaxed);
         made
     }
@@ -191,7 +194,7 @@ impl Recorded {
         Snapshot::open(&self.path("book"), At::Now).expect("opens")
     }
 
-    fn lender(&self, suite: &Suite) -> GuidanceProvider {
+    fn provider(&self, suite: &Suite) -> GuidanceProvider {
         GuidanceProvider::new(Arc::new(suite.clone()), self.book(), None)
     }
 
@@ -200,7 +203,7 @@ impl Recorded {
             models: Arc::new(Followers(Arc::clone(&self.asked))),
             worlds: Arc::new(SceneSource::default()),
             clock: Arc::new(VirtualClock::default()),
-            lend: Arc::new(|_: &TrialSpec| panic!("a fork lends by itself")),
+            guidance: Arc::new(|_: &TrialSpec| panic!("a fork provides guidance by itself")),
             redactor: Arc::new(Redactor::new([]).expect("builds")),
             reading: apprentice_tasks::suite::SuiteOptions::default(),
             cpu: 2,
@@ -225,7 +228,7 @@ impl Recorded {
         Fork {
             site: self.site(step).expect("loads"),
             suite: suite.clone(),
-            lender: self.lender(suite),
+            provider: self.provider(suite),
             variant,
             model: "test/follower".into(),
             times: 4,
@@ -237,7 +240,7 @@ impl Recorded {
 
     async fn work(&self, fork: Fork, name: &str) -> Result<ForkOutcome, ForkError> {
         let (progress, _heard) = mpsc::unbounded_channel();
-        fork.work(&self.path(name), 2, self.deps(), (progress, CancellationToken::new())).await
+        fork.work(&self.path(name), 2, self.deps(), RunControl::new(progress, CancellationToken::new())).await
     }
 }
 
@@ -306,7 +309,7 @@ async fn one_arm_measures_no_effect_and_another_model_has_the_turns_told() {
     let fork = Fork { model: "test/other".into(), ..recorded.fork(3, None, &usual()) };
     let report = recorded.work(fork, "fork").await.expect("works").report;
     assert_eq!(counts(&report), [("all", 4, 4, 0)]);
-    assert_eq!((report.effect.is_none(), report.history), (true, History::Told));
+    assert_eq!((report.effect.is_none(), report.history), (true, History::AsText));
 }
 
 #[tokio::test]
@@ -339,7 +342,7 @@ async fn what_cannot_be_forked_is_refused_before_anything_is_written() {
     let usual_fork = |variant| recorded.fork(3, variant, &usual());
     assert_eq!(
         refused(usual_fork(without("panel/boxs"))),
-        "the skillbook has no skill panel/boxs; did you mean panel/boxes?"
+        "the skillbook has no skill panel/boxs; did you mean \"panel/boxes\"?"
     );
     assert_eq!(
         refused(Fork { times: 0, ..usual_fork(None) }),

@@ -280,7 +280,7 @@ async fn a_book_that_a_person_filled_with_sealed_words_is_told_beside_its_result
     drop(gateway(&book));
     let book =
         apprentice_skills::book::Snapshot::open(&book, apprentice_skills::book::At::Now).expect("opens");
-    let found = examine((&suite, Some(&lock)), &book, &[]);
+    let found = examine(&suite, Some(&lock), &book, &[]);
     assert_eq!(found.skills.iter().filter(|one| one.leak.is_some()).count(), 1, "{found:?}");
     assert!(found.warnings().iter().any(|warning| warning.contains("sealed")));
 }

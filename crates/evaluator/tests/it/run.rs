@@ -11,8 +11,8 @@ use apprentice_evaluator::arm::ArmError;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::grade::{GradeComparison, GradeReport, grade};
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, Progress, ResumeInputs, RunDeps, RunError,
-    RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
+    ArmPlan, Contender, Conversations, ModelSource, PlanRequest, Progress, ResumeInputs, RunControl, RunDeps,
+    RunError, RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
 };
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::Scripted;
@@ -90,7 +90,7 @@ fn deps() -> RunDeps {
         models: Arc::new(NoModels),
         worlds: Arc::new(SceneSource::default()),
         clock: Arc::new(VirtualClock::default()),
-        lend: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
+        guidance: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
         reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
@@ -113,13 +113,14 @@ fn request<'a>(suite: &'a Suite, models: &[&str], seeds: u32) -> PlanRequest<'a>
         order_seed: 1,
         conversations: Conversations::Dropped,
         command: vec!["test".into()],
+        program: "0.0.0".into(),
         books: Vec::new(),
     }
 }
 
 async fn run(root: &Path, request: &PlanRequest<'_>, deps: RunDeps) -> Result<RunSummary, RunError> {
     let (progress, _heard) = mpsc::unbounded_channel();
-    start(request, (root, "0.0.0"), 4, deps, (progress, CancellationToken::new())).await
+    start(request, root, 4, deps, RunControl::new(progress, CancellationToken::new())).await
 }
 
 async fn go_on(folder: &Path, suite: &Suite, deps: RunDeps, accept: bool) -> Result<RunSummary, RunError> {
@@ -131,7 +132,7 @@ async fn go_on(folder: &Path, suite: &Suite, deps: RunDeps, accept: bool) -> Res
         program: "0.0.0".into(),
         accept_drift: accept,
     };
-    resume(folder, current, 2, deps, (progress, CancellationToken::new())).await
+    resume(folder, current, 2, deps, RunControl::new(progress, CancellationToken::new())).await
 }
 
 fn rows_of(folder: &Path) -> Vec<TrialRow> {
@@ -147,7 +148,7 @@ async fn the_whole_loop_on_scene() {
     let models = ["baseline/solution", "baseline/near-miss", "baseline/noop", "baseline/give-up"];
     let (progress, mut heard) = mpsc::unbounded_channel();
     let planned = request(&suite, &models, 3);
-    let done = start(&planned, (root.path(), "0.0.0"), 4, deps(), (progress, CancellationToken::new()));
+    let done = start(&planned, root.path(), 4, deps(), RunControl::new(progress, CancellationToken::new()));
     let summary = done.await.expect("runs");
     assert_eq!((summary.planned, summary.not_run, summary.interrupted), (24, 0, false));
     for row in &summary.results {
@@ -195,7 +196,7 @@ async fn the_plan_is_shuffled_in_blocks_and_the_same_for_the_same_seed() {
     let suite = suite((0..6).map(|n| task(&format!("t{n}"), &json!([]))).collect());
     let plan = |order_seed| {
         let request = PlanRequest { order_seed, ..request(&suite, &["a/a", "b/b", "c/c"], 2) };
-        let plan = apprentice_evaluator::run::plan(&request, jiff::Timestamp::UNIX_EPOCH, "0");
+        let plan = apprentice_evaluator::run::plan(&request, jiff::Timestamp::UNIX_EPOCH);
         plan.expect("plans").trials
     };
     let trials = plan(7);
@@ -220,10 +221,10 @@ async fn a_task_whose_world_ignores_the_seed_is_run_once_and_unknown_tasks_are_n
     let text = serde_json::to_string(&still).expect("writes").replace("{{what}}", "rulers");
     let suite = suite(vec![serde_json::from_str(&text).expect("a task")]);
     let now = jiff::Timestamp::UNIX_EPOCH;
-    let plan = apprentice_evaluator::run::plan(&request(&suite, &["a/a"], 5), now, "0").expect("plans");
+    let plan = apprentice_evaluator::run::plan(&request(&suite, &["a/a"], 5), now).expect("plans");
     assert_eq!(plan.trials.len(), 1);
     let wrong = PlanRequest { tasks: Some([TaskId::new("stil")].into()), ..request(&suite, &["a/a"], 1) };
-    let error = apprentice_evaluator::run::plan(&wrong, now, "0").expect_err("is unknown").to_string();
+    let error = apprentice_evaluator::run::plan(&wrong, now).expect_err("is unknown").to_string();
     assert_eq!(error, "suite \"test\" has no task \"stil\"; did you mean \"still\"?");
 }
 
@@ -291,7 +292,7 @@ async fn a_broken_model_and_a_panic_are_our_bug_and_take_nobody_down() {
     let suite = suite(vec![task("t", &json!([])), task("u", &json!([]))]);
     let models = ["scripted/nothing", "baseline/solution"];
     let mut with_bug = deps();
-    with_bug.lend = Arc::new(|trial: &TrialSpec| {
+    with_bug.guidance = Arc::new(|trial: &TrialSpec| {
         assert!(trial.task.as_str() != "u" || trial.model != "baseline/solution", "a planted bug");
         Ok(ArmGuidance::unaided())
     });
@@ -307,15 +308,16 @@ async fn a_trial_whose_guidance_cannot_be_built_is_void_and_the_run_goes_on() {
     let root = tempfile::tempdir().expect("a folder");
     let suite = suite(vec![task("t", &json!([])), task("u", &json!([]))]);
     let mut broken = deps();
-    broken.lend = Arc::new(|trial: &TrialSpec| match trial.task.as_str() {
+    broken.guidance = Arc::new(|trial: &TrialSpec| match trial.task.as_str() {
         "t" => Err(ArmError::NoTask(trial.task.clone())),
         _ => Ok(ArmGuidance::unaided()),
     });
     let (progress, mut heard) = mpsc::unbounded_channel();
     let request = PlanRequest { attempts: 2, ..request(&suite, &["baseline/solution"], 1) };
-    let place = (root.path(), "0.0.0");
     let summary =
-        start(&request, place, 1, broken, (progress, CancellationToken::new())).await.expect("runs");
+        start(&request, root.path(), 1, broken, RunControl::new(progress, CancellationToken::new()))
+            .await
+            .expect("runs");
     let rows = rows_of(&summary.folder);
     let (void, judged): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.task.as_str() == "t");
     assert!(void.len() == 2 && void.iter().all(|row| row.verdict == Verdict::Void), "{void:?}");
@@ -328,13 +330,13 @@ async fn a_trial_whose_guidance_cannot_be_built_is_void_and_the_run_goes_on() {
         panic!("no world was opened: {kinds:?}")
     };
     assert_eq!((*void, detail.as_str()), (Some(VoidCause::Setup), told));
-    let mut stories = Vec::new();
+    let mut messages = Vec::new();
     while let Ok(message) = heard.try_recv() {
-        if let Progress::Finished { story: Some(story), .. } = message {
-            stories.push(story);
+        if let Progress::Finished { message: Some(message), .. } = message {
+            messages.push(message);
         }
     }
-    assert_eq!(stories, [told, told]);
+    assert_eq!(messages, [told, told]);
 }
 
 #[tokio::test]
@@ -462,7 +464,7 @@ async fn a_run_stopped_from_outside_goes_on_where_it_was() {
     let cancel = CancellationToken::new();
     let deps = deps();
     let planned = request(&suite, &["baseline/solution"], 1);
-    let running = start(&planned, (root.path(), "0.0.0"), 2, deps.clone(), (progress, cancel.clone()));
+    let running = start(&planned, root.path(), 2, deps.clone(), RunControl::new(progress, cancel.clone()));
     let stopping = async {
         // The other trial finishes; then the one that hangs is stopped.
         while let Some(told) = heard.recv().await {

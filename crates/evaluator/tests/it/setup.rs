@@ -30,8 +30,8 @@ async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<Complet
         screen: SCREEN,
         cache_dir: &root.join("cache"),
         mirror: None,
-        pace: SleepMode::Ready,
-        stage: SetupPhase::Start,
+        sleep_mode: SleepMode::Ready,
+        phase: SetupPhase::Start,
         password: "secret",
     };
     prepare(&steps, &context).await
@@ -85,7 +85,7 @@ async fn what_cannot_be_set_up_says_why_and_is_void() {
     ];
     for (kind, parameters, expected) in cases {
         let error = perform(&world, root.path(), step(kind, &parameters)).await.expect_err("is refused");
-        assert!(error.story().contains(expected), "{}", error.story());
+        assert!(error.message().contains(expected), "{}", error.message());
         assert_eq!(error.void_cause(), VoidCause::Setup);
     }
 }

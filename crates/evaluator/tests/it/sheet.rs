@@ -32,7 +32,7 @@ fn settled(text: &str) -> Result<ResolvedConfig, ExperimentConfigError> {
     let path = Path::new(STARTER).join("experiment.toml");
     let name = Path::new("experiment.toml");
     let told = |error: ExperimentConfigError| ExperimentConfigError { path: name.to_owned(), ..error };
-    ExperimentConfig::read(name, text)?.resolve(&ResolveContext { sheet: &path, model: &model }).map_err(told)
+    ExperimentConfig::read(name, text)?.resolve(&ResolveContext { file: &path, model: &model }).map_err(told)
 }
 
 fn carried(draft: ResolvedConfig) -> Experiment {
@@ -179,7 +179,7 @@ fn a_plan_counts_trials_money_and_power() {
         .replace("\"builtin/novice\"]", "\"paid/one\"]\n[limits]\nturns = 10")
         .replace("arms = [\"none\", \"pull\", \"placebo-inert\"]\nseeds = 3\n", "");
     let draft = settled(&text).expect("settles");
-    let design = draft.sheet.design;
+    let design = draft.config.design;
     let experiment = carried(draft);
     let paid = Pricing {
         tariff: Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
@@ -196,7 +196,7 @@ fn a_plan_counts_trials_money_and_power() {
         attempt_cap: None,
     };
     let quote = |model: &str| if model == "paid/one" { paid.clone() } else { Pricing::free() };
-    let found = forecast(&experiment, (design, Some("builtin/explorer")), &quote, &[]).expect("a forecast");
+    let found = forecast(&experiment, design, Some("builtin/explorer"), &quote, &[]).expect("a forecast");
     let lock = experiment.lock.as_ref().expect("a lock");
     let tests = Definition::of(&experiment).expect("a definition").test;
     assert_eq!((found.test_tasks, found.power.templates), (tests.len(), found.test_templates));
@@ -221,14 +221,14 @@ fn a_plan_counts_trials_money_and_power() {
     assert!(found.power.found.is_some() && found.power.templates_needed.is_some());
 
     let unknown = Pricing { tariff: None, ..Pricing::free() };
-    let unknown = forecast(&experiment, (design, None), &|_| unknown.clone(), &[]).expect("a forecast");
+    let unknown = forecast(&experiment, design, None, &|_| unknown.clone(), &[]).expect("a forecast");
     assert!(unknown.most_usd.is_none() && unknown.notes.iter().any(|note| note.contains("no known price")));
     let few: Vec<String> = lock.templates(Split::Test).take(3).map(|name| format!("{name:?}")).collect();
     let few = format!("{}\ntemplates = [{}]", "suite = \".\"", few.join(","));
     let few = shipped().replace("select = \"demo.json\"\n", "").replace("suite = \".\"", &few);
     let few = few.replace("templates = [", &train(&experiment));
     let draft = settled(&few).expect("settles");
-    let found = forecast(&carried(draft), (design, None), &quote, &[]).expect("a forecast");
+    let found = forecast(&carried(draft), design, None, &quote, &[]).expect("a forecast");
     assert_eq!(found.power.smallest_effect, None);
     assert!(found.notes.iter().any(|note| note.contains("too few")), "{:?}", found.notes);
 }

@@ -62,9 +62,9 @@ impl<'a> AgentLoop<'a> {
         let (profile, world) = (attempt.model.profile(), &attempt.header.world);
         let display = picture::fit(&profile.images, world.screen).unwrap_or(world.screen);
         let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
-        let lent = attempt.guidance.tools.iter().chain(attempt.tools).map(|tool| tool.spec().clone());
+        let tools = attempt.guidance.tools.iter().chain(attempt.tools).map(|tool| tool.spec().clone());
         Self {
-            talk: Conversation::new(profile, world, lent, attempt.seed),
+            talk: Conversation::new(profile, world, tools, attempt.seed),
             budget: Budget::new(attempt.brief.limits, attempt.clock),
             attempt,
             environment,

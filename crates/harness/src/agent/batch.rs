@@ -5,7 +5,7 @@ use std::time::Duration;
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery,
     EventKind, Finish, ImagePoint, ImageRule, Rect, ScreenPoint, StepRef, StopReason, TextBudget, Tool, Want,
-    Why,
+    Why, did_you_mean,
 };
 use serde_json::Value;
 
@@ -253,9 +253,9 @@ impl AgentLoop<'_> {
         if turn.stop.is_some() {
             return Ok(refusal(call, "the attempt had ended"));
         }
-        let lent = self.attempt.guidance.tools.iter().chain(self.attempt.tools);
-        let Some(tool) = lent.clone().find(|tool| tool.spec().name == name).cloned() else {
-            return Ok(refusal(call, unknown_tool(name, lent.map(|tool| tool.as_ref()))));
+        let tools = self.attempt.guidance.tools.iter().chain(self.attempt.tools);
+        let Some(tool) = tools.clone().find(|tool| tool.spec().name == name).cloned() else {
+            return Ok(refusal(call, unknown_tool(name, tools.map(|tool| tool.as_ref()))));
         };
         let begun = self.attempt.clock.mono();
         let at = StepRef { step: self.step };
@@ -322,8 +322,5 @@ fn refusal(call: &Call, why: impl AsRef<str>) -> CallResult {
 
 fn unknown_tool<'t>(name: &str, known: impl Iterator<Item = &'t dyn Tool>) -> String {
     let names = known.map(|tool| tool.spec().name.as_str()).chain([FINISH_TOOL]);
-    let nearest = names
-        .max_by(|left, right| strsim::jaro_winkler(left, name).total_cmp(&strsim::jaro_winkler(right, name)));
-    nearest
-        .map_or_else(String::new, |nearest| format!("there is no tool {name:?}; did you mean {nearest:?}?"))
+    format!("there is no tool {name:?}{}", did_you_mean(name, names))
 }

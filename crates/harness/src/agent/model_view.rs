@@ -66,21 +66,10 @@ impl ModelView {
     pub(super) fn target(&self, action: &Action<ScreenPoint>, untouched: bool) -> Option<&UiNode> {
         let tree = self.observation.tree.as_ref()?;
         match action {
-            Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => find(tree, at),
-            Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => {
-                at.as_ref().and_then(|at| find(tree, at))
-            }
             Action::Hold { actions, .. } => actions.iter().find_map(|action| self.target(action, untouched)),
             Action::Drag { path, .. } => path.first().and_then(|start| at_point(tree, *start)),
             Action::Type { .. } | Action::Key { .. } => self.focused_node().filter(|_| untouched),
-            Action::Cursor
-            | Action::Wait { .. }
-            | Action::Screenshot
-            | Action::Zoom { .. }
-            | Action::Navigate { .. }
-            | Action::History { .. }
-            | Action::Tab { .. }
-            | Action::Dialog { .. } => None,
+            _ => find(tree, action.target()?),
         }
     }
 }

@@ -6,7 +6,7 @@ use apprentice_protocol::{ActionOutcome, Call, CallResult, ChatRequest, Content,
 pub(crate) const TURN: Prompt = Prompt::new("fork/turn", include_str!("prompts/turn.md"), &["said", "calls"]);
 
 /// Returns the request with its first `turns` turns and their results told in the first user message.
-pub(super) fn with_turns_told(request: &ChatRequest, turns: usize) -> ChatRequest {
+pub(super) fn with_turns_as_text(request: &ChatRequest, turns: usize) -> ChatRequest {
     let (mut told, mut rest) = (Vec::new(), Vec::new());
     let mut passed = 0;
     for message in &request.messages {

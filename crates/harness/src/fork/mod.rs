@@ -32,7 +32,7 @@ pub struct Parting {
 
 impl Parting {
     /// Tells the parting in one sentence.
-    pub fn story(&self) -> String {
+    pub fn message(&self) -> String {
         format!("the fork parted at step {}: {}", self.step, self.difference)
     }
 }
@@ -43,7 +43,7 @@ pub enum PriorTurns {
     /// As its own turns, with their original blocks: it is the recorded model.
     Own,
     /// As text in the first message. A provider refuses the blocks of another model.
-    Told,
+    AsText,
 }
 
 /// Hears of a parting, once at most per attempt.
@@ -80,16 +80,16 @@ impl ForkedModel {
         }
         let repeated = self.turns.len();
         if turn == repeated {
-            self.compare((self.point.step, &self.point.screen), request).await?;
+            self.compare(self.point.step, &self.point.screen, request).await?;
         }
         match self.prior == PriorTurns::Own || repeated == 0 {
             true => self.live.reply(request).await,
-            false => self.live.reply(&as_text::with_turns_told(request, repeated)).await,
+            false => self.live.reply(&as_text::with_turns_as_text(request, repeated)).await,
         }
     }
 
     async fn repeat(&self, recorded: &RecordedTurn, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        self.compare((recorded.step, &recorded.screen), request).await?;
+        self.compare(recorded.step, &recorded.screen, request).await?;
         let present = screen::shown(request).and_then(|shown| shown.outline());
         let calls = match replay::present_calls(recorded, present.as_ref(), self.live.profile()) {
             Ok(calls) => calls,
@@ -97,7 +97,7 @@ impl ForkedModel {
         };
         let raw = match self.prior {
             PriorTurns::Own => recorded.raw.clone(),
-            PriorTurns::Told => RawContent::default(),
+            PriorTurns::AsText => RawContent::default(),
         };
         Ok(ChatReply {
             raw,
@@ -115,7 +115,8 @@ impl ForkedModel {
     /// Compares the screen of a request with a recorded one.
     async fn compare(
         &self,
-        (step, recorded): (StepId, &RecordedScreen),
+        step: StepId,
+        recorded: &RecordedScreen,
         request: &ChatRequest,
     ) -> Result<(), ModelError> {
         let Some(shown) = screen::shown(request) else {
@@ -140,9 +141,9 @@ impl ForkedModel {
 
     fn part(&self, step: StepId, difference: String) -> ModelError {
         let parting = Parting { step, difference };
-        let story = parting.story();
+        let message = parting.message();
         (self.parted)(parting);
-        ModelError::never(ModelErrorKind::Replay, story)
+        ModelError::never(ModelErrorKind::Replay, message)
     }
 }
 

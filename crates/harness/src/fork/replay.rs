@@ -80,43 +80,24 @@ pub(super) fn present_calls(
     profile: &ModelProfile,
 ) -> Result<Vec<Call>, ReplayError> {
     let recorded = turn.screen.outline.as_deref().map(Outline::parse).unwrap_or_default();
-    let mut calls = turn.calls.clone();
-    for target in calls.iter_mut().flat_map(actions).filter_map(target) {
-        if let Target::Ref(node) = target {
-            let found = match present {
-                Some(present) => counterpart(turn, node, &recorded, present)?.map(Target::Ref),
-                None => {
-                    let known = recorded.nodes.iter().find(|known| known.id == *node);
-                    let to = live_view(&turn.screen.view, profile);
-                    let point = known.and_then(|known| known.at);
-                    point.and_then(|point| convert(point, &turn.screen.view, &to)).map(Target::Point)
-                }
-            };
-            if let Some(found) = found {
-                *target = found;
+    let present_target = |target: Target<ImagePoint>| {
+        let Target::Ref(node) = &target else { return Ok(target) };
+        let found = match present {
+            Some(present) => counterpart(turn, node, &recorded, present)?.map(Target::Ref),
+            None => {
+                let known = recorded.nodes.iter().find(|known| known.id == *node);
+                let to = live_view(&turn.screen.view, profile);
+                let point = known.and_then(|known| known.at);
+                point.and_then(|point| convert(point, &turn.screen.view, &to)).map(Target::Point)
             }
-        }
+        };
+        Ok(found.unwrap_or(target))
+    };
+    let mut calls = turn.calls.clone();
+    for action in calls.iter_mut().flat_map(actions) {
+        *action = action.clone().try_map_targets(&present_target, &Ok)?;
     }
     Ok(calls)
-}
-
-fn target(action: &mut Action<ImagePoint>) -> Option<&mut Target<ImagePoint>> {
-    match action {
-        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
-        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_mut(),
-        Action::Hold { actions, .. } => actions.iter_mut().find_map(target),
-        Action::Cursor
-        | Action::Drag { .. }
-        | Action::Type { .. }
-        | Action::Key { .. }
-        | Action::Wait { .. }
-        | Action::Screenshot
-        | Action::Zoom { .. }
-        | Action::Navigate { .. }
-        | Action::History { .. }
-        | Action::Tab { .. }
-        | Action::Dialog { .. } => None,
-    }
 }
 
 /// Finds the element that a recorded reference stands for: the one with the same role and name, and of several the

@@ -128,10 +128,10 @@ async fn another_world_parts_before_the_live_model_is_asked() {
                 Err(error) => break error,
             }
         };
-        let story = format!(
+        let message = format!(
             "the fork parted at step s{step}: of 1 elements: button \"page {step}\" missing, button \"other\" new"
         );
-        assert_eq!((turns, error.message.as_str()), (step, story.as_str()));
+        assert_eq!((turns, error.message.as_str()), (step, message.as_str()));
         assert_eq!(error.void_cause(), Some(VoidCause::Setup));
         assert!(bench.asked().is_empty(), "no live call is paid for");
         let partings = bench.partings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +141,7 @@ async fn another_world_parts_before_the_live_model_is_asked() {
 
 #[tokio::test]
 async fn another_model_has_the_recorded_turns_told() {
-    let bench = Bench::new(PriorTurns::Told);
+    let bench = Bench::new(PriorTurns::AsText);
     let first = bench.model.reply(&opening("page 1")).await.expect("repeats");
     assert!(first.raw.blocks.is_empty(), "blocks of another provider are never sent");
     let request = after(opening("page 1"), first, "page 2");

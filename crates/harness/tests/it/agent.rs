@@ -118,7 +118,7 @@ async fn many_actions_per_call_and_a_failed_one_stops_the_later_ones() {
 struct Echo(ToolSpec);
 
 impl Echo {
-    fn lent() -> Arc<dyn Tool> {
+    fn tool() -> Arc<dyn Tool> {
         Arc::new(Self(ToolSpec {
             name: "skill_view".into(),
             description: "Shows a skill.".into(),
@@ -152,7 +152,7 @@ impl Tool for Echo {
 
 fn advised() -> Guidance {
     let opening = BoundedText::cut("Capitals are made in a submenu.", TextBudget(1000));
-    Guidance { opening, tools: vec![Echo::lent()], refresh: None }
+    Guidance { opening, tools: vec![Echo::tool()], refresh: None }
 }
 
 #[tokio::test]

@@ -48,12 +48,9 @@ pub(super) fn commits(label: &str) -> bool {
 }
 
 /// Returns the button near a field that accepts the typed text.
-pub(super) fn taking<'a, 's>(
-    sheet: &'a PageView<'s>,
-    field: &PageControl<'_>,
-) -> Option<&'a PageControl<'s>> {
+pub(super) fn taking<'a, 's>(page: &'a PageView<'s>, field: &PageControl<'_>) -> Option<&'a PageControl<'s>> {
     let at = field.element.at?;
-    sheet.controls.iter().find(|control| {
+    page.controls.iter().find(|control| {
         control.sort == PageControlKind::Button
             && (ACCEPTING.contains(&first(&control.label).as_str()) || control.label.trim() == "+")
             && control.element.at.is_some_and(|place| (place.y - at.y).abs() <= 60.0)
@@ -62,12 +59,12 @@ pub(super) fn taking<'a, 's>(
 
 /// Returns the control that commits changes: the one that the clause names, else one with a usual label.
 pub(super) fn committing<'a, 's>(
-    sheet: &'a PageView<'s>,
+    page: &'a PageView<'s>,
     clause: Option<&InstructionClause>,
 ) -> Option<&'a PageControl<'s>> {
     let pressable =
         |control: &&PageControl<'_>| matches!(control.sort, PageControlKind::Button | PageControlKind::Item);
-    let usual = || sheet.controls.iter().filter(pressable).filter(|control| commits(&control.label));
+    let usual = || page.controls.iter().filter(pressable).filter(|control| commits(&control.label));
     let score =
         |control: &&PageControl<'_>| clause.map_or(0.0, |clause| clause.words.fit(&control.label).score());
     let rank = |control: &&PageControl<'_>| COMMITTING.iter().position(|word| *word == first(&control.label));
@@ -77,19 +74,18 @@ pub(super) fn committing<'a, 's>(
         let fits = |control: &&PageControl<'_>| {
             clause.words.fit(&control.label).share >= 0.99 && clause.words.fit(&control.label).matched > 0.3
         };
-        sheet.controls.iter().filter(pressable).find(fits)
+        page.controls.iter().filter(pressable).find(fits)
     });
     named.or(best)
 }
 
 /// Returns the button that confirms a dialog.
 pub(super) fn confirm_button<'a, 's>(
-    sheet: &'a PageView<'s>,
+    page: &'a PageView<'s>,
     clause: Option<&InstructionClause>,
 ) -> Option<&'a PageControl<'s>> {
     let buttons = || {
-        sheet
-            .controls
+        page.controls
             .iter()
             .filter(|control| control.sort == PageControlKind::Button && !control.label.is_empty())
     };
@@ -108,10 +104,9 @@ pub(super) fn confirm_button<'a, 's>(
 }
 
 /// Returns the button that leaves a dialog without changes.
-pub(super) fn cancel_button<'a, 's>(sheet: &'a PageView<'s>) -> Option<&'a PageControl<'s>> {
+pub(super) fn cancel_button<'a, 's>(page: &'a PageView<'s>) -> Option<&'a PageControl<'s>> {
     REFUSING_WORDS.iter().find_map(|word| {
-        sheet
-            .controls
+        page.controls
             .iter()
             .find(|control| control.sort == PageControlKind::Button && first(&control.label) == *word)
     })

@@ -17,11 +17,11 @@ pub(super) fn date(text: &str) -> Option<[u32; 3]> {
 
 /// Returns the actions that enter a date: part by part if the field has parts, else as text.
 pub(super) fn date_actions(
-    sheet: &PageView<'_>,
+    page: &PageView<'_>,
     control: &PageControl<'_>,
     [year, month, day]: [u32; 3],
 ) -> Vec<Action<ImagePoint>> {
-    let parts: Vec<_> = sheet
+    let parts: Vec<_> = page
         .scene
         .elements
         .iter()

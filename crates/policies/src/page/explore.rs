@@ -9,7 +9,7 @@ use super::super::scene::Element;
 use super::super::text_match::{KeyTerms, content, plain, same_label, starts_with_words, stem};
 use super::button::commits;
 use super::control_action::looks_up;
-use super::instruction::{InstructionClause, Told};
+use super::instruction::{InstructionClause, ParsedInstruction};
 use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView, is_blank, program_button};
 
 /// Words in labels of surfaces with more options.
@@ -78,7 +78,7 @@ struct Opener {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExploreContext<'a> {
     /// The parsed instruction.
-    pub(super) told: &'a Told,
+    pub(super) parsed: &'a ParsedInstruction,
     /// The clause that no visible control matches.
     pub(super) clause: &'a InstructionClause,
     /// Labels and addresses that skills name.
@@ -116,13 +116,13 @@ pub(super) struct PageExplorer {
 const MAX_WAITS: u32 = 2;
 
 /// Returns a fingerprint that distinguishes the states of a page.
-pub(super) fn fingerprint(sheet: &PageView<'_>) -> String {
-    let labels: Vec<&str> = sheet.controls.iter().map(|control| control.label.as_str()).collect();
-    format!("{} {:?} {}", sheet.key, sheet.front, labels.join("|"))
+pub(super) fn fingerprint(page: &PageView<'_>) -> String {
+    let labels: Vec<&str> = page.controls.iter().map(|control| control.label.as_str()).collect();
+    format!("{} {:?} {}", page.key, page.front, labels.join("|"))
 }
 
-fn is_asked(quest: &ExploreContext<'_>, label: &str) -> bool {
-    let fit = quest.clause.words.fit(label);
+fn is_asked(context: &ExploreContext<'_>, label: &str) -> bool {
+    let fit = context.clause.words.fit(label);
     fit.share >= 0.5 && fit.matched >= 0.5
 }
 
@@ -133,9 +133,9 @@ fn is_onward(label: &str) -> bool {
 }
 
 /// Returns a control's prior score as an opener; `None` if it opens nothing.
-fn prior(sheet: &PageView<'_>, control: &PageControl<'_>, quest: &ExploreContext<'_>) -> Option<f32> {
+fn prior(page: &PageView<'_>, control: &PageControl<'_>, context: &ExploreContext<'_>) -> Option<f32> {
     let words = plain(&control.label);
-    let asked = is_asked(quest, &control.label);
+    let asked = is_asked(context, &control.label);
     let stems: Vec<String> = words.iter().map(|word| stem(word)).collect();
     if words.is_empty() || words.iter().chain(&stems).any(|word| OFF_TASK.contains(&word.as_str())) && !asked
     {
@@ -155,7 +155,7 @@ fn prior(sheet: &PageView<'_>, control: &PageControl<'_>, quest: &ExploreContext
         PageControlKind::Button if onward => Some(0.35),
         PageControlKind::Button if control.element.promises() => Some(0.2),
         PageControlKind::Button
-            if sheet.same_label_count(control) == 1 && is_asked(quest, &control.label) =>
+            if page.same_label_count(control) == 1 && is_asked(context, &control.label) =>
         {
             Some(0.1)
         }
@@ -186,15 +186,15 @@ fn press(say: String, element: &Element) -> Move {
 }
 
 impl PageExplorer {
-    fn add(&mut self, sheet: &PageView<'_>, how: OpenMethod, score: f32) {
+    fn add(&mut self, page: &PageView<'_>, how: OpenMethod, score: f32) {
         let via = self.via.clone();
         // A paging control is a different opener on each page.
         let turns = matches!(&how, OpenMethod::ScrollDown)
             || matches!(&how, OpenMethod::Press(label, PageControlKind::Button | PageControlKind::Link) if is_onward(label));
-        let page = if turns { fingerprint(sheet) } else { sheet.key.clone() };
+        let on = if turns { fingerprint(page) } else { page.key.clone() };
         let own_menu = via.first() == Some(&OpenMethod::BrowserMenu);
         let anywhere = own_menu || !matches!(how, OpenMethod::Press(..) | OpenMethod::ScrollDown);
-        let same = |known: &Opener| known.how == how && known.via == via && (anywhere || known.page == page);
+        let same = |known: &Opener| known.how == how && known.via == via && (anywhere || known.page == on);
         let again = |known: &Opener| {
             // Navigation links that appear on every page count as one opener.
             matches!((&known.how, &how), (OpenMethod::Press(one, PageControlKind::Link), OpenMethod::Press(other, PageControlKind::Link)) if one == other)
@@ -204,14 +204,14 @@ impl PageExplorer {
         match self.openers.iter_mut().find(|known| same(known) || again(known)) {
             Some(known) if score > known.score => known.score = score,
             Some(_) => {}
-            None => self.openers.push(Opener { page, via, how, score, opened: false }),
+            None => self.openers.push(Opener { page: on, via, how, score, opened: false }),
         }
     }
 
-    fn collect(&mut self, sheet: &PageView<'_>, quest: &ExploreContext<'_>) {
-        for control in &sheet.controls {
-            let hinted = quest.hints.iter().position(|hint| starts_with_words(&control.label, hint));
-            let known = prior(sheet, control, quest).or_else(|| hinted.map(|_| 0.2));
+    fn collect(&mut self, page: &PageView<'_>, context: &ExploreContext<'_>) {
+        for control in &page.controls {
+            let hinted = context.hints.iter().position(|hint| starts_with_words(&control.label, hint));
+            let known = prior(page, control, context).or_else(|| hinted.map(|_| 0.2));
             let opens = !matches!(
                 control.sort,
                 PageControlKind::Switch
@@ -222,65 +222,65 @@ impl PageExplorer {
             );
             let passed = |how: &OpenMethod| matches!(how, OpenMethod::Press(label, _) if same_label(label, &control.label));
             let Some(prior) = known.filter(|_| opens && !self.via.iter().any(passed)) else { continue };
-            let fit = quest.words().fit(&control.label).score();
-            let place = quest.clause.words.fit(&control.place).score();
+            let fit = context.words().fit(&control.label).score();
+            let place = context.clause.words.fit(&control.place).score();
             let hint = hinted.map_or(0.0, |_| 3.0);
             let results = if control.results { 1.5 } else { 0.0 };
             self.add(
-                sheet,
+                page,
                 OpenMethod::Press(control.label.clone(), control.sort),
                 prior + 2.0 * fit + 0.3 * place + hint + results,
             );
         }
-        if sheet.front != FrontSurface::Page {
+        if page.front != FrontSurface::Page {
             return;
         }
-        if lies_lower(sheet) {
-            self.add(sheet, OpenMethod::ScrollDown, 0.33);
+        if lies_lower(page) {
+            self.add(page, OpenMethod::ScrollDown, 0.33);
         }
-        if sheet.controls.iter().any(looks_up) {
-            let queries = quest.told.queries(quest.clause);
+        if page.controls.iter().any(looks_up) {
+            let queries = context.parsed.queries(context.clause);
             for (at, query) in queries.into_iter().take(5).enumerate() {
                 let late = f32::from(u8::try_from(at).unwrap_or(u8::MAX));
-                self.add(sheet, OpenMethod::Query(query), 0.6 - 0.06 * late);
+                self.add(page, OpenMethod::Query(query), 0.6 - 0.06 * late);
             }
         }
-        for address in quest.hints.iter().filter(|hint| hint.contains("://")) {
-            self.add(sheet, OpenMethod::Address(address.clone()), 2.5);
+        for address in context.hints.iter().filter(|hint| hint.contains("://")) {
+            self.add(page, OpenMethod::Address(address.clone()), 2.5);
         }
-        if let Some(button) = program_button(sheet.scene) {
-            let speaks = quest.told.names(&button.name) || quest.told.names("browser");
-            if speaks || is_blank(sheet.scene) {
-                self.add(sheet, OpenMethod::BrowserMenu, 0.65);
+        if let Some(button) = program_button(page.scene) {
+            let speaks = context.parsed.names(&button.name) || context.parsed.names("browser");
+            if speaks || is_blank(page.scene) {
+                self.add(page, OpenMethod::BrowserMenu, 0.65);
             }
         }
     }
 
     /// Returns the next press of the search; `None` when everything reachable has been opened.
-    pub(super) fn next(&mut self, sheet: &PageView<'_>, quest: &ExploreContext<'_>) -> Option<Move> {
-        if sheet.front != FrontSurface::Popup {
+    pub(super) fn next(&mut self, page: &PageView<'_>, context: &ExploreContext<'_>) -> Option<Move> {
+        if page.front != FrontSurface::Popup {
             self.via.clear();
         }
-        if let Some(found) = self.wait_for(sheet) {
+        if let Some(found) = self.wait_for(page) {
             return Some(found);
         }
         if let Some(before) = self.left_by_back.take()
-            && before == sheet.key
+            && before == page.key
         {
             self.pages.clear();
         }
-        if self.pages.last() != Some(&sheet.key) {
-            if let Some(at) = self.pages.iter().rposition(|page| *page == sheet.key) {
+        if self.pages.last() != Some(&page.key) {
+            if let Some(at) = self.pages.iter().rposition(|visited| *visited == page.key) {
                 self.pages.truncate(at + 1);
             } else {
-                self.pages.push(sheet.key.clone());
+                self.pages.push(page.key.clone());
             }
         }
-        self.collect(sheet, quest);
+        self.collect(page, context);
         for _ in 0..=self.openers.len() {
-            let at = self.best(sheet)?;
+            let at = self.best(page)?;
             let opener = self.openers[at].clone();
-            if let Some(found) = self.reach(sheet, quest, at, &opener) {
+            if let Some(found) = self.reach(page, context, at, &opener) {
                 return Some(found);
             }
         }
@@ -288,17 +288,17 @@ impl PageExplorer {
     }
 
     /// Waits for the effect of a press: a page, a list, or search results.
-    fn wait_for(&mut self, sheet: &PageView<'_>) -> Option<Move> {
+    fn wait_for(&mut self, page: &PageView<'_>) -> Option<Move> {
         let (how, before) = self.last.clone()?;
-        let same = fingerprint(sheet) == before;
-        let settled = !same && self.shown.as_deref() == Some(fingerprint(sheet).as_str());
-        let searching = matches!(how, OpenMethod::Query(_)) && !sheet.has_results() && !settled;
-        self.shown = Some(fingerprint(sheet));
+        let same = fingerprint(page) == before;
+        let settled = !same && self.shown.as_deref() == Some(fingerprint(page).as_str());
+        let searching = matches!(how, OpenMethod::Query(_)) && !page.has_results() && !settled;
+        self.shown = Some(fingerprint(page));
         let leads = matches!(&how, OpenMethod::Press(_, PageControlKind::Link))
             || matches!(&how, OpenMethod::Press(_, PageControlKind::Item))
-                && sheet.front == FrontSurface::Page;
-        let stays = leads && self.left.as_deref() == Some(sheet.key.as_str());
-        let bare = sheet.front == FrontSurface::Page && sheet.is_empty() && how != OpenMethod::BrowserMenu;
+                && page.front == FrontSurface::Page;
+        let stays = leads && self.left.as_deref() == Some(page.key.as_str());
+        let bare = page.front == FrontSurface::Page && page.is_empty() && how != OpenMethod::BrowserMenu;
         if (same && how != OpenMethod::ScrollDown || stays || searching || bare) && self.patience > 0 {
             self.patience -= 1;
             let ms = if searching { SEARCH_WAIT_MS } else { 1200 };
@@ -311,11 +311,11 @@ impl PageExplorer {
         None
     }
 
-    fn best(&self, sheet: &PageView<'_>) -> Option<usize> {
+    fn best(&self, page: &PageView<'_>) -> Option<usize> {
         let value = |at: &usize| {
             let opener = &self.openers[*at];
             let here =
-                in_sight(sheet, &opener.how) && (opener.via == self.via || sheet.front == FrontSurface::Page);
+                in_sight(page, &opener.how) && (opener.via == self.via || page.front == FrontSurface::Page);
             opener.score - if here { 0.0 } else { NOT_VISIBLE_PENALTY }
         };
         (0..self.openers.len())
@@ -326,52 +326,52 @@ impl PageExplorer {
     /// Returns one step towards an opener, or `None` if it is no longer reachable.
     fn reach(
         &mut self,
-        sheet: &PageView<'_>,
-        quest: &ExploreContext<'_>,
+        page: &PageView<'_>,
+        context: &ExploreContext<'_>,
         at: usize,
         opener: &Opener,
     ) -> Option<Move> {
-        if sheet.front == FrontSurface::Popup && opener.via != self.via {
+        if page.front == FrontSurface::Popup && opener.via != self.via {
             self.via.pop();
             return Some(Move::Act {
                 say: "It is not in this list.".into(),
                 actions: key("escape").into_iter().collect(),
             });
         }
-        let here = in_sight(sheet, &opener.how) && (opener.via.is_empty() || opener.via == self.via);
+        let here = in_sight(page, &opener.how) && (opener.via.is_empty() || opener.via == self.via);
         if here {
             self.openers[at].opened = true;
             self.lost = 0;
             self.patience =
                 if matches!(opener.how, OpenMethod::Query(_)) { MAX_WAITS + 1 } else { MAX_WAITS };
-            self.left = Some(sheet.key.clone());
-            let page =
-                if sheet.front == FrontSurface::Popup { self.under.clone() } else { fingerprint(sheet) };
-            self.under.clone_from(&page);
-            self.last = Some((opener.how.clone(), page));
-            return self.open(sheet, quest, &opener.how);
+            self.left = Some(page.key.clone());
+            let under =
+                if page.front == FrontSurface::Popup { self.under.clone() } else { fingerprint(page) };
+            self.under.clone_from(&under);
+            self.last = Some((opener.how.clone(), under));
+            return self.open(page, context, &opener.how);
         }
         let own_menu = opener.via.first() == Some(&OpenMethod::BrowserMenu);
-        if (opener.page == sheet.key || own_menu)
+        if (opener.page == page.key || own_menu)
             && self.via.is_empty()
             && let Some(first) = opener.via.first()
-            && in_sight(sheet, first)
+            && in_sight(page, first)
         {
-            return self.open(sheet, quest, first);
+            return self.open(page, context, first);
         }
         self.lost += 1;
         if self.lost > 4
             || !self.pages.contains(&opener.page)
-            || opener.page == sheet.key
+            || opener.page == page.key
             || turns_pages(&opener.how)
         {
             self.openers[at].opened = true;
             self.lost = 0;
             return None;
         }
-        self.left_by_back = Some(sheet.key.clone());
+        self.left_by_back = Some(page.key.clone());
         let say = "It is not here.".to_owned();
-        let back = if quest.browser {
+        let back = if context.browser {
             vec![Action::History { go: History::Back }]
         } else {
             key("alt+left").into_iter().collect()
@@ -379,15 +379,15 @@ impl PageExplorer {
         Some(Move::Act { say, actions: back })
     }
 
-    fn open(&mut self, sheet: &PageView<'_>, quest: &ExploreContext<'_>, how: &OpenMethod) -> Option<Move> {
+    fn open(&mut self, page: &PageView<'_>, context: &ExploreContext<'_>, how: &OpenMethod) -> Option<Move> {
         match how {
             OpenMethod::Press(label, sort) => {
                 let fits = |control: &&PageControl<'_>| control.sort == *sort && control.label == *label;
                 let named = |control: &&PageControl<'_>| {
-                    let texts = control.row.map(|row| sheet.texts_of(row)).unwrap_or_default();
-                    texts.iter().any(|text| text.chars().count() > 1 && quest.told.names(text))
+                    let texts = control.row.map(|row| page.texts_of(row)).unwrap_or_default();
+                    texts.iter().any(|text| text.chars().count() > 1 && context.parsed.names(text))
                 };
-                let mut all = sheet.controls.iter().filter(fits);
+                let mut all = page.controls.iter().filter(fits);
                 let control = all.clone().find(named).or_else(|| all.next())?;
                 if matches!(sort, PageControlKind::Button | PageControlKind::Combo | PageControlKind::Item) {
                     self.via.push(how.clone());
@@ -395,7 +395,7 @@ impl PageExplorer {
                 Some(press(format!("Perhaps it is behind {}.", quoted(label)), control.element))
             }
             OpenMethod::Query(query) => {
-                let field = sheet.controls.iter().find(|control| looks_up(control))?.element;
+                let field = page.controls.iter().find(|control| looks_up(control))?.element;
                 let mut actions = vec![click(field, Button::Left, 1)];
                 if field.value.as_deref().is_some_and(|held| !held.is_empty()) {
                     actions.extend(key("ctrl+a"));
@@ -405,7 +405,7 @@ impl PageExplorer {
                 Some(Move::Act { say: format!("Perhaps a search for {} finds it.", quoted(query)), actions })
             }
             OpenMethod::ScrollDown => {
-                let middle = sheet.middle()?;
+                let middle = page.middle()?;
                 let at = Some(Target::Ref(middle.id.clone())).filter(|_| middle.at.is_some());
                 Some(Move::Act {
                     say: "Perhaps it is further down.".into(),
@@ -414,10 +414,10 @@ impl PageExplorer {
             }
             OpenMethod::BrowserMenu => {
                 self.via.push(how.clone());
-                let button = program_button(sheet.scene)?;
+                let button = program_button(page.scene)?;
                 Some(press("Perhaps the program's own menu holds it.".into(), button))
             }
-            OpenMethod::Address(address) => Some(visit(sheet, address)),
+            OpenMethod::Address(address) => Some(visit(page, address)),
         }
     }
 }
@@ -432,33 +432,33 @@ fn turns_pages(how: &OpenMethod) -> bool {
 }
 
 /// Opens an address: in the address field if there is one, else by direct navigation.
-fn visit(sheet: &PageView<'_>, address: &str) -> Move {
+fn visit(page: &PageView<'_>, address: &str) -> Move {
     let say = format!("{address} may be the place.");
-    match super::page_view::address_field(sheet.scene) {
+    match super::page_view::address_field(page.scene) {
         Some(field) => Move::Act { say, actions: fill(field, &format!("{address}\n")) },
         None => Move::Act { say, actions: vec![Action::Navigate { url: address.to_owned() }] },
     }
 }
 
-fn in_sight(sheet: &PageView<'_>, how: &OpenMethod) -> bool {
+fn in_sight(page: &PageView<'_>, how: &OpenMethod) -> bool {
     match how {
         OpenMethod::Press(label, sort) => {
-            sheet.controls.iter().any(|control| control.sort == *sort && same_label(&control.label, label))
+            page.controls.iter().any(|control| control.sort == *sort && same_label(&control.label, label))
         }
-        OpenMethod::Query(_) => sheet.front == FrontSurface::Page && sheet.controls.iter().any(looks_up),
-        OpenMethod::ScrollDown => sheet.front == FrontSurface::Page,
-        OpenMethod::BrowserMenu => sheet.front == FrontSurface::Page && program_button(sheet.scene).is_some(),
+        OpenMethod::Query(_) => page.front == FrontSurface::Page && page.controls.iter().any(looks_up),
+        OpenMethod::ScrollDown => page.front == FrontSurface::Page,
+        OpenMethod::BrowserMenu => page.front == FrontSurface::Page && program_button(page.scene).is_some(),
         OpenMethod::Address(_) => true,
     }
 }
 
 /// Returns whether the page seems to continue below the visible part.
-fn lies_lower(sheet: &PageView<'_>) -> bool {
-    let Some(middle) = sheet.middle().and_then(|document| document.at) else { return false };
-    let inside = |index: usize| sheet.scene.is_within(index, sheet.document) && index != sheet.document;
-    let lowest = (0..sheet.scene.elements.len())
+fn lies_lower(page: &PageView<'_>) -> bool {
+    let Some(middle) = page.middle().and_then(|document| document.at) else { return false };
+    let inside = |index: usize| page.scene.is_within(index, page.document) && index != page.document;
+    let lowest = (0..page.scene.elements.len())
         .filter(|index| inside(*index))
-        .filter_map(|index| sheet.scene.elements[index].at)
+        .filter_map(|index| page.scene.elements[index].at)
         .map(|at| at.y)
         .fold(0.0, f64::max);
     lowest > middle.y * 1.55

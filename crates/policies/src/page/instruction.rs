@@ -12,11 +12,11 @@ use super::token::{FieldType, Token, TokenKind, tokens};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intent {
     /// A request to do something.
-    Wish,
+    Request,
     /// A request to leave something, or to turn it off.
     Leave,
     /// A statement.
-    Told,
+    Statement,
 }
 
 /// A clause of an instruction.
@@ -51,7 +51,7 @@ pub(super) struct AssignedValue {
 
 /// A parsed instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct ParsedInstruction {
     pub(super) tokens: Vec<Token>,
     /// The clauses, in order.
     pub(super) clauses: Vec<InstructionClause>,
@@ -98,34 +98,34 @@ fn is_command(inside: &[Token], at: usize) -> bool {
     !names && object && inside[..at].iter().all(|before| before.sort == TokenKind::End)
 }
 
-impl Told {
+impl ParsedInstruction {
     /// Parses an instruction.
     pub(super) fn read(instruction: &str) -> Self {
         let tokens = tokens(instruction);
-        let mut told = Self { clauses: Vec::new(), tokens };
+        let mut parsed = Self { clauses: Vec::new(), tokens };
         let mut from = 0;
-        for at in 0..=told.tokens.len() {
-            let ends = told.tokens.get(at).is_none_or(|token| token.sort == TokenKind::End);
-            if ends || told.opens(at, from) {
-                told.push(from..at);
+        for at in 0..=parsed.tokens.len() {
+            let ends = parsed.tokens.get(at).is_none_or(|token| token.sort == TokenKind::End);
+            if ends || parsed.opens(at, from) {
+                parsed.push(from..at);
                 from = at;
             }
         }
-        told.settle();
-        told
+        parsed.settle();
+        parsed
     }
 
     /// If no clause but saving is a request, negative requests become requests; if there are none, statements do.
     fn settle(&mut self) {
-        for ask in [Intent::Leave, Intent::Told] {
+        for ask in [Intent::Leave, Intent::Statement] {
             let asked = |clause: &InstructionClause| {
-                clause.ask == Intent::Wish && !(clause.commands && is_commit_verb(&clause.verb))
+                clause.ask == Intent::Request && !(clause.commands && is_commit_verb(&clause.verb))
             };
             if self.clauses.iter().any(asked) {
                 return;
             }
             for clause in self.clauses.iter_mut().filter(|clause| clause.ask == ask) {
-                clause.ask = Intent::Wish;
+                clause.ask = Intent::Request;
             }
         }
     }
@@ -190,9 +190,9 @@ impl Told {
             || has(&["untick", "uncheck", "disable", "deactivate", "hide", "stop", "unmark", "deselect"]);
         let modal = has(MODAL) || has(&["shall", "wish", "let"]);
         let ask = match (&verb, negated, modal) {
-            (Some(_), _, _) | (None, _, true) => Intent::Wish,
+            (Some(_), _, _) | (None, _, true) => Intent::Request,
             (None, true, false) => Intent::Leave,
-            (None, false, false) => Intent::Told,
+            (None, false, false) => Intent::Statement,
         };
         let goes_on =
             span.start > 0 && self.tokens[span.start - 1].is_one_of(&["and", "but"]) && verb.is_none();
@@ -414,10 +414,12 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::super::token::FieldType;
-    use super::{Intent, Told};
+    use super::{Intent, ParsedInstruction};
 
     fn given(instruction: &str, label: &str) -> String {
-        Told::read(instruction).given(label, FieldType::Text).map_or_else(String::new, |given| given.value)
+        ParsedInstruction::read(instruction)
+            .given(label, FieldType::Text)
+            .map_or_else(String::new, |given| given.value)
     }
 
     fn check(instruction: &str, expected: &[(&str, &str)]) {
@@ -445,13 +447,18 @@ mod tests {
 
     #[test]
     fn clauses_are_told_apart_by_what_they_ask() {
-        let told =
-            Told::read("Ben lost a key. Return Mirror to the shelf, do not ring the bell, and store it.");
+        let told = ParsedInstruction::read(
+            "Ben lost a key. Return Mirror to the shelf, do not ring the bell, and store it.",
+        );
         let asks: Vec<(Intent, bool, &str)> =
             told.clauses.iter().map(|clause| (clause.ask, clause.off, clause.verb.as_str())).collect();
         assert_eq!(
             asks,
-            [(Intent::Told, false, ""), (Intent::Wish, false, "return"), (Intent::Wish, false, "store")],
+            [
+                (Intent::Statement, false, ""),
+                (Intent::Request, false, "return"),
+                (Intent::Request, false, "store")
+            ],
             "{:?}",
             told.clauses
         );

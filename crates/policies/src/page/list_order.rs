@@ -6,7 +6,7 @@ use super::super::actions::{click, key, quoted};
 use super::super::policy::Move;
 use super::super::scene::Element;
 use super::super::text_match::plain;
-use super::instruction::{InstructionClause, Told};
+use super::instruction::{InstructionClause, ParsedInstruction};
 use super::page_view::{PageControlKind, PageView};
 
 /// Verbs that ask for an order.
@@ -29,13 +29,13 @@ struct ListEntry<'s> {
 }
 
 /// Returns the entries of the longest list on the page.
-fn lines<'s>(sheet: &PageView<'s>) -> Vec<ListEntry<'s>> {
-    let elements = &sheet.scene.elements;
+fn lines<'s>(page: &PageView<'s>) -> Vec<ListEntry<'s>> {
+    let elements = &page.scene.elements;
     let is_line =
         |element: &Element| matches!(element.role.as_str(), "listitem" | "row" | "option" | "treeitem");
     let mut best: Vec<ListEntry<'s>> = Vec::new();
     for (parent, _) in
-        elements.iter().enumerate().filter(|(index, _)| sheet.scene.is_within(*index, sheet.root))
+        elements.iter().enumerate().filter(|(index, _)| page.scene.is_within(*index, page.root))
     {
         let of_parent = elements
             .iter()
@@ -43,7 +43,7 @@ fn lines<'s>(sheet: &PageView<'s>) -> Vec<ListEntry<'s>> {
             .filter(|(_, element)| element.parent == Some(parent) && is_line(element));
         let found: Vec<ListEntry<'s>> = of_parent
             .filter_map(|(row, element)| {
-                let texts = sheet.texts_of(row);
+                let texts = page.texts_of(row);
                 let name =
                     texts.into_iter().find(|text| text.chars().filter(|c| c.is_alphabetic()).count() > 1)?;
                 Some(ListEntry { name, row, element })
@@ -57,7 +57,7 @@ fn lines<'s>(sheet: &PageView<'s>) -> Vec<ListEntry<'s>> {
 }
 
 /// Returns the order that a clause requests; `None` if it requests none.
-fn wanted(told: &Told, clause: &InstructionClause, names: &[String]) -> Option<Vec<String>> {
+fn wanted(parsed: &ParsedInstruction, clause: &InstructionClause, names: &[String]) -> Option<Vec<String>> {
     if !ORDERING.contains(&clause.verb.as_str()) || names.len() < 2 {
         return None;
     }
@@ -73,7 +73,7 @@ fn wanted(told: &Told, clause: &InstructionClause, names: &[String]) -> Option<V
     }
     let mut named: Vec<(usize, &String)> = names
         .iter()
-        .filter(|name| told.names(name))
+        .filter(|name| parsed.names(name))
         .filter_map(|name| Some((place(&words, name)?, name)))
         .collect();
     named.sort_by_key(|(at, _)| *at);
@@ -97,22 +97,26 @@ fn place(words: &[String], name: &str) -> Option<usize> {
 }
 
 /// Returns whether the list has the requested order; `None` if the clause requests no order.
-pub(super) fn is_in_order(sheet: &PageView<'_>, told: &Told, clause: &InstructionClause) -> Option<bool> {
-    let names: Vec<String> = lines(sheet).into_iter().map(|line| line.name).collect();
-    Some(wanted(told, clause, &names)? == names)
+pub(super) fn is_in_order(
+    page: &PageView<'_>,
+    parsed: &ParsedInstruction,
+    clause: &InstructionClause,
+) -> Option<bool> {
+    let names: Vec<String> = lines(page).into_iter().map(|line| line.name).collect();
+    Some(wanted(parsed, clause, &names)? == names)
 }
 
 impl ListOrdering {
     /// Returns the next move towards the requested order.
     pub(super) fn next(
         &mut self,
-        sheet: &PageView<'_>,
-        told: &Told,
+        page: &PageView<'_>,
+        parsed: &ParsedInstruction,
         clause: &InstructionClause,
     ) -> Option<Move> {
-        let lines = lines(sheet);
+        let lines = lines(page);
         let names: Vec<String> = lines.iter().map(|line| line.name.clone()).collect();
-        let wanted = wanted(told, clause, &names)?;
+        let wanted = wanted(parsed, clause, &names)?;
         if wanted == names || self.moves > 14 {
             return None;
         }
@@ -127,7 +131,7 @@ impl ListOrdering {
         let to = wanted.iter().position(|name| *name == names[from])?;
         let line = &lines[from];
         let say = format!("{} must move {}.", quoted(&line.name), if to < from { "up" } else { "down" });
-        if let Some(button) = arrow(sheet, line, to < from) {
+        if let Some(button) = arrow(page, line, to < from) {
             return Some(Move::Act { say, actions: vec![click(button, Button::Left, 1)] });
         }
         let actions = match MODIFIERS.get(self.means) {
@@ -145,7 +149,7 @@ impl ListOrdering {
 }
 
 /// Returns the button of an entry that moves it up or down.
-fn arrow<'s>(sheet: &PageView<'s>, line: &ListEntry<'_>, up: bool) -> Option<&'s Element> {
+fn arrow<'s>(page: &PageView<'s>, line: &ListEntry<'_>, up: bool) -> Option<&'s Element> {
     let words: &[&str] = if up {
         &["up", "higher", "earlier", "▲", "↑"]
     } else {
@@ -154,7 +158,7 @@ fn arrow<'s>(sheet: &PageView<'s>, line: &ListEntry<'_>, up: bool) -> Option<&'s
     let says = |label: &str| {
         plain(label).iter().any(|word| words.contains(&word.as_str())) || words.contains(&label.trim())
     };
-    let found = sheet.controls.iter().find(|control| {
+    let found = page.controls.iter().find(|control| {
         control.sort == PageControlKind::Button && control.row == Some(line.row) && says(&control.label)
     });
     found.map(|control| control.element)

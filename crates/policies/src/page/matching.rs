@@ -6,7 +6,7 @@ use apprentice_protocol::NodeRef;
 use super::super::guidance::{self, Step};
 use super::super::scene::Scene;
 use super::control_action::{self, ControlOp};
-use super::instruction::{Intent, Told};
+use super::instruction::{Intent, ParsedInstruction};
 use super::page_view::PageView;
 
 /// Returns the labels and addresses that skills name, in order.
@@ -26,11 +26,11 @@ pub(super) fn hints(notes: &[&str]) -> Vec<String> {
 
 /// Returns the cell that an instruction means, by the names of its row and column, with its new text.
 pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
-    let (sheet, told) = (PageView::read(scene)?, Told::read(instruction));
-    let open: Vec<usize> = (0..told.clauses.len()).collect();
-    control_action::deeds(&sheet, &told, &open, &[], &|_, _| true).into_iter().find_map(|deed| {
-        match deed.what {
-            ControlOp::Edit(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
+    let (page, parsed) = (PageView::read(scene)?, ParsedInstruction::read(instruction));
+    let open: Vec<usize> = (0..parsed.clauses.len()).collect();
+    control_action::candidates(&page, &parsed, &open, &[], &|_, _| true).into_iter().find_map(|candidate| {
+        match candidate.what {
+            ControlOp::Edit(text) => Some((page.controls[candidate.control].element.id.clone(), text)),
             ControlOp::Fine
             | ControlOp::Fill(_)
             | ControlOp::Date(_)
@@ -42,12 +42,13 @@ pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(No
 
 /// Returns the field that an instruction has a value for, with the value.
 pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
-    let (sheet, told) = (PageView::read(scene)?, Told::read(instruction));
-    let open: Vec<usize> = (0..told.clauses.len()).collect();
-    let alone = || open.iter().find_map(|at| control_action::lone_field(&sheet, &told, *at, &[]));
-    let mut found = control_action::deeds(&sheet, &told, &open, &[], &|_, _| true).into_iter().chain(alone());
-    found.find_map(|deed| match deed.what {
-        ControlOp::Fill(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
+    let (page, parsed) = (PageView::read(scene)?, ParsedInstruction::read(instruction));
+    let open: Vec<usize> = (0..parsed.clauses.len()).collect();
+    let alone = || open.iter().find_map(|at| control_action::lone_field(&page, &parsed, *at, &[]));
+    let mut found =
+        control_action::candidates(&page, &parsed, &open, &[], &|_, _| true).into_iter().chain(alone());
+    found.find_map(|candidate| match candidate.what {
+        ControlOp::Fill(text) => Some((page.controls[candidate.control].element.id.clone(), text)),
         ControlOp::Fine
         | ControlOp::Edit(_)
         | ControlOp::Date(_)
@@ -59,14 +60,14 @@ pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(N
 /// Returns the control that an instruction asks for, with its label. The reference is `None` if the control already
 /// has the wanted state.
 pub(in super::super) fn choice_for(scene: &Scene, instruction: &str) -> Option<(Option<NodeRef>, String)> {
-    let (sheet, told) = (PageView::read(scene)?, Told::read(instruction));
+    let (page, parsed) = (PageView::read(scene)?, ParsedInstruction::read(instruction));
     let open: Vec<usize> =
-        (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Intent::Told).collect();
-    let deeds = control_action::deeds(&sheet, &told, &open, &[], &|_, _| true);
-    let best = deeds
-        .iter()
-        .find(|deed| deed.span.is_none() && matches!(deed.what, ControlOp::Click | ControlOp::Fine))?;
-    let control = &sheet.controls[best.control];
+        (0..parsed.clauses.len()).filter(|at| parsed.clauses[*at].ask != Intent::Statement).collect();
+    let candidates = control_action::candidates(&page, &parsed, &open, &[], &|_, _| true);
+    let best = candidates.iter().find(|candidate| {
+        candidate.span.is_none() && matches!(candidate.what, ControlOp::Click | ControlOp::Fine)
+    })?;
+    let control = &page.controls[best.control];
     let press = (best.what == ControlOp::Click).then(|| control.element.id.clone());
     Some((press, control.label.clone()))
 }

@@ -14,7 +14,7 @@ use super::button;
 use super::control_action::{self, ControlAction, ControlOp};
 use super::date::date_actions;
 use super::explore::{ExploreContext, PageExplorer, fingerprint};
-use super::instruction::{Intent, Told};
+use super::instruction::{Intent, ParsedInstruction};
 use super::list_order::{self, ListOrdering};
 use super::matching::hints;
 use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView, address_field, is_blank};
@@ -38,7 +38,7 @@ enum PendingInput {
 /// The state of the `explorer` policy on web pages in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct PageAgent {
-    told: Told,
+    parsed: ParsedInstruction,
     hints: Vec<String>,
     done: Vec<bool>,
     used: Vec<Range<usize>>,
@@ -65,8 +65,8 @@ pub(in super::super) struct PageAgent {
 impl PageAgent {
     /// Creates an agent for this instruction and these skills.
     pub(in super::super) fn new(instruction: &str, notes: &[&str]) -> Self {
-        let told = Told::read(instruction);
-        Self { done: vec![false; told.clauses.len()], hints: hints(notes), told, ..Self::default() }
+        let parsed = ParsedInstruction::read(instruction);
+        Self { done: vec![false; parsed.clauses.len()], hints: hints(notes), parsed, ..Self::default() }
     }
 
     /// Returns whether a scene shows a page in a browser.
@@ -87,41 +87,42 @@ impl PageAgent {
         acted: u32,
     ) -> Option<Move> {
         let (scene, browser) = (&turn.scene, transcript.browser);
-        let sheet = PageView::read(scene)?;
+        let page = PageView::read(scene)?;
         self.acted = acted;
         if let Some(last) = self.last.take().filter(|_| !turn.problems.is_empty()) {
             self.done[last] = false;
         }
-        if let Some(found) = self.typed(&sheet) {
+        if let Some(found) = self.typed(&page) {
             return Some(found);
         }
         let open = self.open();
         let spent = |what: &ControlOp, id: &NodeRef| self.is_spent(what, id);
-        let deeds = control_action::deeds(&sheet, &self.told, &open, &self.used, &|what, id| {
+        let candidates = control_action::candidates(&page, &self.parsed, &open, &self.used, &|what, id| {
             !matches!(what, ControlOp::Edit(_) | ControlOp::Unfold(_)) || !spent(what, id)
         });
-        self.mark_done(&sheet, &deeds);
-        if let Some(found) = self.answer(&sheet, &deeds) {
+        self.mark_done(&page, &candidates);
+        if let Some(found) = self.answer(&page, &candidates) {
             return Some(found);
         }
-        if sheet.front == FrontSurface::Dialog
-            && let Some(found) = self.dialog(&sheet)
+        if page.front == FrontSurface::Dialog
+            && let Some(found) = self.dialog(&page)
         {
             return Some(found);
         }
         loop {
             let wishes: Vec<usize> = self.open().into_iter().filter(|at| self.is_wish(*at)).collect();
-            let first = wishes.iter().copied().find(|at| !control_action::is_commit(&self.told.clauses[*at]));
+            let first =
+                wishes.iter().copied().find(|at| !control_action::is_commit(&self.parsed.clauses[*at]));
             let wish = first.or_else(|| wishes.first().copied());
             if first.is_none()
-                && let Some(found) = self.commit(&sheet, wish)
+                && let Some(found) = self.commit(&page, wish)
             {
                 return Some(found);
             }
             let Some(wish) = wish.filter(|wish| self.acted < MAX_ACTIONS && !self.done[*wish]) else {
-                return Some(self.finish(&sheet));
+                return Some(self.finish(&page));
             };
-            if let Some(found) = self.search(&sheet, wish, browser) {
+            if let Some(found) = self.search(&page, wish, browser) {
                 return Some(found);
             }
             self.given_up.push(wish);
@@ -129,27 +130,30 @@ impl PageAgent {
     }
 
     fn is_wish(&self, clause: usize) -> bool {
-        self.told.clauses[clause].ask == Intent::Wish
+        self.parsed.clauses[clause].ask == Intent::Request
     }
 
     /// Returns the clauses that may still be matched.
     fn open(&self) -> Vec<usize> {
         let is_open = |at: &usize| {
-            !self.done[*at] && !self.given_up.contains(at) && self.told.clauses[*at].ask != Intent::Told
+            !self.done[*at]
+                && !self.given_up.contains(at)
+                && self.parsed.clauses[*at].ask != Intent::Statement
         };
-        (0..self.told.clauses.len()).filter(is_open).collect()
+        (0..self.parsed.clauses.len()).filter(is_open).collect()
     }
 
     /// Marks the clauses that are satisfied.
-    fn mark_done(&mut self, sheet: &PageView<'_>, deeds: &[ControlAction]) {
+    fn mark_done(&mut self, page: &PageView<'_>, candidates: &[ControlAction]) {
         for at in self.open() {
-            let clause = &self.told.clauses[at];
-            if list_order::is_in_order(sheet, &self.told, clause) == Some(true) {
+            let clause = &self.parsed.clauses[at];
+            if list_order::is_in_order(page, &self.parsed, clause) == Some(true) {
                 self.done[at] = true;
             }
-            let mine = || deeds.iter().filter(|deed| deed.clause == at);
-            for span in
-                mine().filter(|deed| deed.what == ControlOp::Fine).filter_map(|deed| deed.span.clone())
+            let mine = || candidates.iter().filter(|candidate| candidate.clause == at);
+            for span in mine()
+                .filter(|candidate| candidate.what == ControlOp::Fine)
+                .filter_map(|candidate| candidate.span.clone())
             {
                 if !self.used.contains(&span) {
                     self.used.push(span);
@@ -161,17 +165,18 @@ impl PageAgent {
                 && (self.done[at - 1] || self.worked.contains(&(at - 1)));
             let begun = goes_with
                 || self.worked.contains(&at)
-                || mine().next().is_some_and(|deed| deed.what == ControlOp::Fine);
-            let more = mine()
-                .any(|deed| deed.what != ControlOp::Fine && self.may_try(sheet, deed) && deed.score > 0.9);
+                || mine().next().is_some_and(|candidate| candidate.what == ControlOp::Fine);
+            let more = mine().any(|candidate| {
+                candidate.what != ControlOp::Fine && self.may_try(page, candidate) && candidate.score > 0.9
+            });
             let spelled = self
-                .told
+                .parsed
                 .left(&self.used)
                 .into_iter()
-                .any(|left| clause.span.contains(&left.span.start) && !self.is_label(sheet, &left.value));
+                .any(|left| clause.span.contains(&left.span.start) && !self.is_label(page, &left.value));
             let failed = self.tried.iter().any(|(what, id)| {
                 what.starts_with("Edit")
-                    && sheet.controls.iter().any(|control| control.element.id == *id)
+                    && page.controls.iter().any(|control| control.element.id == *id)
                     && mine().next().is_none()
             });
             if begun && !more && !spelled && !failed {
@@ -182,16 +187,16 @@ impl PageAgent {
 
     /// Returns whether a clause has literal values that no field has taken.
     fn waits_for_values(&self, clause: usize) -> bool {
-        let span = &self.told.clauses[clause].span;
-        self.told.left(&self.used).iter().any(|left| span.contains(&left.span.start))
+        let span = &self.parsed.clauses[clause].span;
+        self.parsed.left(&self.used).iter().any(|left| span.contains(&left.span.start))
     }
 
-    fn is_label(&self, sheet: &PageView<'_>, text: &str) -> bool {
-        sheet.controls.iter().any(|control| holds(&control.label, text))
+    fn is_label(&self, page: &PageView<'_>, text: &str) -> bool {
+        page.controls.iter().any(|control| holds(&control.label, text))
     }
 
-    fn may_try(&self, sheet: &PageView<'_>, deed: &ControlAction) -> bool {
-        !self.is_spent(&deed.what, &sheet.controls[deed.control].element.id)
+    fn may_try(&self, page: &PageView<'_>, candidate: &ControlAction) -> bool {
+        !self.is_spent(&candidate.what, &page.controls[candidate.control].element.id)
     }
 
     /// Returns whether the same action was tried on the same control often enough.
@@ -202,12 +207,12 @@ impl PageAgent {
     }
 
     /// Performs the best visible action: fields before switches before buttons. Commit buttons are excluded.
-    fn answer(&mut self, sheet: &PageView<'_>, deeds: &[ControlAction]) -> Option<Move> {
-        let ready = |deed: &&ControlAction| {
-            let late = control_action::is_commit(&self.told.clauses[deed.clause]);
-            deed.what != ControlOp::Fine && !late && self.may_try(sheet, deed)
+    fn answer(&mut self, page: &PageView<'_>, candidates: &[ControlAction]) -> Option<Move> {
+        let ready = |candidate: &&ControlAction| {
+            let late = control_action::is_commit(&self.parsed.clauses[candidate.clause]);
+            candidate.what != ControlOp::Fine && !late && self.may_try(page, candidate)
         };
-        let rank = |deed: &ControlAction| match sheet.controls[deed.control].sort {
+        let rank = |candidate: &ControlAction| match page.controls[candidate.control].sort {
             PageControlKind::Field
             | PageControlKind::Number
             | PageControlKind::Date
@@ -215,34 +220,34 @@ impl PageAgent {
             | PageControlKind::Cell => 0,
             PageControlKind::Switch | PageControlKind::Radio | PageControlKind::Item => 1,
             PageControlKind::Tab | PageControlKind::Link | PageControlKind::Entry => 2,
-            PageControlKind::Button if deed.what == ControlOp::Click => 3,
+            PageControlKind::Button if candidate.what == ControlOp::Click => 3,
             PageControlKind::Button => 0,
         };
-        let best = deeds
+        let best = candidates
             .iter()
             .filter(ready)
             .min_by(|one, other| rank(one).cmp(&rank(other)).then(other.score.total_cmp(&one.score)));
-        let presses = best.is_none_or(|deed| rank(deed) == 3);
-        if presses && let Some(found) = self.fill_only_field(sheet) {
+        let presses = best.is_none_or(|candidate| rank(candidate) == 3);
+        if presses && let Some(found) = self.fill_only_field(page) {
             return Some(found);
         }
-        if let Some(deed) = best.cloned() {
-            let key = (format!("{:?}", deed.what), sheet.controls[deed.control].element.id.clone());
+        if let Some(candidate) = best.cloned() {
+            let key = (format!("{:?}", candidate.what), page.controls[candidate.control].element.id.clone());
             let waited = ("waited".to_owned(), key.1.clone());
             if self.tried.contains(&key) && !self.tried.contains(&waited) {
                 self.tried.push(waited);
                 return Some(wait("It may not show yet."));
             }
-            return Some(self.act(sheet, &deed));
+            return Some(self.act(page, &candidate));
         }
-        if sheet.front == FrontSurface::Popup
-            && let Some(found) = self.choose_unfolded(sheet)
+        if page.front == FrontSurface::Popup
+            && let Some(found) = self.choose_unfolded(page)
         {
             return Some(found);
         }
         for at in self.open() {
-            let clause = self.told.clauses[at].clone();
-            if let Some(found) = self.ordering.next(sheet, &self.told, &clause) {
+            let clause = self.parsed.clauses[at].clone();
+            if let Some(found) = self.ordering.next(page, &self.parsed, &clause) {
                 self.changed = true;
                 self.committed = false;
                 return Some(found);
@@ -252,22 +257,23 @@ impl PageAgent {
     }
 
     /// Types a value without a matching label into the only empty field.
-    fn fill_only_field(&mut self, sheet: &PageView<'_>) -> Option<Move> {
-        let lone = |at: usize| control_action::lone_field(sheet, &self.told, at, &self.used);
-        let deed = self.open().into_iter().find_map(lone).filter(|deed| self.may_try(sheet, deed))?;
-        Some(self.act(sheet, &deed))
+    fn fill_only_field(&mut self, page: &PageView<'_>) -> Option<Move> {
+        let lone = |at: usize| control_action::lone_field(page, &self.parsed, at, &self.used);
+        let candidate =
+            self.open().into_iter().find_map(lone).filter(|candidate| self.may_try(page, candidate))?;
+        Some(self.act(page, &candidate))
     }
 
     /// In a list that was opened for a value, chooses the entry that matches it best.
-    fn choose_unfolded(&mut self, sheet: &PageView<'_>) -> Option<Move> {
+    fn choose_unfolded(&mut self, page: &PageView<'_>) -> Option<Move> {
         let (clause, value) = self.unfolded.take()?;
         let wanted = KeyTerms::of(&value);
         let score = |control: &PageControl<'_>| {
             let same = same_label(&control.label, &value);
-            let named = self.told.names(&control.label);
+            let named = self.parsed.names(&control.label);
             wanted.fit(&control.label).score() + if same { 3.0 } else { 0.0 } + if named { 0.5 } else { 0.0 }
         };
-        let control = sheet
+        let control = page
             .controls
             .iter()
             .filter(|control| control.sort == PageControlKind::Item && score(control) > 0.3)
@@ -281,43 +287,43 @@ impl PageAgent {
         })
     }
 
-    fn act(&mut self, sheet: &PageView<'_>, deed: &ControlAction) -> Move {
-        let control = &sheet.controls[deed.control];
-        self.tried.push((format!("{:?}", deed.what), control.element.id.clone()));
+    fn act(&mut self, page: &PageView<'_>, candidate: &ControlAction) -> Move {
+        let control = &page.controls[candidate.control];
+        self.tried.push((format!("{:?}", candidate.what), control.element.id.clone()));
         self.changed |= !matches!(control.sort, PageControlKind::Link | PageControlKind::Tab);
         self.committed = false;
-        if let Some(span) = deed.span.clone().filter(|_| !matches!(deed.what, ControlOp::Edit(_))) {
+        if let Some(span) = candidate.span.clone().filter(|_| !matches!(candidate.what, ControlOp::Edit(_))) {
             self.used.push(span);
         }
-        let clause = &self.told.clauses[deed.clause];
+        let clause = &self.parsed.clauses[candidate.clause];
         // A press that opens another surface does not complete a request for an on/off state.
         let leads = control.sort == PageControlKind::Button
-            && deed.what == ControlOp::Click
-            && (self.told.is_off(clause, &control.label) || is_state(&clause.verb));
+            && candidate.what == ControlOp::Click
+            && (self.parsed.is_off(clause, &control.label) || is_state(&clause.verb));
         if !leads {
-            self.worked.push(deed.clause);
+            self.worked.push(candidate.clause);
         }
-        self.last = Some(deed.clause);
+        self.last = Some(candidate.clause);
         let spelled =
-            self.told.left(&self.used).into_iter().filter(|left| holds(&control.label, &left.value));
+            self.parsed.left(&self.used).into_iter().filter(|left| holds(&control.label, &left.value));
         let spelled: Vec<Range<usize>> = spelled.map(|left| left.span).collect();
         self.used.extend(spelled);
         let label = quoted(&control.label);
-        match &deed.what {
-            ControlOp::Fill(text) => self.fill(sheet, deed.clause, control, text),
+        match &candidate.what {
+            ControlOp::Fill(text) => self.fill(page, candidate.clause, control, text),
             ControlOp::Date(parts) => Move::Act {
                 say: format!("The date goes into {label}."),
-                actions: date_actions(sheet, control, *parts),
+                actions: date_actions(page, control, *parts),
             },
             ControlOp::Unfold(value) => {
-                self.unfolded = Some((deed.clause, value.clone()));
+                self.unfolded = Some((candidate.clause, value.clone()));
                 Move::Act {
                     say: format!("{label} must offer {}.", quoted(value)),
                     actions: vec![click(control.element, Button::Left, 1)],
                 }
             }
             ControlOp::Edit(text) => {
-                self.typed = Some(PendingInput::Cell { clause: deed.clause, text: text.clone() });
+                self.typed = Some(PendingInput::Cell { clause: candidate.clause, text: text.clone() });
                 Move::Act {
                     say: format!("The cell {label} must hold {}.", quoted(text)),
                     actions: vec![click(control.element, Button::Left, 2)],
@@ -325,8 +331,9 @@ impl PageAgent {
             }
             ControlOp::Click | ControlOp::Fine => {
                 let committing = control.sort == PageControlKind::Button;
-                self.done[deed.clause] |= committing && !leads && !self.waits_for_values(deed.clause)
-                    || matches!(control.sort, PageControlKind::Link | PageControlKind::Tab);
+                self.done[candidate.clause] |=
+                    committing && !leads && !self.waits_for_values(candidate.clause)
+                        || matches!(control.sort, PageControlKind::Link | PageControlKind::Tab);
                 self.committed = committing && button::commits(&control.label);
                 Move::Act {
                     say: format!("{label} answers what is asked."),
@@ -336,18 +343,18 @@ impl PageAgent {
         }
     }
 
-    fn fill(&mut self, sheet: &PageView<'_>, clause: usize, control: &PageControl<'_>, text: &str) -> Move {
+    fn fill(&mut self, page: &PageView<'_>, clause: usize, control: &PageControl<'_>, text: &str) -> Move {
         let say = format!("{} goes into {}.", quoted(text), quoted(&control.label));
         let empty = control.element.value.as_deref().unwrap_or_default().is_empty();
         let mut actions = fill(control.element, text);
         if empty {
             actions.retain(|action| !matches!(action, Action::Key { .. }));
         }
-        let adds = control_action::is_adding(&self.told.clauses[clause])
+        let adds = control_action::is_adding(&self.parsed.clauses[clause])
             && control.sort == PageControlKind::Field
             && empty
-            && !sheet.shows(text);
-        let alone = sheet
+            && !page.shows(text);
+        let alone = page
             .controls
             .iter()
             .filter(|other| other.sort == PageControlKind::Field && !control_action::looks_up(other))
@@ -361,10 +368,10 @@ impl PageAgent {
     }
 
     /// Performs the follow-up of the last text input.
-    fn typed(&mut self, sheet: &PageView<'_>) -> Option<Move> {
+    fn typed(&mut self, page: &PageView<'_>) -> Option<Move> {
         match self.typed.take()? {
             PendingInput::Cell { clause, text } => {
-                let field = sheet.controls.iter().find(|control| {
+                let field = page.controls.iter().find(|control| {
                     control.sort == PageControlKind::Field
                         && control.row.is_some()
                         && !control_action::looks_up(control)
@@ -382,15 +389,15 @@ impl PageAgent {
                 })
             }
             PendingInput::Entry { field, text, tries } => {
-                if sheet.shows(&text) || tries > 1 {
+                if page.shows(&text) || tries > 1 {
                     return None;
                 }
-                let control = sheet.controls.iter().find(|control| control.element.id == field)?;
+                let control = page.controls.iter().find(|control| control.element.id == field)?;
                 if control.element.value.as_deref().unwrap_or_default().trim() != text {
                     return None;
                 }
                 let taking =
-                    button::taking(sheet, control).filter(|_| tries == 0).map(|button| button.element);
+                    button::taking(page, control).filter(|_| tries == 0).map(|button| button.element);
                 self.typed = Some(PendingInput::Entry { field, text: text.clone(), tries: tries + 1 });
                 Some(match taking {
                     Some(button) => Move::Act {
@@ -407,50 +414,50 @@ impl PageAgent {
     }
 
     /// Returns whether a page that was just opened is still changing.
-    fn is_growing(&mut self, sheet: &PageView<'_>) -> bool {
-        let print = fingerprint(sheet);
-        if self.seen != sheet.key && !is_blank(sheet.scene) && self.acted > 0 {
+    fn is_growing(&mut self, page: &PageView<'_>) -> bool {
+        let print = fingerprint(page);
+        if self.seen != page.key && !is_blank(page.scene) && self.acted > 0 {
             self.growing = 3;
         }
         let grows = self.growing > 0 && self.print != print;
         self.growing = if grows { self.growing - 1 } else { 0 };
-        self.seen.clone_from(&sheet.key);
+        self.seen.clone_from(&page.key);
         self.print = print;
         grows
     }
 
     /// Returns the next step of the search for a clause; `None` when everything reachable was opened.
-    fn search(&mut self, sheet: &PageView<'_>, wish: usize, browser: bool) -> Option<Move> {
-        let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
-        if self.waited < 2 && bare && !is_blank(sheet.scene) {
+    fn search(&mut self, page: &PageView<'_>, wish: usize, browser: bool) -> Option<Move> {
+        let bare = page.scene.is_loading() || page.controls.is_empty();
+        if self.waited < 2 && bare && !is_blank(page.scene) {
             self.waited += 1;
             return Some(wait("The page may still be loading."));
         }
-        if self.is_growing(sheet) {
+        if self.is_growing(page) {
             return Some(wait("There may be more to this page in a moment."));
         }
         if self.search_clause != Some(wish) {
             self.search_clause = Some(wish);
             self.roam = PageExplorer::default();
         }
-        let clause = self.told.clauses[wish].clone();
-        let quest = ExploreContext { told: &self.told, clause: &clause, hints: &self.hints, browser };
-        self.roam.next(sheet, &quest)
+        let clause = self.parsed.clauses[wish].clone();
+        let context = ExploreContext { parsed: &self.parsed, clause: &clause, hints: &self.hints, browser };
+        self.roam.next(page, &context)
     }
 
-    fn finish(&mut self, sheet: &PageView<'_>) -> Move {
-        if sheet.front == FrontSurface::Popup && self.waited < 8 {
+    fn finish(&mut self, page: &PageView<'_>) -> Move {
+        if page.front == FrontSurface::Popup && self.waited < 8 {
             self.waited += 4;
             return Move::Act {
                 say: "The list is closed again.".into(),
                 actions: key("escape").into_iter().collect(),
             };
         }
-        let missing = (0..self.told.clauses.len()).find(|at| self.is_wish(*at) && !self.done[*at]);
+        let missing = (0..self.parsed.clauses.len()).find(|at| self.is_wish(*at) && !self.done[*at]);
         match missing.filter(|_| !self.changed && !self.done.contains(&true)) {
             None => Move::End { say: "Everything asked for is done.".into(), finish: Finish::Done },
             Some(clause) => {
-                let reason = format!("Nothing in reach answers this: {}.", self.told.clauses[clause].text);
+                let reason = format!("Nothing in reach answers this: {}.", self.parsed.clauses[clause].text);
                 Move::End { say: reason.clone(), finish: Finish::GiveUp { reason } }
             }
         }

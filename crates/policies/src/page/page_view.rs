@@ -265,9 +265,9 @@ impl<'s> PageView<'s> {
         };
         let address = address_field(scene).and_then(|field| field.value.clone()).unwrap_or_default();
         let key = format!("{} {address}", scene.elements[document].name);
-        let mut sheet = Self { scene, front, root, document, controls: Vec::new(), key };
-        sheet.collect();
-        Some(sheet)
+        let mut page = Self { scene, front, root, document, controls: Vec::new(), key };
+        page.collect();
+        Some(page)
     }
 
     fn collect(&mut self) {

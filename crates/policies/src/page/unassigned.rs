@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use super::super::clause::{MODAL, VERBS};
 use super::super::text_match::content;
-use super::instruction::{AssignedValue, InstructionClause, PUTTING, Told};
+use super::instruction::{AssignedValue, InstructionClause, PUTTING, ParsedInstruction};
 use super::token::{Token, TokenKind};
 
 /// Words that are useless as search queries.
 const USELESS_QUERIES: &[&str] =
     &["no", "not", "never", "any", "more", "longer", "shall", "browser", "page", "always"];
 
-impl Told {
+impl ParsedInstruction {
     /// Returns the literal values that no label has used yet.
     pub(super) fn left(&self, used: &[Range<usize>]) -> Vec<AssignedValue> {
         (0..self.tokens.len())

@@ -46,7 +46,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         measured_split,
         baselines: baselines(&grouped),
         gap_closed: contrast::gaps(&grouped),
-        rivals: compute_matched_baselines::rivals(&grouped, learned(input, measured_split)),
+        compute_matched: compute_matched_baselines::baselines(&grouped, learned(input, measured_split)),
         strata: contrast::strata(&comparisons.made, &input.strata),
         templates: templates(&grouped, &comparisons.made, input),
         learning: input.learning.clone(),

@@ -91,7 +91,7 @@ type TrialOutcomes<'a> = BTreeMap<TrialKey<'a>, TrialOutcome>;
 type RowsByKey<'a> = BTreeMap<TrialKey<'a>, &'a TrialRow>;
 
 /// The baselines of every student that was measured without a book. `learned` is the token cost of learning.
-pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<ComputeMatchedBaseline> {
+pub(super) fn baselines(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<ComputeMatchedBaseline> {
     let rows = |role: Role, model: &str, arm: &str| -> RowsByKey<'_> {
         let of = |(key, _): &(&_, &_)| {
             let key: &ArmKey = key;
@@ -122,8 +122,8 @@ pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Compute
             cost_usd: None,
             book: None,
         };
-        let mut add = |rival: ComputeMatchedBaseline, way: &TrialOutcomes<'_>| {
-            found.extend(with_numbers(rival, way, (&book, learned)));
+        let mut add = |baseline: ComputeMatchedBaseline, way: &TrialOutcomes<'_>| {
+            found.extend(with_numbers(baseline, way, &book, learned));
         };
         let wide = of(&AblationArm::MoreSteps.to_string());
         let wide = wide.iter().map(|(place, row)| (*place, once(row))).collect();
@@ -141,9 +141,9 @@ pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Compute
         }
         for teacher in models(Role::Teacher) {
             let taught = rows(Role::Teacher, teacher, Arm::None.as_str());
-            let rival = bare("student, then teacher", TryChooser::OwnWord);
+            let baseline = bare("student, then teacher", TryChooser::OwnWord);
             add(
-                ComputeMatchedBaseline { teacher: Some(teacher.to_owned()), ..rival },
+                ComputeMatchedBaseline { teacher: Some(teacher.to_owned()), ..baseline },
                 &handed_over(&alone, &taught),
             );
         }
@@ -153,9 +153,10 @@ pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Compute
 
 /// Fills in a baseline's numbers; `None` if it has no trial.
 fn with_numbers(
-    rival: ComputeMatchedBaseline,
+    baseline: ComputeMatchedBaseline,
     way: &TrialOutcomes<'_>,
-    (book, learned): (&TrialOutcomes<'_>, Option<f64>),
+    book: &TrialOutcomes<'_>,
+    learned: Option<f64>,
 ) -> Option<ComputeMatchedBaseline> {
     let cost: Option<Vec<f64>> = way.values().map(|one| one.cost).collect();
     Some(ComputeMatchedBaseline {
@@ -165,19 +166,19 @@ fn with_numbers(
         tokens: mean(way.values().map(|one| one.tokens))?,
         cost_usd: cost.and_then(mean),
         book: compare_with_book(way, book, learned),
-        ..rival
+        ..baseline
     })
 }
 
 /// Compares the book with a baseline on trials of the same task and seed.
 fn compare_with_book(
-    rival: &TrialOutcomes<'_>,
+    baseline: &TrialOutcomes<'_>,
     book: &TrialOutcomes<'_>,
     learned: Option<f64>,
 ) -> Option<BookVsBaseline> {
     let both: Vec<(TrialKey<'_>, TrialOutcome, TrialOutcome)> =
-        rival.iter().filter_map(|(place, one)| Some((*place, *one, *book.get(place)?))).collect();
-    let gains = both.iter().map(|(place, rival, book)| (*place, book.passed - rival.passed));
+        baseline.iter().filter_map(|(place, one)| Some((*place, *one, *book.get(place)?))).collect();
+    let gains = both.iter().map(|(place, baseline, book)| (*place, book.passed - baseline.passed));
     let differences: Vec<f64> = by_template(gains).into_values().collect();
     let test = sign_flip(&differences, stats::ALPHA, 0)?;
     let finding = match (differences.len() < stats::MIN_TEMPLATES, test.p > stats::ALPHA, test.mean > 0.0) {
@@ -189,14 +190,14 @@ fn compare_with_book(
     let tokens = |of: fn(&(TrialKey<'_>, TrialOutcome, TrialOutcome)) -> TrialOutcome| {
         mean(both.iter().map(|one| of(one).tokens))
     };
-    let (rivals, books) = (tokens(|one| one.1)?, tokens(|one| one.2)?);
+    let (baselines, books) = (tokens(|one| one.1)?, tokens(|one| one.2)?);
     let money = |of: fn(&(TrialKey<'_>, TrialOutcome, TrialOutcome)) -> TrialOutcome| {
         let cost: Option<Vec<f64>> = both.iter().map(|one| of(one).cost).collect();
         cost.and_then(mean).filter(|usd| *usd > 0.0)
     };
     let spends = match money(|one| one.1).zip(money(|one| one.2)) {
-        Some((rival, book)) => rival / book,
-        None => rivals / books.max(1.0),
+        Some((baseline, book)) => baseline / book,
+        None => baselines / books.max(1.0),
     };
     Some(BookVsBaseline {
         templates: differences.len(),
@@ -204,7 +205,7 @@ fn compare_with_book(
         ci95: test.interval.within(-1.0, 1.0),
         finding,
         spends,
-        pays_after: learned.filter(|_| rivals > books).map(|learned| learned / (rivals - books)),
+        pays_after: learned.filter(|_| baselines > books).map(|learned| learned / (baselines - books)),
     })
 }
 
@@ -291,7 +292,7 @@ fn tokens(usage: &Usage) -> f64 {
 mod tests {
     use apprentice_protocol::{StopReason, TrialId, Verdict};
 
-    use super::{ComputeMatchedBaseline, TryChooser, rivals};
+    use super::{ComputeMatchedBaseline, TryChooser, baselines};
     use crate::compare::Finding;
     use crate::report::grouping::by_key;
     use crate::row::{Role, TrialRow};
@@ -332,12 +333,12 @@ mod tests {
             teacher("b", Verdict::Pass),
             teacher("c", Verdict::Pass),
         ];
-        let found = rivals(&by_key(&rows), None);
+        let found = baselines(&by_key(&rows), None);
         let [one] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((one.templates, one.cost_usd, &one.book), (3, None, &None));
         assert!(near(one.success, 2.0 / 3.0) && near(one.handed_over, 1.0 / 3.0), "{one:?}");
         assert!((one.tokens - 9400.0 * 4.0 / 3.0).abs() < 1e-6, "{one:?}");
-        assert!(rivals(&by_key(&rows[..3]), None).is_empty(), "nobody to hand over to");
+        assert!(baselines(&by_key(&rows[..3]), None).is_empty(), "nobody to hand over to");
     }
 
     #[test]
@@ -359,7 +360,7 @@ mod tests {
         // The fifth task has a void second try, so it does not count for two tries.
         rows.push(row("none", "e", "e", 0, Verdict::Pass));
         rows.push(row("try-2", "e", "e", 0, Verdict::Void));
-        let found = rivals(&by_key(&rows), Some(94_000.0));
+        let found = baselines(&by_key(&rows), Some(94_000.0));
         let own = named(&found, "best of 2", TryChooser::OwnWord);
         let check = named(&found, "best of 2", TryChooser::Check);
         assert_eq!((own.templates, check.templates), (4, 4));
@@ -385,7 +386,7 @@ mod tests {
             book.cost_usd = Some(0.1);
             rows.extend([wide, book, row("none", &name, &name, 0, Verdict::Fail)]);
         }
-        let found = rivals(&by_key(&rows), None);
+        let found = baselines(&by_key(&rows), None);
         let one = named(&found, "more steps", TryChooser::OwnWord);
         let book = one.book.as_ref().expect("the book was measured");
         assert_eq!((book.finding, book.pays_after), (Finding::Better, None));

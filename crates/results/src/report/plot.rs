@@ -117,7 +117,7 @@ pub(super) fn plots(report: &Report) -> Plots {
         forest: forest(report),
         success: success(&report.arms),
         steps: steps(&report.arms),
-        front: front(&report.arms, &report.rivals),
+        front: front(&report.arms, &report.compute_matched),
         curve: report.learning.as_ref().and_then(|learning| curve(&learning.curve)),
     }
 }
@@ -243,7 +243,7 @@ fn by_themselves(arms: &[ArmReport]) -> impl Iterator<Item = (usize, &ArmReport)
 }
 
 /// Success against cost, or against tokens if some arm has no price. Void attempts of an arm count towards its cost.
-fn front(arms: &[ArmReport], rivals: &[ComputeMatchedBaseline]) -> Option<CostPlot> {
+fn front(arms: &[ArmReport], baselines: &[ComputeMatchedBaseline]) -> Option<CostPlot> {
     let priced = arms.iter().all(|arm| arm.cost_usd.is_some_and(|usd| usd > 0.0));
     #[expect(clippy::cast_precision_loss, reason = "tokens of a run are far below 2^52")]
     let took = |arm: &ArmReport| {
@@ -254,9 +254,10 @@ fn front(arms: &[ArmReport], rivals: &[ComputeMatchedBaseline]) -> Option<CostPl
     let shown = arms.iter().enumerate().filter(|(_, arm)| !AblationArm::is_auxiliary(&arm.key.arm));
     let places: Vec<(usize, &ArmReport, f64, f64)> =
         shown.filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value))).collect();
-    let spent = |rival: &ComputeMatchedBaseline| if priced { rival.cost_usd } else { Some(rival.tokens) };
+    let spent =
+        |baseline: &ComputeMatchedBaseline| if priced { baseline.cost_usd } else { Some(baseline.tokens) };
     // Wider limits are already an arm of their own.
-    let computed = rivals.iter().filter(|one| one.teacher.is_some() || one.name.starts_with("best of"));
+    let computed = baselines.iter().filter(|one| one.teacher.is_some() || one.name.starts_with("best of"));
     let also: Vec<(&ComputeMatchedBaseline, f64)> =
         computed.filter_map(|one| Some((one, spent(one)?))).collect();
     let took_most = places.iter().map(|place| place.2).chain(also.iter().map(|(_, took)| *took));
@@ -284,7 +285,7 @@ fn front(arms: &[ArmReport], rivals: &[ComputeMatchedBaseline]) -> Option<CostPl
     marks.extend(also.iter().map(|(one, took)| CostMark {
         x: across.at(*took),
         y: 4.0 + up.at(one.success) * 0.92,
-        name: rival_name(one),
+        name: baseline_name(one),
         spot: LabelPosition::default(),
         label: format!("{}: {} for {} per trial", one.name, percent(one.success), amount(*took)),
         class: "teacher",
@@ -307,10 +308,10 @@ fn front(arms: &[ArmReport], rivals: &[ComputeMatchedBaseline]) -> Option<CostPl
 }
 
 /// A baseline's name, marked as an upper bound where the check chooses.
-fn rival_name(rival: &ComputeMatchedBaseline) -> String {
-    match rival.chooser {
-        TryChooser::OwnWord => rival.name.clone(),
-        TryChooser::Check => format!("{} (upper bound)", rival.name),
+fn baseline_name(baseline: &ComputeMatchedBaseline) -> String {
+    match baseline.chooser {
+        TryChooser::OwnWord => baseline.name.clone(),
+        TryChooser::Check => format!("{} (upper bound)", baseline.name),
     }
 }
 

@@ -80,16 +80,15 @@ pub struct MeasuredBook {
 }
 
 /// Compares treatment and control book by book, and over all of them.
-pub fn replicates(name: String, planned: u32, shelves: &[MeasuredBook]) -> Replicates {
-    let compared: Vec<(&MeasuredBook, Option<Comparison>)> = shelves
+pub fn replicates(name: String, planned: u32, measured: &[MeasuredBook]) -> Replicates {
+    let compared: Vec<(&MeasuredBook, Option<Comparison>)> = measured
         .iter()
-        .map(|shelf| {
-            let options = CompareOptions { planned: Some(shelf.planned), ..CompareOptions::default() };
-            (shelf, compare(&shelf.control, &shelf.treatment, options).ok())
+        .map(|book| {
+            let options = CompareOptions { planned: Some(book.planned), ..CompareOptions::default() };
+            (book, compare(&book.control, &book.treatment, options).ok())
         })
         .collect();
-    let books: Vec<BookResult> =
-        compared.iter().map(|(shelf, found)| of_book(shelf, found.as_ref())).collect();
+    let books: Vec<BookResult> = compared.iter().map(|(book, found)| of_book(book, found.as_ref())).collect();
     let (templates, table) = table(compared.iter().filter_map(|(_, found)| found.as_ref()));
     let over = over_books(&table, stats::ALPHA);
     let columns = (0..templates).filter_map(|at| mean(table.iter().filter_map(|book| book.get(at).copied())));
@@ -106,7 +105,7 @@ pub fn replicates(name: String, planned: u32, shelves: &[MeasuredBook]) -> Repli
         Some(_) => Finding::Worse,
         None => Finding::NoVerdict,
     };
-    let later = || shelves.iter().skip(1).flat_map(|shelf| &shelf.attempts);
+    let later = || measured.iter().skip(1).flat_map(|book| &book.attempts);
     let mut tokens = Usage::default();
     later().for_each(|row| tokens += row.tokens);
     let priced: Vec<f64> = later().filter_map(|row| row.cost_usd).collect();
@@ -127,15 +126,15 @@ pub fn replicates(name: String, planned: u32, shelves: &[MeasuredBook]) -> Repli
     }
 }
 
-fn of_book(shelf: &MeasuredBook, found: Option<&Comparison>) -> BookResult {
+fn of_book(measured: &MeasuredBook, found: Option<&Comparison>) -> BookResult {
     BookResult {
-        book: shelf.book,
-        skills: shelf.skills,
+        book: measured.book,
+        skills: measured.skills,
         difference: found.and_then(|found| found.difference),
         ci95: found.and_then(|found| found.ci95),
         p: found.and_then(|found| found.p_signflip),
         verdict: found.map_or(Finding::NoVerdict, |found| found.verdict),
-        folder: shelf.folder.clone(),
+        folder: measured.folder.clone(),
     }
 }
 
@@ -213,7 +212,7 @@ mod tests {
             };
             (0..36).map(one).collect()
         };
-        let shelf = |(at, gained): (usize, &usize)| MeasuredBook {
+        let measured = |(at, gained): (usize, &usize)| MeasuredBook {
             book: u32::try_from(at).expect("few") + 1,
             skills: 4,
             folder: String::new(),
@@ -222,8 +221,8 @@ mod tests {
             planned: PlannedCounts { a: 36, b: 36 },
             attempts: side("pull", &|_| true),
         };
-        let shelves: Vec<MeasuredBook> = gained.iter().enumerate().map(shelf).collect();
-        replicates("pull vs placebo-inert".into(), planned, &shelves)
+        let books: Vec<MeasuredBook> = gained.iter().enumerate().map(measured).collect();
+        replicates("pull vs placebo-inert".into(), planned, &books)
     }
 
     #[test]

@@ -276,7 +276,8 @@ pub struct Report {
     pub wordings: Vec<WordingComparison>,
     /// Compute-matched baselines without a book.
     #[serde(default)]
-    pub rivals: Vec<ComputeMatchedBaseline>,
+    #[serde(rename = "rivals")]
+    pub compute_matched: Vec<ComputeMatchedBaseline>,
     /// Comparisons by stratum.
     pub strata: Vec<StratumReport>,
     /// Results by template.

@@ -85,27 +85,22 @@ impl Scenario {
     /// Simulates one experiment, reproducible by its number.
     pub(super) fn experiment(self, templates: usize, number: u32) -> SimulatedExperiment {
         let mut random = ChaCha8Rng::seed_from_u64(u64::from(number));
-        let (mut a, mut b) = (Vec::new(), Vec::new());
         let of_side = templates * self.tasks() * SEEDS as usize;
         let planned = PlannedCounts { a: of_side, b: of_side };
+        let mut experiment = SimulatedExperiment { a: Vec::new(), b: Vec::new(), planned };
         let mut differences = Vec::new();
         for template in 0..templates {
-            let difference = self.template(template, (&mut a, &mut b), &mut random);
+            let difference = self.template(template, &mut experiment, &mut random);
             differences.push(difference);
             if self == Self::EarlyStop && stops_early(&differences) {
                 break;
             }
         }
-        SimulatedExperiment { a, b, planned }
+        experiment
     }
 
     /// Draws the trials of one template and returns the difference that they show.
-    fn template(
-        self,
-        template: usize,
-        (a, b): (&mut Vec<TrialRow>, &mut Vec<TrialRow>),
-        random: &mut ChaCha8Rng,
-    ) -> f64 {
+    fn template(self, template: usize, experiment: &mut SimulatedExperiment, random: &mut ChaCha8Rng) -> f64 {
         let rates = self.rates(random);
         let mut difference = 0.0;
         for task in 0..self.tasks() {
@@ -123,8 +118,8 @@ impl Scenario {
                         false => Verdict::Fail,
                     }
                 });
-                a.push(row("none", (template, task), seed, verdicts[0]));
-                b.push(row("pull", (template, task), seed, verdicts[1]));
+                experiment.a.push(row("none", template, task, seed, verdicts[0]));
+                experiment.b.push(row("pull", template, task, seed, verdicts[1]));
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "a handful of tasks")]
@@ -160,7 +155,7 @@ fn stops_early(differences: &[f64]) -> bool {
         && stats::p_value(differences, step) <= ALPHA
 }
 
-fn row(arm: &str, (template, task): (usize, usize), seed: u32, verdict: Verdict) -> TrialRow {
+fn row(arm: &str, template: usize, task: usize, seed: u32, verdict: Verdict) -> TrialRow {
     let template_name = format!("template-{template:03}");
     let task = format!("{template_name}-{task}");
     TrialRow {

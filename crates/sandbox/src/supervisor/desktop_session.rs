@@ -40,10 +40,10 @@ pub(super) struct DesktopSession {
 /// Starts the components of a desktop session and watches them.
 pub(super) async fn start(
     processes: &Rc<Processes>,
-    desk: &SessionConfig,
+    session: &SessionConfig,
     notes: &UnboundedSender<Frame<SupervisorMessage>>,
 ) -> Result<DesktopSession, OperationError> {
-    processes.settle(&desk.home);
+    processes.settle(&session.home);
     let watch = |part,
                  name: &'static str,
                  mut child: Child,
@@ -65,9 +65,9 @@ pub(super) async fn start(
         });
     };
     let (mut socket, mut display) = (None, None);
-    if let Some(screen) = desk.screen {
+    if let Some(screen) = session.screen {
         let mut argv: Vec<String> = vec!["Xvfb".into()];
-        argv.extend(desk.display.map(|number| format!(":{number}")));
+        argv.extend(session.display.map(|number| format!(":{number}")));
         let screen = format!("{}x{}x24", screen.width, screen.height);
         argv.extend(["-screen", "0", &screen, "-dpi", "96"].map(String::from));
         argv.extend(["-nolisten", "tcp", "-noreset", "-displayfd", "1"].map(String::from));
@@ -79,7 +79,7 @@ pub(super) async fn start(
         processes.set("DISPLAY", format!(":{number}"));
         socket = Some(PathBuf::from(format!("/tmp/.X11-unix/X{number}")));
     }
-    let address = format!("unix:path={}", desk.runtime.join("bus").display());
+    let address = format!("unix:path={}", session.runtime.join("bus").display());
     let argv = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1"];
     let mut argv = argv.map(String::from).to_vec();
     argv.push(format!("--address={address}"));

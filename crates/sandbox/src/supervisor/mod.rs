@@ -176,7 +176,7 @@ impl Supervisor {
 
     async fn answer(&self, ask: Operation, body: Vec<u8>) -> OperationResult {
         match ask {
-            Operation::Start(desk) => self.start(&desk).await,
+            Operation::Start(session) => self.start(&session).await,
             Operation::Display => self.display(),
             Operation::Read { path } => file::read(self.processes.home(), &path),
             Operation::Write { path } => file::write(self.processes.home(), &path),
@@ -207,11 +207,11 @@ impl Supervisor {
         }
     }
 
-    async fn start(&self, desk: &wire::SessionConfig) -> OperationResult {
+    async fn start(&self, session: &wire::SessionConfig) -> OperationResult {
         let lost = |error: &dyn std::fmt::Display| OperationError::Lost(error.to_string());
-        self.processes.impose(&desk.limits).map_err(|error| lost(&io::Error::from(error)))?;
-        let started = desktop_session::start(&self.processes, desk, &self.notes).await?;
-        tokio::task::spawn_local(watch::watch(self.processes.clone(), desk.limits, self.notes.clone()));
+        self.processes.impose(&session.limits).map_err(|error| lost(&io::Error::from(error)))?;
+        let started = desktop_session::start(&self.processes, session, &self.notes).await?;
+        tokio::task::spawn_local(watch::watch(self.processes.clone(), session.limits, self.notes.clone()));
         let mut descriptors = Vec::new();
         let own = rustix::process::getpid();
         let own = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty());

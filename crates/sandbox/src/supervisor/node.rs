@@ -29,6 +29,9 @@ const TEXT: &str = "org.a11y.atspi.Text";
 pub(super) const VALUE: &str = "org.a11y.atspi.Value";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
+/// A reference to an object as the bus sends it: the program's bus name and the object's path.
+pub(super) type Reference = (String, OwnedObjectPath);
+
 /// The bus address of an object. Neither part is reused for another object while the bus lives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Address {
@@ -38,7 +41,8 @@ pub(super) struct Address {
 
 impl Address {
     /// Parses a reference received from the bus. `None` for the null object.
-    pub(super) fn of((name, path): (String, OwnedObjectPath)) -> Option<Self> {
+    pub(super) fn of(reference: Reference) -> Option<Self> {
+        let (name, path) = reference;
         let path = path.as_str().to_owned();
         (!name.is_empty() && path != "/org/a11y/atspi/null").then_some(Self { name, path })
     }
@@ -169,6 +173,6 @@ pub(super) async fn text(bus: &Connection, at: &Address, count: i32) -> Option<S
 
 /// Reads the addresses of the children.
 pub(super) async fn children(bus: &Connection, at: &Address) -> Result<Vec<Address>, NodeError> {
-    let found: Vec<(String, OwnedObjectPath)> = call(bus, at, ACCESSIBLE, "GetChildren", &()).await?;
+    let found: Vec<Reference> = call(bus, at, ACCESSIBLE, "GetChildren", &()).await?;
     Ok(found.into_iter().filter_map(Address::of).collect())
 }

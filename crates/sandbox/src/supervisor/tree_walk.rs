@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use apprentice_protocol::{HiddenNodes, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use atspi::zbus::Connection;
-use atspi::zbus::zvariant::{OwnedObjectPath, OwnedValue};
+use atspi::zbus::zvariant::OwnedValue;
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -405,7 +405,7 @@ enum Cell {
 
 async fn in_order(bus: &Connection, at: &Address, cells: impl Iterator<Item = Cell>) -> Vec<Address> {
     let asked = cells.map(|cell| async move {
-        let found: Result<(String, OwnedObjectPath), NodeError> = match cell {
+        let found: Result<node::Reference, NodeError> = match cell {
             Cell::Index(index) => node::call(bus, at, ACCESSIBLE, "GetChildAtIndex", &(index,)).await,
             Cell::Place(row, column) => node::call(bus, at, TABLE, "GetAccessibleAt", &(row, column)).await,
         };
@@ -426,7 +426,7 @@ async fn nearest_place<const N: usize>(
 
 /// Row and column of the cell at a point of the screen.
 async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i32)> {
-    let found: (String, OwnedObjectPath) =
+    let found: node::Reference =
         node::call(bus, at, COMPONENT, "GetAccessibleAtPoint", &(x, y, 0u32)).await.ok()?;
     let cell = child_above(bus, at, Address::of(found)?).await?;
     let index: i32 = node::call(bus, &cell, ACCESSIBLE, "GetIndexInParent", &()).await.ok()?;
@@ -441,7 +441,7 @@ async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i
 /// The child of `at` that is the node itself or an ancestor of it: a point may lie on a part of a cell.
 async fn child_above(bus: &Connection, at: &Address, mut node: Address) -> Option<Address> {
     for _ in 0..PARTS {
-        let parent: (String, OwnedObjectPath) =
+        let parent: node::Reference =
             node::property::<OwnedValue>(bus, &node, ACCESSIBLE, "Parent").await.ok()?.try_into().ok()?;
         let parent = Address::of(parent)?;
         if parent.path == at.path {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::evidence::{EvidenceValue, FileRef};
 use super::judge::record;
 use super::metric::{self, ArgumentKind, Compat, CompatProbe, MetricInput, named};
-use crate::suite::nearest_hint;
+use apprentice_protocol::did_you_mean;
 
 /// Maximum size of an evaluated file in bytes. Larger files are rejected unread.
 const FILE_LIMIT: u64 = 64 << 20;
@@ -124,7 +124,7 @@ fn evaluate(
     let name = question.func.as_str();
     let unknown = || MetricRequestError::Unknown {
         name: name.to_owned(),
-        hint: nearest_hint(name, metric::METRICS.iter().map(|metric| metric.name)),
+        hint: did_you_mean(name, metric::METRICS.iter().map(|metric| metric.name)),
     };
     let known = named(name).ok_or_else(unknown)?;
     let mut beside = Vec::new();

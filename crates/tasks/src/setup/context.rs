@@ -42,9 +42,9 @@ pub struct SetupContext<'a> {
     /// The source of downloaded files.
     pub mirror: Option<&'a Mirror>,
     /// How `sleep` steps are performed.
-    pub pace: SleepMode,
+    pub sleep_mode: SleepMode,
     /// The phase in which the steps run.
-    pub stage: SetupPhase,
+    pub phase: SetupPhase,
     /// The password of the world's user, for the `{CLIENT_PASSWORD}` placeholder.
     pub password: &'a str,
 }

@@ -119,7 +119,7 @@ impl SetupError {
     }
 
     /// Formats the failure and its cause in one line.
-    pub fn story(&self) -> String {
+    pub fn message(&self) -> String {
         format!("{self}: {}", self.source)
     }
 }

@@ -45,7 +45,7 @@ pub async fn prepare(
             step: step.kind.clone(),
             source,
         })?;
-        if done.len() + 1 == steps.len() && context.stage == SetupPhase::Start {
+        if done.len() + 1 == steps.len() && context.phase == SetupPhase::Start {
             let shown = await_first_window(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
             shown.map_err(|source| SetupError { index, step: step.kind.clone(), source })?;
         }
@@ -138,7 +138,7 @@ async fn start(
     let Some(name) = launch.window else { return Ok(()) };
     let before = launched.take().unwrap_or_default();
     let mine = |window: &Window| !before.contains(&window.id) && window::names(window, &name);
-    window::await_window(context, mine, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE)).await.map(|_| ())
+    window::await_window(context, mine, &name, WINDOW_DEADLINE, WINDOW_DEADLINE).await.map(|_| ())
 }
 
 /// Ends processes and waits until they have exited. Programs write their settings on exit, and one that is
@@ -178,7 +178,7 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
         let named = window.title.contains(&name) || window.title.contains(&stem);
         named || window::shows_by_own_title(window, &before)
     };
-    let window = window::await_window(context, wanted, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE));
+    let window = window::await_window(context, wanted, &name, WINDOW_DEADLINE, WINDOW_DEADLINE);
     // The opener may fail long before the wait for a window times out.
     tokio::select! {
         window = window => window::run_wmctrl(context, "-a", &window?).await,
@@ -311,7 +311,7 @@ async fn sleep(
     launched: &mut WindowsBeforeLaunch,
 ) -> Result<(), StepError> {
     let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    if launched.is_some() && context.pace == SleepMode::Ready {
+    if launched.is_some() && context.sleep_mode == SleepMode::Ready {
         return await_first_window(context, time, launched).await;
     }
     context.clock.pause(time, Why::TaskStep).await;

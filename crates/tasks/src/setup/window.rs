@@ -20,14 +20,12 @@ const LATE_WINDOW_DEADLINE: Duration = Duration::from_secs(3);
 
 pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
     let wanted = |window: &Window| matches(window, choice);
-    let within = match context.stage {
+    let within = match context.phase {
         SetupPhase::Start => WINDOW_DEADLINE,
         SetupPhase::Grade => LATE_WINDOW_DEADLINE,
     };
-    match (
-        await_window(context, wanted, &choice.window_name, (within, NO_CHANGE_TIMEOUT)).await,
-        context.stage,
-    ) {
+    match (await_window(context, wanted, &choice.window_name, within, NO_CHANGE_TIMEOUT).await, context.phase)
+    {
         (Ok(window), _) => run_wmctrl(context, "-a", &window).await,
         (Err(StepError::NoWindow(..)), SetupPhase::Grade) => Ok(()),
         (Err(error), _) => Err(error),
@@ -60,11 +58,13 @@ async fn process_outlives_windows(machine: &dyn Machine, window: &Window) -> Res
     Ok(output.code == 0)
 }
 
+/// Waits for a window, at most `within`; gives up earlier when the windows have not changed for `unchanged`.
 pub(super) async fn await_window(
     context: &SetupContext<'_>,
     wanted: impl Fn(&Window) -> bool,
     name: &str,
-    (within, quiet): (Duration, Duration),
+    within: Duration,
+    unchanged: Duration,
 ) -> Result<Window, StepError> {
     let begun = context.clock.mono();
     let (mut before, mut changed) = (Vec::new(), begun);
@@ -78,7 +78,7 @@ pub(super) async fn await_window(
         if titles != before {
             (before, changed) = (titles, now);
         }
-        if now - begun >= within || now - changed >= quiet {
+        if now - begun >= within || now - changed >= unchanged {
             return Err(StepError::NoWindow(name.to_owned(), before.join(", ")));
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use apprentice_protocol::{did_you_mean, nearest};
 use serde_json::Value;
 
-use super::spelling::{nearest, nearest_hint};
 use super::task::{OneOrMany, Task};
 use crate::solution::{Script, ScriptError, VERBS};
 use crate::variation::vary;
@@ -73,7 +73,7 @@ fn verb_hint(error: &ScriptError) -> String {
     let ScriptError::Form { step, .. } = error else { return String::new() };
     let verb = step.as_object().and_then(|step| step.keys().next());
     verb.filter(|verb| !VERBS.contains(&verb.as_str()))
-        .map_or(String::new(), |verb| nearest_hint(verb, VERBS.iter().copied()))
+        .map_or(String::new(), |verb| did_you_mean(verb, VERBS.iter().copied()))
 }
 
 #[cfg(test)]
@@ -109,8 +109,8 @@ mod tests {
         .map(|said| said.replace(&root.path().display().to_string(), "ROOT"))
         .collect();
         insta::assert_snapshot!(said.join("\n"), @r#"
-        unknown placeholder {{fil}} in instruction; nearest is "file"
-        solution: step 0 must be one of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up; found {"clik":{"name":"a"}}; nearest is "click"
+        unknown placeholder {{fil}} in instruction; did you mean "file"?
+        solution: step 0 must be one of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up; found {"clik":{"name":"a"}}; did you mean "click"?
         evaluator.expected: the getter "rule" needs the field "rules"; is "rule" a typo of it?
         the file to upload is not there: ROOT/files/b.txt
         near_miss: step 0 must be one of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up; found {"key":"ctrl+nokey"}

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{TaskId, did_you_mean};
+use apprentice_protocol::{TaskId, did_you_mean, nearest};
 use apprentice_trace::hex;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -15,7 +15,6 @@ use sha2::{Digest, Sha256};
 
 use super::files::{self, SuiteFileError};
 use super::source_pos::{SourcePos, offset};
-use super::spelling::{nearest, nearest_hint};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
 use crate::check;
 use crate::setup;
@@ -379,7 +378,7 @@ fn check_names(task: &Task) -> Result<(), (String, String)> {
         if valid.contains(&name) {
             return Ok(());
         }
-        let hint = nearest_hint(name, valid.iter().copied());
+        let hint = did_you_mean(name, valid.iter().copied());
         Err((name.to_owned(), format!("unknown {kind} {name:?}{hint}")))
     };
     let metrics: Vec<&str> =
@@ -444,8 +443,9 @@ fn plain(message: &str) -> String {
     let Some((problem, listed)) = message.split_once(", expected ") else { return message.to_owned() };
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let (wrong, valid) = (quoted(problem), quoted(listed));
-    match wrong.first().and_then(|wrong| nearest(wrong, valid.iter().map(String::as_str))) {
-        Some(like) => format!("{problem}; nearest is `{like}`"),
+    let hint = wrong.first().map(|wrong| did_you_mean(wrong, valid.iter().map(String::as_str)));
+    match hint.filter(|hint| !hint.is_empty()) {
+        Some(hint) => format!("{problem}{hint}"),
         None => message.to_owned(),
     }
 }
@@ -515,14 +515,14 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(said.join("\n"), @r#"
-        t.json:1:52: unknown setup step "lauch"; nearest is "launch"
-        t.json:2:22: unknown metric "exact_mach"; nearest is "exact_match"
-        t.json:2:47: unknown option of compare_csv "ignore_cse"; nearest is "ignore_case"
+        t.json:1:52: unknown setup step "lauch"; did you mean "launch"?
+        t.json:2:22: unknown metric "exact_mach"; did you mean "exact_match"?
+        t.json:2:47: unknown option of compare_csv "ignore_cse"; did you mean "ignore_case"?
         t.json:2:47: unknown option of exact_match "strict"
-        t.json:2:53: unknown getter "rulle"; nearest is "rule"
-        t.json:3:48: unknown field `templte`; nearest is `template` (at templte)
+        t.json:2:53: unknown getter "rulle"; did you mean "rule"?
+        t.json:3:48: unknown field `templte`; did you mean "template"? (at templte)
         t.json:1:11: field "instruction" is missing; is "instrction" a typo of it?
-        t.json:3:38: unknown variant `dekstop`; nearest is `desktop` (at environment)
+        t.json:3:38: unknown variant `dekstop`; did you mean "desktop"? (at environment)
         t.json:1:33: expected `,` or `}`
         "#);
     }

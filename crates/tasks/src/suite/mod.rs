@@ -10,7 +10,6 @@ pub mod requirements;
 mod schema;
 mod selection;
 mod source_pos;
-mod spelling;
 pub mod task;
 mod wordings;
 
@@ -23,6 +22,4 @@ pub use options::SuiteOptions;
 pub use schema::task_schema;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
 pub use source_pos::SourcePos;
-pub use spelling::nearest;
-pub(crate) use spelling::nearest_hint;
 pub use wordings::wordings_hash;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use apprentice_protocol::did_you_mean;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::spelling::nearest_hint;
 use super::task::{OneOrMany, SetupStep, Task};
 use crate::check::{self, GETTERS, UNSUPPORTED_GETTERS};
 use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
@@ -128,7 +128,7 @@ impl RequirementCollector {
     }
 
     fn unknown(&mut self, kind: &str, name: &str, known: impl Iterator<Item = &'static str>) {
-        let hint = nearest_hint(name, known);
+        let hint = did_you_mean(name, known);
         self.unknown.add(format!("unknown {kind} {name:?}{hint}"));
     }
 
@@ -317,9 +317,9 @@ mod tests {
         assert_eq!(
             found.unknown,
             [
-                "unknown setup step \"lauch\"; nearest is \"launch\"",
-                "unknown metric \"compare_tabel\"; nearest is \"compare_table\"",
-                "unknown getter \"vm_fil\"; nearest is \"vm_file\"",
+                "unknown setup step \"lauch\"; did you mean \"launch\"?",
+                "unknown metric \"compare_tabel\"; did you mean \"compare_table\"?",
+                "unknown getter \"vm_fil\"; did you mean \"vm_file\"?",
             ]
         );
         assert_eq!(

@@ -73,7 +73,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// Returns the model that learns or decides. A script's replies are used in order, over all conversations.
-pub(crate) fn learner(name: &str, (models, purpose): (&Models, &str)) -> Result<Arc<dyn ChatModel>, Failure> {
+pub(crate) fn learner(name: &str, models: &Models, purpose: &str) -> Result<Arc<dyn ChatModel>, Failure> {
     match name.strip_prefix("scripted:") {
         Some(file) => Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_empty())),
         None => models.get(name, purpose),
@@ -102,15 +102,15 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
-    let manager = learner(&arguments.model, (&models, "curate"))?;
+    let manager = learner(&arguments.model, &models, "curate")?;
     let mut options = LearnOptions {
         handler: HandlerOptions { positive_partial_credit: arguments.positive_partial_credit },
         ..LearnOptions::default()
     };
     options.manage.corroboration = arguments.corroboration;
     let mode = arguments.writing.mode(config);
-    let mut gateway = write_as(folder, (mode, config.authored_pages))?;
-    gateway.set_embedding(models.meaning()?);
+    let mut gateway = write_as(folder, mode, config.authored_pages)?;
+    gateway.set_embedding(models.embedding()?);
     let runtime = wire::runtime()?;
     let mut applied = Vec::new();
     for given in &given {
@@ -129,12 +129,12 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
             "log_hash": book.log_hash(),
         }))?;
     } else {
-        applied.iter().for_each(tell);
+        applied.iter().for_each(print_applied);
     }
     conclude(folder, mode)
 }
 
-fn tell(applied: &AppliedReflection) {
+fn print_applied(applied: &AppliedReflection) {
     let known = if applied.known_before { ": applied before, no change" } else { "" };
     terminal::line(format_args!("{}{known}", applied.trajectory_id));
     for row in &applied.rows {
@@ -187,9 +187,11 @@ impl Clean {
 }
 
 /// Computes semantic similarities of a skillbook's skills, if the settings name a model for it.
-fn sense(state: &State, meaning: Option<&EmbeddingModel>) -> Result<Option<SkillEmbeddings>, Failure> {
-    let Some(meaning) = meaning else { return Ok(None) };
-    wire::runtime()?.block_on(async { SkillEmbeddings::of(state, meaning).await.kind(Kind::Model) }).map(Some)
+fn sense(state: &State, embedding: Option<&EmbeddingModel>) -> Result<Option<SkillEmbeddings>, Failure> {
+    let Some(embedding) = embedding else { return Ok(None) };
+    wire::runtime()?
+        .block_on(async { SkillEmbeddings::of(state, embedding).await.kind(Kind::Model) })
+        .map(Some)
 }
 
 pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
@@ -200,9 +202,9 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
         ..CleanupOptions::default()
     };
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
-    let meaning = models.meaning()?;
+    let embedding = models.embedding()?;
     let book = open(folder)?;
-    let sensed = sense(book.state(), meaning.as_deref())?;
+    let sensed = sense(book.state(), embedding.as_deref())?;
     let tasks = find_cleanup_tasks(book.state(), &options, sensed.as_ref());
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, tasks.len())?;
@@ -224,17 +226,17 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
-    let manager = learner(&arguments.model, (&models, "curate"))?;
+    let manager = learner(&arguments.model, &models, "curate")?;
     let mode = arguments.writing.mode(config);
-    let mut gateway = write_as(folder, (mode, config.authored_pages))?;
-    let sense = sense(gateway.state(), meaning.as_deref())?;
+    let mut gateway = write_as(folder, mode, config.authored_pages)?;
+    let sense = sense(gateway.state(), embedding.as_deref())?;
     let tasks = find_cleanup_tasks(gateway.state(), &options, sense.as_ref());
-    gateway.set_embedding(meaning);
+    gateway.set_embedding(embedding);
     let trajectory = trajectory_by_name(&format!("cleaning-after-{}", gateway.state().last));
     let input = LearningInput::new(&trajectory, SystemClock::default().now());
     let options = LearnOptions { clean: options, ..LearnOptions::default() };
-    let staff = LearnerModels { reflector: Arc::clone(&manager), manager };
-    let cleaning = clean_book(&mut gateway, &staff, &input, &options);
+    let learners = LearnerModels { reflector: Arc::clone(&manager), manager };
+    let cleaning = clean_book(&mut gateway, &learners, &input, &options);
     let decisions = wire::runtime()?.block_on(async { cleaning.await.map_err(apply_failure) })?;
     let content_hash = gateway.snapshot().content_hash();
     drop(gateway);

@@ -146,8 +146,8 @@ fn undo(folder: &Path, names: &[String]) -> Result<Undo, Failure> {
     match names {
         [name] if end_of(name).is_some() => Ok(Undo::Since(snapshot_at(folder, name)?.last())),
         names if names.iter().any(|name| end_of(name).is_some()) => {
-            let story = "a time undoes everything since then, so it stands alone";
-            Err(Failure::say(Kind::Usage, story).hint("name operations only, or one time"))
+            let message = "a time undoes everything since then, so it stands alone";
+            Err(Failure::say(Kind::Usage, message).hint("name operations only, or one time"))
         }
         names => names.iter().map(|name| operation(name)).collect::<Result<_, _>>().map(Undo::Operations),
     }

@@ -187,8 +187,8 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::List => show::list(&open(folder)?, json),
         What::Show { skill } => show::show(&open(folder)?, skill, json),
         What::Search { query, limit, words } => {
-            let meaning = if *words { None } else { meaning(config)? };
-            show::search(&open(folder)?.with_embedding(meaning), query, *limit, json)
+            let embedding = if *words { None } else { embedding(config)? };
+            show::search(&open(folder)?.with_embedding(embedding), query, *limit, json)
         }
         What::Sync => sync(folder, json),
         What::History { skill } => history::history(folder, skill.as_deref(), json),
@@ -222,11 +222,11 @@ pub(crate) fn open(folder: &Path) -> Result<Snapshot, Failure> {
 
 /// Opens a skillbook for writing; prints notes about changes by hand, which are recorded first.
 fn write(folder: &Path) -> Result<Gateway, Failure> {
-    write_as(folder, (WriteMode::Auto, AuthoredPages::default()))
+    write_as(folder, WriteMode::Auto, AuthoredPages::default())
 }
 
 /// Opens a skillbook for writing in a given mode, for changes by models.
-fn write_as(folder: &Path, (mode, authored): (WriteMode, AuthoredPages)) -> Result<Gateway, Failure> {
+fn write_as(folder: &Path, mode: WriteMode, authored: AuthoredPages) -> Result<Gateway, Failure> {
     let options = GatewayOptions { mode, authored, ..GatewayOptions::at(SystemClock::default().now()) };
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
@@ -238,8 +238,8 @@ fn write_as(folder: &Path, (mode, authored): (WriteMode, AuthoredPages)) -> Resu
 }
 
 /// Returns the embedder for semantic search, if the settings name a model for it.
-fn meaning(config: &Config) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
-    wire::models(config, Arc::new(SystemClock::default()))?.meaning()
+fn embedding(config: &Config) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
+    wire::models(config, Arc::new(SystemClock::default()))?.embedding()
 }
 
 fn warn(problems: &[Problem]) {

@@ -100,7 +100,7 @@ pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Resu
         let schema = "apprentice.skills.validate/1";
         terminal::json(&json!({ "schema": schema, "kind": kind, "valid": valid, "results": results }))?;
     } else {
-        results.iter().for_each(tell);
+        results.iter().for_each(print_result);
     }
     match valid {
         true => Ok(()),
@@ -108,7 +108,7 @@ pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Resu
     }
 }
 
-fn tell(result: &Checked) {
+fn print_result(result: &Checked) {
     terminal::line(format_args!("{}: {}", result.path, if result.valid { "valid" } else { "not valid" }));
     for finding in &result.findings {
         let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();

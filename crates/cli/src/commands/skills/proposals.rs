@@ -87,12 +87,12 @@ pub(super) fn list(folder: &Path, name: Option<&str>, as_json: bool) -> Result<(
         terminal::line(format_args!("no proposals are waiting"));
     }
     for one in &shown {
-        tell(one);
+        print_proposal(one);
     }
     Ok(())
 }
 
-fn tell(Shown { proposal, skills }: &Shown<'_>) {
+fn print_proposal(Shown { proposal, skills }: &Shown<'_>) {
     let Proposal { id, time, actor, cause, change, .. } = proposal;
     let actor = format!("{actor:?}").to_lowercase();
     let about = change.skills().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -136,13 +136,13 @@ struct Decided {
 }
 
 pub(super) fn accept(arguments: &Accept, folder: &Path, as_json: bool) -> Result<(), Failure> {
-    decide(folder, (&arguments.proposals, "accepted"), as_json, |gateway, id| {
+    decide(folder, &arguments.proposals, "accepted", as_json, |gateway, id| {
         gateway.accept(id, SystemClock::default().now())
     })
 }
 
 pub(super) fn refuse(arguments: &Refuse, folder: &Path, as_json: bool) -> Result<(), Failure> {
-    decide(folder, (&arguments.proposals, "refused"), as_json, |gateway, id| {
+    decide(folder, &arguments.proposals, "refused", as_json, |gateway, id| {
         gateway.refuse(id, &arguments.why, SystemClock::default().now()).map(|_| gateway.state().last)
     })
 }
@@ -150,7 +150,8 @@ pub(super) fn refuse(arguments: &Refuse, folder: &Path, as_json: bool) -> Result
 /// Decides on each proposal; one that fails keeps waiting and does not stop the others.
 fn decide(
     folder: &Path,
-    (names, word): (&[String], &str),
+    names: &[String],
+    word: &str,
     as_json: bool,
     mut act: impl FnMut(&mut apprentice_skills::book::Gateway, OpId) -> Result<OpId, WriteRefusal>,
 ) -> Result<(), Failure> {
@@ -210,17 +211,17 @@ pub(crate) fn conclude(folder: &Path, mode: WriteMode) -> Result<(), Failure> {
         return Ok(());
     }
     for one in waiting {
-        tell(&Shown { proposal: &one, skills: book.would_change(&one) });
+        print_proposal(&Shown { proposal: &one, skills: book.would_change(&one) });
         terminal::note(format_args!(
             "accept it? Type yes or no and press Enter; anything else leaves it waiting"
         ));
         let Some(answer) = terminal::answer() else { return Ok(()) };
         let names = [one.id.to_string()];
         let decided = match answer.trim() {
-            "yes" => decide(folder, (&names, "accepted"), false, |gateway, id| {
+            "yes" => decide(folder, &names, "accepted", false, |gateway, id| {
                 gateway.accept(id, SystemClock::default().now())
             }),
-            "no" => decide(folder, (&names, "refused"), false, |gateway, id| {
+            "no" => decide(folder, &names, "refused", false, |gateway, id| {
                 gateway.refuse(id, "", SystemClock::default().now()).map(|_| gateway.state().last)
             }),
             _ => Ok(()),

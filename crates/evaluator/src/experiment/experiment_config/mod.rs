@@ -75,7 +75,7 @@ pub struct ExperimentConfig {
     /// Skills of a given book hidden from the tasks of an app, as `skill@program`.
     pub suppress: Vec<Located<String>>,
     /// Syntax errors, reported together with unresolved references.
-    pub form: SyntaxIssues,
+    pub syntax: SyntaxIssues,
 }
 
 /// Errors in the structure of a config file. Its valid parts are still resolved, so that all problems are reported at

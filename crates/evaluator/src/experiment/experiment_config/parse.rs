@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::Limits;
+use apprentice_protocol::{Limits, nearest};
 use apprentice_skills::reflect::ReflectMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,7 +17,7 @@ use crate::experiment::{CleanupRule, PrimaryComparison};
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
-use apprentice_tasks::suite::{SourcePos, nearest};
+use apprentice_tasks::suite::SourcePos;
 
 const KEYS: [&str; 20] = [
     "ablations",
@@ -68,12 +68,12 @@ impl ExperimentConfig {
         if !reader.faults.is_empty() {
             return Err(ExperimentConfigError::new(path, reader.faults));
         }
-        let sheet = sheet(&mut reader, root.get_ref());
-        Ok(Self { form: SyntaxIssues { faults: reader.faults, keys: reader.keys }, ..sheet })
+        let config = config(&mut reader, root.get_ref());
+        Ok(Self { syntax: SyntaxIssues { faults: reader.faults, keys: reader.keys }, ..config })
     }
 }
 
-fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
+fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
     reader.check(root, "", &KEYS);
     let suite = reader.path(root, "suite");
     let students = reader.strings(root, "students");
@@ -100,7 +100,7 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         teacher,
         skillbook,
         arms,
-        form: SyntaxIssues::default(),
+        syntax: SyntaxIssues::default(),
     };
     reader.require(root, "suite", "`suite` is missing: the folder of the tasks");
     reader.require(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, TaskId};
+use apprentice_protocol::{ChatModel, TaskId, did_you_mean};
 use apprentice_skills::LearnOptions;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
@@ -19,21 +19,21 @@ use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::Split;
-use apprentice_tasks::suite::{self, Selection, SourcePos, Suite, nearest};
+use apprentice_tasks::suite::{self, Selection, SourcePos, Suite};
 
 /// The context for resolving names in a config file.
 pub struct ResolveContext<'a> {
     /// Path of the config file; its paths are relative to its folder. Used in messages.
-    pub sheet: &'a Path,
+    pub file: &'a Path,
     /// Resolves a model name to its full name, or returns the reason it is unknown.
     pub model: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
 /// A config file with all references resolved.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ResolvedConfig {
     /// The config.
-    pub sheet: ExperimentConfig,
+    pub config: ExperimentConfig,
     /// The suite.
     pub suite: Arc<Suite>,
     /// The locked split, if there is one.
@@ -74,28 +74,28 @@ pub struct ProgramDefaults {
 
 impl ExperimentConfig {
     /// Resolves all references. Structural errors are reported together with unresolved references.
-    pub fn resolve(mut self, ways: &ResolveContext<'_>) -> Result<ResolvedConfig, ExperimentConfigError> {
-        let mut desk = Resolver { ways, faults: std::mem::take(&mut self.form.faults) };
+    pub fn resolve(mut self, context: &ResolveContext<'_>) -> Result<ResolvedConfig, ExperimentConfigError> {
+        let mut resolver = Resolver { context, faults: std::mem::take(&mut self.syntax.faults) };
         let suite = Some(&self.suite).filter(|named| !named.value.as_os_str().is_empty());
-        let suite = suite.and_then(|named| desk.suite(named));
-        let lock = suite.as_ref().and_then(|suite| desk.lock(&self, suite));
-        let tasks = suite.as_ref().and_then(|suite| desk.tasks(&self, suite));
-        let arms = desk.arms(&self);
-        let students: Vec<String> = self.students.iter().filter_map(|name| desk.model(name)).collect();
-        let teacher = self.teacher.as_ref().and_then(|name| desk.model(name));
+        let suite = suite.and_then(|named| resolver.suite(named));
+        let lock = suite.as_ref().and_then(|suite| resolver.lock(&self, suite));
+        let tasks = suite.as_ref().and_then(|suite| resolver.tasks(&self, suite));
+        let arms = resolver.arms(&self);
+        let students: Vec<String> = self.students.iter().filter_map(|name| resolver.model(name)).collect();
+        let teacher = self.teacher.as_ref().and_then(|name| resolver.model(name));
         let learner = match (&self.skillbook, &self.learning.learner) {
             (Some(_), _) => None,
-            (None, Some(learner)) => desk.model(learner),
+            (None, Some(learner)) => resolver.model(learner),
             (None, None) => teacher.clone(),
         };
-        let book = self.skillbook.as_ref().and_then(|path| desk.book(path));
-        desk.learning(&self, lock.as_ref());
-        let suppress = desk.suppress(&self, (suite.as_ref(), book.as_ref()));
+        let book = self.skillbook.as_ref().and_then(|path| resolver.book(path));
+        resolver.learning(&self, lock.as_ref());
+        let suppress = resolver.suppress(&self, suite.as_ref(), book.as_ref());
         match suite {
-            Some(suite) if desk.faults.is_empty() => {
+            Some(suite) if resolver.faults.is_empty() => {
                 let suite = Arc::new(suite);
                 Ok(ResolvedConfig {
-                    sheet: self,
+                    config: self,
                     suite,
                     lock,
                     tasks,
@@ -107,13 +107,13 @@ impl ExperimentConfig {
                     learner,
                 })
             }
-            Some(_) | None => Err(ExperimentConfigError::new(ways.sheet, desk.faults)),
+            Some(_) | None => Err(ExperimentConfigError::new(context.file, resolver.faults)),
         }
     }
 }
 
 struct Resolver<'a> {
-    ways: &'a ResolveContext<'a>,
+    context: &'a ResolveContext<'a>,
     faults: Vec<ConfigIssue>,
 }
 
@@ -128,7 +128,7 @@ impl Resolver<'_> {
     }
 
     fn path(&self, named: &Path) -> PathBuf {
-        self.ways.sheet.parent().unwrap_or(Path::new("")).join(named)
+        self.context.file.parent().unwrap_or(Path::new("")).join(named)
     }
 
     fn suite(&mut self, named: &Located<PathBuf>) -> Option<Suite> {
@@ -141,12 +141,12 @@ impl Resolver<'_> {
         self.keep(named.spot, loaded)
     }
 
-    fn lock(&mut self, sheet: &ExperimentConfig, suite: &Suite) -> Option<SplitLock> {
-        let (path, spot) = match &sheet.split {
+    fn lock(&mut self, config: &ExperimentConfig, suite: &Suite) -> Option<SplitLock> {
+        let (path, spot) = match &config.split {
             Some(named) => (self.path(&named.value), named.spot),
-            None => (suite.root.join("split.json"), sheet.suite.spot),
+            None => (suite.root.join("split.json"), config.suite.spot),
         };
-        if sheet.split.is_none() && !path.is_file() {
+        if config.split.is_none() && !path.is_file() {
             return None;
         }
         if let Some(missing) = missing(&path, "no split") {
@@ -160,8 +160,8 @@ impl Resolver<'_> {
         Some(lock)
     }
 
-    fn tasks(&mut self, sheet: &ExperimentConfig, suite: &Suite) -> Option<BTreeSet<TaskId>> {
-        let selected = sheet.select.as_ref().and_then(|named| {
+    fn tasks(&mut self, config: &ExperimentConfig, suite: &Suite) -> Option<BTreeSet<TaskId>> {
+        let selected = config.select.as_ref().and_then(|named| {
             let path = self.path(&named.value);
             if let Some(missing) = missing(&path, "no selection") {
                 self.fault(named.spot, missing);
@@ -172,18 +172,17 @@ impl Resolver<'_> {
         });
         let selected = selected.map(|selection| selection.chosen());
         let known: BTreeSet<&str> = suite.tasks.iter().map(|task| task.template()).collect();
-        for template in sheet.templates.iter().filter(|one| !known.contains(one.value.as_str())) {
-            let like = nearest(&template.value, known.iter().copied());
-            let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+        for template in config.templates.iter().filter(|one| !known.contains(one.value.as_str())) {
+            let hint = did_you_mean(&template.value, known.iter().copied());
             self.fault(
                 template.spot,
                 format!("suite {:?} has no template {:?}{hint}", suite.name, template.value),
             );
         }
-        if sheet.templates.is_empty() {
+        if config.templates.is_empty() {
             return selected;
         }
-        let named: BTreeSet<&str> = sheet.templates.iter().map(|one| one.value.as_str()).collect();
+        let named: BTreeSet<&str> = config.templates.iter().map(|one| one.value.as_str()).collect();
         let tasks = suite.tasks.iter().filter(|task| named.contains(task.template()));
         let tasks: BTreeSet<TaskId> = tasks.map(|task| task.id.clone()).collect();
         Some(match selected {
@@ -192,29 +191,29 @@ impl Resolver<'_> {
         })
     }
 
-    fn arms(&mut self, sheet: &ExperimentConfig) -> Vec<Arm> {
+    fn arms(&mut self, config: &ExperimentConfig) -> Vec<Arm> {
         let mut arms = Vec::new();
-        for name in &sheet.arms {
+        for name in &config.arms {
             match Arm::parse(&name.value) {
                 Ok(arm) => arms.push(arm),
                 Err(error) => {
-                    let like = nearest(&name.value, Arm::ALL.map(Arm::as_str));
-                    let what = match like {
-                        Some(like) => format!("there is no arm {:?}; did you mean {like:?}?", name.value),
-                        None => error.to_string(),
+                    let hint = did_you_mean(&name.value, Arm::ALL.map(Arm::as_str));
+                    let what = match hint.is_empty() {
+                        false => format!("there is no arm {:?}{hint}", name.value),
+                        true => error.to_string(),
                     };
                     self.fault(name.spot, what);
                 }
             }
         }
-        let inline = sheet.arms.iter().find(|arm| arm.value == Arm::Inline.as_str());
+        let inline = config.arms.iter().find(|arm| arm.value == Arm::Inline.as_str());
         if let Some(inline) = inline.filter(|_| !arms.contains(&Arm::Pull)) {
             self.fault(
                 inline.spot,
                 "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into(),
             );
         }
-        let Located { value: ablations, spot } = sheet.ablations;
+        let Located { value: ablations, spot } = config.ablations;
         for (wanted, needed, why) in [
             (
                 ablations.without_book().next().is_some(),
@@ -224,20 +223,20 @@ impl Resolver<'_> {
             (ablations.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
             (ablations.wordings.is_some(), Arm::None, "wordings is compared with it"),
         ] {
-            let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
-            if wanted && !there && sheet.form.is_sound("arms") {
+            let there = config.arms.iter().any(|arm| arm.value == needed.as_str());
+            if wanted && !there && config.syntax.is_sound("arms") {
                 self.fault(spot, format!("`[ablations]` needs the arm {:?}: {why}", needed.as_str()));
             }
         }
-        let primary = &sheet.primary;
+        let primary = &config.primary;
         let stated = Some(primary.spot).filter(|spot| spot.line > 0);
-        let spot = stated.or(sheet.arms.first().map(|arm| arm.spot)).unwrap_or(primary.spot);
+        let spot = stated.or(config.arms.first().map(|arm| arm.spot)).unwrap_or(primary.spot);
         let (treatment, control) = (&primary.value.treatment, &primary.value.control);
-        if ["arms", "primary", "treatment", "control"].iter().any(|key| !sheet.form.is_sound(key)) {
+        if ["arms", "primary", "treatment", "control"].iter().any(|key| !config.syntax.is_sound(key)) {
             return arms;
         }
         for side in [treatment, control] {
-            if !sheet.arms.iter().any(|arm| arm.value == *side) {
+            if !config.arms.iter().any(|arm| arm.value == *side) {
                 let what = format!(
                     "the primary comparison is {treatment} vs {control}, but {side:?} is not among \
                      the arms: add it to `arms`, or name two others under [primary]"
@@ -252,7 +251,7 @@ impl Resolver<'_> {
     }
 
     fn model(&mut self, name: &Located<String>) -> Option<String> {
-        (self.ways.model)(&name.value).map_err(|what| self.fault(name.spot, what)).ok()
+        (self.context.model)(&name.value).map_err(|what| self.fault(name.spot, what)).ok()
     }
 
     fn book(&mut self, named: &Located<PathBuf>) -> Option<Snapshot> {
@@ -272,15 +271,16 @@ impl Resolver<'_> {
     /// Resolves the hidden skills and programs. For a book that is yet to be learned, its skills are unknown.
     fn suppress(
         &mut self,
-        sheet: &ExperimentConfig,
-        (suite, book): (Option<&Suite>, Option<&Snapshot>),
+        config: &ExperimentConfig,
+        suite: Option<&Suite>,
+        book: Option<&Snapshot>,
     ) -> HiddenSkills {
         let programs: BTreeSet<String> =
             suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
         let skills: BTreeSet<String> =
             book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).collect();
         let mut found = Vec::new();
-        for one in &sheet.suppress {
+        for one in &config.suppress {
             let hiding = match HiddenSkill::parse(&one.value) {
                 Ok(hiding) => hiding,
                 Err(error) => {
@@ -288,7 +288,7 @@ impl Resolver<'_> {
                     continue;
                 }
             };
-            if sheet.skillbook.is_none() {
+            if config.skillbook.is_none() {
                 let what =
                     "`suppress` needs a given `skillbook`: the skills of a learned book are not known yet";
                 self.fault(one.spot, what.into());
@@ -296,8 +296,7 @@ impl Resolver<'_> {
             let skill = hiding.skill.to_string();
             for (what, name, known) in [("skill", &skill, &skills), ("program", &hiding.program, &programs)] {
                 if !known.is_empty() && !known.contains(name) {
-                    let like = nearest(name, known.iter().map(String::as_str));
-                    let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+                    let hint = did_you_mean(name, known.iter().map(String::as_str));
                     self.fault(one.spot, format!("there is no {what} {name:?} here{hint}"));
                 }
             }
@@ -307,26 +306,26 @@ impl Resolver<'_> {
     }
 
     /// Checks what a learned book needs and what a given one cannot use.
-    fn learning(&mut self, sheet: &ExperimentConfig, lock: Option<&SplitLock>) {
-        if let Some(book) = &sheet.skillbook {
-            if sheet.learning.spot.is_some() {
+    fn learning(&mut self, config: &ExperimentConfig, lock: Option<&SplitLock>) {
+        if let Some(book) = &config.skillbook {
+            if config.learning.spot.is_some() {
                 let what = "`skillbook` and [learning] exclude each other: remove one";
                 self.fault(book.spot, what.into());
             }
             return;
         }
-        if sheet.teacher.is_none() && sheet.form.is_sound("teacher") {
+        if config.teacher.is_none() && config.syntax.is_sound("teacher") {
             let what = "learning needs a teacher: name a `teacher`, or give a `skillbook`";
             self.faults.push(ConfigIssue { spot: None, what: what.into() });
         }
-        let unnamed = sheet.suite.value.as_os_str().is_empty();
-        if unnamed || !sheet.form.is_sound("split") {
+        let unnamed = config.suite.value.as_os_str().is_empty();
+        if unnamed || !config.syntax.is_sound("split") {
             return;
         }
         let trains = lock.is_some_and(|lock| lock.templates(Split::Train).next().is_some());
-        if !trains && self.faults.iter().all(|fault| fault.spot != Some(sheet.suite.spot)) {
+        if !trains && self.faults.iter().all(|fault| fault.spot != Some(config.suite.spot)) {
             let what = "learning needs training tasks, and no locked split names them: `apprentice split draw SUITE` makes one";
-            self.fault(sheet.suite.spot, what.into());
+            self.fault(config.suite.spot, what.into());
         }
     }
 }
@@ -334,10 +333,10 @@ impl Resolver<'_> {
 impl ResolvedConfig {
     /// Builds the experiment that the config file describes.
     pub fn experiment(self, setting: ProgramDefaults) -> Experiment {
-        let Self { sheet, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
+        let Self { config, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
         let mut students = students.into_iter();
         let student = students.next().unwrap_or_default();
-        let learning = &sheet.learning;
+        let learning = &config.learning;
         let every = learning.cleanup_interval.unwrap_or(setting.cleanup_every);
         let reflect = ReflectOptions { mode: learning.reflection, ..ReflectOptions::default() };
         let clean = learning.cleanup.options(every);
@@ -364,15 +363,15 @@ impl ResolvedConfig {
             student,
             others: students.collect(),
             arms,
-            primary: sheet.primary.value,
-            seeds: sheet.seeds,
-            baselines: sheet.baselines,
-            attempts: sheet.attempts.unwrap_or(setting.attempts).max(1),
-            order_seed: sheet.order_seed,
-            limits: sheet.limits,
-            ablations: sheet.ablations.value,
+            primary: config.primary.value,
+            seeds: config.seeds,
+            baselines: config.baselines,
+            attempts: config.attempts.unwrap_or(setting.attempts).max(1),
+            order_seed: config.order_seed,
+            limits: config.limits,
+            ablations: config.ablations.value,
             suppress,
-            replicates: sheet.learning.replicates,
+            replicates: config.learning.replicates,
             tools: setting.tools,
             registered: None,
             command: setting.command,
@@ -390,8 +389,7 @@ fn missing(path: &Path, what: &str) -> Option<String> {
     let beside = beside.into_iter().flatten().flatten().map(|entry| entry.file_name());
     let beside: Vec<String> = beside.map(|name| name.to_string_lossy().into_owned()).collect();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let like = nearest(&name, beside.iter().map(String::as_str));
-    let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+    let hint = did_you_mean(&name, beside.iter().map(String::as_str));
     Some(format!("there is {what} {}{hint}", path.display()))
 }
 

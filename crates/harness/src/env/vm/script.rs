@@ -15,7 +15,7 @@ pub(super) enum Script {
         /// The Python code.
         code: String,
         /// Characters that get temporary key bindings. The code's last line of output names those that were not typed.
-        lent: String,
+        remapped: String,
         /// Characters that no key types.
         untyped: String,
     },
@@ -26,7 +26,11 @@ pub(super) fn line(lines: &str, untyped: String) -> Script {
     if lines.is_empty() && untyped.is_empty() {
         return Script::Nothing;
     }
-    Script::Line { code: format!("{BEGIN}{}", lines.trim_end_matches("; ")), lent: String::new(), untyped }
+    Script::Line {
+        code: format!("{BEGIN}{}", lines.trim_end_matches("; ")),
+        remapped: String::new(),
+        untyped,
+    }
 }
 
 /// A Python string literal in ASCII, so that the locale of the machine's server does not matter.

@@ -105,7 +105,8 @@ impl Server {
     /// Sends a single request.
     async fn send_request(
         &self,
-        (method, path): (Method, &str),
+        method: Method,
+        path: &str,
         body: Option<&Body>,
         within: Duration,
     ) -> Result<ServerReply, RequestError> {
@@ -128,13 +129,14 @@ impl Server {
     /// Sends a repeatable request. Server errors and lost connections are retried.
     async fn send_repeatable(
         &self,
-        (method, path): (Method, &str),
+        method: Method,
+        path: &str,
         body: Option<Body>,
         within: Duration,
     ) -> Result<ServerReply, MachineError> {
         let mut tried = 1;
         loop {
-            let answer = self.send_request((method.clone(), path), body.as_ref(), within).await;
+            let answer = self.send_request(method.clone(), path, body.as_ref(), within).await;
             let last = tried >= ATTEMPTS;
             match answer {
                 Ok(answer) if answer.status < 500 || last => return Ok(answer),
@@ -158,7 +160,7 @@ impl Server {
         let body = ("application/json", body.to_string().into_bytes());
         let mut tried = 1;
         loop {
-            match self.send_request((Method::POST, path), Some(&body), within).await {
+            match self.send_request(Method::POST, path, Some(&body), within).await {
                 Ok(answer) => return Ok(answer),
                 Err(trouble) if trouble.kind == RequestErrorKind::Unreached && tried < ATTEMPTS => {}
                 Err(trouble) => return Err(trouble.told(path, &self.place)),
@@ -173,7 +175,7 @@ impl Server {
         let _turn = self.looking.lock().await;
         let mut tried = 1;
         loop {
-            let answer = self.send_repeatable((Method::GET, "/screenshot"), None, PICTURE).await?;
+            let answer = self.send_repeatable(Method::GET, "/screenshot", None, PICTURE).await?;
             let read = if answer.is_good() { self.image(answer.body) } else { Err(answer.complaint()) };
             match read {
                 Ok(image) => return Ok(image),
@@ -189,7 +191,7 @@ impl Server {
     /// Takes a screenshot without retries, to see whether the machine is ready.
     pub(super) async fn is_ready(&self) -> Result<Image, String> {
         let answer = self
-            .send_request((Method::GET, "/screenshot"), None, PICTURE)
+            .send_request(Method::GET, "/screenshot", None, PICTURE)
             .await
             .map_err(|trouble| trouble.why)?;
         if answer.is_good() { self.image(answer.body) } else { Err(answer.complaint()) }
@@ -203,7 +205,7 @@ impl Server {
             xml: String,
         }
         let _turn = self.looking.lock().await;
-        let answer = self.send_repeatable((Method::GET, "/accessibility"), None, TREE).await?;
+        let answer = self.send_repeatable(Method::GET, "/accessibility", None, TREE).await?;
         let refused = |why: String| MachineError::Refused { what: "the interface tree".into(), why };
         if !answer.is_good() {
             return Err(refused(answer.complaint()));
@@ -215,7 +217,7 @@ impl Server {
     /// Reads a file (`POST /file`).
     pub(super) async fn read(&self, path: &str) -> Result<Vec<u8>, MachineError> {
         let form = ("application/x-www-form-urlencoded", form("file_path", path));
-        let answer = self.send_repeatable((Method::POST, "/file"), Some(form), FILE).await?;
+        let answer = self.send_repeatable(Method::POST, "/file", Some(form), FILE).await?;
         match answer.status {
             404 => Err(MachineError::NotFound(path.to_owned())),
             _ if answer.is_good() => Ok(answer.body),
@@ -226,7 +228,7 @@ impl Server {
     /// Writes a file and creates its parent folders (`POST /setup/upload`).
     pub(super) async fn write(&self, path: &str, bytes: &[u8]) -> Result<(), MachineError> {
         let answer =
-            self.send_repeatable((Method::POST, "/setup/upload"), Some(upload(path, bytes)), FILE).await?;
+            self.send_repeatable(Method::POST, "/setup/upload", Some(upload(path, bytes)), FILE).await?;
         if answer.is_good() {
             return Ok(());
         }
@@ -236,7 +238,7 @@ impl Server {
     /// Lists a folder (`POST /list_directory`). `None` if it is not a folder.
     pub(super) async fn list(&self, path: &str) -> Result<Option<Value>, MachineError> {
         let body = ("application/json", json!({"path": path}).to_string().into_bytes());
-        let answer = self.send_repeatable((Method::POST, "/list_directory"), Some(body), FILE).await?;
+        let answer = self.send_repeatable(Method::POST, "/list_directory", Some(body), FILE).await?;
         if answer.is_good() {
             let found: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             return Ok(found.get("directory_tree").cloned());

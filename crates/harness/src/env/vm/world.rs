@@ -41,9 +41,9 @@ impl VmEnvironment {
             let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
             pyautogui::script(action, self.screen, &|node| names.find(node))
         };
-        let (code, lent, untyped) = match script {
+        let (code, remapped, untyped) = match script {
             Ok(Script::Nothing) => return Ok(ActReport::delivered()),
-            Ok(Script::Line { code, lent, untyped }) => (code, lent, untyped),
+            Ok(Script::Line { code, remapped, untyped }) => (code, remapped, untyped),
             Err(problem) => return Ok(ActReport::refused(problem)),
         };
         self.disturbed = Some(self.clock.mono());
@@ -54,7 +54,7 @@ impl VmEnvironment {
             let story = format!("python on the machine could not perform the action: {last}");
             return Err(WorldError::new(WorldErrorKind::Input, story));
         }
-        let text = typing::untyped_report(&untyped, &lent, &done.output);
+        let text = typing::untyped_report(&untyped, &remapped, &done.output);
         Ok(ActReport { text, ..ActReport::delivered() })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, CoordinateSpace, HistoryRule, ImagePoint, ImageRule,
+    Action, Button, Call, CallBody, CallId, Chord, CoordinateSpace, HistoryRule, ImagePoint, ImageRule,
     ModelProfile, NodeRef, Outline, RawContent, Size, StepId, Target, ToolRule, View,
 };
 
@@ -84,6 +84,17 @@ fn references_become_those_of_the_present_outline() {
     assert_eq!(replayed("n77", Some(&present)), to("n77"), "nothing is known of it");
     let gone = replayed("n3", Some(&Outline::parse("button \"+\" #m2"))).expect_err("is gone");
     assert_eq!(gone, ReplayError::Element { step: "s2".into(), role: "link".into(), name: "Home".into() });
+    let keys = Chord::parse("ctrl").expect("a chord");
+    let held = |ids: [&str; 2]| Action::Hold {
+        keys: keys.clone(),
+        actions: ids.map(|id| click(Target::Ref(NodeRef(id.into())))).to_vec(),
+    };
+    let both = present_calls(&turn(recorded, held(["n1", "n3"])), Some(&present), &live);
+    assert_eq!(
+        both.map(|calls| only(&calls).clone()),
+        Ok(held(["m2", "m1"])),
+        "each element under held keys"
+    );
     // A model without an outline points.
     assert_eq!(replayed("n3", None), Ok(click(Target::Point(ImagePoint::new(30.0, 61.0)))));
 }

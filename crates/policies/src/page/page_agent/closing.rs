@@ -11,16 +11,16 @@ use super::{MAX_TRIES, PageAgent};
 impl PageAgent {
     /// Handles a dialog without anything left to fill in: confirms it if it results from the agent's own actions, else
     /// closes it.
-    pub(super) fn dialog(&mut self, sheet: &PageView<'_>) -> Option<Move> {
+    pub(super) fn dialog(&mut self, page: &PageView<'_>) -> Option<Move> {
         let ours = self.changed || !self.tried.is_empty();
         let clause = self.tried.last().and_then(|_| self.open().first().copied()).or(self
-            .told
+            .parsed
             .clauses
             .len()
             .checked_sub(1));
-        let clause = clause.map(|at| self.told.clauses[at].clone());
+        let clause = clause.map(|at| self.parsed.clauses[at].clone());
         let button =
-            if ours { button::confirm_button(sheet, clause.as_ref()) } else { button::cancel_button(sheet) };
+            if ours { button::confirm_button(page, clause.as_ref()) } else { button::cancel_button(page) };
         let button = button.filter(|control| {
             self.tried.iter().filter(|(what, id)| what == "dialog" && *id == control.element.id).count()
                 < MAX_TRIES
@@ -41,15 +41,15 @@ impl PageAgent {
     }
 
     /// Commits the changes if that is requested, or if a commit button is visible.
-    pub(super) fn commit(&mut self, sheet: &PageView<'_>, asked: Option<usize>) -> Option<Move> {
-        if self.committed || asked.is_none() && (!self.changed || sheet.front != FrontSurface::Page) {
+    pub(super) fn commit(&mut self, page: &PageView<'_>, asked: Option<usize>) -> Option<Move> {
+        if self.committed || asked.is_none() && (!self.changed || page.front != FrontSurface::Page) {
             if let Some(asked) = asked {
                 self.done[asked] = true;
             }
             return None;
         }
-        let clause = asked.map(|at| self.told.clauses[at].clone());
-        let control = button::committing(sheet, clause.as_ref())?;
+        let clause = asked.map(|at| self.parsed.clauses[at].clone());
+        let control = button::committing(page, clause.as_ref())?;
         self.committed = true;
         if let Some(asked) = asked {
             self.done[asked] = true;

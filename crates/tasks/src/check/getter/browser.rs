@@ -141,7 +141,8 @@ pub(super) async fn bookmarks(context: &CollectContext<'_>) -> Result<GetterOutp
 
 /// Returns a value of the browser's `Local State` file, next to its profiles.
 pub(super) async fn local_state(
-    (part, name): (&str, &str),
+    part: &str,
+    name: &str,
     default: Value,
     context: &CollectContext<'_>,
 ) -> Result<GetterOutput, CollectError> {

@@ -132,7 +132,8 @@ pub(super) async fn relative_time(
 /// Returns rows of a database in the browser's profile.
 pub(super) async fn profile_rows(
     getter: &str,
-    (file, sql): (&str, &str),
+    file: &str,
+    sql: &str,
     context: &CollectContext<'_>,
 ) -> Result<GetterOutput, CollectError> {
     let (path, bytes) = match browser::profile_bytes(file, context).await? {

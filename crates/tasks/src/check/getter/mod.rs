@@ -108,10 +108,10 @@ pub(super) async fn look(
         "time_diff_range" => {
             Ok(GetterOutput::value(spec.get("diff_range_in_minutes").cloned().unwrap_or(Value::Null)))
         }
-        "cookie_data" => external::profile_rows(name, ("Cookies", "SELECT * FROM cookies"), context).await,
+        "cookie_data" => external::profile_rows(name, "Cookies", "SELECT * FROM cookies", context).await,
         "history" => {
             let sql = "SELECT url, title, last_visit_time FROM urls";
-            external::profile_rows(name, ("History", sql), context).await
+            external::profile_rows(name, "History", sql, context).await
         }
         "vlc_playing_info" => external::vlc_status(spec, context).await,
         "default_video_player" => external::video_player(context).await,
@@ -132,10 +132,10 @@ pub(super) async fn look(
         "vm_terminal_output" => accessibility::terminal_output(context).await,
         "active_url_from_accessTree" => accessibility::active_url(spec, context).await,
         "enabled_experiments" => {
-            let place = ("browser", "enabled_labs_experiments");
-            browser::local_state(place, Value::Array(Vec::new()), context).await
+            let default = Value::Array(Vec::new());
+            browser::local_state("browser", "enabled_labs_experiments", default, context).await
         }
-        "chrome_language" => browser::local_state(("intl", "app_locale"), "en-US".into(), context).await,
+        "chrome_language" => browser::local_state("intl", "app_locale", "en-US".into(), context).await,
         "bookmarks" => browser::bookmarks(context).await,
         "open_tabs_info" => browser::open_tabs(context).await,
         other => match browser::Preference::named(other) {

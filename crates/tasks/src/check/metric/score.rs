@@ -44,7 +44,7 @@ impl MetricError {
     /// Returns the reason as text.
     pub(in crate::check) fn message(&self) -> &str {
         match self {
-            Self::Task(story) | Self::Raised(story) => story,
+            Self::Task(text) | Self::Raised(text) => text,
         }
     }
 }

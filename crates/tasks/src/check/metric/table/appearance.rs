@@ -51,12 +51,12 @@ impl Sheet {
         }
     }
 
-    /// Returns the cells within these bounds that a merged cell covers. Merged ranges of a valid workbook do not
-    /// overlap.
-    fn covered(&self, (rows, columns): CellRef) -> Result<HashSet<CellRef>, MetricError> {
+    /// Returns the cells up to `last` that a merged cell covers. Merged ranges of a valid workbook do not overlap.
+    fn covered(&self, last: CellRef) -> Result<HashSet<CellRef>, MetricError> {
         let (mut found, mut left) = (HashSet::new(), 4 * CELLS);
-        for range in self.merged.iter().filter(|range| range.from.0 <= rows && range.from.1 <= columns) {
-            let to = (range.to.0.min(rows), range.to.1.min(columns));
+        let begins = |range: &&Range| range.from.row <= last.row && range.from.column <= last.column;
+        for range in self.merged.iter().filter(begins) {
+            let to = CellRef { row: range.to.row.min(last.row), column: range.to.column.min(last.column) };
             let inside = Range { from: range.from, to };
             left =
                 left.checked_sub(inside.count()).ok_or_else(|| upstream_error("its merged cells overlap"))?;
@@ -65,18 +65,19 @@ impl Sheet {
         Ok(found)
     }
 
-    fn looked(&self, book: &Workbook<'_>, place: CellRef, raw: Option<&RawCell>) -> CellAppearance<'static> {
-        let merged = self.merged.iter().any(|range| range.has(place) && range.from != place);
-        self.looked_at(book, place, (raw, merged), None)
+    /// Whether a merged cell covers the cell.
+    fn covers(&self, place: CellRef) -> bool {
+        self.merged.iter().any(|range| range.has(place) && range.from != place)
     }
 
-    fn looked_at<'c>(
+    /// Returns the appearance of a cell by its own style. `merged` tells whether a merged cell covers it.
+    fn appearance(
         &self,
         book: &Workbook<'_>,
         place: CellRef,
-        (raw, merged): (Option<&RawCell>, bool),
-        change: Option<&'c DifferentialStyle>,
-    ) -> CellAppearance<'c> {
+        raw: Option<&RawCell>,
+        merged: bool,
+    ) -> CellAppearance<'static> {
         let raw = raw.filter(|_| !merged);
         let filled = |raw: &RawCell| {
             raw.has_formula
@@ -93,7 +94,7 @@ impl Sheet {
             is_number: has_value && plain && !book.styles.is_date(style),
             merged,
             hyperlink: self.links.get(&place).cloned(),
-            change,
+            change: None,
         }
     }
 }
@@ -109,7 +110,8 @@ pub(super) fn check_cell(books: &TableComparison<'_, '_>, rule: &Value) -> Resul
     let text = sheet.book.sheet_text(listed).map_err(upstream_error)?;
     let document = xml::read(&text).map_err(upstream_error)?;
     let cells = sheet.book.cells(&listed.path).map_err(upstream_error)?.unwrap_or_default();
-    let looked = Sheet::read(document.root_element()).looked(sheet.book, place, cells.get(&place));
+    let about = Sheet::read(document.root_element());
+    let looked = about.appearance(sheet.book, place, cells.get(&place), about.covers(place));
     for (name, rule) in properties {
         let read = match name.as_str() {
             "value" => raw_value(sheet.book, &sheet.name, place),
@@ -145,15 +147,18 @@ pub(super) fn styles(sheet: &SheetRef<'_, '_>, rule: &Value, exact: bool) -> Res
     let cells = sheet.book.cells(&listed.path).map_err(upstream_error)?.unwrap_or_default();
     let about = Sheet::read(document.root_element());
     let last = |side: fn(&CellRef) -> u32| cells.keys().map(side).max().unwrap_or(1);
-    let (rows, columns) = (last(|place| place.0), last(|place| place.1));
-    if u64::from(rows) * u64::from(columns) > CELLS {
+    let first = CellRef { row: 1, column: 1 };
+    let last = CellRef { row: last(|place| place.row), column: last(|place| place.column) };
+    let whole = Range { from: first, to: last };
+    if whole.count() > CELLS {
         return Err(task_error(format!("sheet {:?} has more than {CELLS} cells", sheet.name)));
     }
-    let covered = about.covered((rows, columns))?;
+    let covered = about.covered(last)?;
     let mut left = LOOKS;
     let mut read = |place: CellRef, change: Option<&DifferentialStyle>| -> Result<Value, MetricError> {
-        let raw = cells.get(&place);
-        let looked = about.looked_at(sheet.book, place, (raw, covered.contains(&place)), change);
+        let merged = covered.contains(&place);
+        let looked =
+            CellAppearance { change, ..about.appearance(sheet.book, place, cells.get(&place), merged) };
         let property = |name: &&str| match sheet.book.styles.property(name, &looked) {
             // A font without a colour aborts the whole check upstream.
             Err(MetricError::Raised(_)) if !exact => Ok(Value::Null),
@@ -169,7 +174,7 @@ pub(super) fn styles(sheet: &SheetRef<'_, '_>, rule: &Value, exact: bool) -> Res
     let mut tests = TESTS;
     let mut found = Map::new();
     if !cells.is_empty() {
-        for place in (Range { from: (1, 1), to: (rows, columns) }).cells() {
+        for place in whole.cells() {
             found.insert(cell_ref::name(place), read(place, None)?);
         }
     }
@@ -179,7 +184,7 @@ pub(super) fn styles(sheet: &SheetRef<'_, '_>, rule: &Value, exact: bool) -> Res
             let change = node
                 .attribute("dxfId")
                 .and_then(|id| sheet.book.styles.changes.get(id.parse::<usize>().ok()?));
-            for place in active(sheet, node, (&ranges, &cells), &mut tests)? {
+            for place in active(sheet, node, &ranges, &cells, &mut tests)? {
                 found.insert(cell_ref::name(place), read(place, change)?);
             }
         }
@@ -191,7 +196,8 @@ pub(super) fn styles(sheet: &SheetRef<'_, '_>, rule: &Value, exact: bool) -> Res
 fn active(
     sheet: &SheetRef<'_, '_>,
     node: Node<'_, '_>,
-    (ranges, cells): (&Ranges, &Cells),
+    ranges: &Ranges,
+    cells: &Cells,
     tests: &mut u64,
 ) -> Result<Vec<CellRef>, MetricError> {
     let sources: Vec<&str> =

@@ -1,7 +1,13 @@
 //! Cell and range references such as `B6` and `A1:C3`.
 
-/// Row and column, 1-based.
-pub(in super::super) type CellRef = (u32, u32);
+/// The place of a cell in a sheet. Orders by row, then column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in super::super) struct CellRef {
+    /// The row, from 1.
+    pub(super) row: u32,
+    /// The column, from 1.
+    pub(super) column: u32,
+}
 
 const ROWS: u32 = 1_048_576;
 const COLUMNS: u32 = 18_278;
@@ -12,7 +18,7 @@ pub(super) fn place(name: &str) -> Option<CellRef> {
     let digits = bare.find(|c: char| c.is_ascii_digit())?;
     let (letters, digits) = bare.split_at(digits);
     let row: u32 = digits.parse().ok().filter(|row| (1..=ROWS).contains(row))?;
-    Some((row, column(letters)?))
+    Some(CellRef { row, column: column(letters)? })
 }
 
 fn column(letters: &str) -> Option<u32> {
@@ -36,8 +42,8 @@ pub(super) fn letters(mut column: u32) -> String {
 }
 
 /// Returns a cell's name.
-pub(super) fn name((row, column): CellRef) -> String {
-    format!("{}{row}", letters(column))
+pub(super) fn name(place: CellRef) -> String {
+    format!("{}{}", letters(place.column), place.row)
 }
 
 /// A rectangular range of cells.
@@ -56,33 +62,34 @@ impl Range {
             place(name).or_else(|| {
                 let bare: String = name.chars().filter(|c| *c != '$').collect();
                 match column(&bare) {
-                    Some(column) => Some((if last { ROWS } else { 1 }, column)),
+                    Some(column) => Some(CellRef { row: if last { ROWS } else { 1 }, column }),
                     None => {
                         let row = bare.parse().ok().filter(|row| (1..=ROWS).contains(row))?;
-                        Some((row, if last { COLUMNS } else { 1 }))
+                        Some(CellRef { row, column: if last { COLUMNS } else { 1 } })
                     }
                 }
             })
         };
         let (from, to) = (side(from, false)?, side(to, true)?);
-        (from.0 <= to.0 && from.1 <= to.1).then_some(Self { from, to })
+        (from.row <= to.row && from.column <= to.column).then_some(Self { from, to })
     }
 
     pub(super) fn cells(self) -> impl Iterator<Item = CellRef> {
-        (self.from.0..=self.to.0)
-            .flat_map(move |row| (self.from.1..=self.to.1).map(move |column| (row, column)))
+        let columns = self.from.column..=self.to.column;
+        (self.from.row..=self.to.row)
+            .flat_map(move |row| columns.clone().map(move |column| CellRef { row, column }))
     }
 
     /// Returns the number of cells.
     pub(super) fn count(self) -> u64 {
-        u64::from(self.to.0 - self.from.0 + 1) * u64::from(self.to.1 - self.from.1 + 1)
+        u64::from(self.to.row - self.from.row + 1) * u64::from(self.to.column - self.from.column + 1)
     }
 
     fn holds(self, other: Self) -> bool {
-        self.from.0 <= other.from.0
-            && self.from.1 <= other.from.1
-            && self.to.0 >= other.to.0
-            && self.to.1 >= other.to.1
+        self.from.row <= other.from.row
+            && self.from.column <= other.from.column
+            && self.to.row >= other.to.row
+            && self.to.column >= other.to.column
     }
 
     pub(super) fn has(self, place: CellRef) -> bool {
@@ -108,14 +115,14 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, Ranges, name, place};
+    use super::{CellRef, Range, Ranges, name, place};
 
     #[test]
     fn names_and_places_are_two_ways_to_say_the_same() {
         for text in ["A1", "Z9", "AA10", "XFD1048576"] {
             assert_eq!(place(text).map(name).as_deref(), Some(text));
         }
-        assert_eq!(place("$B$6"), Some((6, 2)));
+        assert_eq!(place("$B$6"), Some(CellRef { row: 6, column: 2 }));
         for wrong in ["", "1", "A0", "A", "ABCD1", "A1048577"] {
             assert_eq!(place(wrong), None, "{wrong}");
         }

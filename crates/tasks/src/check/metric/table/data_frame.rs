@@ -53,13 +53,13 @@ impl DataFrame {
                 cells.insert(*place, cell);
             }
         }
-        let last_row = cells.keys().map(|place| place.0).max().unwrap_or(0);
-        let width = cells.keys().map(|place| place.1).max().unwrap_or(0);
+        let last_row = cells.keys().map(|place| place.row).max().unwrap_or(0);
+        let width = cells.keys().map(|place| place.column).max().unwrap_or(0);
         if usize::try_from(u64::from(last_row) * u64::from(width)).map_or(true, |count| count > CELLS) {
             return Err(format!("sheet {:?} has more than {CELLS} cells", sheet.name));
         }
         let mut take = |row: u32| -> Vec<Cell> {
-            (1..=width).map(|column| cells.remove(&(row, column)).unwrap_or(Cell::Empty)).collect()
+            (1..=width).map(|column| cells.remove(&CellRef { row, column }).unwrap_or(Cell::Empty)).collect()
         };
         // A blank row is kept unless the sheet has a single column.
         let is_kept = |row: &Vec<Cell>| match row.as_slice() {
@@ -123,7 +123,8 @@ impl DataFrame {
                     continue;
                 }
                 if told.len() < 3 {
-                    let (name, other, cell) = (cell_ref::name((*row, at)), other.show(), cell.show());
+                    let (name, other, cell) =
+                        (cell_ref::name(CellRef { row: *row, column: at }), other.show(), cell.show());
                     told.push(format!("cell {name}: expected {other}, found {cell}"));
                 } else {
                     more += 1;

@@ -16,6 +16,7 @@ mod workbook;
 use serde_json::Value;
 
 use self::cell::Cell;
+use self::cell_ref::CellRef;
 use self::comparison::{Difference, TableComparison};
 use self::data_frame::DataFrame;
 use self::workbook::Workbook;
@@ -94,7 +95,7 @@ pub(super) fn cities_in_order(case: &MetricInput<'_>) -> Result<Score, MetricErr
         book.sheets.get(book.active).ok_or_else(|| upstream_error("the workbook has no active sheet"))?;
     let cells = book.cells(&sheet.path).map_err(upstream_error)?.unwrap_or_default();
     for at in 0..21_u32 {
-        let cell = match cells.get(&(at + 2, 3)) {
+        let cell = match cells.get(&CellRef { row: at + 2, column: 3 }) {
             Some(raw) => Cell::read(raw, &book).map_err(upstream_error)?,
             None => Cell::Empty,
         };

@@ -78,11 +78,10 @@ fn source(cache: Node<'_, '_>, fields: &Fields) -> Result<String, MetricError> {
     let sheet = source.and_then(|source| xml::child(source, "worksheetSource"));
     let cells = sheet.and_then(|sheet| sheet.attribute("ref")?.split_once(':'));
     let cells = cells.and_then(|(from, to)| cell_ref::place(from).zip(cell_ref::place(to)));
-    let ((top, left), (bottom, right)) =
-        cells.ok_or_else(|| upstream_error("a pivot table has no source cells"))?;
-    let (left, right) = (i64::from(left) + fields.before, i64::from(right) - fields.behind);
+    let (from, to) = cells.ok_or_else(|| upstream_error("a pivot table has no source cells"))?;
+    let (left, right) = (i64::from(from.column) + fields.before, i64::from(to.column) - fields.behind);
     let name = sheet.and_then(|sheet| sheet.attribute("sheet")).unwrap_or("None");
-    Ok(format!("{kind};({top}, {left}):({bottom}, {right});{name}"))
+    Ok(format!("{kind};({}, {left}):({}, {right});{name}", from.row, to.row))
 }
 
 fn describe(table: Node<'_, '_>, fields: &Fields, wanted: &[&str]) -> Value {

@@ -228,8 +228,9 @@ fn read_cells(document: &roxmltree::Document<'_>) -> Cells {
             row.attribute("r").and_then(|row| row.parse().ok()).unwrap_or(row_number.saturating_add(1));
         let mut column = 0;
         for node in xml::children(row, "c") {
-            let place = node.attribute("r").and_then(cell_ref::place).unwrap_or((row_number, column + 1));
-            column = place.1;
+            let next = CellRef { row: row_number, column: column + 1 };
+            let place = node.attribute("r").and_then(cell_ref::place).unwrap_or(next);
+            column = place.column;
             let value = xml::child(node, "v").map(|value| value.text().unwrap_or_default().to_owned());
             let cell = RawCell {
                 kind: node.attribute("t").map(str::to_owned),
