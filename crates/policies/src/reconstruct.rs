@@ -167,28 +167,16 @@ fn done(calls: &[Call], results: &[CallResult], outline: &Outline) -> Vec<StepAc
 }
 
 fn target<'o>(action: &Action<ImagePoint>, outline: &'o Outline, first: bool) -> Option<&'o OutlineNode> {
-    let at = match action {
-        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
-        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
+    match action {
         Action::Type { .. } | Action::Key { .. } if first => {
             return outline.nodes.iter().rfind(|node| node.states.contains(&State::Focused));
         }
         Action::Hold { actions, .. } => {
             return actions.iter().find_map(|action| target(action, outline, first));
         }
-        Action::Cursor
-        | Action::Type { .. }
-        | Action::Key { .. }
-        | Action::Drag { .. }
-        | Action::Wait { .. }
-        | Action::Screenshot
-        | Action::Zoom { .. }
-        | Action::Navigate { .. }
-        | Action::History { .. }
-        | Action::Tab { .. }
-        | Action::Dialog { .. } => None,
-    };
-    match at? {
+        _ => {}
+    }
+    match action.target()? {
         Target::Ref(id) => outline.nodes.iter().find(|node| node.id == *id),
         // An outline gives centers, not sizes.
         Target::Point(point) => outline.nodes.iter().rfind(|node| node.at == Some(*point)),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Chord, ImagePoint, NodeRef, OutsideView, ScreenPoint, View};
+use crate::{Chord, FieldValue, ImagePoint, NodeRef, OutsideView, PageReading, ScreenPoint, View};
 
 /// A pointer button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -136,6 +136,16 @@ pub enum Action<P> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold_ms: Option<u32>,
     },
+    /// Presses keys and keeps them down for the following actions.
+    KeyDown {
+        /// The keys.
+        keys: Chord,
+    },
+    /// Releases keys that were kept down.
+    KeyUp {
+        /// The keys.
+        keys: Chord,
+    },
     /// Uses the pointer while keys are held.
     Hold {
         /// The keys.
@@ -163,6 +173,36 @@ pub enum Action<P> {
         at: Target<P>,
         /// The option's text.
         option: String,
+    },
+    /// Scrolls an element into view (browser worlds).
+    ScrollTo {
+        /// The element.
+        at: Target<P>,
+    },
+    /// Sets the value of a form field, with the events that a page expects of an input (browser worlds).
+    Fill {
+        /// The field, or its label.
+        at: Target<P>,
+        /// The value.
+        value: FieldValue,
+    },
+    /// Gives files of the world's home to a file input (browser worlds).
+    Upload {
+        /// The file input, its label, or the button that opens the file chooser.
+        at: Target<P>,
+        /// Paths, absolute or relative to the home folder.
+        files: Vec<String>,
+    },
+    /// Reads without changing anything; the result holds what was read.
+    Read {
+        /// What to read.
+        #[serde(flatten)]
+        what: PageReading,
+    },
+    /// Runs a script in the page, if the world allows it (browser worlds).
+    Script {
+        /// The source in JavaScript; the value of its last expression is the result.
+        source: String,
     },
     /// Opens an address in the current tab (browser worlds).
     Navigate {
@@ -250,6 +290,8 @@ impl<P> Action<P> {
             }
             Self::Type { text } => Action::Type { text },
             Self::Key { chord, hold_ms } => Action::Key { chord, hold_ms },
+            Self::KeyDown { keys } => Action::KeyDown { keys },
+            Self::KeyUp { keys } => Action::KeyUp { keys },
             Self::Hold { keys, actions } => {
                 let actions = actions.into_iter().map(|action| action.try_map(map));
                 Action::Hold { keys, actions: actions.collect::<Result<_, _>>()? }
@@ -259,6 +301,11 @@ impl<P> Action<P> {
             Self::Screenshot => Action::Screenshot,
             Self::Zoom { region: [from, to] } => Action::Zoom { region: [map(from)?, map(to)?] },
             Self::Select { at, option } => Action::Select { at: at.try_map(map)?, option },
+            Self::ScrollTo { at } => Action::ScrollTo { at: at.try_map(map)? },
+            Self::Fill { at, value } => Action::Fill { at: at.try_map(map)?, value },
+            Self::Upload { at, files } => Action::Upload { at: at.try_map(map)?, files },
+            Self::Read { what } => Action::Read { what },
+            Self::Script { source } => Action::Script { source },
             Self::Navigate { url } => Action::Navigate { url },
             Self::History { go } => Action::History { go },
             Self::Tab { tab } => Action::Tab { tab },
@@ -266,33 +313,62 @@ impl<P> Action<P> {
         })
     }
 
-    /// Returns the target element, if the target is an element.
-    pub fn node(&self) -> Option<&NodeRef> {
-        let target = match self {
-            Self::Click { at, .. } | Self::Select { at, .. } => Some(at),
-            Self::Move { to } => Some(to),
+    /// Returns the action's single target. That of a drag is where it begins, which is no [`Target`], and keys that are
+    /// held have the target of the first action meanwhile.
+    pub fn target(&self) -> Option<&Target<P>> {
+        match self {
+            Self::Click { at, .. }
+            | Self::Select { at, .. }
+            | Self::Move { to: at }
+            | Self::ScrollTo { at }
+            | Self::Fill { at, .. }
+            | Self::Upload { at, .. } => Some(at),
             Self::Press { at, .. } | Self::Release { at, .. } | Self::Scroll { at, .. } => at.as_ref(),
-            Self::Hold { actions, .. } => return actions.iter().find_map(Self::node),
+            Self::Hold { actions, .. } => actions.iter().find_map(Self::target),
             Self::Cursor
             | Self::Drag { .. }
             | Self::Type { .. }
             | Self::Key { .. }
+            | Self::KeyDown { .. }
+            | Self::KeyUp { .. }
             | Self::Wait { .. }
             | Self::Screenshot
             | Self::Zoom { .. }
+            | Self::Read { .. }
+            | Self::Script { .. }
             | Self::Navigate { .. }
             | Self::History { .. }
             | Self::Tab { .. }
             | Self::Dialog { .. } => None,
-        };
+        }
+    }
+
+    /// Returns the action's single target, to change it.
+    pub fn target_mut(&mut self) -> Option<&mut Target<P>> {
+        match self {
+            Self::Click { at, .. }
+            | Self::Select { at, .. }
+            | Self::Move { to: at }
+            | Self::ScrollTo { at }
+            | Self::Fill { at, .. }
+            | Self::Upload { at, .. } => Some(at),
+            Self::Press { at, .. } | Self::Release { at, .. } | Self::Scroll { at, .. } => at.as_mut(),
+            Self::Hold { actions, .. } => actions.iter_mut().find_map(Self::target_mut),
+            _ => None,
+        }
+    }
+
+    /// Returns the target element, if the target is an element.
+    pub fn node(&self) -> Option<&NodeRef> {
+        let target = self.target();
         match target {
             Some(Target::Ref(node)) => Some(node),
             Some(Target::Point(_)) | None => None,
         }
     }
 
-    /// Whether the action only requests a picture and does not change the world.
+    /// Whether the action only looks or reads and does not change the world.
     pub fn is_observation_only(&self) -> bool {
-        matches!(self, Self::Screenshot | Self::Zoom { .. })
+        matches!(self, Self::Screenshot | Self::Zoom { .. } | Self::Read { .. })
     }
 }

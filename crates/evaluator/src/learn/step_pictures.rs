@@ -195,14 +195,12 @@ fn looks(events: &[Event]) -> Vec<StepLook> {
 }
 
 fn points(action: &Action<ScreenPoint>) -> Vec<ScreenPoint> {
-    let target = match action {
-        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
-        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
+    match action {
         Action::Drag { path, .. } => return path.clone(),
         Action::Hold { actions, .. } => return actions.iter().flat_map(points).collect(),
-        _ => None,
-    };
-    match target {
+        _ => {}
+    }
+    match action.target() {
         Some(Target::Point(point)) => vec![*point],
         Some(Target::Ref(_)) | None => Vec::new(),
     }

@@ -208,14 +208,12 @@ fn action(record: &ActionRecord, outline: &Outline) -> StepAction {
 
 /// Returns the place at which an action is aimed; `None` if it is aimed at an element or at nothing.
 fn place<P>(action: &Action<P>) -> Option<&P> {
-    let target = match action {
-        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
-        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_ref(),
+    match action {
         Action::Drag { path, .. } => return path.first(),
         Action::Hold { actions, .. } => return actions.iter().find_map(place),
-        _ => None,
-    };
-    match target? {
+        _ => {}
+    }
+    match action.target()? {
         Target::Point(point) => Some(point),
         Target::Ref(_) => None,
     }

@@ -81,7 +81,7 @@ pub(super) fn present_calls(
 ) -> Result<Vec<Call>, ReplayError> {
     let recorded = turn.screen.outline.as_deref().map(Outline::parse).unwrap_or_default();
     let mut calls = turn.calls.clone();
-    for target in calls.iter_mut().flat_map(actions).filter_map(target) {
+    for target in calls.iter_mut().flat_map(actions).filter_map(Action::target_mut) {
         if let Target::Ref(node) = target {
             let found = match present {
                 Some(present) => counterpart(turn, node, &recorded, present)?.map(Target::Ref),
@@ -98,25 +98,6 @@ pub(super) fn present_calls(
         }
     }
     Ok(calls)
-}
-
-fn target(action: &mut Action<ImagePoint>) -> Option<&mut Target<ImagePoint>> {
-    match action {
-        Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => Some(at),
-        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => at.as_mut(),
-        Action::Hold { actions, .. } => actions.iter_mut().find_map(target),
-        Action::Cursor
-        | Action::Drag { .. }
-        | Action::Type { .. }
-        | Action::Key { .. }
-        | Action::Wait { .. }
-        | Action::Screenshot
-        | Action::Zoom { .. }
-        | Action::Navigate { .. }
-        | Action::History { .. }
-        | Action::Tab { .. }
-        | Action::Dialog { .. } => None,
-    }
 }
 
 /// Finds the element that a recorded reference stands for: the one with the same role and name, and of several the

@@ -31,25 +31,13 @@ pub(super) fn outcome(outcome: &ActionOutcome) -> (&'static str, Option<String>)
 
 /// The screen points that an action targets.
 pub(super) fn points(action: &Action<ScreenPoint>) -> Vec<ScreenPoint> {
-    let of = |target: Option<&Target<ScreenPoint>>| match target {
-        Some(Target::Point(point)) => vec![*point],
-        Some(Target::Ref(_)) | None => Vec::new(),
-    };
     match action {
-        Action::Click { at, .. } | Action::Select { at, .. } => of(Some(at)),
-        Action::Move { to } => of(Some(to)),
-        Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => of(at.as_ref()),
         Action::Drag { path, .. } => path.clone(),
         Action::Zoom { region } => region.to_vec(),
         Action::Hold { actions, .. } => actions.iter().flat_map(points).collect(),
-        Action::Cursor
-        | Action::Type { .. }
-        | Action::Key { .. }
-        | Action::Wait { .. }
-        | Action::Screenshot
-        | Action::Navigate { .. }
-        | Action::History { .. }
-        | Action::Tab { .. }
-        | Action::Dialog { .. } => Vec::new(),
+        other => match other.target() {
+            Some(Target::Point(point)) => vec![*point],
+            Some(Target::Ref(_)) | None => Vec::new(),
+        },
     }
 }

@@ -60,19 +60,30 @@ pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>)
         Action::Cursor => return Err("this world does not tell where its pointer is".into()),
         Action::Type { text } => return typed(text),
         Action::Key { chord, hold_ms } => pressed(chord, *hold_ms)?,
-        Action::Select { .. } => {
-            return Err(
-                "click the list to open it, then click its option: this world cannot choose by name".into()
-            );
-        }
-        Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => return Ok(Script::Nothing),
-        Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
-            return Err(
-                "this is a desktop, not a browser page: use the keyboard and the mouse in its windows".into(),
-            );
-        }
+        Action::KeyDown { keys } => strokes("keyDown", names(keys)?.iter()),
+        Action::KeyUp { keys } => strokes("keyUp", names(keys)?.iter().rev()),
+        other => return without_input(other),
     };
     Ok(line(&lines, String::new()))
+}
+
+/// Presses or releases keys one after another.
+fn strokes<'k>(what: &str, keys: impl Iterator<Item = &'k String>) -> String {
+    keys.map(|key| format!("pyautogui.{what}({key}); ")).collect()
+}
+
+/// An action that needs no input is nothing to run; others that the keyboard and the pointer cannot do are refused.
+fn without_input(action: &Action<ScreenPoint>) -> Result<Script, String> {
+    match action {
+        Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(Script::Nothing),
+        Action::Read { what } if what.is_in_observation() => Ok(Script::Nothing),
+        Action::Select { .. } => {
+            Err("click the list to open it, then click its option: this world cannot choose by name".into())
+        }
+        _ => {
+            Err("this is a desktop, not a browser page: use the keyboard and the mouse in its windows".into())
+        }
+    }
 }
 
 /// Returns the point if it lies on the screen.

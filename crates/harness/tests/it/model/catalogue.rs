@@ -157,6 +157,7 @@ fn anthropic(model: &str, forget: Option<u64>) -> impl FnOnce(&str) -> Anthropic
             effort: Some(Effort::Medium),
             forget_above: forget,
             tariff: None,
+            page_scripts: false,
         };
         Anthropic::new(config, transport())
     }
