@@ -121,9 +121,15 @@ impl Browser {
         let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
         browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
         browser.root.call(&attach).await.map_err(failed)?;
-        let first = browser.watch.until(|pages| pages.front().map(|_| ()));
+        let first = browser.watch.until(|pages| pages.front().map(|tab| tab.session.clone()));
         match tokio::time::timeout(FIRST_TAB, first).await {
-            Ok(Some(())) => Ok(browser),
+            Ok(Some(tab)) => {
+                // A tab answers its calls in order, so this waits until its events are on: a page that opened before
+                // would make requests that nobody is told of.
+                let ready = browser.evaluate::<bool>(&browser.session(&tab), "true".to_owned()).await;
+                ready.map_err(|error| start(format!("the first tab does not answer: {error}")))?;
+                Ok(browser)
+            }
             Ok(None) => Err(start("the browser ended before it showed a tab".to_owned())),
             Err(_) => Err(start(format!("the browser showed no tab within {FIRST_TAB:?}"))),
         }
