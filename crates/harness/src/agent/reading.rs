@@ -7,28 +7,7 @@ use apprentice_protocol::{
     NodeRef, Observation, PageReading, ReadFilter, State, TextBudget, UiNode, UiTree, View, outline,
 };
 
-use super::element_search;
-
-/// Roles of elements that can be acted on.
-const INTERACTIVE: &[&str] = &[
-    "button",
-    "link",
-    "textbox",
-    "searchbox",
-    "combobox",
-    "listbox",
-    "option",
-    "checkbox",
-    "radio",
-    "switch",
-    "slider",
-    "spinbutton",
-    "menuitem",
-    "menuitemcheckbox",
-    "menuitemradio",
-    "tab",
-    "treeitem",
-];
+use super::element_search::{self, is_interactive};
 
 /// Room for the notes below an outline, in characters.
 const NOTES: usize = 300;
@@ -54,13 +33,6 @@ pub(super) fn answer(
         }
     };
     Ok(format!("{}\n{text}", what.heading()))
-}
-
-/// Whether an element can be acted on.
-pub(super) fn is_interactive(node: &UiNode) -> bool {
-    let role = node.role.as_str();
-    // A box without a role of its own stands in the tree because it takes the focus or has a name.
-    node.is(State::Editable) || INTERACTIVE.contains(&role) || (role == "generic" && !node.name.is_empty())
 }
 
 /// A part of a tree.

@@ -6,7 +6,7 @@ use apprentice_cdp::domain::dom::{
 use apprentice_cdp::domain::page::{FrameTree, GetFrameTree};
 use apprentice_cdp::domain::runtime::Evaluate;
 use apprentice_cdp::{Session, SessionId};
-use apprentice_protocol::{NodeRef, TreeBudget, UiNode};
+use apprentice_protocol::{NodeRef, ScreenPoint, Target, TreeBudget, UiNode};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -204,6 +204,14 @@ impl Browser {
             }
             Chosen::Disabled => format!("the option {option:?} is disabled"),
         }))
+    }
+}
+
+/// How a target is named to the model.
+pub(super) fn named(at: &Target<ScreenPoint>) -> String {
+    match at {
+        Target::Ref(NodeRef(node)) => format!("element {node}"),
+        Target::Point(point) => format!("the element at ({}, {})", point.x, point.y),
     }
 }
 

@@ -20,6 +20,7 @@ mod page_log;
 mod page_state;
 mod page_text;
 mod picture;
+mod request_log;
 mod script;
 mod snapshot;
 mod source;

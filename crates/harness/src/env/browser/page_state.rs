@@ -14,7 +14,7 @@ use apprentice_cdp::domain::target::{
 };
 use apprentice_cdp::{Event, EventPayload, SessionId};
 
-use super::page_log::RequestLog;
+use super::request_log::RequestLog;
 
 /// An open dialog of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,24 +1,18 @@
 //! Files for file inputs. Only files of the world's home are given to a page.
 
-use std::time::Duration;
-
 use apprentice_cdp::domain::dom::{ResolveNode, SetFileInputFiles};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn};
-use apprentice_protocol::{Button, Command, Machine, NodeRef, ScreenPoint, Target};
+use apprentice_protocol::{Command, Machine};
 use serde::Deserialize;
 
 use super::driver::{ActionError, Browser, lost};
 use super::element::Element;
-use super::input::Click;
-use super::page_state::{BrowserState, FileChooser};
-use super::world::BrowserEnvironment;
+use super::page_state::FileChooser;
 
 const FILE_INPUT: &str = include_str!("page/file_input.js");
 const FILE_RULES: &str = include_str!("page/file_rules.js");
 const NOT_ACCEPTED: &str = include_str!("page/not_accepted.js");
 
-/// How long a page may take to open its file chooser after a click.
-const CHOOSER: Duration = Duration::from_secs(5);
 /// Most files in one upload.
 const MOST_FILES: usize = 20;
 
@@ -38,58 +32,9 @@ struct NotAccepted {
     files: Vec<String>,
 }
 
-impl BrowserEnvironment {
-    /// Gives files to the input that the target is, labels or holds, or whose file chooser a click on it opens.
-    pub(super) async fn upload(
-        &mut self,
-        at: &Target<ScreenPoint>,
-        files: &[String],
-    ) -> Result<Option<String>, ActionError> {
-        let files = inside_home(self.machine.as_ref(), files).await?;
-        let element = self.element(at).await?;
-        let input = match self.browser.file_input(&element).await? {
-            Some(input) => input,
-            None => {
-                let chooser = self.open_chooser(at).await?;
-                self.browser.chooser_input(&chooser).await?
-            }
-        };
-        self.browser.give(&input, files).await
-    }
-
-    /// Gives a waiting file input the typed paths, one per line.
-    pub(super) async fn choose_files(
-        &self,
-        chooser: &FileChooser,
-        text: &str,
-    ) -> Result<Option<String>, ActionError> {
-        let typed: Vec<String> =
-            text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        let closed = |error| match error {
-            ActionError::Refused(why) => ActionError::Refused(format!("{why}; the file chooser was closed")),
-            other => other,
-        };
-        let files = inside_home(self.machine.as_ref(), &typed).await.map_err(closed)?;
-        let input = self.browser.chooser_input(chooser).await?;
-        self.browser.give(&input, files).await.map_err(closed)
-    }
-
-    async fn open_chooser(&mut self, at: &Target<ScreenPoint>) -> Result<FileChooser, ActionError> {
-        self.click(at, Click { button: Button::Left, count: 1, hold: None }).await?;
-        let opened = self.browser.watch().until(BrowserState::take_file_chooser);
-        match tokio::time::timeout(CHOOSER, opened).await {
-            Ok(Some(chooser)) => Ok(chooser),
-            Ok(None) => Err(lost("chromium is gone").into()),
-            Err(_) => Err(ActionError::refused(
-                "this is no file input, and a click on it opened no file chooser: give the input or its button",
-            )),
-        }
-    }
-}
-
 impl Browser {
     /// The file input that an element is, labels or holds.
-    async fn file_input(&self, element: &Element) -> Result<Option<Element>, ActionError> {
+    pub(super) async fn file_input(&self, element: &Element) -> Result<Option<Element>, ActionError> {
         let call = CallFunctionOn {
             function_declaration: FILE_INPUT.to_owned(),
             object_id: element.object.clone(),
@@ -101,7 +46,7 @@ impl Browser {
         Ok(found.map(|object| Element { session: element.session.clone(), object }))
     }
 
-    async fn chooser_input(&self, chooser: &FileChooser) -> Result<Element, ActionError> {
+    pub(super) async fn chooser_input(&self, chooser: &FileChooser) -> Result<Element, ActionError> {
         let session = self.session(&chooser.session);
         let resolved = self.call(&session, &ResolveNode { backend_node_id: chooser.node }).await?;
         let object = resolved.object.object_id;
@@ -109,7 +54,11 @@ impl Browser {
         Ok(Element { session, object })
     }
 
-    async fn give(&self, input: &Element, files: Vec<String>) -> Result<Option<String>, ActionError> {
+    pub(super) async fn give(
+        &self,
+        input: &Element,
+        files: Vec<String>,
+    ) -> Result<Option<String>, ActionError> {
         let Element { session, object } = input;
         let rules: Rules = self.apply(session, object, FILE_RULES, []).await?;
         let refuse = |why: &str| Err(ActionError::refused(why));
@@ -134,7 +83,7 @@ impl Browser {
 }
 
 /// Returns the real paths of files, which must lie in the world's home: what lies elsewhere is none of the task.
-async fn inside_home(machine: &dyn Machine, files: &[String]) -> Result<Vec<String>, ActionError> {
+pub(super) async fn inside_home(machine: &dyn Machine, files: &[String]) -> Result<Vec<String>, ActionError> {
     if files.is_empty() || files.len() > MOST_FILES {
         return Err(ActionError::refused(format!("give from one to {MOST_FILES} paths")));
     }
@@ -164,12 +113,4 @@ async fn inside_home(machine: &dyn Machine, files: &[String]) -> Result<Vec<Stri
         real.push(path.to_owned());
     }
     Ok(real)
-}
-
-/// How a target is named to the model.
-pub(super) fn named(at: &Target<ScreenPoint>) -> String {
-    match at {
-        Target::Ref(NodeRef(node)) => format!("element {node}"),
-        Target::Point(point) => format!("the element at ({}, {})", point.x, point.y),
-    }
 }

@@ -10,13 +10,13 @@ use apprentice_protocol::{
 };
 
 use super::driver::{ActionError, Browser, lost};
-use super::element::{Element, PointerTarget};
+use super::element::{Element, PointerTarget, named};
 use super::input::{Click, InputState, type_text};
-use super::page_state::Download;
+use super::page_state::{BrowserState, Download, FileChooser};
 use super::script::PageScripts;
 use super::snapshot::dialog_tree;
 use super::teardown::Teardown;
-use super::upload::named;
+use super::upload::inside_home;
 
 /// The pixel at a point of the page.
 fn pixel(x: f64, y: f64) -> ScreenPoint {
@@ -27,6 +27,8 @@ fn pixel(x: f64, y: f64) -> ScreenPoint {
 
 const FOCUS: &str = include_str!("page/focus.js");
 
+/// How long a page may take to open its file chooser after a click.
+const CHOOSER: Duration = Duration::from_secs(5);
 /// Longest time that a chord may be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 
@@ -328,7 +330,7 @@ impl BrowserEnvironment {
     }
 
     async fn type_text(&mut self, text: &str) -> Result<Option<String>, ActionError> {
-        if let Some(chooser) = self.browser.watch().with(super::page_state::BrowserState::take_file_chooser) {
+        if let Some(chooser) = self.browser.watch().with(BrowserState::take_file_chooser) {
             return self.choose_files(&chooser, text).await;
         }
         let session = self.browser.session(&self.browser.front()?.session);
@@ -338,11 +340,52 @@ impl BrowserEnvironment {
         type_text(&self.browser, text).await.map(|()| None)
     }
 
+    /// Gives files to the input that the target is, labels or holds, or whose file chooser a click on it opens.
+    async fn upload(
+        &mut self,
+        at: &Target<ScreenPoint>,
+        files: &[String],
+    ) -> Result<Option<String>, ActionError> {
+        let files = inside_home(self.machine.as_ref(), files).await?;
+        let element = self.element(at).await?;
+        let input = match self.browser.file_input(&element).await? {
+            Some(input) => input,
+            None => {
+                let chooser = self.open_chooser(at).await?;
+                self.browser.chooser_input(&chooser).await?
+            }
+        };
+        self.browser.give(&input, files).await
+    }
+
+    /// Gives a waiting file input the typed paths, one per line.
+    async fn choose_files(&self, chooser: &FileChooser, text: &str) -> Result<Option<String>, ActionError> {
+        let typed: Vec<String> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        let closed = |error| match error {
+            ActionError::Refused(why) => ActionError::Refused(format!("{why}; the file chooser was closed")),
+            other => other,
+        };
+        let files = inside_home(self.machine.as_ref(), &typed).await.map_err(closed)?;
+        let input = self.browser.chooser_input(chooser).await?;
+        self.browser.give(&input, files).await.map_err(closed)
+    }
+
+    async fn open_chooser(&mut self, at: &Target<ScreenPoint>) -> Result<FileChooser, ActionError> {
+        self.click(at, Click { button: Button::Left, count: 1, hold: None }).await?;
+        let opened = self.browser.watch().until(BrowserState::take_file_chooser);
+        match tokio::time::timeout(CHOOSER, opened).await {
+            Ok(Some(chooser)) => Ok(chooser),
+            Ok(None) => Err(lost("chromium is gone").into()),
+            Err(_) => Err(ActionError::refused(
+                "this is no file input, and a click on it opened no file chooser: give the input or its button",
+            )),
+        }
+    }
+
     async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), ActionError> {
         let text = chord.to_string();
-        if text == "escape"
-            && self.browser.watch().with(super::page_state::BrowserState::take_file_chooser).is_some()
-        {
+        if text == "escape" && self.browser.watch().with(BrowserState::take_file_chooser).is_some() {
             return Ok(());
         }
         // Chords that the browser handles itself never reach a page.
