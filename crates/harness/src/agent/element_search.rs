@@ -280,6 +280,31 @@ mod tests {
     }
 
     #[test]
+    fn of_two_that_hold_the_words_the_better_comes_first() {
+        let check = |query: &str, worse: UiNode, better: UiNode| {
+            let tree = UiTree { nodes: vec![worse, better], truncated: None };
+            let text = find(&tree, query, &View::whole(Size::new(8, 8))).expect("words");
+            let first = text.lines().nth(1).unwrap_or_default();
+            assert!(text.starts_with("2 elements") && first.ends_with("#n1"), "{query}: {text}");
+        };
+        let other = |role: &str, name: &str| node(0, None, role, name);
+        let best = |role: &str, name: &str| node(1, None, role, name);
+        check("settings", other("heading", "Settings"), best("button", "Settings"));
+        check("new order", other("link", "Order new plants soon"), best("link", "Start a new order today"));
+        check("art", other("link", "Cart"), best("link", "Modern art"));
+        check("link", other("link", "Prices"), best("text", "Link to us"));
+        check("rake", other("link", "Rakes of all kinds"), best("link", "Rakes"));
+        check("delete account", other("link", "Delete account history"), best("link", "Delete account"));
+        let holds = UiNode { value: Some("Oslo".into()), ..other("textbox", "City") };
+        check("oslo", holds, best("link", "Oslo guide"));
+        check(
+            "oslo",
+            UiNode { value: Some("Oslo".into()), ..other("textbox", "City") },
+            best("link", "Visit Oslos"),
+        );
+    }
+
+    #[test]
     fn what_fits_in_part_and_what_looks_alike_is_told_as_such() {
         let text = |query: &str| find(&page(), query, &View::whole(Size::new(800, 600)));
         let part = text("cancel subscription").expect("words");

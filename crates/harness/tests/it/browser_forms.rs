@@ -1,6 +1,6 @@
 //! Forms, files and readings of real pages in a real Chromium. The effect is read from the page's own events.
 
-use apprentice_protocol::{Command, FieldValue, NodeRef, Target};
+use apprentice_protocol::{Command, FieldValue, NodeRef, State, Target};
 
 use crate::desk::{Act, Desk, HOME};
 
@@ -33,10 +33,13 @@ impl Desk {
     }
 
     async fn wont_fill(&mut self, role: &str, name: &str, value: FieldValue) -> String {
-        let node = self.node(role, name).await.id;
+        let node = self.node(role, name).await;
         let before = self.title().await;
-        let why = self.refused(fill(&node, &value)).await;
+        let why = self.refused(fill(&node.id, &value)).await;
         assert_eq!(self.title().await, before, "nothing was told to the page: {why}");
+        let after = self.node(role, name).await;
+        assert_eq!(after.value, node.value, "the value is as it was: {why}");
+        assert_eq!(after.is(State::Checked), node.is(State::Checked), "{why}");
         why
     }
 }

@@ -240,6 +240,9 @@ mod tests {
         );
         check(click(Target::Ref(NodeRef("n2".into())), 1), Err("n2 is gone"));
         check(click(point(800, 4), 1), Err("point (800, 4) is not on the screen of 800 by 600"));
+        let keys = || Chord::parse("ctrl+shift").expect("a chord");
+        check(Action::KeyDown { keys: keys() }, Ok("pyautogui.keyDown('ctrl'); pyautogui.keyDown('shift')"));
+        check(Action::KeyUp { keys: keys() }, Ok("pyautogui.keyUp('shift'); pyautogui.keyUp('ctrl')"));
         check(click(point(0, 0), 9), Err("a click may be repeated up to 5 times, not 9"));
         check(
             Action::Click {

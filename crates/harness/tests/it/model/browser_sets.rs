@@ -122,6 +122,8 @@ enum Expect {
     Says(&'static str),
     /// So many pictures came.
     Pictures(usize),
+    /// A result was cut at its limit and says this at its end.
+    Cut(&'static str),
 }
 
 type Calls = Vec<(&'static str, Value)>;
@@ -225,6 +227,8 @@ async fn live(adapter: Adapter, cases: Vec<Case>) {
     let mut desk = Desk::open_with(PageScripts::On).await;
     desk.machine.write(&format!("{HOME}/a.txt"), b"alpha").await.expect("written");
     desk.show("other", "other").await;
+    desk.show("big", &"<p><a href=x>Link of a page that is long</a> and words beside it</p>".repeat(2000))
+        .await;
     desk.show("set", BODY).await;
     let page = format!("file://{HOME}/set.html");
     let read = match adapter {
@@ -261,6 +265,11 @@ async fn live(adapter: Adapter, cases: Vec<Case>) {
             Expect::Title(part) => assert!(title.contains(part), "{part} {told}"),
             Expect::Says(part) => assert!(texts.iter().any(|text| text.contains(part)), "{part} {told}"),
             Expect::Pictures(count) => assert_eq!(*pictures, count, "{told}"),
+            Expect::Cut(part) => {
+                let cut: Vec<&String> = texts.iter().filter(|text| text.contains(part)).collect();
+                assert_eq!(cut.len(), 1, "{part} {told}");
+                assert!((15_000..=20_000).contains(&cut[0].chars().count()), "{} {told}", cut[0].len());
+            }
         }
     }
     desk.close().await;
@@ -320,7 +329,8 @@ fn pointer_members() -> Vec<Case> {
 }
 
 fn page_members() -> Vec<Case> {
-    use Expect::{Says, Title};
+    use Expect::{Cut, Says, Title};
+    let big = || ("navigate", json!({ "url": format!("file://{HOME}/big.html") }));
     let field = ("left_click", json!({ "target": node("#Field") }));
     vec![
         case(vec![field.clone(), ("type", json!({ "text": "abc" }))], Title("input field abc")),
@@ -350,6 +360,11 @@ fn page_members() -> Vec<Case> {
             Says("1 element holds these words:\nbutton \"Ask\""),
         ),
         case(vec![("get_page_text", json!({}))], Says("Far below")),
+        case(vec![big(), ("get_page_text", json!({}))], Cut(" more characters]")),
+        case(
+            vec![big(), ("read_page", json!({}))],
+            Cut(" more elements do not fit]\n[read a part by its reference"),
+        ),
         case(vec![("read_console", json!({}))], Says("Console of the page:\nlog: hello")),
         case(vec![("read_network", json!({}))], Says("/set.html: 200")),
         case(vec![("javascript_exec", json!({ "text": "document.title = 'scripted'" }))], Title("scripted")),
