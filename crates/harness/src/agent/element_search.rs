@@ -282,7 +282,8 @@ mod tests {
     #[test]
     fn of_two_that_hold_the_words_the_better_comes_first() {
         let check = |query: &str, worse: UiNode, better: UiNode| {
-            let tree = UiTree { nodes: vec![worse, better], truncated: None };
+            let nodes = vec![worse, better, node(2, None, "form", "Delivery address")];
+            let tree = UiTree { nodes, truncated: None };
             let text = find(&tree, query, &View::whole(Size::new(8, 8))).expect("words");
             let first = text.lines().nth(1).unwrap_or_default();
             assert!(text.starts_with("2 elements") && first.ends_with("#n1"), "{query}: {text}");
@@ -297,11 +298,10 @@ mod tests {
         check("delete account", other("link", "Delete account history"), best("link", "Delete account"));
         let holds = UiNode { value: Some("Oslo".into()), ..other("textbox", "City") };
         check("oslo", holds, best("link", "Oslo guide"));
-        check(
-            "oslo",
-            UiNode { value: Some("Oslo".into()), ..other("textbox", "City") },
-            best("link", "Visit Oslos"),
-        );
+        let holds = UiNode { value: Some("Oslo".into()), ..other("textbox", "Guide") };
+        check("guide oslo", holds, best("link", "Oslo hotel guide"));
+        check("us link", other("link", "Us"), best("text", "Link for us"));
+        check("save address", node(0, Some(2), "button", "Save"), best("button", "Save the address"));
     }
 
     #[test]

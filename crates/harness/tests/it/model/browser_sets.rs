@@ -389,8 +389,11 @@ fn tab_members() -> Vec<Case> {
         ),
         // What follows in the same reply may name the tab.
         case(
-            vec![("switch_tab", json!({ "tab_id": "t1" })), ("screenshot", json!({ "tab_id": "t1" }))],
-            Says("Tab: t1 \"set\""),
+            vec![
+                ("switch_tab", json!({ "tab_id": "t1" })),
+                ("left_click", json!({ "target": point(150, 120), "tab_id": "t1" })),
+            ],
+            Title("click1 one"),
         ),
         case(vec![("close_tab", json!({ "tab_id": "t2" }))], Says("\"tab_id\":\"t1\"")),
         // The first that fails stops the rest, in the words that the server wants; a dialog is answered by a function.
