@@ -96,6 +96,16 @@ pub(crate) enum SandboxChoice {
     Off,
 }
 
+/// Whether models may run scripts in the pages of browser worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ScriptChoice {
+    /// Scripts are run.
+    On,
+    /// Scripts are refused.
+    Off,
+}
+
 /// The effective settings.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,6 +128,8 @@ pub(crate) struct Config {
     pub(crate) isolation: IsolationChoice,
     /// Whether browsers keep their own sandbox.
     pub(crate) browser_sandbox: SandboxChoice,
+    /// Whether models may run scripts in pages.
+    pub(crate) page_scripts: ScriptChoice,
     /// Whether known bugs in OSWorld's checks are corrected or reproduced.
     pub(crate) osworld_compat: Compat,
     /// Source of the files that tasks download; empty to download none.

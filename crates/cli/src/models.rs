@@ -30,7 +30,7 @@ use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, 
 use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
 
-use crate::config::{Config, SafetyChoice};
+use crate::config::{Config, SafetyChoice, ScriptChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::provider::{PROVIDERS, Provider, ProviderApi, ProviderEntry, provider_of};
 use crate::spelling::{Spelling, spelling};
@@ -307,7 +307,9 @@ impl Models {
         };
         let adapter: Box<dyn IdentitySource> = match provider.api {
             ProviderApi::Anthropic => {
-                Box::new(Anthropic::new(anthropic(model, endpoint, settings, tariff)?, transport))
+                let mut config = anthropic(model, endpoint, settings, tariff)?;
+                config.page_scripts = self.config.page_scripts == ScriptChoice::On;
+                Box::new(Anthropic::new(config, transport))
             }
             ProviderApi::OpenAi => Box::new(OpenAi::new(hosted(), transport)),
             ProviderApi::Gemini => Box::new(Gemini::new(hosted(), transport)),
@@ -464,6 +466,7 @@ fn anthropic(
         version: ApiVersion::named(version).ok_or_else(|| wrong("version", version))?,
         effort: effort.map(|name| Effort::named(name).ok_or_else(|| wrong("effort", name))).transpose()?,
         facts: ModelDefaults::of(&model),
+        page_scripts: false,
         forget_above: provider.forget_above.filter(|above| *above > 0),
         model,
         endpoint,

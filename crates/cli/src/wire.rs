@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Cells, Config, IsolationChoice, Machines, SandboxChoice, WorldChoice};
+use crate::config::{Cells, Config, IsolationChoice, Machines, SandboxChoice, ScriptChoice, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::{process_env, terminal};
@@ -122,6 +122,10 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         SandboxChoice::On => (BrowserSandbox::On, None),
         SandboxChoice::Off => (BrowserSandbox::Off, Some("browser_sandbox: off".to_owned())),
     };
+    let (scripts, with_scripts) = match config.page_scripts {
+        ScriptChoice::On => (PageScripts::On, Some("page_scripts: on".to_owned())),
+        ScriptChoice::Off => (PageScripts::Off, None),
+    };
     let vm = machines(&config.vm, Arc::clone(&clock))?;
     let desktop_on_vm = config.world == WorldChoice::Vm;
     if desktop_on_vm && vm.is_none() {
@@ -134,11 +138,17 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let desktop = DesktopConfig { isolation, program, argument, state, golden: None, limits };
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
-        browser: BrowserSource { cell, program: browser.into(), sandbox, clock },
+        browser: BrowserSource { cell, program: browser.into(), sandbox, scripts, clock },
         scene: SceneSource::default(),
         vm,
         desktop_on_vm,
-        concessions: plain.into_iter().chain(no_sandbox).chain(moved).chain(vms).collect(),
+        concessions: plain
+            .into_iter()
+            .chain(no_sandbox)
+            .chain(with_scripts)
+            .chain(moved)
+            .chain(vms)
+            .collect(),
     }))
 }
 

@@ -102,6 +102,7 @@ fn main() {
             effort: None,
             forget_above: None,
             tariff: None,
+            page_scripts: false,
         },
         transport.clone(),
     );

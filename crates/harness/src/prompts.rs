@@ -4,7 +4,7 @@ use apprentice_protocol::Prompt;
 
 use crate::agent;
 use crate::fork;
-use crate::model::action_format::{COMPUTER_PROMPT, PAGE};
+use crate::model::action_format::{COMPUTER_PROMPT, DIALOG, PAGE};
 use crate::model::{calibrate, compat, grounded, probe};
 
 /// Returns every text of this crate that reaches a model.
@@ -12,6 +12,7 @@ pub fn prompts() -> Vec<Prompt> {
     let own = [
         COMPUTER_PROMPT,
         PAGE,
+        DIALOG,
         calibrate::PROMPT,
         calibrate::QUESTION,
         grounded::PROMPT,

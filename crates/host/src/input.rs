@@ -98,7 +98,17 @@ impl Input {
             Action::Type { text } => self.type_text(text),
             Action::Key { chord, hold_ms: _ } => self.while_holding(Some(chord), |_| Ok(())),
             Action::Wait { .. } | Action::Screenshot | Action::Zoom { .. } => Ok(()),
+            Action::Read { what } if what.is_in_observation() => Ok(()),
+            // A key that stays down would stay down for the user, too.
+            Action::KeyDown { .. } | Action::KeyUp { .. } => {
+                Err(ActionError::Refused("this desktop holds no keys down between actions".into()))
+            }
             Action::Select { .. }
+            | Action::ScrollTo { .. }
+            | Action::Fill { .. }
+            | Action::Upload { .. }
+            | Action::Read { .. }
+            | Action::Script { .. }
             | Action::Navigate { .. }
             | Action::History { .. }
             | Action::Tab { .. }

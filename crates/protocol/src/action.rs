@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Chord, ImagePoint, NodeRef, OutsideView, ScreenPoint, View};
+use crate::{Chord, FieldValue, ImagePoint, NodeRef, OutsideView, PageReading, ScreenPoint, View};
 
 /// A pointer button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -136,6 +136,16 @@ pub enum Action<P> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold_ms: Option<u32>,
     },
+    /// Presses keys and keeps them down for the following actions.
+    KeyDown {
+        /// The keys.
+        keys: Chord,
+    },
+    /// Releases keys that were kept down.
+    KeyUp {
+        /// The keys.
+        keys: Chord,
+    },
     /// Uses the pointer while keys are held.
     Hold {
         /// The keys.
@@ -163,6 +173,36 @@ pub enum Action<P> {
         at: Target<P>,
         /// The option's text.
         option: String,
+    },
+    /// Scrolls an element into view (browser worlds).
+    ScrollTo {
+        /// The element.
+        at: Target<P>,
+    },
+    /// Sets the value of a form field, with the events that a page expects of an input (browser worlds).
+    Fill {
+        /// The field, or its label.
+        at: Target<P>,
+        /// The value.
+        value: FieldValue,
+    },
+    /// Gives files of the world's home to a file input (browser worlds).
+    Upload {
+        /// The file input, its label, or the button that opens the file chooser.
+        at: Target<P>,
+        /// Paths, absolute or relative to the home folder.
+        files: Vec<String>,
+    },
+    /// Reads without changing anything; the result holds what was read.
+    Read {
+        /// What to read.
+        #[serde(flatten)]
+        what: PageReading,
+    },
+    /// Runs a script in the page, if the world allows it (browser worlds).
+    Script {
+        /// The source in JavaScript; the value of its last expression is the result.
+        source: String,
     },
     /// Opens an address in the current tab (browser worlds).
     Navigate {
@@ -252,6 +292,8 @@ impl<P> Action<P> {
             Self::Scroll { at, dx, dy } => Action::Scroll { at: at.map(target).transpose()?, dx, dy },
             Self::Type { text } => Action::Type { text },
             Self::Key { chord, hold_ms } => Action::Key { chord, hold_ms },
+            Self::KeyDown { keys } => Action::KeyDown { keys },
+            Self::KeyUp { keys } => Action::KeyUp { keys },
             Self::Hold { keys, actions } => {
                 let actions = actions.into_iter().map(|action| action.try_map_targets(target, point));
                 Action::Hold { keys, actions: actions.collect::<Result<_, _>>()? }
@@ -261,6 +303,11 @@ impl<P> Action<P> {
             Self::Screenshot => Action::Screenshot,
             Self::Zoom { region: [from, to] } => Action::Zoom { region: [point(from)?, point(to)?] },
             Self::Select { at, option } => Action::Select { at: target(at)?, option },
+            Self::ScrollTo { at } => Action::ScrollTo { at: target(at)? },
+            Self::Fill { at, value } => Action::Fill { at: target(at)?, value },
+            Self::Upload { at, files } => Action::Upload { at: target(at)?, files },
+            Self::Read { what } => Action::Read { what },
+            Self::Script { source } => Action::Script { source },
             Self::Navigate { url } => Action::Navigate { url },
             Self::History { go } => Action::History { go },
             Self::Tab { tab } => Action::Tab { tab },
@@ -272,16 +319,25 @@ impl<P> Action<P> {
     /// position, along a path, or without a place.
     pub fn target(&self) -> Option<&Target<P>> {
         match self {
-            Self::Click { at, .. } | Self::Select { at, .. } | Self::Move { to: at } => Some(at),
+            Self::Click { at, .. }
+            | Self::Select { at, .. }
+            | Self::Move { to: at }
+            | Self::ScrollTo { at }
+            | Self::Fill { at, .. }
+            | Self::Upload { at, .. } => Some(at),
             Self::Press { at, .. } | Self::Release { at, .. } | Self::Scroll { at, .. } => at.as_ref(),
             Self::Hold { actions, .. } => actions.iter().find_map(Self::target),
             Self::Cursor
             | Self::Drag { .. }
             | Self::Type { .. }
             | Self::Key { .. }
+            | Self::KeyDown { .. }
+            | Self::KeyUp { .. }
             | Self::Wait { .. }
             | Self::Screenshot
             | Self::Zoom { .. }
+            | Self::Read { .. }
+            | Self::Script { .. }
             | Self::Navigate { .. }
             | Self::History { .. }
             | Self::Tab { .. }
@@ -300,9 +356,9 @@ impl<P> Action<P> {
         }
     }
 
-    /// Whether the action only requests a picture and does not change the world.
+    /// Whether the action only looks or reads and does not change the world.
     pub fn is_observation_only(&self) -> bool {
-        matches!(self, Self::Screenshot | Self::Zoom { .. })
+        matches!(self, Self::Screenshot | Self::Zoom { .. } | Self::Read { .. })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Descriptions of actions in a few words, for models and for people.
 
-use crate::{Action, Button, History, ImagePoint, TabAction, Target};
+use crate::{Action, Button, FieldValue, History, ImagePoint, PageReading, TabAction, Target};
 
 /// How much a description tells about an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ fn words<P>(action: &Action<P>, detail: ActionDetail, point: &dyn Fn(&P) -> Stri
         Action::Type { text } => format!("type {}", quoted(text, brief)),
         Action::Key { chord, hold_ms: Some(ms) } if !brief => format!("key {chord} for {ms} ms"),
         Action::Key { chord, .. } => format!("key {chord}"),
+        Action::KeyDown { keys } => format!("hold {keys} down"),
+        Action::KeyUp { keys } => format!("let go of {keys}"),
         Action::Hold { keys, actions } => {
             let inner: Vec<String> = actions.iter().map(|action| words(action, detail, point)).collect();
             format!("{} holding {keys}", inner.join(", "))
@@ -74,18 +76,25 @@ fn words<P>(action: &Action<P>, detail: ActionDetail, point: &dyn Fn(&P) -> Stri
         }
         Action::Zoom { .. } => "zoom".to_owned(),
         Action::Select { at, option } => format!("select {}{}", quoted(option, brief), place(at)),
+        Action::ScrollTo { at } => format!("scroll it into view{}", place(at)),
+        Action::Fill { at, value } => format!("fill {}{}", value_words(value, brief), place(at)),
+        Action::Upload { at, files } => format!("upload {}{}", quoted(&files.join(", "), brief), place(at)),
+        Action::Read { what } => reading_words(what, brief),
+        Action::Script { source } => format!("run the script {}", quoted(source, brief)),
         Action::Navigate { url } if brief => format!("navigate {}", quoted(url, brief)),
         Action::Navigate { url } => format!("open {url}"),
         Action::History { go: History::Back } => "go back".to_owned(),
         Action::History { go: History::Forward } => "go forward".to_owned(),
         Action::History { go: History::Reload } => "reload".to_owned(),
         Action::Tab { tab } => tab_words(tab, brief),
-        Action::Dialog { accept, text } => {
-            let answer = if *accept { "accept" } else { "dismiss" };
-            let text = text.as_ref().filter(|_| !brief).map(|text| format!(" with {text:?}"));
-            format!("{answer} the dialog{}", text.unwrap_or_default())
-        }
+        Action::Dialog { accept, text } => dialog_words(*accept, text.as_deref().filter(|_| !brief)),
     }
+}
+
+fn dialog_words(accept: bool, text: Option<&str>) -> String {
+    let answer = if accept { "accept" } else { "dismiss" };
+    let text = text.map(|text| format!(" with {text:?}")).unwrap_or_default();
+    format!("{answer} the dialog{text}")
 }
 
 fn tab_words(tab: &TabAction, brief: bool) -> String {
@@ -96,6 +105,27 @@ fn tab_words(tab: &TabAction, brief: bool) -> String {
         TabAction::Switch { id } => format!("switch to tab {id}"),
         TabAction::Close { .. } if brief => "close a tab".to_owned(),
         TabAction::Close { id } => format!("close tab {id}"),
+    }
+}
+
+fn value_words(value: &FieldValue, brief: bool) -> String {
+    match value {
+        FieldValue::Checked(true) => "on".to_owned(),
+        FieldValue::Checked(false) => "off".to_owned(),
+        FieldValue::Text(text) => quoted(text, brief),
+        FieldValue::Several(texts) => quoted(&texts.join(", "), brief),
+    }
+}
+
+fn reading_words(what: &PageReading, brief: bool) -> String {
+    match what {
+        PageReading::Tree { part: Some(part), .. } if !brief => format!("read the elements in #{part}"),
+        PageReading::Tree { .. } => "read the elements".to_owned(),
+        PageReading::Find { query } => format!("find {}", quoted(query, brief)),
+        PageReading::Text => "read the text".to_owned(),
+        PageReading::Console => "read the console".to_owned(),
+        PageReading::Network => "read the requests".to_owned(),
+        PageReading::Tabs => "list the tabs".to_owned(),
     }
 }
 
@@ -135,7 +165,9 @@ fn quoted(text: &str, brief: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::{ActionDetail, TEXT};
-    use crate::{Action, Button, ImagePoint, NodeRef, TabAction, Target};
+    use crate::{
+        Action, Button, Chord, FieldValue, ImagePoint, NodeRef, PageReading, ReadFilter, TabAction, Target,
+    };
 
     fn check(action: &Action<ImagePoint>, brief: &str, line: &str, full: &str) {
         let details = [ActionDetail::Brief, ActionDetail::Line, ActionDetail::Full];
@@ -171,6 +203,16 @@ mod tests {
         check(&Action::Navigate { url: url.clone() }, "navigate \"https://garden.example/\"", &open, &open);
         let with = format!("open a tab with {url}");
         check(&Action::Tab { tab: TabAction::Open { url: Some(url) } }, "open a tab", &with, &with);
+        let at = Target::Ref(NodeRef("7".into()));
+        let fill = Action::Fill { at: at.clone(), value: FieldValue::Checked(false) };
+        check(&fill, "fill off", "fill off", "fill off on #7");
+        let upload = Action::Upload { at, files: vec!["a.png".into(), "b.png".into()] };
+        check(&upload, "upload \"a.png, b.png\"", "upload \"a.png, b.png\"", "upload \"a.png, b.png\" on #7");
+        let part = Some(NodeRef("7".into()));
+        let read = Action::Read { what: PageReading::Tree { filter: ReadFilter::All, depth: 3, part } };
+        check(&read, "read the elements", "read the elements in #7", "read the elements in #7");
+        let keys = Chord::parse("ctrl").expect("a chord");
+        check(&Action::KeyDown { keys }, "hold ctrl down", "hold ctrl down", "hold ctrl down");
         let dialog = Action::Dialog { accept: false, text: Some("no".into()) };
         check(
             &dialog,

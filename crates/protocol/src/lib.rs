@@ -22,6 +22,7 @@ mod model;
 mod narration;
 mod observation;
 mod outline;
+mod page_reading;
 mod port;
 mod profile;
 mod prompt;
@@ -62,7 +63,8 @@ pub use model::{
 };
 pub use narration::changes;
 pub use observation::{Observation, Tab, Want};
-pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
+pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline, outline_line};
+pub use page_reading::{FieldValue, PageReading, READ_DEPTH, ReadFilter};
 pub use port::PortFuture;
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};

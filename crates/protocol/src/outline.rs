@@ -78,7 +78,7 @@ pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
             continue;
         }
         child_depth.push(depth + 1);
-        let line = line(node, depth, view);
+        let line = outline_line(node, depth, view);
         let length = line.chars().count() + 1;
         if left_out > 0 || used + length > room {
             left_out += 1;
@@ -106,7 +106,8 @@ fn is_shown(node: &UiNode) -> bool {
     says || acts || !CONTAINERS.contains(&node.role.as_str())
 }
 
-fn line(node: &UiNode, depth: u32, view: &View) -> String {
+/// Writes the line of one element, without its line break.
+pub fn outline_line(node: &UiNode, depth: u32, view: &View) -> String {
     let mut line = "  ".repeat(depth as usize);
     line.push_str(&node.role.as_str().replace(' ', "_"));
     if !node.name.is_empty() {

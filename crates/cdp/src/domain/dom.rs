@@ -70,8 +70,8 @@ command!(GetBoxModel, "DOM.getBoxModel", BoxModelReply);
 pub struct SetFileInputFiles {
     /// Paths on the browser's machine.
     pub files: Vec<String>,
-    /// The file input.
-    pub backend_node_id: i64,
+    /// A handle on the file input.
+    pub object_id: String,
 }
 
 command!(SetFileInputFiles, "DOM.setFileInputFiles", Empty);
@@ -89,12 +89,25 @@ pub struct CaptureSnapshot {
 pub struct Snapshot {
     /// The documents, the root first.
     pub documents: Vec<DocumentSnapshot>,
+    /// The texts that other fields refer to by index.
+    #[serde(default)]
+    pub strings: Vec<String>,
+}
+
+impl Snapshot {
+    /// Returns the text of an index; `None` for -1, which stands for no text.
+    pub fn text(&self, index: i64) -> Option<&str> {
+        self.strings.get(usize::try_from(index).ok()?).map(String::as_str)
+    }
 }
 
 /// The nodes and layout boxes of one document, as parallel lists.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentSnapshot {
+    /// Index of the document's URL.
+    #[serde(rename = "documentURL", default = "no_text")]
+    pub url: i64,
     /// The nodes.
     pub nodes: SnapshotNodes,
     /// The layout boxes.
@@ -135,6 +148,16 @@ pub struct SnapshotLayout {
     pub node_index: Vec<usize>,
     /// Left, top, width and height of each box, in document coordinates.
     pub bounds: Vec<Vec<f64>>,
+    /// Index of the text of each box; -1 if it is none of a text.
+    #[serde(default)]
+    pub text: Vec<i64>,
+    /// Indices of the requested styles of each box; empty for boxes of texts.
+    #[serde(default)]
+    pub styles: Vec<Vec<i64>>,
+}
+
+const fn no_text() -> i64 {
+    -1
 }
 
 command!(CaptureSnapshot, "DOMSnapshot.captureSnapshot", Snapshot);

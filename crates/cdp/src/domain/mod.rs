@@ -4,6 +4,7 @@ pub mod accessibility;
 pub mod browser;
 pub mod dom;
 pub mod input;
+pub mod log;
 pub mod network;
 pub mod page;
 pub mod runtime;

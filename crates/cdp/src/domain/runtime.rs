@@ -4,11 +4,17 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{bare_commands, command};
+use super::{bare_commands, command, event_payload};
 
 bare_commands! {
     /// Resumes a target that was paused when it appeared.
     RunIfWaitingForDebugger = "Runtime.runIfWaitingForDebugger";
+    /// Turns on the events of the console. The messages so far come at once.
+    Enable = "Runtime.enable";
+    /// Turns off the events of the console.
+    Disable = "Runtime.disable";
+    /// Ends the script that runs.
+    TerminateExecution = "Runtime.terminateExecution";
 }
 
 /// Evaluates an expression in the page.
@@ -21,6 +27,9 @@ pub struct Evaluate {
     pub await_promise: bool,
     /// Whether to return the result as JSON rather than as a handle.
     pub return_by_value: bool,
+    /// Time limit of the script in milliseconds, without what it awaits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u32>,
 }
 
 command!(Evaluate, "Runtime.evaluate", Evaluated);
@@ -79,6 +88,40 @@ pub struct RemoteObject {
     pub description: Option<String>,
 }
 
+impl RemoteObject {
+    /// The value as a console shows it.
+    pub fn shown(&self) -> String {
+        match (&self.value, &self.description) {
+            (Value::String(text), _) => text.clone(),
+            (_, Some(description)) => description.clone(),
+            (Value::Null, None) => self.subtype.clone().unwrap_or_else(|| "undefined".to_owned()),
+            (value, None) => value.to_string(),
+        }
+    }
+}
+
+/// Event: a page wrote to its console.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ConsoleApiCalled {
+    /// `log`, `warning`, `error`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What was written.
+    pub args: Vec<RemoteObject>,
+}
+
+event_payload!(ConsoleApiCalled, "Runtime.consoleAPICalled");
+
+/// Event: an exception was thrown and not caught.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExceptionThrown {
+    /// The exception.
+    pub exception_details: ExceptionDetails,
+}
+
+event_payload!(ExceptionThrown, "Runtime.exceptionThrown");
+
 /// A thrown exception.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExceptionDetails {
@@ -87,6 +130,14 @@ pub struct ExceptionDetails {
     /// The thrown value.
     #[serde(default)]
     pub exception: Option<RemoteObject>,
+}
+
+impl ExceptionDetails {
+    /// The exception in words.
+    pub fn shown(&self) -> String {
+        let thrown = self.exception.as_ref().map(RemoteObject::shown);
+        thrown.unwrap_or_else(|| self.text.clone())
+    }
 }
 
 /// A script threw an exception or returned a value of an unexpected type.
@@ -98,8 +149,7 @@ impl Evaluated {
     /// Returns the result as `T`, or the thrown exception as an error.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, ScriptError> {
         if let Some(details) = self.exception_details {
-            let thrown = details.exception.and_then(|thrown| thrown.description);
-            return Err(ScriptError(thrown.unwrap_or(details.text)));
+            return Err(ScriptError(details.shown()));
         }
         serde_json::from_value(self.result.value).map_err(|error| ScriptError(error.to_string()))
     }

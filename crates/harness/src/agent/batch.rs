@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery,
-    EventKind, Finish, ImagePoint, ImageRule, Rect, ScreenPoint, StepRef, StopReason, TextBudget, Tool, Want,
-    Why, did_you_mean,
+    EventKind, Finish, HiddenNodes, ImagePoint, ImageRule, PageReading, Rect, ScreenPoint, StepRef,
+    StopReason, TextBudget, Tool, TreeBudget, Want, Why, did_you_mean,
 };
 use serde_json::Value;
 
@@ -13,12 +13,15 @@ use super::agent_loop::AgentLoop;
 use super::model_view::ModelView;
 use super::picture::{self, Picture};
 use super::prompt::FINISH_TOOL;
+use super::reading;
 use super::stop::{Stop, off_thread, until, world};
 
 /// Limit on the text of one tool result, in characters.
 const TOOL_BUDGET: TextBudget = TextBudget(20_000);
 /// Limit on the text that a world adds to one action's result, in characters.
 const REMARK_BUDGET: TextBudget = TextBudget(2_000);
+/// Limits on a tree that is read on request: it may be larger than that of a view.
+const READ_BUDGET: TreeBudget = TreeBudget { nodes: 20_000, depth: 60, ms: 5000, hidden: HiddenNodes::Skip };
 /// The longest single wait a model may ask for.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
@@ -140,6 +143,7 @@ impl AgentLoop<'_> {
         let done = match &sent {
             Action::Screenshot => Ok(self.needs_pictures()),
             Action::Zoom { region } => self.zoom(*region, sight, content).await,
+            Action::Read { what } => self.read(what, &sent, sight, content).await,
             Action::Wait { ms } => {
                 self.budget.count_action();
                 turn.touched = true;
@@ -148,7 +152,7 @@ impl AgentLoop<'_> {
             _ => {
                 self.budget.count_action();
                 turn.touched = true;
-                self.deliver_action(&sent, sight).await
+                self.deliver_action(&sent, sight, content).await
             }
         };
         let outcome = done.unwrap_or_else(|stop| {
@@ -158,20 +162,56 @@ impl AgentLoop<'_> {
         (Some(sent), outcome)
     }
 
+    /// Has the world perform an action. What it reads becomes content of the result, and what it remarks a part of the
+    /// outcome.
     async fn deliver_action(
         &mut self,
         sent: &Action<ScreenPoint>,
         sight: &ModelView,
+        content: &mut Vec<Content>,
     ) -> Result<ActionOutcome, Stop> {
         let report = world(&self.attempt.cancel, self.environment.act(sent)).await??;
         let bounded = |text: &str| BoundedText::cut(text, REMARK_BUDGET).as_str().to_owned();
-        Ok(match report.delivery {
-            Delivery::Delivered => {
+        let heading = match sent {
+            Action::Read { what } => Some(what.heading()),
+            Action::Script { .. } => Some("Result of the script:"),
+            _ => None,
+        };
+        Ok(match (report.delivery, heading) {
+            (Delivery::Delivered, Some(heading)) => {
+                let text = format!("{heading}\n{}", report.text.unwrap_or_default());
+                content.push(Content::text(BoundedText::cut(&text, TOOL_BUDGET).as_str()));
+                ActionOutcome::Done { text: None }
+            }
+            (Delivery::Delivered, None) => {
                 let pointer = report.pointer.and_then(|at| sight.view.to_image(at));
                 let place = pointer.map(|at| format!("X={:.0},Y={:.0}", at.x, at.y));
                 ActionOutcome::Done { text: report.text.as_deref().map(bounded).or(place) }
             }
-            Delivery::Refused { problem } => ActionOutcome::Failed { problem: bounded(&problem) },
+            (Delivery::Refused { problem }, _) => ActionOutcome::Failed { problem: bounded(&problem) },
+        })
+    }
+
+    /// Reads without acting: an observation answers, or else the world.
+    async fn read(
+        &mut self,
+        what: &PageReading,
+        sent: &Action<ScreenPoint>,
+        sight: &ModelView,
+        content: &mut Vec<Content>,
+    ) -> Result<ActionOutcome, Stop> {
+        if !what.is_in_observation() {
+            return self.deliver_action(sent, sight, content).await;
+        }
+        let tree = (*what != PageReading::Tabs).then_some(READ_BUDGET);
+        let want = Want { screenshot: false, tree };
+        let seen = world(&self.attempt.cancel, self.environment.observe(want)).await??;
+        Ok(match reading::answer(what, &seen, &sight.view, TOOL_BUDGET) {
+            Ok(text) => {
+                content.push(Content::text(BoundedText::cut(&text, TOOL_BUDGET).as_str()));
+                ActionOutcome::Done { text: None }
+            }
+            Err(problem) => ActionOutcome::Failed { problem },
         })
     }
 

@@ -1,5 +1,7 @@
 //! The last observation as the model saw it: its rendering, its coordinate view, and hit tests for its elements.
 
+use std::fmt::Write as _;
+
 use apprentice_protocol::{
     Action, BoundedText, Content, Observation, ScreenPoint, State, Target, TextBudget, UiNode, UiTree, View,
     outline,
@@ -68,8 +70,10 @@ impl ModelView {
         match action {
             Action::Hold { actions, .. } => actions.iter().find_map(|action| self.target(action, untouched)),
             Action::Drag { path, .. } => path.first().and_then(|start| at_point(tree, *start)),
-            Action::Type { .. } | Action::Key { .. } => self.focused_node().filter(|_| untouched),
-            _ => find(tree, action.target()?),
+            Action::Type { .. } | Action::Key { .. } | Action::KeyDown { .. } | Action::KeyUp { .. } => {
+                self.focused_node().filter(|_| untouched)
+            }
+            other => other.target().and_then(|at| find(tree, at)),
         }
     }
 }
@@ -115,11 +119,11 @@ fn heading(observation: &Observation) -> BoundedText {
         line("Windows behind", behind.join(", "));
     }
     for tab in &observation.tabs {
-        let mark = if tab.active { " (in front)" } else { "" };
-        line("Tab", format!("{} {:?} {}{mark}", tab.id, tab.title, tab.url));
+        text.push_str(&tab.line());
+        text.push('\n');
     }
     if let Some(dialog) = &observation.dialog {
-        line("Dialog that waits for an answer", format!("{dialog:?}"));
+        let _ = writeln!(text, "Dialog that waits for an answer: {dialog:?}");
     }
     BoundedText::cut(&text, HEADING_BUDGET)
 }

@@ -1,118 +1,14 @@
 //! Browser worlds: real pages in a real Chromium in a cell, by the environment's own actions.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_protocol::{
-    ActReport, Action, Button, Chord, Clock, Command, Delivery, Environment, EnvironmentKind,
-    EnvironmentSource, History, Isolation, Machine, NodeRef, Observation, ScreenPoint, Size, State,
-    TabAction, Target, TreeBudget, TruncationCause, UiNode, Want, World, WorldErrorKind, WorldSpec,
+    Button, Chord, Clock, Command, History, NodeRef, ScreenPoint, State, TabAction, Target, TreeBudget,
+    TruncationCause, Want, WorldErrorKind,
 };
 use apprentice_sandbox::SystemClock;
 
-use crate::cell;
-
-const SCREEN: Size = Size::new(1280, 800);
-const HOME: &str = "/home/user";
-
-type Act = Action<ScreenPoint>;
-
-/// A browser with one page of ours in it.
-struct Desk {
-    environment: Box<dyn Environment>,
-    machine: Arc<dyn Machine>,
-    // Outlives the cell, whose state lies in it.
-    _state: tempfile::TempDir,
-}
-
-impl Desk {
-    async fn open() -> Self {
-        let state = cell::state();
-        let source = BrowserSource {
-            cell: cell::spec(state.path()),
-            program: "chromium".into(),
-            sandbox: BrowserSandbox::On,
-            clock: Arc::new(SystemClock::new()),
-        };
-        let spec =
-            WorldSpec { environment: EnvironmentKind::Browser, screen: SCREEN, url: None, scene: None };
-        let World { environment, machine, isolation } = source.open(&spec).await.expect("a browser");
-        assert_eq!(isolation, Isolation::Cell);
-        Self { environment, machine, _state: state }
-    }
-
-    /// Opens a page made of this body; its title is `page`.
-    async fn show(&mut self, name: &str, body: &str) {
-        let path = format!("{HOME}/{name}.html");
-        let html = format!("<!doctype html><meta charset=utf-8><title>{name}</title>{body}");
-        self.machine.write(&path, html.as_bytes()).await.expect("written");
-        self.delivered(Act::Navigate { url: format!("file://{path}") }).await;
-    }
-
-    async fn act(&mut self, action: Act) -> ActReport {
-        self.environment.act(&action).await.expect("the world holds")
-    }
-
-    /// Does what must succeed, and returns what was told about it.
-    async fn delivered(&mut self, action: Act) -> String {
-        let report = self.act(action.clone()).await;
-        assert_eq!(report.delivery, Delivery::Delivered, "{action:?}");
-        report.text.unwrap_or_default()
-    }
-
-    /// Does what must be refused, and returns why it was.
-    async fn refused(&mut self, action: Act) -> String {
-        match self.act(action.clone()).await.delivery {
-            Delivery::Refused { problem } => problem,
-            Delivery::Delivered => panic!("{action:?} was delivered"),
-        }
-    }
-
-    async fn look(&mut self) -> Observation {
-        let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
-        self.environment.observe(want).await.expect("the world holds")
-    }
-
-    async fn title(&mut self) -> String {
-        self.environment.observe(Want::default()).await.expect("the world holds").title().to_owned()
-    }
-
-    async fn node(&mut self, role: &str, name: &str) -> UiNode {
-        let tree = self.look().await.tree.expect("a tree");
-        let found = tree.nodes.iter().find(|node| node.role.as_str() == role && node.name == name);
-        found.unwrap_or_else(|| panic!("no {role} {name:?} in {tree:#?}")).clone()
-    }
-
-    async fn click(&mut self, role: &str, name: &str) -> String {
-        let node = self.node(role, name).await.id;
-        self.delivered(click(&node)).await
-    }
-
-    async fn type_text(&mut self, text: &str) {
-        self.delivered(Act::Type { text: text.into() }).await;
-    }
-
-    async fn key(&mut self, chord: &str) {
-        self.delivered(key(chord)).await;
-    }
-
-    async fn close(self) {
-        self.environment.close(Duration::from_secs(10)).await.expect("closed");
-    }
-}
-
-fn click(node: &NodeRef) -> Act {
-    Act::Click { at: Target::Ref(node.clone()), button: Button::Left, count: 1, hold: None }
-}
-
-fn key(chord: &str) -> Act {
-    Act::Key { chord: Chord::parse(chord).expect("a chord"), hold_ms: None }
-}
-
-fn select(node: &NodeRef, option: &str) -> Act {
-    Act::Select { at: Target::Ref(node.clone()), option: option.into() }
-}
+use crate::desk::{Act, Desk, HOME, SCREEN, click, key, select};
 
 #[tokio::test]
 async fn a_form_is_filled_in_by_reference() {

@@ -593,6 +593,9 @@ async fn held_keys_side_buttons_and_rare_keys_arrive_as_x_events() {
     for button in [Button::Back, Button::Forward] {
         deliver(&mut world, Action::Click { at: at(400, 400), button, count: 1, hold: None }).await;
     }
+    deliver(&mut world, Action::KeyDown { keys: keys("shift") }).await;
+    deliver(&mut world, Action::Key { chord: keys("a"), hold_ms: None }).await;
+    deliver(&mut world, Action::KeyUp { keys: keys("shift") }).await;
     for name in ["F13", "minus", "KP_Add", "Tab"] {
         deliver(&mut world, Action::Key { chord: keys(name), hold_ms: None }).await;
     }
@@ -610,6 +613,7 @@ async fn held_keys_side_buttons_and_rare_keys_arrive_as_x_events() {
         "0x1 button 5",
         "0x0 button 8",
         "0x0 button 9",
+        "0x1 key A",
         "0x0 key F13",
         "0x0 key minus",
         "0x0 key KP_Add",

@@ -4,7 +4,10 @@
 mod agent;
 mod bench;
 mod browser;
+mod browser_forms;
+mod browser_reading;
 mod cell;
+mod desk;
 mod desktop;
 mod endings;
 mod examples;

@@ -83,6 +83,22 @@ impl Screen {
         held_out.map(|()| true)
     }
 
+    /// Presses keys and keeps them down until they are released, or releases them; false if a key of them cannot be
+    /// typed.
+    pub fn keep_down(&mut self, keys: &Chord, down: bool, stop: &CancelToken) -> Result<bool, DisplayError> {
+        if down {
+            return Ok(self.hold_chord(keys, stop)?.is_some());
+        }
+        let keysyms: Option<Vec<Keysym>> = keys.keys().iter().map(keysym::of_key).collect();
+        let Some(keysyms) = keysyms else { return Ok(false) };
+        for keysym in keysyms.iter().rev() {
+            let Some(stroke) = self.keyboard.strokes.get(keysym).copied() else { return Ok(false) };
+            self.key(stroke.code, false)?;
+        }
+        self.sync()?;
+        Ok(true)
+    }
+
     /// Presses a chord's keys and keeps them down. Returns `None`, without pressing any, if one of them cannot be
     /// typed.
     pub(super) fn hold_chord(

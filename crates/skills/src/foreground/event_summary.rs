@@ -136,8 +136,9 @@ fn called(call: &Call) -> String {
 /// Returns the text of an action: its name and its textual arguments.
 fn words(action: &Action<ImagePoint>) -> String {
     let value = serde_json::to_value(action).unwrap_or_default();
-    let said =
-        ["text", "chord", "url", "option"].iter().find_map(|key| value[*key].as_str().map(str::to_owned));
+    let said = ["text", "chord", "url", "option", "query"]
+        .iter()
+        .find_map(|key| value[*key].as_str().map(str::to_owned));
     let name = value["do"].as_str().unwrap_or("action");
     said.map_or_else(|| name.to_owned(), |said| format!("{name} {said:?}"))
 }
@@ -164,7 +165,7 @@ fn action(record: &ActionRecord) -> Seen {
 
 /// Returns whether an action only looks and changes nothing.
 fn looks(action: &Action<ImagePoint>) -> bool {
-    matches!(action, Action::Screenshot | Action::Zoom { .. })
+    action.is_observation_only()
 }
 
 /// Returns whether an action saves work: the usual save key of nearly every program, or an element called "Save".

@@ -109,7 +109,9 @@ fn step(record: &ActionRecord, nodes: &[OutlineNode]) -> Result<Option<Value>, S
         Action::Key { chord, .. } => json!({ "key": chord }),
         Action::Type { text } => json!({ "type": text }),
         Action::Scroll { dy, dx: 0, .. } => json!({ "scroll": dy }),
-        Action::Wait { .. } | Action::Screenshot | Action::Zoom { .. } => return Ok(None),
+        Action::Wait { .. } | Action::Screenshot | Action::Zoom { .. } | Action::Read { .. } => {
+            return Ok(None);
+        }
         other => {
             let told = serde_json::to_value(other).ok();
             let name = told.as_ref().and_then(|told| told.get("do")).and_then(Value::as_str);

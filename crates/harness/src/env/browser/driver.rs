@@ -9,7 +9,7 @@ use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
-use apprentice_protocol::{ActReport, Image, Size, WorldError, WorldErrorKind};
+use apprentice_protocol::{ActReport, Image, NodeRef, Size, WorldError, WorldErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::DeserializeOwned;
@@ -50,6 +50,9 @@ pub(super) enum ActionError {
     /// A dialog opened, and it blocks the page.
     #[error("a page dialog is open")]
     Dialog(PageDialog),
+    /// The node of a reference does not exist any more.
+    #[error("element {0} is gone; look again")]
+    Gone(NodeRef),
     /// The document was replaced meanwhile.
     #[error("the page changed meanwhile: {0}")]
     Replaced(String),
@@ -67,6 +70,7 @@ impl ActionError {
     pub(super) fn report(self) -> Result<ActReport, WorldError> {
         match self {
             Self::Refused(problem) => Ok(ActReport::refused(problem)),
+            Self::Gone(_) => Ok(ActReport::refused(self.to_string())),
             // The input was delivered: it opened the dialog.
             Self::Dialog(dialog) => Ok(ActReport {
                 pointer: None,
@@ -117,9 +121,15 @@ impl Browser {
         let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
         browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
         browser.root.call(&attach).await.map_err(failed)?;
-        let first = browser.watch.until(|pages| pages.front().map(|_| ()));
+        let first = browser.watch.until(|pages| pages.front().map(|tab| tab.session.clone()));
         match tokio::time::timeout(FIRST_TAB, first).await {
-            Ok(Some(())) => Ok(browser),
+            Ok(Some(tab)) => {
+                // A tab answers its calls in order, so this waits until its events are on: a page that opened before
+                // would make requests that nobody is told of.
+                let ready = browser.evaluate::<bool>(&browser.session(&tab), "true".to_owned()).await;
+                ready.map_err(|error| start(format!("the first tab does not answer: {error}")))?;
+                Ok(browser)
+            }
             Ok(None) => Err(start("the browser ended before it showed a tab".to_owned())),
             Err(_) => Err(start(format!("the browser showed no tab within {FIRST_TAB:?}"))),
         }
@@ -186,7 +196,7 @@ impl Browser {
         session: &Session,
         expression: String,
     ) -> Result<T, ActionError> {
-        let evaluate = Evaluate { expression, await_promise: true, return_by_value: true };
+        let evaluate = Evaluate { expression, await_promise: true, return_by_value: true, timeout: None };
         let done = self.call(session, &evaluate).await?;
         done.read().map_err(|error: ScriptError| ActionError::Replaced(error.0))
     }

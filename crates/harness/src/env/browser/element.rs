@@ -6,7 +6,7 @@ use apprentice_cdp::domain::dom::{
 use apprentice_cdp::domain::page::{FrameTree, GetFrameTree};
 use apprentice_cdp::domain::runtime::Evaluate;
 use apprentice_cdp::{Session, SessionId};
-use apprentice_protocol::NodeRef;
+use apprentice_protocol::{NodeRef, ScreenPoint, Target, TreeBudget, UiNode};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -16,6 +16,9 @@ use super::node_refs::NodeKey;
 const AIM: &str = include_str!("page/aim.js");
 const CHOOSE: &str = include_str!("page/choose.js");
 const UNDER: &str = include_str!("page/under.js");
+
+/// How many elements that look like one that is gone are named.
+const SUCCESSORS: usize = 5;
 
 /// A handle on an existing node.
 #[derive(Debug)]
@@ -41,6 +44,7 @@ enum Found {
     Gone,
     Hidden,
     Outside,
+    Moving,
     Covered { by: String },
     List,
     Option,
@@ -59,7 +63,7 @@ enum Chosen {
 impl Browser {
     /// Finds the existing node of a reference, in the active tab.
     pub(super) async fn find(&self, node: &NodeRef) -> Result<Element, ActionError> {
-        let gone = || ActionError::refused(format!("element {node} is gone; look again"));
+        let gone = || ActionError::Gone(node.clone());
         let key = self.refs().find(node).cloned();
         let key = key.ok_or_else(|| ActionError::refused(format!("there never was an element {node}")))?;
         let front = self.front()?.session;
@@ -90,10 +94,22 @@ impl Browser {
     pub(super) async fn under(&self, x: f64, y: f64) -> Result<Element, ActionError> {
         let session = self.session(&self.front()?.session);
         let expression = format!("({UNDER})({x}, {y})");
-        let evaluate = Evaluate { expression, await_promise: false, return_by_value: false };
+        let evaluate = Evaluate { expression, await_promise: false, return_by_value: false, timeout: None };
         let object = self.call(&session, &evaluate).await?.result.object_id;
         let object = object.ok_or_else(|| ActionError::refused(format!("nothing is at ({x}, {y})")))?;
         Ok(Element { session, object })
+    }
+
+    /// Scrolls an element into view.
+    pub(super) async fn reveal(&self, element: &Element) -> Result<(), ActionError> {
+        let object_id = element.object.clone();
+        match self.call(&element.session, &ScrollIntoViewIfNeeded { object_id }).await {
+            Ok(_) => Ok(()),
+            Err(ActionError::Replaced(_)) => {
+                Err(ActionError::refused("the element is not shown, so it cannot be scrolled to"))
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Scrolls an element into view and determines where to point at it.
@@ -109,8 +125,13 @@ impl Browser {
         let refuse = |why: &str| Err(ActionError::refused(format!("element {node} {why}")));
         let found: Found = self.apply(&element.session, &element.object, AIM, []).await?;
         let (which, across, down) = match found {
-            Found::Gone => return refuse("is gone; look again"),
+            Found::Gone => return Err(ActionError::Gone(node.clone())),
             Found::Hidden => return refuse("is not shown, so it cannot be pointed at"),
+            Found::Moving => {
+                return refuse(
+                    "does not stand still: wait until it does, or click where it will be by its point",
+                );
+            }
             Found::Outside => return refuse("could not be scrolled into view"),
             Found::Covered { by } => return refuse(&format!("is covered by <{by}>")),
             Found::List => return Ok(PointerTarget::List),
@@ -151,6 +172,25 @@ impl Browser {
         Ok((x, y))
     }
 
+    /// Says what has become of an element that is gone: the elements with its role and name that the page has now.
+    pub(super) async fn successors(&self, node: &NodeRef) -> Result<String, ActionError> {
+        let gone = format!("element {node} is gone");
+        let Some((role, name)) = self.refs().described(node).cloned() else {
+            return Ok(format!("{gone}; look again"));
+        };
+        let tree = self.tree(&TreeBudget::default()).await?;
+        let alike = |one: &&UiNode| one.role.as_str() == role && one.name == name && !name.is_empty();
+        let now: Vec<String> = tree.nodes.iter().filter(alike).map(|one| format!("#{}", one.id)).collect();
+        Ok(match now.as_slice() {
+            [] => format!("{gone} ({role} {name:?}), and none like it is here; look again"),
+            [one] => format!("{gone}; the {role} {name:?} that is here now is {one}"),
+            several => {
+                let named = several.iter().take(SUCCESSORS).cloned().collect::<Vec<_>>().join(", ");
+                format!("{gone}; of {role} {name:?} there are {} now: {named}", several.len())
+            }
+        })
+    }
+
     /// Chooses an option of a native list box, by its text or, if the element is an option, the element itself.
     pub(super) async fn choose(&self, element: &Element, option: &str) -> Result<(), ActionError> {
         let chosen = self.apply(&element.session, &element.object, CHOOSE, [json!(option)]).await?;
@@ -164,6 +204,14 @@ impl Browser {
             }
             Chosen::Disabled => format!("the option {option:?} is disabled"),
         }))
+    }
+}
+
+/// How a target is named to the model.
+pub(super) fn named(at: &Target<ScreenPoint>) -> String {
+    match at {
+        Target::Ref(NodeRef(node)) => format!("element {node}"),
+        Target::Point(point) => format!("the element at ({}, {})", point.x, point.y),
     }
 }
 

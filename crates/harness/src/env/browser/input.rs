@@ -17,14 +17,14 @@ const NOTCH: f64 = 100.0;
 /// Moves between two points of a drag's path. A page recognises a drag by its moves.
 const DRAG_MOVES: u32 = 6;
 
-/// Position of the pointer and the buttons held between actions.
-#[derive(Clone, Copy, Debug, Default)]
+/// Position of the pointer, and the buttons and keys held between actions.
+#[derive(Clone, Debug, Default)]
 pub(super) struct InputState {
     x: f64,
     y: f64,
     buttons: u8,
-    /// The modifiers that are held between actions.
-    modifiers: u8,
+    /// The keys that are held between actions.
+    held: Vec<Key>,
 }
 
 /// What to release when an action ends early.
@@ -62,12 +62,17 @@ impl InputState {
         (self.x, self.y)
     }
 
+    /// The bits of the modifiers that are held.
+    pub(super) fn modifiers(&self) -> u8 {
+        keyboard::modifiers_of(&self.held)
+    }
+
     fn event(&self, kind: MouseEventKind, button: MouseButton) -> DispatchMouseEvent {
         DispatchMouseEvent {
             kind,
             x: self.x,
             y: self.y,
-            modifiers: self.modifiers,
+            modifiers: self.modifiers(),
             button,
             buttons: self.buttons,
             click_count: 0,
@@ -89,10 +94,10 @@ impl InputState {
         let keys = click.hold.map(Chord::keys).unwrap_or_default();
         let mut release_keys = Release { session: &session, held: None };
         if !keys.is_empty() {
-            release_keys.held = Some(Held::Keys(keyboard::release(keys)));
-            strike(browser, &session, &keyboard::press(keys)).await?;
+            release_keys.held = Some(Held::Keys(keyboard::release(keys, self.modifiers())));
+            strike(browser, &session, &keyboard::press(keys, self.modifiers())).await?;
         }
-        let modifiers = self.modifiers | click.hold.map(keyboard::modifiers).unwrap_or_default();
+        let modifiers = self.modifiers() | keyboard::modifiers_of(keys);
         for count in 1..=click.count.clamp(1, 3) {
             let button = MouseButton::from(Pressed(click.button));
             let bits = self.buttons | bit(click.button);
@@ -109,7 +114,7 @@ impl InputState {
         }
         if !keys.is_empty() {
             release_keys.held = None;
-            strike(browser, &session, &keyboard::release(keys)).await?;
+            strike(browser, &session, &keyboard::release(keys, self.modifiers())).await?;
         }
         Ok(())
     }
@@ -130,14 +135,35 @@ impl InputState {
 
     /// Presses keys and keeps them down.
     pub(super) async fn hold(&mut self, browser: &Browser, keys: &Chord) -> Result<(), ActionError> {
-        self.modifiers = keyboard::modifiers(keys);
-        strike(browser, &front(browser)?, &keyboard::press(keys.keys())).await
+        let before = self.modifiers();
+        let fresh = keys.keys().iter().filter(|key| !self.held.contains(key)).cloned();
+        self.held.extend(fresh.collect::<Vec<_>>());
+        strike(browser, &front(browser)?, &keyboard::press(keys.keys(), before)).await
     }
 
     /// Releases keys that are held.
     pub(super) async fn let_go(&mut self, browser: &Browser, keys: &Chord) -> Result<(), ActionError> {
-        self.modifiers = 0;
-        strike(browser, &front(browser)?, &keyboard::release(keys.keys())).await
+        self.held.retain(|held| !keys.keys().contains(held));
+        strike(browser, &front(browser)?, &keyboard::release(keys.keys(), self.modifiers())).await
+    }
+
+    /// Presses a chord, holds it for the given time, and releases it.
+    pub(super) async fn press_chord(
+        &self,
+        browser: &Browser,
+        clock: &dyn Clock,
+        keys: &[Key],
+        hold: Option<Duration>,
+    ) -> Result<(), ActionError> {
+        let (session, base) = (front(browser)?, self.modifiers());
+        let mut release =
+            Release { session: &session, held: Some(Held::Keys(keyboard::release(keys, base))) };
+        strike(browser, &session, &keyboard::press(keys, base)).await?;
+        if let Some(time) = hold {
+            clock.pause(time, Why::ModelAsked).await;
+        }
+        release.held = None;
+        strike(browser, &session, &keyboard::release(keys, base)).await
     }
 
     /// Turns the wheel at the pointer's position.
@@ -219,23 +245,6 @@ impl InputState {
     }
 }
 
-/// Presses a chord, holds it for the given time, and releases it.
-pub(super) async fn press_chord(
-    browser: &Browser,
-    clock: &dyn Clock,
-    keys: &[Key],
-    hold: Option<Duration>,
-) -> Result<(), ActionError> {
-    let session = front(browser)?;
-    let mut release = Release { session: &session, held: Some(Held::Keys(keyboard::release(keys))) };
-    strike(browser, &session, &keyboard::press(keys)).await?;
-    if let Some(time) = hold {
-        clock.pause(time, Why::ModelAsked).await;
-    }
-    release.held = None;
-    strike(browser, &session, &keyboard::release(keys)).await
-}
-
 /// Types text at the caret. Line breaks and tabs are sent as keys.
 pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), ActionError> {
     let session = front(browser)?;
@@ -250,8 +259,8 @@ pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), Actio
         let mut chars = after.chars();
         if let Some(key) = chars.next().and_then(|key| Key::parse(key.encode_utf8(&mut [0; 4]))) {
             let key = std::slice::from_ref(&key);
-            strike(browser, &session, &keyboard::press(key)).await?;
-            strike(browser, &session, &keyboard::release(key)).await?;
+            strike(browser, &session, &keyboard::press(key, 0)).await?;
+            strike(browser, &session, &keyboard::release(key, 0)).await?;
         }
         rest = chars.as_str();
     }

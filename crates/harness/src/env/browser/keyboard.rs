@@ -1,7 +1,7 @@
 //! Key events as a page sees them: names, codes and text of a US keyboard. Pure.
 
 use apprentice_cdp::domain::input::{DispatchKeyEvent, KeyEventKind};
-use apprentice_protocol::{Chord, Key};
+use apprentice_protocol::Key;
 
 pub(super) const ALT: u8 = 1;
 pub(super) const CTRL: u8 = 2;
@@ -53,14 +53,14 @@ pub(super) fn modifier(key: &Key) -> u8 {
     }
 }
 
-/// The bits of all modifiers of a chord.
-pub(super) fn modifiers(chord: &Chord) -> u8 {
-    chord.keys().iter().fold(0, |bits, key| bits | modifier(key))
+/// The bits of all modifiers of some keys.
+pub(super) fn modifiers_of(keys: &[Key]) -> u8 {
+    keys.iter().fold(0, |bits, key| bits | modifier(key))
 }
 
-/// The events that press the keys one after another.
-pub(super) fn press(keys: &[Key]) -> Vec<DispatchKeyEvent> {
-    let mut held = 0;
+/// The events that press the keys one after another. `base` are the modifiers that are held already.
+pub(super) fn press(keys: &[Key], base: u8) -> Vec<DispatchKeyEvent> {
+    let mut held = base;
     let down = |key: &Key| {
         held |= modifier(key);
         let stroke = stroke(key, held & SHIFT != 0);
@@ -80,12 +80,12 @@ pub(super) fn press(keys: &[Key]) -> Vec<DispatchKeyEvent> {
     keys.iter().map(down).collect()
 }
 
-/// The events that release the keys, in reverse order.
-pub(super) fn release(keys: &[Key]) -> Vec<DispatchKeyEvent> {
-    let mut held = keys.iter().fold(0, |bits, key| bits | modifier(key));
+/// The events that release the keys, in reverse order. `base` are the modifiers that stay held.
+pub(super) fn release(keys: &[Key], base: u8) -> Vec<DispatchKeyEvent> {
+    let mut held = base | modifiers_of(keys);
     let up = |key: &Key| {
         let stroke = stroke(key, held & SHIFT != 0);
-        held &= !modifier(key);
+        held = (held & !modifier(key)) | base;
         DispatchKeyEvent {
             kind: KeyEventKind::KeyUp,
             modifiers: held,
@@ -202,7 +202,7 @@ mod tests {
 
     fn check(chord: &str, expected: &[(&str, &str, u32, Option<&str>, u8)]) {
         let chord = Chord::parse(chord).expect("a chord");
-        let events = press(chord.keys());
+        let events = press(chord.keys(), 0);
         let seen: Vec<_> = events
             .iter()
             .map(|event| {
@@ -237,9 +237,9 @@ mod tests {
     fn every_named_key_has_a_number_and_comes_up_again() {
         for name in Key::NAMED {
             let key = Key::parse(name).expect("a key");
-            let down = press(std::slice::from_ref(&key));
+            let down = press(std::slice::from_ref(&key), 0);
             assert!(down[0].windows_virtual_key_code > 0, "{name}");
-            let up = release(std::slice::from_ref(&key));
+            let up = release(std::slice::from_ref(&key), 0);
             assert_eq!((&up[0].code, up[0].modifiers), (&down[0].code, 0), "{name}");
         }
     }

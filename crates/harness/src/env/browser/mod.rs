@@ -4,24 +4,31 @@
 //! with bookmarks, settings and a profile on disk. The page is as large as the world's screen. There is no window
 //! frame, tab strip or address bar: tabs, addresses and history are actions. A reference identifies a node by document
 //! and id, so it stays valid across observations until the node is removed. Options of native list boxes are chosen
-//! with `select`; file inputs are filled by typing a path. If a page hangs or its process dies, the attempt is void.
+//! with `select`; file inputs take files of the world's home alone. If a page hangs or its process dies, the attempt is void.
 
 mod address;
 mod driver;
 mod element;
 mod event_watcher;
+mod form;
 mod input;
 mod keyboard;
 mod launch;
 mod machine;
 mod node_refs;
+mod page_log;
 mod page_state;
+mod page_text;
 mod picture;
+mod request_log;
+mod script;
 mod snapshot;
 mod source;
 mod tabs;
 mod teardown;
+mod upload;
 mod world;
 
 pub use launch::BrowserSandbox;
+pub use script::PageScripts;
 pub use source::BrowserSource;

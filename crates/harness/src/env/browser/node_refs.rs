@@ -21,23 +21,38 @@ pub(super) struct NodeKey {
 pub(super) struct Refs {
     known: HashMap<NodeKey, usize>,
     keys: Vec<NodeKey>,
+    /// The role and the name that each node had when it was last seen.
+    described: Vec<(String, String)>,
 }
 
 impl Refs {
-    /// Returns the node's reference, the same one each time.
-    pub(super) fn name(&mut self, key: NodeKey) -> NodeRef {
+    /// Returns the node's reference, the same one each time, and remembers how the node looked.
+    pub(super) fn name(&mut self, key: NodeKey, role: &str, name: &str) -> NodeRef {
         let index = *self.known.entry(key).or_insert_with_key(|key| {
             self.keys.push(key.clone());
+            self.described.push(Default::default());
             self.keys.len() - 1
         });
+        if let Some(described) = self.described.get_mut(index) {
+            role.clone_into(&mut described.0);
+            name.clone_into(&mut described.1);
+        }
         NodeRef(format!("n{}", index + 1))
     }
 
     /// Returns the node behind a reference given out earlier.
     pub(super) fn find(&self, node: &NodeRef) -> Option<&NodeKey> {
-        let number: usize = node.0.strip_prefix('n')?.parse().ok()?;
-        self.keys.get(number.checked_sub(1)?)
+        self.keys.get(index(node)?)
     }
+
+    /// Returns the role and the name that a reference's node had when it was last seen.
+    pub(super) fn described(&self, node: &NodeRef) -> Option<&(String, String)> {
+        self.described.get(index(node)?)
+    }
+}
+
+fn index(node: &NodeRef) -> Option<usize> {
+    node.0.strip_prefix('n')?.parse::<usize>().ok()?.checked_sub(1)
 }
 
 #[cfg(test)]
@@ -55,10 +70,15 @@ mod tests {
             node,
         };
         let mut refs = Refs::default();
-        let first = refs.name(key("a", 7));
+        let first = refs.name(key("a", 7), "button", "Go");
         assert_eq!(first, NodeRef("n1".into()));
-        assert_eq!(refs.name(key("b", 7)), NodeRef("n2".into()), "the same number in another document");
-        assert_eq!(refs.name(key("a", 7)), first);
+        assert_eq!(
+            refs.name(key("b", 7), "link", "x"),
+            NodeRef("n2".into()),
+            "the same number in another document"
+        );
+        assert_eq!(refs.name(key("a", 7), "button", "Gone"), first);
+        assert_eq!(refs.described(&first), Some(&("button".into(), "Gone".into())), "as it was last seen");
         assert_eq!(refs.find(&NodeRef("n2".into())), Some(&key("b", 7)));
         for unknown in ["n0", "n3", "x1", "", "n"] {
             assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_cdp::domain::browser::{DownloadProgress, DownloadState, DownloadWillBegin};
-use apprentice_cdp::domain::network::{LoadingFailed, LoadingFinished, RequestWillBeSent};
+use apprentice_cdp::domain::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived};
 use apprentice_cdp::domain::page::{
     FileChooserOpened, FrameDetached, FrameStartedLoading, FrameStoppedLoading, InspectorTargetCrashed,
     JavascriptDialogClosed, JavascriptDialogOpening,
@@ -13,6 +13,8 @@ use apprentice_cdp::domain::target::{
     AttachedToTarget, DetachedFromTarget, TargetCrashed, TargetInfo, TargetInfoChanged,
 };
 use apprentice_cdp::{Event, EventPayload, SessionId};
+
+use super::request_log::RequestLog;
 
 /// An open dialog of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +87,8 @@ pub(super) struct BrowserState {
     order: Vec<SessionId>,
     parts: BTreeMap<SessionId, TabSession>,
     downloads: BTreeMap<String, Download>,
+    /// The requests of each tab.
+    requests: BTreeMap<SessionId, RequestLog>,
     named: u32,
     /// Whether a page opened by another becomes the active tab.
     pub(super) follow: bool,
@@ -155,6 +159,17 @@ impl BrowserState {
 
     pub(super) fn is_downloading(&self) -> bool {
         self.downloads.values().any(|download| download.state == DownloadState::InProgress)
+    }
+
+    /// The requests that a tab made.
+    pub(super) fn request_log(&self, tab: &SessionId) -> Option<&RequestLog> {
+        self.requests.get(tab)
+    }
+
+    /// The log of the requests of the tab that a session belongs to.
+    fn log_of(&mut self, session: &SessionId) -> Option<&mut RequestLog> {
+        let tab = self.parts.get(session)?.tab.clone();
+        Some(self.requests.entry(tab).or_default())
     }
 
     /// Takes the downloads that have ended since the last call.
@@ -238,18 +253,21 @@ impl BrowserState {
             }
             RequestWillBeSent::METHOD => {
                 let request: RequestWillBeSent = read(event)?;
+                self.log_of(session)?.sent(&request);
                 // Streams never end, and images change nothing that can be acted on.
                 if matches!(request.kind.as_deref(), Some("XHR" | "Fetch" | "Script")) {
                     self.parts.get_mut(session)?.requests.insert(request.request_id);
                 }
             }
+            ResponseReceived::METHOD => self.log_of(session)?.answered(&read(event)?),
             LoadingFinished::METHOD => {
                 let request = read::<LoadingFinished>(event)?.request_id;
                 self.parts.get_mut(session)?.requests.remove(&request);
             }
             LoadingFailed::METHOD => {
-                let request = read::<LoadingFailed>(event)?.request_id;
-                self.parts.get_mut(session)?.requests.remove(&request);
+                let failed: LoadingFailed = read(event)?;
+                self.log_of(session)?.failed(&failed);
+                self.parts.get_mut(session)?.requests.remove(&failed.request_id);
             }
             _ => {}
         }
@@ -296,6 +314,7 @@ impl BrowserState {
         self.parts.retain(|id, part| id != session && part.tab != *session);
         self.order.retain(|id| id != session);
         self.tabs.retain(|tab| tab.session != *session);
+        self.requests.remove(session);
     }
 
     pub(super) fn describe(&mut self, info: TargetInfo) {

@@ -255,7 +255,7 @@ impl<'a> Assembly<'a> {
         };
         let bounds = self.readings.boxes.get(&(reading.session.clone(), id)).copied();
         self.tree.nodes.push(UiNode {
-            id: self.refs.name(key),
+            id: self.refs.name(key, &role, &name),
             parent: place.parent,
             name,
             value: value(node, &role),

@@ -13,6 +13,7 @@ use super::driver::Browser;
 use super::input::InputState;
 use super::launch::{BrowserSandbox, PORT, launch};
 use super::machine::BrowserMachine;
+use super::script::PageScripts;
 use super::teardown::Teardown;
 use super::world::BrowserEnvironment;
 use apprentice_sandbox::{Cell, CellSpec};
@@ -28,6 +29,8 @@ pub struct BrowserSource {
     pub program: String,
     /// Whether Chromium's own sandbox is on.
     pub sandbox: BrowserSandbox,
+    /// Whether models may run scripts in pages.
+    pub scripts: PageScripts,
     /// The clock for holds and pauses that a model asks for.
     pub clock: Arc<dyn Clock>,
 }
@@ -73,6 +76,7 @@ impl BrowserSource {
             machine: machine.clone(),
             clock: Arc::clone(&self.clock),
             hands: InputState::default(),
+            scripts: self.scripts,
             calm: false,
             ending: Teardown { chromium, cell },
         };

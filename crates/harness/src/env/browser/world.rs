@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_cdp::domain::browser::DownloadState;
-use apprentice_cdp::domain::dom::SetFileInputFiles;
 use apprentice_protocol::{
-    ActReport, Action, Button, Chord, Clock, Command, Environment, History, Machine, Observation, PortFuture,
-    ScreenPoint, TabAction, Target, Want, WorldError,
+    ActReport, Action, Button, Chord, Clock, Environment, History, Machine, Observation, PageReading,
+    PortFuture, ScreenPoint, TabAction, Target, Want, WorldError,
 };
 
 use super::driver::{ActionError, Browser, lost};
-use super::element::PointerTarget;
-use super::input::{Click, InputState, press_chord, type_text};
-use super::page_state::{Download, FileChooser};
+use super::element::{Element, PointerTarget, named};
+use super::input::{Click, InputState, type_text};
+use super::page_state::{BrowserState, Download, FileChooser};
+use super::script::PageScripts;
 use super::snapshot::dialog_tree;
 use super::teardown::Teardown;
+use super::upload::inside_home;
 
 /// The pixel at a point of the page.
 fn pixel(x: f64, y: f64) -> ScreenPoint {
@@ -26,6 +27,8 @@ fn pixel(x: f64, y: f64) -> ScreenPoint {
 
 const FOCUS: &str = include_str!("page/focus.js");
 
+/// How long a page may take to open its file chooser after a click.
+const CHOOSER: Duration = Duration::from_secs(5);
 /// Longest time that a chord may be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 
@@ -35,6 +38,8 @@ pub(super) struct BrowserEnvironment {
     pub(super) machine: Arc<dyn Machine>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hands: InputState,
+    /// Whether the model may run scripts.
+    pub(super) scripts: PageScripts,
     /// Whether the page has settled since the last action.
     pub(super) calm: bool,
     pub(super) ending: Teardown,
@@ -76,7 +81,9 @@ impl BrowserEnvironment {
                     });
                 }
                 Err(ActionError::World(error)) => return Err(error),
-                Err(ActionError::Replaced(_) | ActionError::Refused(_)) => self.calm = false,
+                Err(ActionError::Replaced(_) | ActionError::Refused(_) | ActionError::Gone(_)) => {
+                    self.calm = false;
+                }
             }
         }
         Err(lost("the page is replaced repeatedly and cannot be read"))
@@ -101,17 +108,20 @@ impl BrowserEnvironment {
             Ok(tab) => tab,
             Err(trouble) => return trouble.report(),
         };
-        let harmless =
-            action.is_observation_only() || matches!(action, Action::Dialog { .. } | Action::Wait { .. });
+        let harmless = matches!(
+            action,
+            Action::Screenshot | Action::Zoom { .. } | Action::Dialog { .. } | Action::Wait { .. }
+        );
         if let Some(dialog) = before.dialog.filter(|_| !harmless) {
             let what = dialog.describe();
             return Ok(ActReport::refused(format!("a dialog is open ({what}); answer it first")));
         }
-        if let Err(trouble) = self.perform(action).await {
-            return trouble.report();
-        }
+        let said = match self.perform(action).await {
+            Ok(said) => said,
+            Err(trouble) => return self.failed(trouble).await,
+        };
         if action.is_observation_only() {
-            return Ok(ActReport::delivered());
+            return Ok(ActReport { text: said, ..ActReport::delivered() });
         }
         if *action == Action::Cursor {
             let (x, y) = self.hands.place();
@@ -124,11 +134,52 @@ impl BrowserEnvironment {
         if let Err(trouble) = self.browser.refresh_tabs().await {
             return trouble.report();
         }
-        let text = self.side_effects(&before.name, action);
+        let told: Vec<String> = said.into_iter().chain(self.side_effects(&before.name, action)).collect();
+        let text = (!told.is_empty()).then(|| told.join("\n"));
         Ok(ActReport { text, ..ActReport::delivered() })
     }
 
-    async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<(), ActionError> {
+    /// Reports a failure. What has become of an element that is gone is looked up.
+    async fn failed(&self, trouble: ActionError) -> Result<ActReport, WorldError> {
+        let ActionError::Gone(node) = &trouble else { return trouble.report() };
+        match self.browser.successors(node).await {
+            Ok(problem) => Ok(ActReport::refused(problem)),
+            Err(ActionError::World(error)) => Err(error),
+            Err(_) => trouble.report(),
+        }
+    }
+
+    /// Performs an action, and returns what it says.
+    async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<Option<String>, ActionError> {
+        match action {
+            Action::Fill { at, value } => {
+                let element = self.element(at).await?;
+                self.browser.fill(&element, &named(at), value).await
+            }
+            Action::Upload { at, files } => self.upload(at, files).await,
+            Action::Type { text } => self.type_text(text).await,
+            Action::Script { source } => self.browser.script(source, self.scripts).await.map(Some),
+            Action::Read { what } => self.read(what).await,
+            Action::ScrollTo { at } => {
+                let element = self.element(at).await?;
+                self.browser.reveal(&element).await.map(|()| None)
+            }
+            Action::Select { at, option } => {
+                let element = self.element(at).await?;
+                self.browser.choose(&element, option).await.map(|()| None)
+            }
+            Action::Navigate { url } => self.browser.navigate(url).await.map(|()| None),
+            Action::History { go } => self.browser.go(*go).await.map(|()| None),
+            Action::Tab { tab } => self.browser.tab(tab).await.map(|()| None),
+            Action::Dialog { accept, text } => {
+                self.browser.answer(*accept, text.as_deref()).await.map(|()| None)
+            }
+            _ => self.use_input(action).await.map(|()| None),
+        }
+    }
+
+    /// Performs an action of the pointer or the keyboard.
+    async fn use_input(&mut self, action: &Action<ScreenPoint>) -> Result<(), ActionError> {
         match action {
             // In a browser the buttons on the side go through the history.
             Action::Click { button: Button::Back, .. } => self.browser.go(History::Back).await,
@@ -136,13 +187,15 @@ impl BrowserEnvironment {
             Action::Click { at, button, count, hold } => {
                 self.click(at, Click { button: *button, count: *count, hold: hold.as_ref() }).await
             }
+            Action::KeyDown { keys } => self.hands.hold(&self.browser, keys).await,
+            Action::KeyUp { keys } => self.hands.let_go(&self.browser, keys).await,
             Action::Hold { keys, actions } => {
                 self.hands.hold(&self.browser, keys).await?;
                 let mut done = Ok(());
                 for action in actions {
                     done = match action {
                         Action::Hold { .. } => Err(ActionError::refused("keys are held already")),
-                        _ => Box::pin(self.perform(action)).await,
+                        _ => Box::pin(self.perform(action)).await.map(drop),
                     };
                     if done.is_err() {
                         break;
@@ -151,7 +204,6 @@ impl BrowserEnvironment {
                 self.hands.let_go(&self.browser, keys).await?;
                 done
             }
-            Action::Cursor => Ok(()),
             Action::Move { to } => self.point(Some(to)).await,
             Action::Press { at, button } => {
                 self.point(at.as_ref()).await?;
@@ -169,19 +221,58 @@ impl BrowserEnvironment {
                 self.hands.drag(&self.browser, path, *button).await
             }
             Action::Scroll { at, dx, dy } => self.scroll(at.as_ref(), *dx, *dy).await,
-            Action::Type { text } => self.type_text(text).await,
             Action::Key { chord, hold_ms } => self.key(chord, *hold_ms).await,
-            // The screenshot comes with the next observation, and the agent loop does the waiting.
-            Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(()),
-            Action::Select { at, option } => self.select(at, option).await,
-            Action::Navigate { url } => self.browser.navigate(url).await,
-            Action::History { go } => self.browser.go(*go).await,
-            Action::Tab { tab } => self.browser.tab(tab).await,
-            Action::Dialog { accept, text } => self.browser.answer(*accept, text.as_deref()).await,
+            // The screenshot comes with the next observation, and the agent loop does the waiting. The rest is
+            // performed elsewhere.
+            Action::Screenshot
+            | Action::Zoom { .. }
+            | Action::Wait { .. }
+            | Action::Cursor
+            | Action::Type { .. }
+            | Action::Select { .. }
+            | Action::Fill { .. }
+            | Action::Upload { .. }
+            | Action::Read { .. }
+            | Action::Script { .. }
+            | Action::ScrollTo { .. }
+            | Action::Navigate { .. }
+            | Action::History { .. }
+            | Action::Tab { .. }
+            | Action::Dialog { .. } => Ok(()),
         }
     }
 
-    async fn click(&mut self, at: &Target<ScreenPoint>, click: Click<'_>) -> Result<(), ActionError> {
+    /// Reads what an observation does not hold.
+    async fn read(&mut self, what: &PageReading) -> Result<Option<String>, ActionError> {
+        if what.is_in_observation() {
+            return Ok(None);
+        }
+        self.browser.settle().await?;
+        self.calm = true;
+        match what {
+            PageReading::Text => self.browser.page_text().await.map(Some),
+            PageReading::Console => self.browser.console().await.map(Some),
+            PageReading::Network => self.browser.requests().map(Some),
+            PageReading::Tree { .. } | PageReading::Find { .. } | PageReading::Tabs => Ok(None),
+        }
+    }
+
+    /// The element of a target.
+    pub(super) async fn element(&self, at: &Target<ScreenPoint>) -> Result<Element, ActionError> {
+        match at {
+            Target::Ref(node) => self.browser.find(node).await,
+            Target::Point(point) => {
+                self.check(*point)?;
+                self.browser.under(point.x.into(), point.y.into()).await
+            }
+        }
+    }
+
+    pub(super) async fn click(
+        &mut self,
+        at: &Target<ScreenPoint>,
+        click: Click<'_>,
+    ) -> Result<(), ActionError> {
         let (x, y) = match at {
             Target::Point(point) => {
                 self.check(*point)?;
@@ -238,43 +329,63 @@ impl BrowserEnvironment {
         self.hands.scroll(&self.browser, dx, dy).await
     }
 
-    async fn type_text(&mut self, text: &str) -> Result<(), ActionError> {
-        if let Some(chooser) = self.browser.watch().with(super::page_state::BrowserState::take_file_chooser) {
+    async fn type_text(&mut self, text: &str) -> Result<Option<String>, ActionError> {
+        if let Some(chooser) = self.browser.watch().with(BrowserState::take_file_chooser) {
             return self.choose_files(&chooser, text).await;
         }
         let session = self.browser.session(&self.browser.front()?.session);
         if !self.browser.evaluate::<bool>(&session, FOCUS.to_owned()).await? {
             return Err(ActionError::refused("nothing that takes text has the focus: click the field first"));
         }
-        type_text(&self.browser, text).await
+        type_text(&self.browser, text).await.map(|()| None)
+    }
+
+    /// Gives files to the input that the target is, labels or holds, or whose file chooser a click on it opens.
+    async fn upload(
+        &mut self,
+        at: &Target<ScreenPoint>,
+        files: &[String],
+    ) -> Result<Option<String>, ActionError> {
+        let files = inside_home(self.machine.as_ref(), files).await?;
+        let element = self.element(at).await?;
+        let input = match self.browser.file_input(&element).await? {
+            Some(input) => input,
+            None => {
+                let chooser = self.open_chooser(at).await?;
+                self.browser.chooser_input(&chooser).await?
+            }
+        };
+        self.browser.give(&input, files).await
     }
 
     /// Gives a waiting file input the typed paths, one per line.
-    async fn choose_files(&self, chooser: &FileChooser, text: &str) -> Result<(), ActionError> {
-        let files: Vec<String> =
+    async fn choose_files(&self, chooser: &FileChooser, text: &str) -> Result<Option<String>, ActionError> {
+        let typed: Vec<String> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        if files.is_empty() || (files.len() > 1 && !chooser.several) {
-            return Err(ActionError::refused("this file chooser takes exactly one path"));
+        let closed = |error| match error {
+            ActionError::Refused(why) => ActionError::Refused(format!("{why}; the file chooser was closed")),
+            other => other,
+        };
+        let files = inside_home(self.machine.as_ref(), &typed).await.map_err(closed)?;
+        let input = self.browser.chooser_input(chooser).await?;
+        self.browser.give(&input, files).await.map_err(closed)
+    }
+
+    async fn open_chooser(&mut self, at: &Target<ScreenPoint>) -> Result<FileChooser, ActionError> {
+        self.click(at, Click { button: Button::Left, count: 1, hold: None }).await?;
+        let opened = self.browser.watch().until(BrowserState::take_file_chooser);
+        match tokio::time::timeout(CHOOSER, opened).await {
+            Ok(Some(chooser)) => Ok(chooser),
+            Ok(None) => Err(lost("chromium is gone").into()),
+            Err(_) => Err(ActionError::refused(
+                "this is no file input, and a click on it opened no file chooser: give the input or its button",
+            )),
         }
-        for file in &files {
-            let there = self.machine.run(&Command::new(["test", "-f", file.as_str()])).await;
-            let there = there.map_err(|error| lost(format!("a file could not be looked for: {error}")))?;
-            if there.code != 0 {
-                return Err(ActionError::refused(format!(
-                    "there is no file {file}; the file chooser was closed"
-                )));
-            }
-        }
-        let session = self.browser.session(&chooser.session);
-        self.browser.call(&session, &SetFileInputFiles { files, backend_node_id: chooser.node }).await?;
-        Ok(())
     }
 
     async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), ActionError> {
         let text = chord.to_string();
-        if text == "escape"
-            && self.browser.watch().with(super::page_state::BrowserState::take_file_chooser).is_some()
-        {
+        if text == "escape" && self.browser.watch().with(BrowserState::take_file_chooser).is_some() {
             return Ok(());
         }
         // Chords that the browser handles itself never reach a page.
@@ -294,20 +405,9 @@ impl BrowserEnvironment {
             }
             _ => {
                 let hold = hold_ms.map(|ms| Duration::from_millis(u64::from(ms)).min(LONGEST_HOLD));
-                press_chord(&self.browser, self.clock.as_ref(), chord.keys(), hold).await
+                self.hands.press_chord(&self.browser, self.clock.as_ref(), chord.keys(), hold).await
             }
         }
-    }
-
-    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> Result<(), ActionError> {
-        let element = match at {
-            Target::Ref(node) => self.browser.find(node).await?,
-            Target::Point(point) => {
-                self.check(*point)?;
-                self.browser.under(point.x.into(), point.y.into()).await?
-            }
-        };
-        self.browser.choose(&element, option).await
     }
 
     fn check(&self, point: ScreenPoint) -> Result<(), ActionError> {

@@ -122,7 +122,18 @@ impl DesktopEnvironment {
             Action::Select { at, option } => self.select(at, option).await,
             // The screenshot comes with the next observation, and the agent loop does the waiting.
             Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(ActReport::delivered()),
-            Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
+            Action::Read { what } if what.is_in_observation() => Ok(ActReport::delivered()),
+            Action::KeyDown { keys } => self.keep_down(keys.clone(), true).await,
+            Action::KeyUp { keys } => self.keep_down(keys.clone(), false).await,
+            Action::ScrollTo { .. }
+            | Action::Fill { .. }
+            | Action::Upload { .. }
+            | Action::Read { .. }
+            | Action::Script { .. }
+            | Action::Navigate { .. }
+            | Action::History { .. }
+            | Action::Tab { .. }
+            | Action::Dialog { .. } => {
                 refuse("this is a desktop, not a browser page: use the keyboard and the mouse in its windows")
             }
             Action::Click { .. }
@@ -287,6 +298,21 @@ impl DesktopEnvironment {
         }
         let text = Some(format!("characters that no key types were left out: {untypable:?}"));
         Ok(ActReport { text, ..ActReport::delivered() })
+    }
+
+    /// Presses keys that stay down, or releases them.
+    async fn keep_down(&self, keys: Chord, down: bool) -> ActionResult {
+        let done = self.cell.on_screen(move |screen, stop| {
+            screen.disturbed();
+            let done = screen.keep_down(&keys, down, stop)?;
+            screen.settle(stop)?;
+            Ok(done)
+        });
+        if done.await? {
+            Ok(ActReport::delivered())
+        } else {
+            refuse("a key to be held is not on this keyboard")
+        }
     }
 
     async fn press_chord(&self, chord: Chord, hold: Option<u32>) -> ActionResult {

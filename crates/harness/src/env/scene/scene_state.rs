@@ -157,9 +157,19 @@ impl SceneState {
             | Action::Wait { .. }
             | Action::Screenshot
             | Action::Zoom { .. } => Ok(()),
+            Action::Read { what } if what.is_in_observation() => Ok(()),
+            Action::KeyDown { .. } | Action::KeyUp { .. } => Err("this world holds no keys down".into()),
             Action::Cursor => Err("this world has no pointer".into()),
-            Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
-                Err("this world has no addresses, tabs or dialogs".into())
+            Action::ScrollTo { .. }
+            | Action::Fill { .. }
+            | Action::Upload { .. }
+            | Action::Read { .. }
+            | Action::Script { .. }
+            | Action::Navigate { .. }
+            | Action::History { .. }
+            | Action::Tab { .. }
+            | Action::Dialog { .. } => {
+                Err("this world is no browser: use the pointer and the keyboard".into())
             }
         };
         let said = std::mem::take(&mut self.said);

@@ -60,19 +60,30 @@ pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>)
         Action::Cursor => return Err("this world does not tell where its pointer is".into()),
         Action::Type { text } => return typed(text),
         Action::Key { chord, hold_ms } => pressed(chord, *hold_ms)?,
-        Action::Select { .. } => {
-            return Err(
-                "click the list to open it, then click its option: this world cannot choose by name".into()
-            );
-        }
-        Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => return Ok(Script::Nothing),
-        Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
-            return Err(
-                "this is a desktop, not a browser page: use the keyboard and the mouse in its windows".into(),
-            );
-        }
+        Action::KeyDown { keys } => strokes("keyDown", names(keys)?.iter()),
+        Action::KeyUp { keys } => strokes("keyUp", names(keys)?.iter().rev()),
+        other => return without_input(other),
     };
     Ok(line(&lines, String::new()))
+}
+
+/// Presses or releases keys one after another.
+fn strokes<'k>(what: &str, keys: impl Iterator<Item = &'k String>) -> String {
+    keys.map(|key| format!("pyautogui.{what}({key}); ")).collect()
+}
+
+/// An action that needs no input is nothing to run; others that the keyboard and the pointer cannot do are refused.
+fn without_input(action: &Action<ScreenPoint>) -> Result<Script, String> {
+    match action {
+        Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(Script::Nothing),
+        Action::Read { what } if what.is_in_observation() => Ok(Script::Nothing),
+        Action::Select { .. } => {
+            Err("click the list to open it, then click its option: this world cannot choose by name".into())
+        }
+        _ => {
+            Err("this is a desktop, not a browser page: use the keyboard and the mouse in its windows".into())
+        }
+    }
 }
 
 /// Returns the point if it lies on the screen.
@@ -229,6 +240,9 @@ mod tests {
         );
         check(click(Target::Ref(NodeRef("n2".into())), 1), Err("n2 is gone"));
         check(click(point(800, 4), 1), Err("point (800, 4) is not on the screen of 800 by 600"));
+        let keys = || Chord::parse("ctrl+shift").expect("a chord");
+        check(Action::KeyDown { keys: keys() }, Ok("pyautogui.keyDown('ctrl'); pyautogui.keyDown('shift')"));
+        check(Action::KeyUp { keys: keys() }, Ok("pyautogui.keyUp('shift'); pyautogui.keyUp('ctrl')"));
         check(click(point(0, 0), 9), Err("a click may be repeated up to 5 times, not 9"));
         check(
             Action::Click {

@@ -112,6 +112,16 @@ impl<'a> Arguments<'a> {
         self.get(name).map(|_| self.text(name)).transpose()
     }
 
+    /// Returns an optional list of texts.
+    pub(crate) fn optional_texts(self, name: &str) -> Result<Option<Vec<String>>, String> {
+        let wrong = |value: &Value| format!("{name} must be a list of texts, not {value}");
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let items = value.as_array().ok_or_else(|| wrong(value))?;
+        let texts = items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong(value)));
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        Ok((!texts.is_empty()).then_some(texts))
+    }
+
     /// Returns a required number; a number in quotes is accepted.
     pub(crate) fn number(self, name: &str) -> Result<f64, String> {
         let value = self.get(name).ok_or_else(|| format!("{name} is missing"))?;

@@ -2,11 +2,12 @@
 //! our own function tool for models without a native one.
 
 use apprentice_protocol::{
-    Action, Button, Chord, Finish, History, ImagePoint, Prompt, TabAction, Target, ToolSpec, WorldTool,
+    Action, Button, Chord, FieldValue, Finish, History, ImagePoint, PageReading, Prompt, READ_DEPTH,
+    ReadFilter, TabAction, Target, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Meta, chord, milliseconds, notches, read_arguments, whole};
+use super::arguments::{Arguments, Meta, chord, milliseconds, node_ref, notches, read_arguments, whole};
 use super::{ModelOutput, click_here, holding};
 
 pub(crate) const COMPUTER_PROMPT: Prompt =
@@ -15,6 +16,13 @@ pub(crate) const COMPUTER_PROMPT: Prompt =
 const MAX_REPEATS: f64 = 100.0;
 /// Distances up to this are wheel notches, longer ones pixels: Qwen's agents write both.
 const MAX_NOTCHES: f64 = 20.0;
+
+/// What the argument `text` is, and what else it is in a browser.
+const TEXT: &str = "What to type; the keys of `key`, such as ctrl+s; keys held during a click, a drag or a scroll; the option of `select`; the answer to a dialog.";
+const TEXT_IN_BROWSER: &str = "The value of `fill`; the words of `find`.";
+
+/// The actions that read a page and fill in its forms.
+pub(super) const READING_AND_FILLING: [&str; 5] = ["fill", "upload", "find", "read_page", "page_text"];
 
 /// The function tool for models without a native computer tool.
 pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
@@ -48,6 +56,7 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
             "accept_dialog",
             "dismiss_dialog",
         ]);
+        actions.extend(READING_AND_FILLING);
     }
     let point = json!({ "type": "array", "items": { "type": "number" }, "description": "[x, y]" });
     let mut schema = json!({
@@ -58,7 +67,7 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
             "start_coordinate": { "type": "array", "items": { "type": "number" }, "description": "[x, y] where a drag begins" },
             "region": { "type": "array", "items": { "type": "number" }, "description": "[x0, y0, x1, y1] of `zoom`" },
             "ref": { "type": "string", "description": "An element's reference, in place of `coordinate`." },
-            "text": { "type": "string", "description": "What to type; the keys of `key`, such as ctrl+s; keys held during a click, a drag or a scroll; the option of `select`; the answer to a dialog." },
+            "text": { "type": "string", "description": TEXT },
             "scroll_direction": { "type": "string", "enum": ["up", "down", "left", "right"] },
             "scroll_amount": { "type": "integer", "description": "Notches of the wheel." },
             "duration": { "type": "number", "description": "Seconds of `wait`." },
@@ -70,8 +79,17 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
         schema["properties"]["url"] =
             json!({ "type": "string", "description": "The address of `navigate` or `open_tab`." });
         schema["properties"]["tab"] = json!({ "type": "string", "description": "The tab's id." });
+        describe_filling(&mut schema);
+        schema["properties"]["text"]["description"] = json!(format!("{TEXT} {TEXT_IN_BROWSER}"));
     }
     ToolSpec { name: "computer".into(), description: COMPUTER_PROMPT.text().trim_end().into(), schema }
+}
+
+/// Adds the arguments of [`READING_AND_FILLING`] to a tool's schema.
+pub(super) fn describe_filling(schema: &mut Value) {
+    let list = |says: &str| json!({ "type": "array", "items": { "type": "string" }, "description": says });
+    schema["properties"]["files"] = list("Paths in the home folder, for `upload`.");
+    schema["properties"]["values"] = list("The options of a list box that takes several, for `fill`.");
 }
 
 /// Reads one call. `member` is the action's name, from wherever the provider puts it.
@@ -134,6 +152,24 @@ pub(super) fn read_browsing(member: &str, given: Arguments<'_>) -> Result<Action
             Action::Dialog { accept: true, text: given.optional_text("text")?.map(str::to_owned) }
         }
         "dismiss_dialog" => Action::Dialog { accept: false, text: None },
+        "fill" => {
+            let at = given.target("coordinate")?.ok_or("coordinate or ref is missing")?;
+            let value = match given.optional_texts("values")? {
+                Some(values) => FieldValue::Several(values),
+                None => FieldValue::Text(given.text("text")?.to_owned()),
+            };
+            Action::Fill { at, value }
+        }
+        "upload" => {
+            let at = given.target("coordinate")?.ok_or("coordinate or ref is missing")?;
+            Action::Upload { at, files: given.optional_texts("files")?.ok_or("files is missing")? }
+        }
+        "find" => Action::Read { what: PageReading::Find { query: given.text("text")?.to_owned() } },
+        "read_page" => {
+            let part = given.optional_text("ref")?.map(node_ref);
+            Action::Read { what: PageReading::Tree { filter: ReadFilter::All, depth: READ_DEPTH, part } }
+        }
+        "page_text" => Action::Read { what: PageReading::Text },
         other => return Err(format!("there is no action {other:?}")),
     })
 }
@@ -333,6 +369,7 @@ mod tests {
         let values = json!({
             "coordinate": [1, 2], "start_coordinate": [0, 0], "region": [0, 0, 1, 1], "text": "a",
             "scroll_direction": "up", "scroll_amount": 2, "duration": 1, "url": "http://x/", "tab": "t1",
+            "files": ["a.txt"],
         });
         for action in tool.schema["properties"]["action"]["enum"].as_array().expect("a list") {
             let action = action.as_str().expect("a name");
@@ -340,12 +377,14 @@ mod tests {
                 "left_click_drag" => &["start_coordinate", "coordinate"],
                 "mouse_move" | "left_mouse_down" | "left_mouse_up" => &["coordinate"],
                 "scroll" => &["coordinate", "scroll_direction", "scroll_amount"],
-                "type" | "key" | "accept_dialog" => &["text"],
+                "type" | "key" | "accept_dialog" | "find" => &["text"],
+                "upload" => &["coordinate", "files"],
                 "wait" => &["duration"],
                 "zoom" => &["region"],
                 "navigate" | "open_tab" => &["url"],
                 "switch_tab" | "close_tab" => &["tab"],
-                "screenshot" | "back" | "forward" | "reload" | "dismiss_dialog" => &[],
+                "screenshot" | "back" | "forward" | "reload" | "dismiss_dialog" | "read_page"
+                | "page_text" => &[],
                 _ => &["coordinate", "text"],
             };
             let input: Value = takes.iter().map(|name| ((*name).to_owned(), values[*name].clone())).collect();

@@ -47,7 +47,8 @@ fn read(kind: &str, given: Arguments<'_>) -> Result<ModelOutput, String> {
             let chord = given.optional_chord("keys")?.ok_or("keys is missing")?;
             Action::Key { chord, hold_ms: None }
         }
-        "KEY_DOWN" | "KEY_UP" => return Err("keys cannot be held between actions; use HOTKEY".into()),
+        "KEY_DOWN" => Action::KeyDown { keys: chord(given.text("key")?)? },
+        "KEY_UP" => Action::KeyUp { keys: chord(given.text("key")?)? },
         other => return Err(format!("there is no action {other:?} in this form")),
     };
     Ok(ModelOutput::Actions(vec![action]))

@@ -16,7 +16,7 @@ pub(crate) use arguments::{Arguments, Meta, chord, milliseconds, node_ref, notch
 pub(crate) use computer::{COMPUTER_PROMPT, computer_tool, read_computer, region, repeated, scroll_delta};
 pub(crate) use computer_13::read_computer_13;
 pub(crate) use outcome::{pictures, summary, texts};
-pub(crate) use page::{PAGE, PAGE_TOOL, page_tool, read_page};
+pub(crate) use page::{DIALOG, PAGE, PAGE_TOOL, dialog_tool, page_tool, read_page};
 pub(crate) use pyautogui::read_pyautogui;
 pub(crate) use ui_tars::read_ui_tars;
 

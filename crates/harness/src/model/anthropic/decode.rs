@@ -24,7 +24,7 @@ struct Body<'a> {
 }
 
 /// Parses a response body. `front` is the tab that the model sees. Blocks of unknown kinds are kept and sent back, and otherwise ignored.
-pub(super) fn reply(body: &[u8], front: Option<&str>) -> Result<ParsedReply, DecodeError> {
+pub(super) fn reply(body: &[u8], mut front: Option<String>) -> Result<ParsedReply, DecodeError> {
     let body: Body<'_> = read_body(body)?;
     let (mut say, mut calls) = (Vec::new(), Vec::new());
     for raw in &body.content {
@@ -34,7 +34,17 @@ pub(super) fn reply(body: &[u8], front: Option<&str>) -> Result<ParsedReply, Dec
                 let text = block["text"].as_str().unwrap_or_default();
                 say.extend((!text.trim().is_empty()).then(|| text.to_owned()));
             }
-            Some("tool_use") => calls.push(call(&block, front)?),
+            Some("tool_use") => {
+                calls.push(call(&block, front.as_deref())?);
+                if let (Some("browser"), Some("switch_tab"), Some(tab)) = (
+                    block["toolset_name"].as_str(),
+                    block["name"].as_str(),
+                    block["input"]["tab_id"].as_str(),
+                ) {
+                    // What follows in the same reply is meant for this tab.
+                    front = Some(tab.to_owned());
+                }
+            }
             Some(_) | None => {}
         }
     }

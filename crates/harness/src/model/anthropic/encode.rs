@@ -8,9 +8,9 @@ use apprentice_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use super::browser::NOT_SERVED;
+use super::browser::{answers_with_tabs, browser_state, browser_toolset};
 use super::{AnthropicConfig, Thinking};
-use crate::model::action_format::{PAGE_TOOL, page_tool, summary};
+use crate::model::action_format::{PAGE_TOOL, dialog_tool, page_tool, summary, texts};
 use crate::model::http::{Json, OptionalProperties, PictureCache, list, media_type, object, strict_schema};
 
 /// The result that the API requires for each skipped world action, per toolset.
@@ -107,7 +107,8 @@ fn tools(config: &AnthropicConfig, request: &ChatRequest) -> Vec<Json> {
     if let Some(world) = request.world {
         tools.push(world_tool(config, world).into());
         if world.browser {
-            tools.push(declare(&page_tool()));
+            let has_toolset = config.facts.tool.legacy().is_none();
+            tools.push(declare(&if has_toolset { dialog_tool() } else { page_tool() }));
         }
     }
     tools.extend(request.tools.iter().map(declare));
@@ -128,8 +129,7 @@ fn world_tool(config: &AnthropicConfig, world: WorldTool) -> Value {
     if !world.browser {
         return json!({ "type": "computer_toolset_20260801" });
     }
-    let off = NOT_SERVED.iter().map(|member| ((*member).to_owned(), json!({ "enabled": false })));
-    json!({ "type": "browser_toolset_20260801", "configs": Value::Object(off.collect()) })
+    browser_toolset(config.page_scripts)
 }
 
 fn declare(tool: &ToolSpec) -> Json {
@@ -145,16 +145,17 @@ fn messages(
     // Adaptive thoughts are bound to everything before them, and need not be sent back. Thoughts with a budget are bound
     // to nothing, and a turn with calls must begin with them.
     let bound = config.facts.thinking == Thinking::Adaptive;
-    let mut asked: BTreeMap<&CallId, (&Call, Toolset)> = BTreeMap::new();
+    let mut asked: BTreeMap<&CallId, Asked<'_>> = BTreeMap::new();
     for (at, message) in request.messages.iter().enumerate() {
         match message {
             Message::User { content } => messages.push(turn("user", blocks(content, fragments)?)),
             Message::Assistant { raw, calls, .. } => {
                 let stale = bound && at < request.edited_before;
                 let (kept, families) = original_blocks(&raw.blocks, stale)?;
-                let family =
-                    |call: &Call| families.get(call.id.as_str()).copied().unwrap_or(Toolset::Function);
-                asked.extend(calls.iter().map(|call| (&call.id, (call, family(call)))));
+                asked.extend(calls.iter().map(|call| {
+                    let (family, member) = families.get(call.id.as_str()).cloned().unwrap_or_default();
+                    (&call.id, Asked { call, family, member })
+                }));
                 if !kept.is_empty() {
                     messages.push(turn("assistant", kept));
                 }
@@ -162,13 +163,7 @@ fn messages(
             Message::Results { results, notices } => {
                 let (mut answers, mut below) = (Vec::new(), Vec::new());
                 for result in results {
-                    let (call, family) = asked.get(&result.id).copied().unzip();
-                    answers.push(answer(
-                        result,
-                        call,
-                        family.unwrap_or(Toolset::Function),
-                        (fragments, &mut below),
-                    )?);
+                    answers.push(answer(result, asked.get(&result.id), (fragments, &mut below))?);
                 }
                 answers.extend(below);
                 answers.extend(blocks(notices, fragments)?);
@@ -183,9 +178,21 @@ fn turn(role: &str, content: Vec<Json>) -> Json {
     object([("role", role.into()), ("content", Json::List(content))])
 }
 
+/// A call that waits for its result.
+struct Asked<'c> {
+    call: &'c Call,
+    family: Toolset,
+    /// The name of the function or of the toolset's member.
+    member: String,
+}
+
+/// The toolset and the name of each call of a turn, by the call's id.
+type Families = BTreeMap<String, (Toolset, String)>;
+
 /// The toolset of a call, which its result must name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Toolset {
+    #[default]
     Function,
     Computer,
     Browser,
@@ -194,12 +201,9 @@ enum Toolset {
 /// Returns the blocks of an assistant turn as received, and each call's toolset. Left out are the blocks that the API
 /// sometimes returns and rejects when they are sent back: blank texts, and thoughts that nothing follows; and all thoughts
 /// if they are stale, because what stood before them has changed.
-fn original_blocks(
-    raw: &[String],
-    stale: bool,
-) -> Result<(Vec<Json>, BTreeMap<String, Toolset>), ModelError> {
+fn original_blocks(raw: &[String], stale: bool) -> Result<(Vec<Json>, Families), ModelError> {
     let mut kept = Vec::with_capacity(raw.len());
-    let mut families = BTreeMap::new();
+    let mut families = Families::new();
     let mut length = 0;
     for block in raw {
         let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
@@ -209,7 +213,7 @@ fn original_blocks(
             Some(_) | None => Toolset::Function,
         };
         if let Some(id) = value["id"].as_str() {
-            families.insert(id.to_owned(), family);
+            families.insert(id.to_owned(), (family, value["name"].as_str().unwrap_or_default().to_owned()));
         }
         if value["type"] == "text" && value["text"].as_str().is_some_and(|text| text.trim().is_empty()) {
             continue;
@@ -260,17 +264,17 @@ fn blocks(content: &[Content], fragments: &PictureCache) -> Result<Vec<Json>, Mo
 /// Encodes one result. An error result may hold text only, so the observation goes below all results.
 fn answer(
     result: &CallResult,
-    call: Option<&Call>,
-    family: Toolset,
+    asked: Option<&Asked<'_>>,
     (fragments, below): (&PictureCache, &mut Vec<Json>),
 ) -> Result<Json, ModelError> {
+    let family = asked.map(|asked| asked.family).unwrap_or_default();
     let mut answer = object([("type", "tool_result".into()), ("tool_use_id", result.id.as_str().into())]);
     answer = match family {
         Toolset::Function => answer,
         Toolset::Computer => answer.with("toolset_name", "computer"),
         Toolset::Browser => answer.with("toolset_name", "browser"),
     };
-    let world = call.is_some_and(|call| matches!(&call.body, CallBody::World { .. }));
+    let world = asked.is_some_and(|asked| matches!(&asked.call.body, CallBody::World { .. }));
     let skipped = !result.per_action.is_empty()
         && result.per_action.iter().all(|one| matches!(one, ActionOutcome::NotExecuted));
     if result.is_error {
@@ -287,6 +291,10 @@ fn answer(
         below.extend(blocks(&result.content, fragments)?);
         return Ok(answer.with("is_error", true).with("content", words));
     }
+    if let Some(asked) = asked.filter(|asked| family == Toolset::Browser && answers_with_tabs(&asked.member))
+    {
+        return tabs_answer(answer, result, &asked.member, (fragments, below));
+    }
     let mut content = Vec::new();
     let told = summary(result);
     if world && !told.is_empty() {
@@ -297,6 +305,26 @@ fn answer(
         return Ok(answer.with("content", "Done."));
     }
     Ok(answer.with("content", Json::List(content)))
+}
+
+/// Encodes the result of a member about tabs: the list of tabs alone, and whatever else there is below all results.
+fn tabs_answer(
+    answer: Json,
+    result: &CallResult,
+    member: &str,
+    (fragments, below): (&PictureCache, &mut Vec<Json>),
+) -> Result<Json, ModelError> {
+    // The list may have been left out of a long conversation.
+    let state =
+        browser_state(texts(&result.content), member).unwrap_or_else(|| json!({ "type": "browser_state" }));
+    let told = summary(result);
+    if told != "Done." {
+        below.push(object([("type", "text".into()), ("text", told.into())]));
+    }
+    let is_list = |part: &Content| part.as_text().is_some_and(|text| browser_state([text], member).is_some());
+    let rest: Vec<Content> = result.content.iter().filter(|part| !is_list(part)).cloned().collect();
+    below.extend(blocks(&rest, fragments)?);
+    Ok(answer.with("content", list([state.into()])))
 }
 
 /// Returns whether this is one of our functions that act on the world.

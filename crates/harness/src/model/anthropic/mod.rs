@@ -28,6 +28,8 @@ pub struct AnthropicConfig {
     pub facts: ModelDefaults,
     /// The reasoning effort; `None` leaves the provider's default.
     pub effort: Option<Effort>,
+    /// Whether the world runs the scripts of a model, so that it may be offered to write them.
+    pub page_scripts: bool,
     /// Input tokens above which the server clears old tool results; `None` turns that off.
     pub forget_above: Option<u64>,
     /// The tariff; `None` when it is unknown.

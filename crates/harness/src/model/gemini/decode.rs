@@ -1,8 +1,8 @@
 //! Parses Interactions replies.
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, History, ImagePoint, ModelError, ModelErrorKind, RawContent,
-    ReplyStop, Retry, Target,
+    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelErrorKind,
+    RawContent, ReplyStop, Retry, Target,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -152,7 +152,8 @@ fn read_function(name: &str, given: Arguments<'_>) -> Option<Result<Vec<Action<I
         "search" => Ok(vec![Action::Navigate { url: SEARCH_PAGE.into() }]),
         "go_back" => Ok(vec![Action::History { go: History::Back }]),
         "go_forward" => Ok(vec![Action::History { go: History::Forward }]),
-        "key_down" | "key_up" => Err("keys cannot be held between calls; use hotkey".into()),
+        "key_down" => held(given).map(|keys| vec![Action::KeyDown { keys }]),
+        "key_up" => held(given).map(|keys| vec![Action::KeyUp { keys }]),
         _ => return None,
     })
 }
@@ -198,6 +199,11 @@ fn type_text(
 fn keys(given: Arguments<'_>, name: &str) -> Result<Vec<Action<ImagePoint>>, String> {
     let presses = given.presses(name, Meta::Super)?;
     Ok(presses.into_iter().map(|chord| Action::Key { chord, hold_ms: None }).collect())
+}
+
+/// The keys of `key_down` or `key_up`.
+fn held(given: Arguments<'_>) -> Result<Chord, String> {
+    given.held_keys("key", Meta::Super)?.ok_or_else(|| "key is missing".into())
 }
 
 /// The distance is in pixels, or in wheel notches.
@@ -278,6 +284,9 @@ mod tests {
             &json!({ "x": 3, "y": 4, "clicks": 2 }),
             "there is no argument \"clicks\" in click; it takes x, y",
         );
+        check("key_down", &json!({ "key": "Shift" }), json!([{ "do": "key_down", "keys": "shift" }]));
+        check("key_up", &json!({ "key": "Shift" }), json!([{ "do": "key_up", "keys": "shift" }]));
+        check("key_up", &json!({}), "key is missing");
         check("drag_and_drop", &json!({ "start_x": 3, "start_y": 4, "end_x": 5 }), "end_y is missing");
         check("finish", &json!({}), Value::Null);
     }

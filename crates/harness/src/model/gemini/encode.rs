@@ -11,8 +11,6 @@ use crate::model::action_format::{page_tool, summary};
 use crate::model::hosted::HostedConfig;
 use crate::model::http::{Json, OptionalProperties, PictureCache, media_type, object, strict_schema};
 
-/// Predefined functions that no world of ours supports: keys are pressed as chords only.
-const NOT_SERVED: &[&str] = &["key_down", "key_up"];
 /// The first part of a result, which confirms a safety decision.
 const ACKNOWLEDGED: &str = "{\"safety_acknowledgement\":true}";
 
@@ -58,7 +56,6 @@ fn computer_use(world: WorldTool) -> Value {
     json!({
         "type": "computer_use",
         "environment": if world.browser { "browser" } else { "desktop" },
-        "excluded_predefined_functions": NOT_SERVED,
     })
 }
 

@@ -12,8 +12,8 @@ use apprentice_harness::model::http::Endpoint;
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
-    ActionOutcome, BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes,
-    MediaType, Message, NamedSchema, ReplyStop, Size, ToolSpec, WorldTool,
+    Action, ActionOutcome, BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image,
+    ImageBytes, MediaType, Message, NamedSchema, PageReading, ReplyStop, Size, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
@@ -89,6 +89,12 @@ fn answered(calls: &[Call], turn: usize) -> Message {
         if actions == 0 {
             content.push(Content::text("as asked"));
         }
+        if let CallBody::World { actions } = &call.body
+            && actions.last() == Some(&Action::Read { what: PageReading::Tabs })
+        {
+            content
+                .push(Content::text("Tabs:\nTab: t1 \"A\" http://a/ (in front)\nTab: t2 \"\" about:blank\n"));
+        }
         if worlds.last() == Some(&at) {
             content.extend([Content::text("Screen now."), picture(&format!("turn {turn}"))]);
         }
@@ -157,6 +163,7 @@ fn anthropic(model: &str, forget: Option<u64>) -> impl FnOnce(&str) -> Anthropic
             effort: Some(Effort::Medium),
             forget_above: forget,
             tariff: None,
+            page_scripts: false,
         };
         Anthropic::new(config, transport())
     }
@@ -227,6 +234,50 @@ async fn anthropic_toolsets() {
         sent["messages"][2]["content"][2]["content"],
         "Not executed: an earlier action in this turn failed."
     );
+}
+
+#[tokio::test]
+async fn anthropics_members_about_pages_and_tabs() {
+    let target = json!({ "type": "ref", "ref": "n7" });
+    let pairs = [
+        [("list_tabs", json!({})), ("new_tab", json!({}))],
+        [("switch_tab", json!({ "tab_id": "t2" })), ("close_tab", json!({ "tab_id": "t2" }))],
+        [
+            ("read_page", json!({ "filter": "all", "depth": 3, "ref": "n7" })),
+            ("find", json!({ "query": "save" })),
+        ],
+        [
+            ("form_input", json!({ "target": target, "value": true })),
+            ("file_upload", json!({ "target": target, "paths": ["a.txt"] })),
+        ],
+        [("scroll_to", json!({ "target": target })), ("get_page_text", json!({}))],
+        [("javascript_exec", json!({ "text": "1" })), ("read_console", json!({}))],
+        [("read_network", json!({})), ("hover", json!({ "target": target }))],
+    ];
+    let mut replies = Vec::new();
+    for (turn, pair) in pairs.iter().enumerate() {
+        let blocks = pair.iter().enumerate().map(|(at, (name, input))| {
+            json!({ "type": "tool_use", "id": format!("t{turn}_{at}"), "toolset_name": "browser", "name": name, "input": input })
+        });
+        replies.push(message(&blocks.collect(), "tool_use"));
+    }
+    replies.push(message(&json!([{ "type": "text", "text": "Done." }]), "end_turn"));
+    let bodies =
+        converse("anthropic.pages", Kind::Browser, replies, anthropic("claude-opus-5-5", None)).await;
+    let sent: Value = serde_json::from_str(bodies.last().expect("a request")).expect("JSON");
+    let configs = json!({ "file_upload": { "enabled": true }, "javascript_exec": { "enabled": false },
+        "read_console": { "enabled": true }, "read_network": { "enabled": true } });
+    assert_eq!(sent["tools"][0], json!({ "type": "browser_toolset_20260801", "configs": configs }));
+    let tabs = json!([{ "tab_id": "t1", "title": "A", "url": "http://a/", "active": true },
+        { "tab_id": "t2", "title": "", "url": "about:blank", "active": false }]);
+    let (list, opened) = (&sent["messages"][2]["content"][0], &sent["messages"][2]["content"][1]);
+    assert_eq!(list["content"], json!([{ "type": "browser_state", "tabs": tabs }]));
+    let change = json!([{ "type": "tab_opened", "tab_id": "t1" }]);
+    assert_eq!(
+        opened["content"],
+        json!([{ "type": "browser_state", "tabs": tabs, "state_changes": change }])
+    );
+    assert_eq!(sent["messages"][2]["content"][2]["text"], "Screen now.", "the view stands below");
 }
 
 #[tokio::test]

@@ -90,8 +90,16 @@ impl Adapter {
                 let model = "claude-sonnet-5-5".to_owned();
                 let facts = ModelDefaults::of(&model);
                 let (version, forget_above) = (ApiVersion::default(), None);
-                let config =
-                    AnthropicConfig { model, endpoint, version, facts, effort: None, forget_above, tariff };
+                let config = AnthropicConfig {
+                    model,
+                    endpoint,
+                    version,
+                    facts,
+                    effort: None,
+                    page_scripts: true,
+                    forget_above,
+                    tariff,
+                };
                 Box::new(Retrying::new(Anthropic::new(config, transport), clock, patience))
             }
             Self::OpenAi => {

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::matrix::Adapter;
 use crate::server::{Heard, Speak};
 
+const NOT_EXECUTED_IN_BROWSER: &str = "Not executed: an earlier action in this turn failed.";
 const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";
 
 /// Caps of one request: pictures, bytes of one picture, bytes of the body.
@@ -140,10 +141,14 @@ fn results(calls: &[&Value], next: &Value, at: usize) -> Result<(), String> {
         holds(result["toolset_name"] == call["toolset_name"], || format!("messages.{at}: toolset_name"))?;
         let Some(family) = call["toolset_name"].as_str() else { continue };
         let is_error = result["is_error"] == true;
-        let skipped = is_error && result["content"] == NOT_EXECUTED;
+        let words = if family == "browser" { NOT_EXECUTED_IN_BROWSER } else { NOT_EXECUTED };
+        let skipped = is_error && result["content"] == words;
         holds(skipped || !failed.contains(family), || {
-            format!("messages.{at}: a result after a failed one must be {NOT_EXECUTED:?}: {result}")
+            format!("messages.{at}: a result after a failed one must be {words:?}: {result}")
         })?;
+        if family == "browser" {
+            tabs(call, result, is_error).map_err(|why| format!("messages.{at}: {why}: {result}"))?;
+        }
         if is_error {
             failed.insert(family.to_owned());
         }
@@ -152,6 +157,31 @@ fn results(calls: &[&Value], next: &Value, at: usize) -> Result<(), String> {
     holds(rest.clone().all(|block| block["type"] != "tool_result"), || {
         format!("messages.{at}: a result without a call")
     })
+}
+
+/// The result of a member about tabs is one `browser_state` block; another result may hold one, and an error none.
+fn tabs(call: &Value, result: &Value, is_error: bool) -> Result<(), String> {
+    let states: Vec<&Value> =
+        list(&result["content"]).iter().filter(|block| block["type"] == "browser_state").collect();
+    holds(!is_error || states.is_empty(), || "a state in an error".into())?;
+    holds(states.len() <= 1, || "several states".into())?;
+    let about_tabs = call["name"].as_str().is_some_and(|name| name.ends_with("_tab") || name == "list_tabs");
+    if about_tabs && !is_error {
+        holds(states.len() == 1 && list(&result["content"]).len() == 1, || {
+            "one state and nothing else".into()
+        })?;
+    }
+    for state in states {
+        let all = list(&state["tabs"]);
+        let active: Vec<&Value> = all.iter().filter(|tab| tab["active"] == true).collect();
+        holds(state.get("tabs").is_none() || (1..=100).contains(&all.len()), || "the number of tabs".into())?;
+        holds(all.is_empty() || active.len() == 1, || "one tab is active".into())?;
+        let opened: Vec<&Value> =
+            list(&state["state_changes"]).iter().filter(|change| change["type"] == "tab_opened").collect();
+        let right = opened.len() == 1 && opened[0]["tab_id"] == active[0]["tab_id"];
+        holds(call["name"] != "new_tab" || right, || "new_tab opens the active tab".into())?;
+    }
+    Ok(())
 }
 
 fn items(body: &Value) -> Result<(), String> {

@@ -1,10 +1,23 @@
 // Finds what the pointer would hit at an element that was scrolled into view: which of its boxes, and
-// where in that box the middle of the visible part lies.
-function () {
+// where in that box the middle of the visible part lies. An element that moves is waited for, for up to a second.
+async function () {
   const element = this.nodeType === Node.ELEMENT_NODE ? this : this.parentElement;
   if (!this.isConnected || !element) return { found: 'gone' };
   if (element.tagName === 'OPTION' && element.closest('select')) return { found: 'option' };
   if (element.tagName === 'SELECT' && !element.multiple && element.size <= 1) return { found: 'list' };
+  const place = () => { const { x, y } = element.getBoundingClientRect(); return `${x} ${y}`; };
+  const stands = await new Promise((resolve) => {
+    const limit = setTimeout(() => resolve(false), 1000);
+    let before = place();
+    const compare = () => {
+      const now = place();
+      if (now === before) { clearTimeout(limit); resolve(true); return; }
+      before = now;
+      requestAnimationFrame(compare);
+    };
+    requestAnimationFrame(compare);
+  });
+  if (!stands) return { found: 'moving' };
   const range = document.createRange();
   if (this !== element) range.selectNodeContents(this);
   const boxes = [...(this === element ? element : range).getClientRects()];

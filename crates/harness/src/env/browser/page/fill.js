@@ -1,0 +1,115 @@
+// Sets the value of a form field as an input by hand would: through the field's own setter, so that a page that
+// watches the field notices, and with the events `input` and `change`. What the field cannot take changes nothing.
+async function (wanted) {
+  const plain = (text) => (text || '').replace(/\s+/g, ' ').trim();
+  const same = (one, other) => plain(one).toLowerCase() === plain(other).toLowerCase();
+  let field = this.nodeType === 1 ? this : this.parentElement;
+  if (!this.isConnected || !field) return { filled: 'gone' };
+  const page = field.ownerDocument.defaultView;
+  const role = () => field.getAttribute('role') || '';
+  const isField = () => field.matches('input,textarea,select') || field.isContentEditable;
+  const switches = ['checkbox', 'switch', 'radio', 'menuitemcheckbox', 'menuitemradio'];
+  if (field.tagName === 'OPTION') field = field.closest('select') || field;
+  if (!isField() && !switches.includes(role())) {
+    const label = field.closest('label');
+    field = (label && label.control) || field;
+  }
+  const kind = field.tagName === 'INPUT' ? field.type : field.tagName.toLowerCase();
+  if (kind === 'file') return { filled: 'file' };
+  const isSwitch = ['checkbox', 'radio'].includes(kind) || (!isField() && switches.includes(role()));
+  if ((!isField() && !isSwitch) || ['button', 'submit', 'reset', 'image', 'hidden'].includes(kind)) {
+    return { filled: 'no_field', what: kind + (role() ? ` role=${role()}` : '') };
+  }
+  if (field.matches(':disabled') || field.getAttribute('aria-disabled') === 'true') return { filled: 'disabled' };
+  if (field.readOnly || field.getAttribute('aria-readonly') === 'true') return { filled: 'read_only' };
+  const tell = () => {
+    field.dispatchEvent(new page.Event('input', { bubbles: true, composed: true }));
+    field.dispatchEvent(new page.Event('change', { bubbles: true }));
+  };
+  const nameOf = (one) => plain(one.labels && one.labels[0] ? one.labels[0].textContent : one.value);
+
+  const isOn = () => {
+    if (kind === 'checkbox' || kind === 'radio') return field.checked && !field.indeterminate;
+    return field.getAttribute('aria-checked') === 'true';
+  };
+  const turn = async (on) => {
+    if (isOn() === on) return { filled: 'yes' };
+    const changed = new Promise((resolve) => {
+      const observer = new page.MutationObserver(() => { if (isOn() === on) resolve(); });
+      observer.observe(field, { attributes: true });
+      setTimeout(resolve, 500);
+    });
+    field.click();
+    if (isOn() !== on) await changed;
+    return isOn() === on ? { filled: 'yes' } : { filled: 'kept', value: isOn() ? 'on' : 'off' };
+  };
+  if (isSwitch) {
+    const words = { true: true, on: true, yes: true, 1: true, false: false, off: false, no: false, 0: false };
+    const group = kind === 'radio'
+      ? [...field.getRootNode().querySelectorAll('input[type=radio]')].filter(
+          (one) => one === field || (field.name && one.name === field.name && one.form === field.form))
+      : [];
+    const others = group.map(nameOf);
+    const chosen = typeof wanted === 'string'
+      && group.find((one) => one.value === wanted || same(nameOf(one), wanted));
+    if (chosen) {
+      field = chosen;
+      if (field.matches(':disabled')) return { filled: 'disabled_option' };
+      return turn(true);
+    }
+    const on = typeof wanted === 'boolean' ? wanted : words[String(wanted).toLowerCase()];
+    if (on === undefined && group.length) return { filled: 'no_option', options: others.slice(0, 40) };
+    if (on === undefined) return { filled: 'switch' };
+    if (!on && kind === 'radio' && field.checked) return { filled: 'radio_stays', options: others.slice(0, 40) };
+    return turn(on);
+  }
+
+  if (kind === 'select') {
+    const label = (option) => plain(option.label || option.text);
+    const options = [...field.options];
+    const find = (name) =>
+      options.find((one) => label(one) === plain(name)) || options.find((one) => one.value === name)
+      || options.find((one) => same(label(one), name));
+    const names = Array.isArray(wanted) ? wanted : [String(wanted)];
+    if (!field.multiple && names.length !== 1) return { filled: 'one_only' };
+    const chosen = names.map(find);
+    if (chosen.includes(undefined)) return { filled: 'no_option', options: options.slice(0, 40).map(label) };
+    if (chosen.some((one) => one.disabled || one.closest('optgroup:disabled'))) return { filled: 'disabled_option' };
+    field.focus();
+    if (field.multiple) options.forEach((one) => { one.selected = chosen.includes(one); });
+    else field.selectedIndex = chosen[0].index;
+    tell();
+    return { filled: 'yes' };
+  }
+
+  if (Array.isArray(wanted) || typeof wanted === 'boolean') return { filled: 'text_only' };
+  const text = String(wanted);
+  field.focus();
+  if (field.isContentEditable) {
+    const editor = field.ownerDocument;
+    editor.execCommand('selectAll');
+    editor.execCommand(text === '' ? 'delete' : 'insertText', false, text);
+    const value = field.innerText;
+    return plain(value) === plain(text) ? { filled: 'yes' } : { filled: 'kept', value };
+  }
+  if (field.maxLength >= 0 && text.length > field.maxLength) return { filled: 'too_long', most: field.maxLength };
+  const owner = kind === 'textarea' ? page.HTMLTextAreaElement : page.HTMLInputElement;
+  const put = (value) => Object.getOwnPropertyDescriptor(owner.prototype, 'value').set.call(field, value);
+  const before = field.value;
+  const strict = ['number', 'range', 'date', 'time', 'datetime-local', 'month', 'week', 'color'];
+  put(text);
+  if (strict.includes(kind)) {
+    const numeric = kind === 'number' || kind === 'range';
+    const taken = (kind !== 'range' && text === '')
+      || (numeric ? field.value !== '' && Number(field.value) === Number(text)
+        : kind === 'color' ? same(field.value, text) : field.value !== '');
+    if (!taken) {
+      put(before);
+      return { filled: 'form', kind, min: field.min || '', max: field.max || '', step: field.step || '' };
+    }
+  }
+  tell();
+  const complaint = field.validity && !field.validity.valid ? field.validationMessage : '';
+  const value = kind === 'password' || field.value === text || strict.includes(kind) ? null : field.value;
+  return { filled: 'yes', value, complaint };
+}

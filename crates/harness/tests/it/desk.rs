@@ -1,0 +1,119 @@
+//! A browser world with one page of ours in it, as the tests of browser worlds use it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_protocol::{
+    ActReport, Action, Button, Chord, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation,
+    Machine, NodeRef, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World, WorldSpec,
+};
+use apprentice_sandbox::SystemClock;
+
+use crate::cell;
+
+pub(crate) const SCREEN: Size = Size::new(1280, 800);
+pub(crate) const HOME: &str = "/home/user";
+
+pub(crate) type Act = Action<ScreenPoint>;
+
+/// A browser with one page of ours in it.
+pub(crate) struct Desk {
+    pub(crate) environment: Box<dyn Environment>,
+    pub(crate) machine: Arc<dyn Machine>,
+    // Outlives the cell, whose state lies in it.
+    _state: tempfile::TempDir,
+}
+
+impl Desk {
+    pub(crate) async fn open() -> Self {
+        Self::open_with(PageScripts::Off).await
+    }
+
+    pub(crate) async fn open_with(scripts: PageScripts) -> Self {
+        let state = cell::state();
+        let source = BrowserSource {
+            cell: cell::spec(state.path()),
+            program: "chromium".into(),
+            sandbox: BrowserSandbox::On,
+            scripts,
+            clock: Arc::new(SystemClock::new()),
+        };
+        let spec =
+            WorldSpec { environment: EnvironmentKind::Browser, screen: SCREEN, url: None, scene: None };
+        let World { environment, machine, isolation } = source.open(&spec).await.expect("a browser");
+        assert_eq!(isolation, Isolation::Cell);
+        Self { environment, machine, _state: state }
+    }
+
+    /// Opens a page made of this body; its title is `page`.
+    pub(crate) async fn show(&mut self, name: &str, body: &str) {
+        let path = format!("{HOME}/{name}.html");
+        let html = format!("<!doctype html><meta charset=utf-8><title>{name}</title>{body}");
+        self.machine.write(&path, html.as_bytes()).await.expect("written");
+        self.delivered(Act::Navigate { url: format!("file://{path}") }).await;
+    }
+
+    pub(crate) async fn act(&mut self, action: Act) -> ActReport {
+        self.environment.act(&action).await.expect("the world holds")
+    }
+
+    /// Does what must succeed, and returns what was told about it.
+    pub(crate) async fn delivered(&mut self, action: Act) -> String {
+        let report = self.act(action.clone()).await;
+        assert_eq!(report.delivery, Delivery::Delivered, "{action:?}");
+        report.text.unwrap_or_default()
+    }
+
+    /// Does what must be refused, and returns why it was.
+    pub(crate) async fn refused(&mut self, action: Act) -> String {
+        match self.act(action.clone()).await.delivery {
+            Delivery::Refused { problem } => problem,
+            Delivery::Delivered => panic!("{action:?} was delivered"),
+        }
+    }
+
+    pub(crate) async fn look(&mut self) -> Observation {
+        let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
+        self.environment.observe(want).await.expect("the world holds")
+    }
+
+    pub(crate) async fn title(&mut self) -> String {
+        self.environment.observe(Want::default()).await.expect("the world holds").title().to_owned()
+    }
+
+    pub(crate) async fn node(&mut self, role: &str, name: &str) -> UiNode {
+        let tree = self.look().await.tree.expect("a tree");
+        let found = tree.nodes.iter().find(|node| node.role.as_str() == role && node.name == name);
+        found.unwrap_or_else(|| panic!("no {role} {name:?} in {tree:#?}")).clone()
+    }
+
+    pub(crate) async fn click(&mut self, role: &str, name: &str) -> String {
+        let node = self.node(role, name).await.id;
+        self.delivered(click(&node)).await
+    }
+
+    pub(crate) async fn type_text(&mut self, text: &str) {
+        self.delivered(Act::Type { text: text.into() }).await;
+    }
+
+    pub(crate) async fn key(&mut self, chord: &str) {
+        self.delivered(key(chord)).await;
+    }
+
+    pub(crate) async fn close(self) {
+        self.environment.close(Duration::from_secs(10)).await.expect("closed");
+    }
+}
+
+pub(crate) fn click(node: &NodeRef) -> Act {
+    Act::Click { at: Target::Ref(node.clone()), button: Button::Left, count: 1, hold: None }
+}
+
+pub(crate) fn key(chord: &str) -> Act {
+    Act::Key { chord: Chord::parse(chord).expect("a chord"), hold_ms: None }
+}
+
+pub(crate) fn select(node: &NodeRef, option: &str) -> Act {
+    Act::Select { at: Target::Ref(node.clone()), option: option.into() }
+}
