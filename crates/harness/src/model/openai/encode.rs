@@ -25,8 +25,14 @@ pub(super) fn body(
     fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
     let reasoning = config.effort.as_ref().map(|effort| json!({ "effort": effort }));
+    let calls = &config.calls;
     let body = object([("model", config.model.as_str().into())])
         .with("store", false)
+        .with_some("stream", calls.stream.then_some(true))
+        // Without this, random letters pad every event.
+        .with_some("stream_options", calls.stream.then(|| json!({ "include_obfuscation": false })))
+        .with_some("prompt_cache_key", calls.prompt_cache_key.as_deref())
+        .with_some("service_tier", calls.service_tier.as_deref())
         // Without storage at the provider, reasoning is returned encrypted and sent back with the next request.
         .with("include", json!(["reasoning.encrypted_content"]))
         .with("max_output_tokens", request.max_output_tokens)

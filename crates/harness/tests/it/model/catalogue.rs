@@ -10,6 +10,7 @@ use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::HostedConfig;
 use apprentice_harness::model::http::Endpoint;
 use apprentice_harness::model::openai::OpenAi;
+use apprentice_harness::model::options::CallOptions;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
     ActionOutcome, BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes,
@@ -157,6 +158,7 @@ fn anthropic(model: &str, forget: Option<u64>) -> impl FnOnce(&str) -> Anthropic
             effort: Some(Effort::Medium),
             forget_above: forget,
             tariff: None,
+            calls: CallOptions::default(),
         };
         Anthropic::new(config, transport())
     }
@@ -252,6 +254,7 @@ fn openai() -> impl FnOnce(&str) -> OpenAi {
             effort: Some("medium".into()),
             safety: SafetyPolicy::Acknowledge,
             tariff: None,
+            calls: CallOptions::default(),
         };
         OpenAi::new(config, transport())
     }
@@ -317,6 +320,7 @@ async fn a_pending_safety_check_that_nobody_answers_ends_the_turn() {
         effort: None,
         safety: SafetyPolicy::Refuse,
         tariff: None,
+        calls: CallOptions::default(),
     };
     let reply = OpenAi::new(config, transport()).reply(&opening(Kind::Desktop)).await.expect("answers");
     assert_eq!(reply.stop, ReplyStop::SafetyDeclined);
@@ -330,6 +334,7 @@ fn gemini() -> impl FnOnce(&str) -> Gemini {
             effort: Some("low".into()),
             safety: SafetyPolicy::Acknowledge,
             tariff: None,
+            calls: CallOptions::default(),
         };
         Gemini::new(config, transport())
     }
@@ -368,8 +373,14 @@ async fn gemini_interactions() {
 fn student(profile: &str) -> impl FnOnce(&str) -> Compat {
     let student = StudentProfile::load(profile).expect("is sound");
     move |base| {
-        let config =
-            CompatConfig { model: "m".into(), endpoint: Endpoint::new(base, None), student, tariff: None };
+        let config = CompatConfig {
+            model: "m".into(),
+            endpoint: Endpoint::new(base, None),
+            student,
+            tariff: None,
+            effort: None,
+            calls: CallOptions::default(),
+        };
         Compat::new(config, transport())
     }
 }
