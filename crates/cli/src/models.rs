@@ -17,7 +17,7 @@ use apprentice_harness::model::grounded::Grounded;
 use apprentice_harness::model::http::{Secret, Timeouts, Transport};
 use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_harness::model::middleware::{
-    AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, Recorded, RecordedVectors, Recording,
+    AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, OutputLimited, Recorded, RecordedVectors, Recording,
     ReplayedVectors, RetryPolicy, Retrying,
 };
 use apprentice_harness::model::price::{PriceList, Tariff};
@@ -297,7 +297,7 @@ impl Models {
         }
     }
 
-    /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget.
+    /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget, then the limit on output.
     fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
         let (adapter, pace) = self.adapter(name)?;
         let (entry, _) = provider_of(name).ok_or_else(|| self.unknown(name))?;
@@ -306,9 +306,11 @@ impl Models {
         let retrying = Retrying::new(adapter, Arc::clone(&self.clock), patience);
         let limited = Limited::new(retrying, pace, Arc::clone(&self.clock));
         let ledgers = vec![Arc::clone(trial), Arc::clone(&self.run), self.day()?];
-        let limits = client::timeouts(entry.api, &self.settings(name)?.calls);
+        let calls = self.settings(name)?.calls;
+        let limits = client::timeouts(entry.api, &calls);
         let longest = u64::try_from(limits.whole.as_millis()).unwrap_or(u64::MAX);
-        Ok(Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock)))
+        let budgeted = Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock));
+        Ok(OutputLimited::new(budgeted, calls.max_output_tokens, calls.thinking_budget))
     }
 
     /// Returns the cap on a model's cost in one attempt, in US dollars: the cap of its role, else the common one.
