@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::http::{Endpoint, ExtraHeaders, Secret, TokenSource};
+use apprentice_harness::model::http::{AwsKeys, Endpoint, ExtraHeaders, Secret, TokenSource};
 use apprentice_protocol::{Clock, ModelError, ModelErrorKind, PortFuture, Retry};
 use tokio::process::Command;
 use tokio::sync::Mutex;
@@ -24,6 +24,8 @@ pub(crate) struct Access {
     pub(crate) key: Option<Secret>,
     /// Tokens in place of a key.
     pub(crate) tokens: Option<Arc<CommandTokens>>,
+    /// Keys that sign requests, where there is no other key.
+    pub(crate) aws: Option<AwsKeys>,
     /// Headers to add to every request.
     pub(crate) headers: ExtraHeaders,
 }
@@ -32,17 +34,30 @@ impl Access {
     /// Returns the key or the present token.
     pub(crate) fn secret(&self) -> Option<Secret> {
         let token = self.tokens.as_ref().and_then(|tokens| Some(tokens.present.try_lock().ok()?.0.clone()));
-        token.or_else(|| self.key.clone())
+        token.or_else(|| self.key.clone()).or_else(|| Some(self.aws.as_ref()?.secret_key.clone()))
     }
 
     /// Adds the credentials to an address.
     pub(crate) fn endpoint(&self, base_url: &str) -> Endpoint {
         let endpoint = Endpoint::new(base_url, self.key.clone());
-        match &self.tokens {
-            Some(tokens) => endpoint.with_tokens(Arc::<CommandTokens>::clone(tokens)),
-            None => endpoint,
+        match (&self.tokens, &self.aws) {
+            (Some(tokens), _) => endpoint.with_tokens(Arc::<CommandTokens>::clone(tokens)),
+            (None, Some(keys)) => endpoint.signed_by(keys.clone()),
+            (None, None) => endpoint,
         }
     }
+}
+
+/// Returns the access keys of Amazon's own variables, if they are there.
+pub(crate) fn aws_keys(variable: &dyn Fn(&str) -> Option<String>, region: &str) -> Option<AwsKeys> {
+    let find =
+        |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+    Some(AwsKeys {
+        access_key: find("AWS_ACCESS_KEY_ID")?,
+        secret_key: Secret::new(find("AWS_SECRET_ACCESS_KEY")?),
+        session_token: find("AWS_SESSION_TOKEN").map(Secret::new),
+        region: region.to_owned(),
+    })
 }
 
 /// Tokens that a shell command prints.

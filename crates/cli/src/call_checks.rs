@@ -281,6 +281,17 @@ pub(crate) fn platform(calls: &CallSettings) -> Platform {
     }
 }
 
+/// Returns the variable in which a platform's key is looked for, where the settings have only the vendor's own: a vendor's
+/// key is not sent to somebody else.
+pub(crate) fn key_variable(calls: &CallSettings) -> Option<&'static str> {
+    match calls.platform.as_deref()? {
+        "azure" => Some("AZURE_OPENAI_API_KEY"),
+        "vertex" => Some("GOOGLE_OAUTH_ACCESS_TOKEN"),
+        "bedrock" => Some("AWS_BEARER_TOKEN_BEDROCK"),
+        _ => None,
+    }
+}
+
 /// Returns the platform's address, where the settings have only the vendor's own.
 pub(crate) fn address(calls: &CallSettings) -> Option<String> {
     let region = calls.region.as_deref()?;

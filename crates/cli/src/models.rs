@@ -29,7 +29,7 @@ use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
 
 use crate::access::Access;
-use crate::call_checks::address;
+use crate::call_checks::{address, key_variable};
 use crate::config::{Config, SafetyChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::provider::{PROVIDERS, Provider, ProviderApi, provider_of};
@@ -195,6 +195,11 @@ impl Models {
         let mut own = part.map_or_else(|| provider.clone(), |part| provider.with_role_settings(part));
         if own.base_url == entry.vendor_url {
             own.base_url = address(&own.calls).unwrap_or(own.base_url);
+        }
+        if own.key_env == entry.vendor_key
+            && let Some(variable) = key_variable(&own.calls)
+        {
+            variable.clone_into(&mut own.key_env);
         }
         Ok(own)
     }

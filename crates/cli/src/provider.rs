@@ -29,6 +29,8 @@ pub(crate) struct ProviderEntry {
     pub(crate) api: ProviderApi,
     /// The default of `base_url`.
     pub(crate) vendor_url: &'static str,
+    /// The default of `key_env`.
+    pub(crate) vendor_key: &'static str,
     settings: fn(&Providers) -> &Provider,
 }
 
@@ -38,24 +40,28 @@ pub(crate) const PROVIDERS: &[ProviderEntry] = &[
         name: "anthropic",
         api: ProviderApi::Anthropic,
         vendor_url: "https://api.anthropic.com",
+        vendor_key: "ANTHROPIC_API_KEY",
         settings: |all| &all.anthropic,
     },
     ProviderEntry {
         name: "openai",
         api: ProviderApi::OpenAi,
         vendor_url: "https://api.openai.com/v1",
+        vendor_key: "OPENAI_API_KEY",
         settings: |all| &all.openai,
     },
     ProviderEntry {
         name: "gemini",
         api: ProviderApi::Gemini,
         vendor_url: "https://generativelanguage.googleapis.com",
+        vendor_key: "GEMINI_API_KEY",
         settings: |all| &all.gemini,
     },
     ProviderEntry {
         name: "compat",
         api: ProviderApi::Compat,
         vendor_url: "http://127.0.0.1:8000/v1",
+        vendor_key: "COMPAT_API_KEY",
         settings: |all| &all.compat,
     },
 ];
@@ -150,7 +156,7 @@ mod tests {
             let key = format!("provider.{}.base_url", entry.name);
             let given = settings.rows().find(|row| row.0 == key).map(|row| row.1);
             assert_eq!(given, Some(format!("{:?}", entry.vendor_url)), "{key}");
-            assert_eq!(entry.settings(&config.provider).base_url, entry.vendor_url, "{key}");
+            assert_eq!(entry.settings(&config.provider).key_env, entry.vendor_key, "{key}");
         }
     }
 

@@ -17,7 +17,7 @@ use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
 use super::Models;
-use crate::access::{Access, CommandTokens};
+use crate::access::{Access, CommandTokens, aws_keys};
 use crate::call_checks::{check_each, check_output, check_together, headers, platform};
 use crate::call_settings::CallSettings;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -58,16 +58,28 @@ impl Models {
             let first = key::printed(command, "token_command")?;
             terminal::hide(first.reveal());
             let tokens = CommandTokens::new(command, first, Arc::clone(&self.clock));
-            return Ok(Access { key: None, tokens: Some(Arc::new(tokens)), headers });
+            return Ok(Access { tokens: Some(Arc::new(tokens)), headers, ..Access::default() });
         }
         let key = key::find(settings)?;
-        if key.is_none() && *api != ProviderApi::Compat && !key::on_this_machine(&settings.base_url) {
+        let region = settings.calls.region.as_deref().unwrap_or_default();
+        let bedrock = key.is_none() && settings.calls.platform.as_deref() == Some("bedrock");
+        let aws = aws_keys(&variable, region).filter(|_| bedrock);
+        if aws.is_some() && !cfg!(feature = "bedrock") {
+            return Err(Failure::say(Kind::Model, "this build cannot sign requests with AWS access keys")
+                .hint("set AWS_BEARER_TOKEN_BEDROCK to an API key of Bedrock")
+                .hint("or build with `cargo build --release --features bedrock`"));
+        }
+        if key.is_none()
+            && aws.is_none()
+            && *api != ProviderApi::Compat
+            && !key::on_this_machine(&settings.base_url)
+        {
             let key_env = &settings.key_env;
             let told = format!("{key_env} is not set, so {provider} cannot be used");
             let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
             return Err(Failure::say(Kind::Model, told).hint(hint));
         }
-        Ok(Access { key, tokens: None, headers })
+        Ok(Access { key, aws, headers, ..Access::default() })
     }
 
     /// Returns where a setting of this model's calls stands: in its role, or in its provider.

@@ -173,3 +173,31 @@ fn other_platforms_have_prices_of_their_own() {
     let elsewhere = forecast(&settings(vertex), "anthropic/claude-sonnet-5-5");
     assert!(elsewhere.contains("has no price"), "{elsewhere}");
 }
+
+#[test]
+fn a_vendors_key_is_never_sent_to_another_platform() {
+    let home = tempfile::tempdir().expect("a home");
+    let key = [("ANTHROPIC_API_KEY", PLANTED), ("OPENAI_API_KEY", PLANTED)];
+    for (model, platform) in [
+        ("anthropic/claude-sonnet-5-5", "platform = \"vertex\"\nproject = \"p\"\nregion = \"eu\"\n"),
+        ("anthropic/claude-sonnet-5-5", "platform = \"bedrock\"\nregion = \"us-east-1\"\n"),
+        ("openai/gpt-6.1-sol", "platform = \"azure\"\n"),
+    ] {
+        let (base, heard) = serving_by(|_| json!({}));
+        let provider = model.split('/').next().expect("a provider");
+        let settings = format!("retries = 0\n[provider.{provider}]\nbase_url = \"{base}\"\n{platform}");
+        check(home.path(), &settings, model, &key);
+        let (head, _) = first_post(&heard);
+        assert!(!head.contains(PLANTED), "{head}");
+        let away = settings.replace(&base, "https://h.invalid/v1");
+        let (code, said) = check(home.path(), &away, model, &key);
+        assert!(code == 20 && said.contains(" is not set, so "), "{said}");
+    }
+    let settings = "[provider.anthropic]\nplatform = \"bedrock\"\nregion = \"us-east-1\"\n";
+    let keys = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", PLANTED)];
+    if !cfg!(feature = "bedrock") {
+        let (code, said) = check(home.path(), settings, "anthropic/claude-sonnet-5-5", &keys);
+        assert!(code == 20 && said.contains("hint: set AWS_BEARER_TOKEN_BEDROCK"), "{code}: {said}");
+        assert!(said.contains("--features bedrock") && !said.contains(PLANTED), "{said}");
+    }
+}

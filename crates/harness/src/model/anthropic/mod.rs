@@ -71,7 +71,9 @@ impl Anthropic {
         let mut assembler = stream::MessageAssembler::default();
         let streamed = self.config.calls.streamed(&mut assembler);
         let url = self.config.endpoint.url(&self.config.path());
-        let answer = self.transport.ask(&url, &headers, self.body(request)?, streamed).await?;
+        let body = self.body(request)?;
+        headers.extend(self.config.endpoint.signature(&url, &body, self.transport.now())?);
+        let answer = self.transport.ask(&url, &headers, body, streamed).await?;
         let decoded = decode::reply(&answer.body, browser::front_tab(request));
         let decoded = decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))

@@ -4,28 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use apprentice_protocol::{ModelError, PortFuture};
+use jiff::Timestamp;
 
-/// An API key or a token. Its `Debug` output hides the value.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a key.
-    pub fn new(key: impl Into<String>) -> Self {
-        Self(key.into())
-    }
-
-    /// Returns the key itself, for the header that carries it and for the redactor.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+use super::header::Header;
+use super::secret::Secret;
+use super::signing::{AwsKeys, sign};
 
 /// A source of tokens that expire.
 pub trait TokenSource: Send + Sync {
@@ -74,6 +57,7 @@ pub struct Endpoint {
     /// Who serves the API.
     pub platform: Platform,
     tokens: Option<Arc<dyn TokenSource>>,
+    aws: Option<AwsKeys>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -91,7 +75,7 @@ impl Endpoint {
     /// Creates an endpoint of the vendor itself; slashes at the end of the URL are removed.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
         let base_url = base_url.trim_end_matches('/').to_owned();
-        Self { base_url, key, platform: Platform::Direct, tokens: None }
+        Self { base_url, key, platform: Platform::Direct, tokens: None, aws: None }
     }
 
     /// Names the platform that serves the API.
@@ -106,6 +90,23 @@ impl Endpoint {
     pub fn with_tokens(mut self, tokens: Arc<dyn TokenSource>) -> Self {
         self.tokens = Some(tokens);
         self
+    }
+
+    /// Signs requests with these keys in place of a key in a header.
+    #[must_use]
+    pub fn signed_by(mut self, keys: AwsKeys) -> Self {
+        self.aws = Some(keys);
+        self
+    }
+
+    /// Returns the headers that sign a POST of this body, if keys are there to sign with.
+    pub(crate) fn signature(
+        &self,
+        url: &str,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Vec<Header>, ModelError> {
+        self.aws.as_ref().map_or(Ok(Vec::new()), |keys| sign(keys, url, body, now))
     }
 
     /// Returns the URL of a path below the base.

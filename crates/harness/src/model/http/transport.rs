@@ -13,6 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::decode_error::DecodeError;
 use super::extra_headers::ExtraHeaders;
 use super::failure::classify_status;
+use super::header::Header;
 use super::response::{PieceError, Pieces};
 use super::stream::{Assembler, Broken, ReplyWords, assembled};
 use super::timeouts::{Exceeded, Timeouts};
@@ -30,9 +31,6 @@ pub struct HttpResponse {
     /// Duration of the request.
     pub took: Duration,
 }
-
-/// A header of a request that an adapter sets: its name in lower case, and its value.
-pub type Header = (&'static str, String);
 
 /// Headers that carry credentials.
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
@@ -146,6 +144,11 @@ impl Transport {
             Ok(Err(error)) => Err(self.failed(&error)),
             Err(_) => Err(self.lost(&format!("no response within {} s", deadline.as_secs_f64()))),
         }
+    }
+
+    /// Returns the present time.
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
     }
 
     fn headers(&self, pairs: &[Header]) -> Result<HeaderMap, ModelError> {
