@@ -8,7 +8,7 @@ use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersio
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::HostedConfig;
-use apprentice_harness::model::http::{Endpoint, Timeouts};
+use apprentice_harness::model::http::{Endpoint, Platform, Timeouts};
 use apprentice_harness::model::identity::IdentitySource;
 use apprentice_harness::model::middleware::AdaptiveLimit;
 use apprentice_harness::model::openai::OpenAi;
@@ -151,9 +151,13 @@ impl Models {
             thinking_budget: calls.thinking_budget,
             cache: calls.cache_ttl.as_deref().and_then(CacheLifetime::named).unwrap_or_default(),
             prompt_cache_key: match api {
-                ProviderApi::OpenAi => cache_key.or_else(|| Some(self.cache_key.clone())),
-                // Some servers refuse fields that they do not know.
-                ProviderApi::Compat | ProviderApi::Anthropic | ProviderApi::Gemini => cache_key,
+                ProviderApi::OpenAi if platform(calls) == Platform::Direct => {
+                    cache_key.or_else(|| Some(self.cache_key.clone()))
+                }
+                // Some servers, and older versions of the API on Azure, refuse fields that they do not know.
+                ProviderApi::OpenAi | ProviderApi::Compat | ProviderApi::Anthropic | ProviderApi::Gemini => {
+                    cache_key
+                }
             },
             service_tier: calls.service_tier.clone(),
         }

@@ -187,8 +187,9 @@ fn a_vendors_key_is_never_sent_to_another_platform() {
         let provider = model.split('/').next().expect("a provider");
         let settings = format!("retries = 0\n[provider.{provider}]\nbase_url = \"{base}\"\n{platform}");
         check(home.path(), &settings, model, &key);
-        let (head, _) = first_post(&heard);
+        let (head, body) = first_post(&heard);
         assert!(!head.contains(PLANTED), "{head}");
+        assert_eq!(body.get("prompt_cache_key"), None, "older versions of Azure's API refuse it");
         let away = settings.replace(&base, "https://h.invalid/v1");
         let (code, said) = check(home.path(), &away, model, &key);
         assert!(code == 20 && said.contains(" is not set, so "), "{said}");

@@ -56,7 +56,9 @@ async fn azure_takes_its_own_header_and_a_version_in_the_query() {
     let asked_dated = asked("azure", Adapter::OpenAi, at, true).await;
     assert_eq!(asked_dated["path"], "/openai/responses?api-version=2026-10-01-preview");
     assert_eq!(asked_dated["headers"], json!({ "api-key": PLANTED }));
-    assert_eq!(asked_dated["body"]["model"], "gpt-6.1-sol");
+    let body = &asked_dated["body"];
+    assert_eq!((&body["model"], &body["stream"]), (&"gpt-6.1-sol".into(), &true.into()));
+    assert_eq!(body.get("stream_options"), None, "older versions do not know it");
     let v1 = |base: &str| keyed(&format!("{base}/openai/v1/"), Platform::Azure { api_version: None });
     assert_eq!(asked("azure-v1", Adapter::OpenAi, v1, false).await["path"], "/openai/v1/responses");
     let token =
