@@ -1,7 +1,7 @@
 """A model's server that knows a few starter tasks by the keyboard. It speaks Messages, Responses, Chat and
-Interactions, in the vendors' own words, and does a whole task in its first turn. Under the name of a student it speaks
-that student's own form instead, one action a turn, and clicks into the middle of what it sees first. Asked what an
-attempt showed, or what of that belongs into a skillbook, it answers as scribe.py does.
+Interactions, in the vendors' own words, in one piece or as a stream, and does a whole task in its first turn. Under the
+name of a student it speaks that student's own form instead, one action a turn, and clicks into the middle of what it sees
+first. Asked what an attempt showed, or what of that belongs into a skillbook, it answers as scribe.py does.
 
     upstream.py PORT_FILE
 
@@ -198,15 +198,98 @@ def interaction(body, status, steps):
             "usage": {"total_input_tokens": 100, "total_output_tokens": 10}}
 
 
+def parts(text, size=7):
+    return [text[start:start + size] for start in range(0, len(text), size)]
+
+
+def streamed_messages(whole):
+    yield {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
+    for index, block in enumerate(whole["content"]):
+        kind = block["type"]
+        field, delta, name, empty = {"text": ("text", "text_delta", "text", ""),
+                                     "thinking": ("thinking", "thinking_delta", "thinking", ""),
+                                     "tool_use": ("input", "input_json_delta", "partial_json", {})}[kind]
+        said = json.dumps(block[field]) if kind == "tool_use" else block[field]
+        begun = {**block, field: empty, **({"signature": ""} if kind == "thinking" else {})}
+        yield {"type": "content_block_start", "index": index, "content_block": begun}
+        deltas = [{"type": delta, name: part} for part in parts(said)]
+        if kind == "thinking":
+            deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        for one in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": one}
+        yield {"type": "content_block_stop", "index": index}
+    yield {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+           "usage": {"output_tokens": whole["usage"]["output_tokens"]}}
+    yield {"type": "message_stop"}
+
+
+def streamed_responses(whole):
+    events = [{"type": "response.created", "response": {**whole, "status": "in_progress", "output": [], "usage": None}}]
+    for index, item in enumerate(whole["output"]):
+        place = {"output_index": index}
+        events.append({"type": "response.output_item.added", "item": item, **place})
+        for content, part in enumerate(item.get("content", [])):
+            events += [{"type": "response.output_text.delta", "item_id": item["id"], "content_index": content, "delta": said,
+                        "logprobs": [], **place} for said in parts(part["text"])]
+        events.append({"type": "response.output_item.done", "item": item, **place})
+    events.append({"type": "response.completed", "response": whole})
+    for number, event in enumerate(events):
+        yield {**event, "sequence_number": number}
+
+
+def streamed_chat(whole):
+    def chunk(delta, finish=None, usage=None):
+        choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+        return {**whole, "object": "chat.completion.chunk", "choices": choices, "usage": usage}
+    message = whole["choices"][0]["message"]
+    yield chunk({"role": "assistant", "content": ""})
+    for said in parts(message.get("content") or ""):
+        yield chunk({"content": said})
+    for index, call in enumerate(message.get("tool_calls", [])):
+        yield chunk({"tool_calls": [{**call, "index": index, "function": {**call["function"], "arguments": ""}}]})
+        for said in parts(call["function"]["arguments"]):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": said}}]})
+    yield chunk({}, whole["choices"][0]["finish_reason"])
+    yield chunk(None, usage=whole["usage"])
+
+
+def streamed_interactions(whole):
+    bare = {name: value for name, value in whole.items() if name not in ("steps", "usage")}
+    yield {"event_type": "interaction.created", "interaction": {**bare, "status": "in_progress"}}
+    for index, step in enumerate(whole["steps"]):
+        call = step["type"] == "function_call"
+        begun = {**step, "arguments": {}} if call else {"type": step["type"]}
+        yield {"event_type": "step.start", "index": index, "step": begun}
+        said = json.dumps(step["arguments"]) if call else step["content"][0]["text"]
+        for part in parts(said):
+            delta = {"type": "arguments_delta", "arguments": part} if call else {"type": "text", "text": part}
+            yield {"event_type": "step.delta", "index": index, "delta": delta}
+        yield {"event_type": "step.stop", "index": index}
+    yield {"event_type": "interaction.completed", "interaction": {**bare, "usage": whole["usage"]}}
+
+
+STREAMED = {"messages": streamed_messages, "responses": streamed_responses, "completions": streamed_chat,
+            "interactions": streamed_interactions}
+
+
 class Upstream(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         kinds = {"messages": messages, "responses": responses, "completions": chat, "interactions": interactions}
-        answer = json.dumps(kinds[self.path.split("?")[0].rstrip("/").rsplit("/", 1)[-1]](body)).encode()
+        kind = self.path.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
+        whole = kinds[kind](body)
+        if body.get("stream"):
+            lines = []
+            for event in STREAMED[kind](whole):
+                name = event.get("type") or event.get("event_type")
+                lines.append((f"event: {name}\n" if name else "") + f"data: {json.dumps(event)}\n\n")
+            answer = "".join(lines + (["data: [DONE]\n\n"] if kind == "completions" else [])).encode()
+        else:
+            answer = json.dumps(whole).encode()
         self.send_response(200)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", "text/event-stream" if body.get("stream") else "application/json")
         self.send_header("content-length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)

@@ -36,7 +36,7 @@ pub(crate) fn at(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
 
 fn look_up(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
     if let Some(command) = place.command {
-        return printed(command).map(Some);
+        return printed(command, "key_command").map(Some);
     }
     if let Some(path) = place.file {
         return stored(path).map(Some);
@@ -45,14 +45,18 @@ fn look_up(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
     Ok(key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).map(Secret::new))
 }
 
-fn printed(command: &str) -> Result<Secret, Failure> {
+/// Returns what a shell command prints. `setting` names it in messages.
+pub(crate) fn printed(command: &str, setting: &str) -> Result<Secret, Failure> {
     let shell =
         Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = shell.map_err(|error| Failure::say(Kind::Config, format!("key_command: {error}")))?;
+    let output = shell.map_err(|error| Failure::say(Kind::Config, format!("{setting}: {error}")))?;
     let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     match output.status.success() && !key.is_empty() {
         true => Ok(Secret::new(key)),
-        false => Err(Failure::say(Kind::Config, format!("key_command printed no key ({})", output.status))),
+        false => Err(Failure::say(
+            Kind::Config,
+            format!("{setting} printed nothing, or failed ({})", output.status),
+        )),
     }
 }
 
@@ -95,8 +99,8 @@ mod tests {
 
     #[test]
     fn a_command_prints_the_key_or_fails() {
-        assert_eq!(printed("echo the-key").expect("a key").reveal(), "the-key");
-        assert!(printed("true").is_err() && printed("echo k; exit 3").is_err());
+        assert_eq!(printed("echo the-key", "key_command").expect("a key").reveal(), "the-key");
+        assert!(printed("true", "key_command").is_err() && printed("echo k; exit 3", "key_command").is_err());
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The command-line program: arguments, settings, dependency wiring, terminal output and exit codes.
 
+mod access;
 mod args;
 mod bounded_stdin;
+mod call_checks;
+mod call_settings;
 mod commands;
 mod config;
 mod embeddings;

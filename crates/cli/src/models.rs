@@ -1,7 +1,10 @@
 //! Builds models from their names: adapter, key, price and middleware. All models of a command share keys, rate
 //! limits, ledgers and the cassette.
 
+mod client;
 mod uncalled;
+
+pub(crate) use client::student;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,32 +12,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
-use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::embeddings::{Cached, EmbeddingMiddleware, Embeddings};
-use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::hosted::HostedConfig;
-use apprentice_harness::model::http::{Endpoint, Secret, Timeouts, Transport};
-use apprentice_harness::model::identity::{IdentitySource, ModelIdentity};
+use apprentice_harness::model::http::{Secret, Timeouts, Transport};
+use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_harness::model::middleware::{
-    AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, Recorded, RecordedVectors, Recording,
+    AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, OutputLimited, Recorded, RecordedVectors, Recording,
     ReplayedVectors, RetryPolicy, Retrying,
 };
-use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{ChatModel, Clock, ModelProfile, PortFuture};
 use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
 
-use crate::config::{Config, SafetyChoice, ScriptChoice};
+use crate::access::Access;
+use crate::call_checks::{address, key_variable};
+use crate::config::{Config, SafetyChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::provider::{PROVIDERS, Provider, ProviderApi, ProviderEntry, provider_of};
+use crate::provider::{PROVIDERS, Provider, ProviderApi, provider_of};
 use crate::spelling::{Spelling, spelling};
-use crate::{key, process_env, prompts, terminal};
+use crate::{process_env, prompts, terminal};
 
 /// Baselines that the evaluator derives from a task.
 pub(crate) const BASELINES: [&str; 4] =
@@ -45,6 +45,8 @@ pub(crate) struct Models {
     config: Config,
     clock: Arc<dyn Clock>,
     prices: PriceList,
+    /// Brings the requests of this command, which begin alike, to one cache.
+    cache_key: String,
     run: Arc<Ledger>,
     recording: Option<Arc<Recording>>,
     shared: Mutex<Shared>,
@@ -54,8 +56,10 @@ pub(crate) struct Models {
 #[derive(Default)]
 struct Shared {
     day: Option<Arc<Ledger>>,
-    /// Keys and rate limits, by address and key source.
-    endpoints: BTreeMap<String, (Option<Secret>, Arc<AdaptiveLimit>)>,
+    /// Credentials and rate limits, by address and key source.
+    endpoints: BTreeMap<String, (Access, Arc<AdaptiveLimit>)>,
+    /// Values of headers from the environment.
+    headers: BTreeSet<String>,
     /// The embeddings server's key.
     embeddings: Option<Secret>,
     cassettes: BTreeMap<String, Arc<Cassette>>,
@@ -87,7 +91,16 @@ impl Models {
             None => None,
         };
         let run = Arc::new(Ledger::new("run", config.cap.run_usd));
-        Ok(Self { config: config.clone(), clock, prices, run, recording, shared: Mutex::default() })
+        let cache_key = format!("apprentice-{:x}-{:x}", clock.now().as_nanosecond(), std::process::id());
+        Ok(Self {
+            config: config.clone(),
+            clock,
+            prices,
+            cache_key,
+            run,
+            recording,
+            shared: Mutex::default(),
+        })
     }
 
     /// Returns the clock of the command.
@@ -144,8 +157,9 @@ impl Models {
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
         let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().collect();
         let shared = self.shared();
-        let keys = shared.endpoints.values().filter_map(|(key, _)| key.as_ref()).chain(&shared.embeddings);
-        secrets.extend(keys.map(|key| key.reveal().to_owned()));
+        let keys = shared.endpoints.values().filter_map(|(access, _)| access.secret());
+        secrets.extend(keys.chain(shared.embeddings.clone()).map(|key| key.reveal().to_owned()));
+        secrets.extend(shared.headers.iter().cloned());
         drop(shared);
         Redactor::new(secrets.iter().map(String::as_str)).map(Arc::new).kind(Kind::Bug)
     }
@@ -160,8 +174,9 @@ impl Models {
         if provider_of(name).is_none() {
             return Ok(Some(Tariff::Hour(0.0)));
         }
-        let hourly = self.settings(name)?.usd_per_hour.map(Tariff::Hour);
-        Ok(hourly.or_else(|| self.prices.of(name).cloned().map(Tariff::Tokens)))
+        let settings = self.settings(name)?;
+        let hourly = settings.usd_per_hour.map(Tariff::Hour);
+        Ok(hourly.or_else(|| self.price(name, &settings.calls).map(Tariff::Tokens)))
     }
 
     /// Returns what a cost forecast needs to know of a model.
@@ -188,32 +203,16 @@ impl Models {
         let (entry, _) = provider_of(name).ok_or_else(|| self.unknown(name))?;
         let provider = entry.settings(&self.config.provider);
         let part = self.config.role.settings_of_model(name)?;
-        Ok(part.map_or_else(|| provider.clone(), |part| provider.with_role_settings(part)))
-    }
-
-    /// Returns a model's settings, key and rate limit. Each key is looked up once.
-    fn gate(&self, name: &str) -> Result<(Provider, Option<Secret>, Arc<AdaptiveLimit>), Failure> {
-        let settings = self.settings(name)?;
-        let Provider { base_url, key_env, key_file, key_command, .. } = &settings;
-        // Models with the same address and key share a rate limit.
-        let gate = format!("{base_url} {key_env:?} {key_file:?} {key_command:?}");
-        if let Some((key, limit)) = self.shared().endpoints.get(&gate) {
-            return Ok((settings, key.clone(), Arc::clone(limit)));
+        let mut own = part.map_or_else(|| provider.clone(), |part| provider.with_role_settings(part));
+        if own.base_url == entry.vendor_url {
+            own.base_url = address(&own.calls).unwrap_or(own.base_url);
         }
-        let (ProviderEntry { name: provider, api, .. }, _) =
-            provider_of(name).ok_or_else(|| self.unknown(name))?;
-        let key = key::find(&settings)?;
-        if key.is_none() && *api != ProviderApi::Compat && !key::on_this_machine(base_url) {
-            let told = format!("{key_env} is not set, so {provider} cannot be used");
-            let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
-            return Err(Failure::say(Kind::Model, told).hint(hint));
+        if own.key_env == entry.vendor_key
+            && let Some(variable) = key_variable(&own.calls)
+        {
+            variable.clone_into(&mut own.key_env);
         }
-        let limit = Arc::new(AdaptiveLimit::new(settings.max_in_flight));
-        self.shared().endpoints.insert(gate, (key.clone(), Arc::clone(&limit)));
-        if let Some(recording) = &self.recording {
-            recording.guard(self.redactor()?.as_ref().clone());
-        }
-        Ok((settings, key, limit))
+        Ok(own)
     }
 
     /// Returns the embedder for semantic search and comparison of skills, if the settings name a model for it.
@@ -237,7 +236,8 @@ impl Models {
         let retry = RetryPolicy { retries: self.config.retries, ..RetryPolicy::default() };
         let ledgers = vec![Arc::clone(&self.run), self.day()?];
         let around = EmbeddingMiddleware { clock: Arc::clone(&self.clock), patience: retry, ledgers };
-        let server = Embeddings::new(settings.model_config(model, key), self.transport()?, around);
+        let server =
+            Embeddings::new(settings.model_config(model, key), self.transport(Timeouts::default())?, around);
         let folder = process_env::lasting_state().kind(Kind::Environment)?.join("vectors");
         let cached = Cached::new(server, &folder, &settings.base_url).kind(Kind::Environment)?;
         Ok(Some(Arc::new(match &self.recording {
@@ -249,13 +249,13 @@ impl Models {
     }
 
     /// Returns an HTTP transport whose errors contain no key.
-    pub(crate) fn transport(&self) -> Result<Transport, Failure> {
-        Transport::new(Arc::clone(&self.clock), self.redactor()?, Timeouts::default()).kind(Kind::Environment)
+    pub(crate) fn transport(&self, limits: Timeouts) -> Result<Transport, Failure> {
+        Transport::new(Arc::clone(&self.clock), self.redactor()?, limits).kind(Kind::Environment)
     }
 
     /// Returns a model's profile without a request to its server.
     pub(crate) fn profile(&self, name: &str) -> Result<ModelProfile, Failure> {
-        Ok(self.client(name, &self.settings(name)?, None)?.profile().clone())
+        Ok(self.client(name, &self.settings(name)?, &Access::default())?.profile().clone())
     }
 
     /// Returns an error for a name that is probably mistyped, before any request; prints a note for a new name.
@@ -263,8 +263,9 @@ impl Models {
         let Some((provider, model)) = provider_of(name).filter(|(_, model)| !model.is_empty()) else {
             return Ok(());
         };
-        // Self-hosted servers choose their own model names.
-        if provider.api == ProviderApi::Compat || self.shared().told.contains(name) {
+        // Self-hosted servers choose their own model names, and so do other platforms.
+        let own = provider.api == ProviderApi::Compat || self.settings(name)?.calls.platform.is_some();
+        if own || self.shared().told.contains(name) {
             return Ok(());
         }
         let head = format!("{}/", provider.name);
@@ -285,45 +286,6 @@ impl Models {
         }
         self.shared().told.insert(name.to_owned());
         Ok(())
-    }
-
-    /// Returns the client of a provider's model, without middleware, and its rate limit.
-    fn adapter(&self, name: &str) -> Result<(Adapter, Arc<AdaptiveLimit>), Failure> {
-        self.check_spelling(name)?;
-        let (settings, key, limit) = self.gate(name)?;
-        Ok((self.client(name, &settings, key)?, limit))
-    }
-
-    fn client(&self, name: &str, settings: &Provider, key: Option<Secret>) -> Result<Adapter, Failure> {
-        let endpoint = Endpoint::new(&settings.base_url, key);
-        let tariff = self.tariff(name)?;
-        let transport = self.transport()?;
-        let named = provider_of(name).filter(|(_, model)| !model.is_empty());
-        let (provider, model) = named.ok_or_else(|| self.unknown(name))?;
-        let (model, effort) = (model.to_owned(), settings.effort.clone());
-        let hosted = || {
-            let (model, endpoint, tariff) = (model.clone(), endpoint.clone(), tariff.clone());
-            HostedConfig { model, endpoint, effort, safety: self.safety(), tariff }
-        };
-        let adapter: Box<dyn IdentitySource> = match provider.api {
-            ProviderApi::Anthropic => {
-                let mut config = anthropic(model, endpoint, settings, tariff)?;
-                config.page_scripts = self.config.page_scripts == ScriptChoice::On;
-                Box::new(Anthropic::new(config, transport))
-            }
-            ProviderApi::OpenAi => Box::new(OpenAi::new(hosted(), transport)),
-            ProviderApi::Gemini => Box::new(Gemini::new(hosted(), transport)),
-            ProviderApi::Compat => {
-                let mut student = student(settings.profile.as_deref(), &model)?;
-                let told = self.shared().identities.get(name).and_then(|one| one.context_tokens);
-                let least = u64::from(student.max_output_tokens) + 1;
-                // Priority: the user's setting, then the server's report, then the profile.
-                let context = settings.context_tokens.or(told).or(student.context_tokens);
-                student.context_tokens = context.map(|tokens| tokens.max(least));
-                Box::new(Compat::new(CompatConfig { model, endpoint, student, tariff }, transport))
-            }
-        };
-        Ok(Adapter(adapter))
     }
 
     /// Returns the identity that a model's server reports; `None` for models without a server. One request per command.
@@ -353,16 +315,20 @@ impl Models {
         }
     }
 
-    /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget.
+    /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget, then the limit on output.
     fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
         let (adapter, limit) = self.adapter(name)?;
+        let (entry, _) = provider_of(name).ok_or_else(|| self.unknown(name))?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
         let retry = RetryPolicy { retries: self.config.retries, seed, ..RetryPolicy::default() };
         let retrying = Retrying::new(adapter, Arc::clone(&self.clock), retry);
         let limited = Limited::new(retrying, limit, Arc::clone(&self.clock));
         let ledgers = vec![Arc::clone(trial), Arc::clone(&self.run), self.day()?];
-        let longest = u64::try_from(Timeouts::default().whole.as_millis()).unwrap_or(u64::MAX);
-        Ok(Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock)))
+        let calls = self.settings(name)?.calls;
+        let limits = client::timeouts(entry.api, &calls);
+        let longest = u64::try_from(limits.whole.as_millis()).unwrap_or(u64::MAX);
+        let budgeted = Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock));
+        Ok(OutputLimited::new(budgeted, calls.max_output_tokens, calls.thinking_budget))
     }
 
     /// Returns the cap on a model's cost in one attempt, in US dollars: the cap of its role, else the common one.
@@ -428,50 +394,6 @@ impl Models {
             BASELINES.join(", ")
         ))
     }
-}
-
-/// Returns the profile of a `compat/` model: the configured one, else one chosen by the model's name.
-pub(crate) fn student(profile: Option<&str>, model: &str) -> Result<StudentProfile, Failure> {
-    match profile {
-        Some(profile) => StudentProfile::load(profile).kind(Kind::Config),
-        None => StudentProfile::for_model(model).kind(Kind::Bug),
-    }
-}
-
-/// The client of any provider.
-struct Adapter(Box<dyn IdentitySource>);
-
-impl ChatModel for Adapter {
-    fn profile(&self) -> &ModelProfile {
-        self.0.profile()
-    }
-
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
-        self.0.reply(request)
-    }
-}
-
-fn anthropic(
-    model: String,
-    endpoint: Endpoint,
-    provider: &Provider,
-    tariff: Option<Tariff>,
-) -> Result<AnthropicConfig, Failure> {
-    let version = provider.version.as_deref().unwrap_or(ApiVersion::default().as_str());
-    let wrong = |what: &str, found: &str| {
-        Failure::say(Kind::Config, format!("provider.anthropic.{what}: there is no {what} {found:?}"))
-    };
-    let effort = provider.effort.as_deref();
-    Ok(AnthropicConfig {
-        version: ApiVersion::named(version).ok_or_else(|| wrong("version", version))?,
-        effort: effort.map(|name| Effort::named(name).ok_or_else(|| wrong("effort", name))).transpose()?,
-        facts: ModelDefaults::of(&model),
-        page_scripts: false,
-        forget_above: provider.forget_above.filter(|above| *above > 0),
-        model,
-        endpoint,
-        tariff,
-    })
 }
 
 impl ModelSource for Models {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::call_settings::CallSettings;
 use crate::value_type::ValueType;
 
 /// An API that providers speak.
@@ -26,15 +27,43 @@ pub(crate) struct ProviderEntry {
     pub(crate) name: &'static str,
     /// The API that its server speaks.
     pub(crate) api: ProviderApi,
+    /// The default of `base_url`.
+    pub(crate) vendor_url: &'static str,
+    /// The default of `key_env`.
+    pub(crate) vendor_key: &'static str,
     settings: fn(&Providers) -> &Provider,
 }
 
 /// All providers, in the order in which they are listed.
 pub(crate) const PROVIDERS: &[ProviderEntry] = &[
-    ProviderEntry { name: "anthropic", api: ProviderApi::Anthropic, settings: |all| &all.anthropic },
-    ProviderEntry { name: "openai", api: ProviderApi::OpenAi, settings: |all| &all.openai },
-    ProviderEntry { name: "gemini", api: ProviderApi::Gemini, settings: |all| &all.gemini },
-    ProviderEntry { name: "compat", api: ProviderApi::Compat, settings: |all| &all.compat },
+    ProviderEntry {
+        name: "anthropic",
+        api: ProviderApi::Anthropic,
+        vendor_url: "https://api.anthropic.com",
+        vendor_key: "ANTHROPIC_API_KEY",
+        settings: |all| &all.anthropic,
+    },
+    ProviderEntry {
+        name: "openai",
+        api: ProviderApi::OpenAi,
+        vendor_url: "https://api.openai.com/v1",
+        vendor_key: "OPENAI_API_KEY",
+        settings: |all| &all.openai,
+    },
+    ProviderEntry {
+        name: "gemini",
+        api: ProviderApi::Gemini,
+        vendor_url: "https://generativelanguage.googleapis.com",
+        vendor_key: "GEMINI_API_KEY",
+        settings: |all| &all.gemini,
+    },
+    ProviderEntry {
+        name: "compat",
+        api: ProviderApi::Compat,
+        vendor_url: "http://127.0.0.1:8000/v1",
+        vendor_key: "COMPAT_API_KEY",
+        settings: |all| &all.compat,
+    },
 ];
 
 /// Returns a model's provider, and the model's name there, which is empty if only the provider is named.
@@ -51,15 +80,15 @@ impl ProviderEntry {
 }
 
 /// Settings of each provider without a default, below its name, with their types.
-pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
-    ("key_file", ValueType::Text),
-    ("key_command", ValueType::Text),
-    ("effort", ValueType::Text),
-    ("version", ValueType::Text),
-    ("forget_above", ValueType::Whole),
-    ("profile", ValueType::Text),
-    ("context_tokens", ValueType::Whole),
-    ("usd_per_hour", ValueType::Number),
+pub(crate) const OPTIONAL: &[(&str, ValueType)] =
+    &[("key_file", ValueType::Text), ("key_command", ValueType::Text), ("usd_per_hour", ValueType::Number)];
+
+/// Settings without a default that only one provider has, with its name.
+pub(crate) const OWN: &[(&str, &str, ValueType)] = &[
+    ("anthropic", "version", ValueType::Text),
+    ("anthropic", "forget_above", ValueType::Whole),
+    ("compat", "profile", ValueType::Text),
+    ("compat", "context_tokens", ValueType::Whole),
 ];
 
 /// Endpoints and keys of the model providers.
@@ -77,8 +106,9 @@ pub(crate) struct Providers {
 }
 
 /// The endpoint, key and options of one provider.
+///
+/// Unknown keys are refused where settings are read; a flattened struct cannot refuse them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Provider {
     /// Base URL of the API.
     pub(crate) base_url: String,
@@ -90,8 +120,6 @@ pub(crate) struct Provider {
     pub(crate) key_command: Option<String>,
     /// Concurrent calls per key.
     pub(crate) max_in_flight: u32,
-    /// Reasoning effort.
-    pub(crate) effort: Option<String>,
     /// The version of the API (Anthropic).
     pub(crate) version: Option<String>,
     /// Number of input tokens above which the server drops old tool results (Anthropic).
@@ -102,6 +130,9 @@ pub(crate) struct Provider {
     pub(crate) context_tokens: Option<u64>,
     /// US dollars per hour of the machine, for self-hosted models; zero for free (compat).
     pub(crate) usd_per_hour: Option<f64>,
+    /// Settings of its calls.
+    #[serde(flatten)]
+    pub(crate) calls: CallSettings,
 }
 
 #[cfg(test)]
@@ -124,7 +155,8 @@ mod tests {
         for entry in PROVIDERS {
             let key = format!("provider.{}.base_url", entry.name);
             let given = settings.rows().find(|row| row.0 == key).map(|row| row.1);
-            assert_eq!(given, Some(format!("{:?}", entry.settings(&config.provider).base_url)), "{key}");
+            assert_eq!(given, Some(format!("{:?}", entry.vendor_url)), "{key}");
+            assert_eq!(entry.settings(&config.provider).key_env, entry.vendor_key, "{key}");
         }
     }
 

@@ -6,6 +6,7 @@ use apprentice_evaluator::arm::PUSH_COUNT;
 use apprentice_skills::guidance::ArmPolicy;
 use serde::Deserialize;
 
+use crate::call_settings::CallSettings;
 use crate::failure::{Failure, Kind};
 use crate::provider::Provider;
 use crate::value_type::ValueType;
@@ -18,7 +19,6 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
     ("key_file", ValueType::Text),
     ("key_command", ValueType::Text),
     ("max_in_flight", ValueType::Whole),
-    ("effort", ValueType::Text),
     ("profile", ValueType::Text),
     ("context_tokens", ValueType::Whole),
     ("usd_per_hour", ValueType::Number),
@@ -46,8 +46,10 @@ pub(crate) struct Roles {
 }
 
 /// The model of one role, with settings that override its provider's.
+///
+/// Unknown keys are refused where settings are read; a flattened struct cannot refuse them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(crate) struct RoleSettings {
     /// The model's name.
     pub(crate) model: Option<String>,
@@ -61,8 +63,6 @@ pub(crate) struct RoleSettings {
     pub(crate) key_command: Option<String>,
     /// Concurrent calls per key.
     pub(crate) max_in_flight: Option<u32>,
-    /// Reasoning effort.
-    pub(crate) effort: Option<String>,
     /// Profile of the model, by name or as a file (compat).
     pub(crate) profile: Option<String>,
     /// Context length in tokens (compat).
@@ -73,6 +73,9 @@ pub(crate) struct RoleSettings {
     pub(crate) trial_usd: Option<f64>,
     /// How a skillbook reaches the model in `do`.
     pub(crate) delivery: Option<DeliveryChoice>,
+    /// Settings of its calls.
+    #[serde(flatten)]
+    pub(crate) calls: CallSettings,
 }
 
 /// How a skillbook reaches a model outside of experiments.
@@ -122,6 +125,11 @@ impl Roles {
         self.all().into_iter().find(|(name, _)| *name == part).map(|(_, part)| part.model.as_deref())
     }
 
+    /// Returns the name of the role that a model plays, where it has settings of its own.
+    pub(crate) fn name_of_model(&self, model: &str) -> Option<&'static str> {
+        self.all().into_iter().find(|(_, part)| part.model.as_deref() == Some(model)).map(|(name, _)| name)
+    }
+
     /// Returns the role that a model plays, for its settings: after planning, only the model's name is known.
     pub(crate) fn settings_of_model(&self, model: &str) -> Result<Option<&RoleSettings>, Failure> {
         let mut playing = self.all().into_iter().filter(|(_, part)| part.model.as_deref() == Some(model));
@@ -141,13 +149,15 @@ impl Provider {
     /// Returns these settings with a role's overrides. A role's key source replaces all key sources of the provider.
     pub(crate) fn with_role_settings(&self, part: &RoleSettings) -> Self {
         let mut own = self.clone();
-        if part.key_env.is_some() || part.key_file.is_some() || part.key_command.is_some() {
+        let keys = part.key_env.is_some() || part.key_file.is_some() || part.key_command.is_some();
+        if keys || part.calls.token_command.is_some() {
+            own.calls.token_command = None;
             own.key_env = part.key_env.clone().unwrap_or_default();
             (own.key_file, own.key_command) = (part.key_file.clone(), part.key_command.clone());
         }
         own.base_url = part.base_url.clone().unwrap_or(own.base_url);
         own.max_in_flight = part.max_in_flight.unwrap_or(own.max_in_flight);
-        own.effort = part.effort.clone().or(own.effort);
+        own.calls = part.calls.over(&own.calls);
         own.profile = part.profile.clone().or(own.profile);
         own.context_tokens = part.context_tokens.or(own.context_tokens);
         own.usd_per_hour = part.usd_per_hour.or(own.usd_per_hour);

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
+use crate::call_checks::check_providers;
+use crate::call_settings;
 use crate::config::Config;
 use crate::embeddings;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -78,14 +80,17 @@ impl Settings {
             values.iter().map(|(key, value)| (key.clone(), ValueType::of(value))).collect();
         known.extend(OPTIONAL.iter().map(|(key, form)| ((*key).to_owned(), *form)));
         for ProviderEntry { name, .. } in PROVIDERS {
-            let own = provider::OPTIONAL.iter();
+            let own = provider::OPTIONAL.iter().chain(call_settings::OPTIONAL);
             known.extend(own.map(|(key, form)| (format!("provider.{name}.{key}"), *form)));
         }
+        let own = provider::OWN.iter();
+        known.extend(own.map(|(name, key, form)| (format!("provider.{name}.{key}"), *form)));
         let of_embeddings = embeddings::OPTIONAL.iter();
         known.extend(of_embeddings.map(|(key, form)| (format!("embeddings.{key}"), *form)));
         for part in ROLE_NAMES {
             known.insert(format!("role.{part}"), ValueType::Text);
-            known.extend(role::OPTIONAL.iter().map(|(key, form)| (format!("role.{part}.{key}"), *form)));
+            let own = role::OPTIONAL.iter().chain(call_settings::OPTIONAL);
+            known.extend(own.map(|(key, form)| (format!("role.{part}.{key}"), *form)));
         }
         let mut settings = Self { values, known, origins };
         for (path, text) in &sources.files {
@@ -185,9 +190,11 @@ impl Settings {
         for (key, value) in &self.values {
             insert_nested(&mut table, key, value.clone());
         }
-        table.try_into().map_err(|error: toml::de::Error| {
+        let config: Config = table.try_into().map_err(|error: toml::de::Error| {
             Failure::say(Kind::Config, format!("a setting has the wrong type: {}", error.message()))
-        })
+        })?;
+        check_providers(&config.provider)?;
+        Ok(config)
     }
 
     /// Iterates over key, value and origin of each setting.
@@ -335,6 +342,51 @@ mod tests {
             found.contains("unknown setting \"role.student.modl\"") && found.contains("role.student.model"),
             "{found}"
         );
+    }
+
+    #[test]
+    fn settings_of_calls_are_checked_where_they_stand() {
+        for (text, expected) in [
+            (
+                "[provider.openai]\ncache_tl = \"1h\"\n",
+                "a.toml:2:1: unknown setting \"provider.openai.cache_tl\"",
+            ),
+            (
+                "[provider.openai]\nversion = \"x\"\n",
+                "a.toml:2:1: unknown setting \"provider.openai.version\"",
+            ),
+            (
+                "[provider.gemini]\nprofile = \"x\"\n",
+                "a.toml:2:1: unknown setting \"provider.gemini.profile\"",
+            ),
+            ("[role.student]\nheader = []\n", "a.toml:2:1: unknown setting \"role.student.header\""),
+            (
+                "[provider.openai]\ncache_ttl = \"1h\"\n",
+                "provider.openai.cache_ttl: this provider takes no lifetime",
+            ),
+            ("[provider.gemini]\neffort = \"max\"\n", "provider.gemini.effort: there is no \"max\" here"),
+            (
+                "[provider.compat]\nstream = 1\n",
+                "a.toml:2:1: provider.compat.stream must be true or false, found 1",
+            ),
+            (
+                "[provider.compat]\nheaders = [1]\n",
+                "a.toml:2:1: provider.compat.headers must be a list of strings",
+            ),
+        ] {
+            let found = layer(&[("a.toml", text)], &[]).expect_err("is refused");
+            assert!(found.contains(expected), "{text}: {found}");
+        }
+        let variables = [
+            ("APPRENTICE_ROLE_STUDENT_STREAM", "true"),
+            ("APPRENTICE_PROVIDER_COMPAT_HEADERS", "a: b\n c: d "),
+            ("APPRENTICE_PROVIDER_COMPAT_IDLE_TIMEOUT_S", "7"),
+        ];
+        let config = layer(&[], &variables).expect("settings").config().expect("typed");
+        let calls = &config.provider.compat.calls;
+        assert_eq!(config.role.student.calls.stream, Some(true));
+        assert_eq!(calls.headers.as_deref(), Some(&["a: b".to_owned(), "c: d".to_owned()][..]));
+        assert_eq!((calls.idle_timeout_s, calls.total_timeout_s), (Some(7.0), Some(600.0)));
     }
 
     #[test]

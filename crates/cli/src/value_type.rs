@@ -9,6 +9,10 @@ pub(crate) enum ValueType {
     Whole,
     /// A finite number.
     Number,
+    /// True or false.
+    Switch,
+    /// A list of strings; in one string, each on a line of its own.
+    Lines,
 }
 
 impl ValueType {
@@ -17,6 +21,8 @@ impl ValueType {
         match value {
             toml::Value::Integer(_) => Self::Whole,
             toml::Value::Float(_) => Self::Number,
+            toml::Value::Boolean(_) => Self::Switch,
+            toml::Value::Array(_) => Self::Lines,
             _ => Self::Text,
         }
     }
@@ -27,6 +33,8 @@ impl ValueType {
             Self::Text => value.is_str(),
             Self::Whole => value.as_integer().is_some_and(|number| number >= 0),
             Self::Number => value.is_float() || value.is_integer(),
+            Self::Switch => value.is_bool(),
+            Self::Lines => value.as_array().is_some_and(|lines| lines.iter().all(toml::Value::is_str)),
         }
     }
 
@@ -38,6 +46,11 @@ impl ValueType {
             Self::Number => {
                 text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float)
             }
+            Self::Switch => text.parse().ok().map(toml::Value::Boolean),
+            Self::Lines => {
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                Some(lines.map(|line| toml::Value::String(line.to_owned())).collect::<Vec<_>>().into())
+            }
         }
     }
 
@@ -47,6 +60,8 @@ impl ValueType {
             Self::Text => "a string",
             Self::Whole => "a whole number",
             Self::Number => "a number",
+            Self::Switch => "true or false",
+            Self::Lines => "a list of strings",
         }
     }
 }

@@ -10,6 +10,7 @@ use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::HostedConfig;
 use apprentice_harness::model::http::{Endpoint, Timeouts, Transport};
 use apprentice_harness::model::openai::OpenAi;
+use apprentice_harness::model::options::CallOptions;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
     Action, ActionOutcome, BlobHash, Call, CallBody, CallId, CallResult, ChatRequest, Clock, Content, Image,
@@ -86,11 +87,19 @@ fn measure(name: &str, block: &dyn Fn(&str) -> String, build: &dyn Fn(&ChatReque
     }
 }
 
+fn endpoint() -> Endpoint {
+    Endpoint::new("http://127.0.0.1:9", None)
+}
+
+fn hosted(model: &str) -> HostedConfig {
+    let (model, safety, calls) = (model.to_owned(), SafetyPolicy::Refuse, CallOptions::default());
+    HostedConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None, calls }
+}
+
 fn main() {
     let redactor = Arc::new(Redactor::new([]).expect("builds"));
     let clock = Arc::new(SystemClock::default());
     let transport = Transport::new(clock, redactor, Timeouts::default()).expect("a client");
-    let endpoint = || Endpoint::new("http://127.0.0.1:9", None);
     let length = |body: Result<Vec<u8>, apprentice_protocol::ModelError>| body.expect("writes").len();
 
     let anthropic = Anthropic::new(
@@ -103,6 +112,7 @@ fn main() {
             forget_above: None,
             tariff: None,
             page_scripts: false,
+            calls: CallOptions::default(),
         },
         transport.clone(),
     );
@@ -113,9 +123,7 @@ fn main() {
     };
     measure("anthropic", &block, &|request| length(anthropic.body(request)));
 
-    let (model, safety) = ("gpt-6.1-sol".to_owned(), SafetyPolicy::Refuse);
-    let config = HostedConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None };
-    let openai = OpenAi::new(config, transport.clone());
+    let openai = OpenAi::new(hosted("gpt-6.1-sol"), transport.clone());
     let block = |id: &str| {
         format!(
             r#"{{"type":"computer_call","id":"cu","call_id":"{id}","status":"completed","pending_safety_checks":[],"actions":[{{"type":"screenshot"}}]}}"#
@@ -123,16 +131,21 @@ fn main() {
     };
     measure("openai", &block, &|request| length(openai.body(request)));
 
-    let (model, safety) = ("gemini-3.8-flash".to_owned(), SafetyPolicy::Refuse);
-    let config = HostedConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None };
-    let gemini = Gemini::new(config, transport.clone());
+    let gemini = Gemini::new(hosted("gemini-3.8-flash"), transport.clone());
     let block = |id: &str| {
         format!(r#"{{"type":"function_call","id":"{id}","name":"take_screenshot","arguments":{{}}}}"#)
     };
     measure("gemini", &block, &|request| length(gemini.body(request)));
 
     let student = StudentProfile::load("generic").expect("is sound");
-    let config = CompatConfig { model: "m".into(), endpoint: endpoint(), student, tariff: None };
+    let config = CompatConfig {
+        model: "m".into(),
+        endpoint: endpoint(),
+        student,
+        tariff: None,
+        effort: None,
+        calls: CallOptions::default(),
+    };
     let compat = Compat::new(config, transport);
     let block = |id: &str| {
         format!(

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_harness::model::http::Timeouts;
 use apprentice_protocol::ChatModel;
 
 use super::Models;
+use crate::access::Access;
 use crate::failure::{Failure, Kind};
 use crate::provider::provider_of;
 
@@ -30,7 +32,7 @@ impl Models {
             return self.get(name, "forecast");
         }
         self.check_spelling(name)?;
-        Ok(Arc::new(self.client(name, &self.settings(name)?, None)?))
+        Ok(Arc::new(self.client(name, &self.settings(name)?, &Access::default())?))
     }
 
     /// Asks the server of each model once whether it is there, before the first trial.
@@ -45,7 +47,7 @@ impl Models {
             if !asked.insert(address.clone()) {
                 continue;
             }
-            let there = self.transport()?.reach(&address, REACH_DEADLINE).await;
+            let there = self.transport(Timeouts::default())?.reach(&address, REACH_DEADLINE).await;
             there.map_err(|error| {
                 Failure::say(
                     Kind::Model,

@@ -4,6 +4,7 @@
 mod authoring;
 mod behind;
 mod builtin_words;
+mod calls;
 mod command;
 mod dependencies;
 mod differences;

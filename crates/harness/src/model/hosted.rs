@@ -3,6 +3,7 @@
 use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
 
 use super::http::Endpoint;
+use super::options::CallOptions;
 use super::price::Tariff;
 use super::safety::SafetyPolicy;
 
@@ -33,6 +34,8 @@ pub struct HostedConfig {
     pub safety: SafetyPolicy,
     /// The price list; `None` when it is unknown.
     pub tariff: Option<Tariff>,
+    /// Options of its calls.
+    pub calls: CallOptions,
 }
 
 impl HostedConfig {
@@ -52,7 +55,7 @@ impl HostedConfig {
             outline: false,
             history: history(max_request_bytes),
             tools: ToolRule::Fixed,
-            max_output_tokens: MAX_OUTPUT_TOKENS,
+            max_output_tokens: self.calls.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         }
     }
 }

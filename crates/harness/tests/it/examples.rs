@@ -7,6 +7,7 @@ use std::path::Path;
 
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::http::Endpoint;
+use apprentice_harness::model::options::CallOptions;
 use apprentice_protocol::{
     CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelErrorKind, ReplyStop, Size,
     ToolSpec, WorldTool,
@@ -89,6 +90,8 @@ async fn the_example_profile_shapes_a_request() {
         endpoint: Endpoint::new("http://127.0.0.1:9", None),
         student,
         tariff: None,
+        effort: None,
+        calls: CallOptions::default(),
     };
     let request =
         ChatRequest { world: Some(WorldTool { browser: false, display: Size::new(1024, 576) }), ..opening() };

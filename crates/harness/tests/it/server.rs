@@ -24,8 +24,23 @@ pub(crate) enum Speak {
     Torn(usize, String),
     /// Headers, some of the body, and then nothing.
     Stalled(usize, String),
+    /// A stream of events, each piece of bytes a chunk of its own.
+    Stream(Vec<Vec<u8>>, StreamEnd),
+    /// A stream of events, with this time between two pieces.
+    Slow(Vec<Vec<u8>>, std::time::Duration),
     /// Nothing at all.
     Silent,
+}
+
+/// How a stream goes on after its pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamEnd {
+    /// It ends.
+    Whole,
+    /// The connection is torn.
+    Torn,
+    /// Nothing more comes.
+    Stalled,
 }
 
 impl Speak {
@@ -147,6 +162,39 @@ async fn talk(mut stream: TcpStream, answer: Speak) {
             let _ = stream.write_all(text.as_bytes()).await;
             std::future::pending::<()>().await;
         }
+        Speak::Stream(pieces, end) => send_stream(stream, &pieces, end).await,
+        Speak::Slow(pieces, apart) => send_slowly(stream, &pieces, apart).await,
         Speak::Silent => std::future::pending().await,
+    }
+}
+
+async fn send_slowly(mut stream: TcpStream, pieces: &[Vec<u8>], apart: std::time::Duration) {
+    let head = b"HTTP/1.1 200 Said\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let _ = stream.write_all(head).await;
+    let mut time = tokio::time::interval(apart);
+    for piece in pieces {
+        time.tick().await;
+        let _ = stream.write_all(piece).await;
+    }
+    let _ = stream.shutdown().await;
+}
+
+async fn send_stream(mut stream: TcpStream, pieces: &[Vec<u8>], end: StreamEnd) {
+    let mut bytes = b"HTTP/1.1 200 Said\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
+        connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+        .to_vec();
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    if end == StreamEnd::Whole {
+        bytes.extend_from_slice(b"0\r\n\r\n");
+    }
+    let _ = stream.write_all(&bytes).await;
+    match end {
+        StreamEnd::Whole => drop(stream.shutdown().await),
+        StreamEnd::Torn => {}
+        StreamEnd::Stalled => std::future::pending().await,
     }
 }

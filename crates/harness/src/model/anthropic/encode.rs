@@ -11,7 +11,10 @@ use serde_json::{Map, Value, json};
 use super::browser::{answers_with_tabs, browser_state, browser_toolset};
 use super::{AnthropicConfig, Thinking};
 use crate::model::action_format::{PAGE_TOOL, dialog_tool, page_tool, summary, texts};
-use crate::model::http::{Json, OptionalProperties, PictureCache, list, media_type, object, strict_schema};
+use crate::model::http::{
+    Json, OptionalProperties, PictureCache, Platform, list, media_type, object, strict_schema,
+};
+use crate::model::options::CacheLifetime;
 
 /// The result that the API requires for each skipped world action, per toolset.
 const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";
@@ -41,16 +44,15 @@ pub(super) fn body(
     request: &ChatRequest,
     fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
-    let mut body = object([
-        ("model", config.model.as_str().into()),
-        ("max_tokens", request.max_output_tokens.into()),
+    let mut body = head(config, request)
+        .with("max_tokens", request.max_output_tokens)
         // Marks the last block that can be cached, so that the mark moves on as the conversation grows.
-        ("cache_control", json!({ "type": "ephemeral" }).into()),
-    ]);
+        .with("cache_control", cache_mark(config.calls.cache))
+        .with_some("service_tier", config.calls.service_tier.as_deref());
     if !request.system.is_empty() {
         // Tools precede the system prompt, so this mark covers both.
-        let system =
-            json!({ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } });
+        let mark = cache_mark(config.calls.cache);
+        let system = json!({ "type": "text", "text": request.system, "cache_control": mark });
         body = body.with("system", list([system.into()]));
     }
     let tools = tools(config, request);
@@ -83,10 +85,37 @@ pub(super) fn body(
 fn thinking(config: &AnthropicConfig, request: &ChatRequest) -> Option<Value> {
     match config.facts.thinking {
         Thinking::Adaptive => Some(json!({ "type": "adaptive" })),
-        Thinking::Enabled if request.max_output_tokens > THINKING_TOKENS => {
-            Some(json!({ "type": "enabled", "budget_tokens": THINKING_TOKENS }))
+        Thinking::Enabled => {
+            let budget = config.calls.thinking_budget.unwrap_or(THINKING_TOKENS);
+            // The budget is part of the output, and something must be left for the answer.
+            let fits = request.max_output_tokens > budget;
+            fits.then(|| json!({ "type": "enabled", "budget_tokens": budget }))
         }
-        Thinking::Enabled | Thinking::None => None,
+        Thinking::None => None,
+    }
+}
+
+/// The first fields of a body. Platforms that name the model in the path want the version here, and Bedrock the beta
+/// features, too.
+fn head(config: &AnthropicConfig, request: &ChatRequest) -> Json {
+    let stream = config.calls.stream.then_some(true);
+    let named = object([("anthropic_version", config.version.as_str().into())]);
+    match config.endpoint.platform {
+        Platform::Direct | Platform::Azure { .. } => {
+            object([("model", config.model.as_str().into())]).with_some("stream", stream)
+        }
+        Platform::Vertex { .. } => named.with_some("stream", stream),
+        Platform::Bedrock => {
+            let betas = betas(config, request);
+            named.with_some("anthropic_beta", betas.map(|betas| json!(betas.split(',').collect::<Vec<_>>())))
+        }
+    }
+}
+
+fn cache_mark(lifetime: CacheLifetime) -> Value {
+    match lifetime {
+        CacheLifetime::Minutes => json!({ "type": "ephemeral" }),
+        CacheLifetime::Hour => json!({ "type": "ephemeral", "ttl": "1h" }),
     }
 }
 

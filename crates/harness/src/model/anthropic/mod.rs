@@ -5,12 +5,14 @@ mod browser;
 mod decode;
 mod encode;
 mod model_defaults;
+mod stream;
 
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 use serde_json::Value;
 
-use crate::model::http::{Endpoint, PictureCache, Transport};
+use crate::model::http::{Endpoint, Header, KeyHeader, PictureCache, Platform, Transport};
 use crate::model::identity::{IdentitySource, ModelIdentity, fetch_identity, non_empty_text};
+use crate::model::options::CallOptions;
 use crate::model::price::Tariff;
 
 pub use model_defaults::{ApiVersion, ComputerTool, Effort, ModelDefaults, Thinking};
@@ -34,6 +36,8 @@ pub struct AnthropicConfig {
     pub forget_above: Option<u64>,
     /// The tariff; `None` when it is unknown.
     pub tariff: Option<Tariff>,
+    /// Options of its calls.
+    pub calls: CallOptions,
 }
 
 /// An Anthropic model. It sends one request per reply and does not retry.
@@ -48,7 +52,8 @@ pub struct Anthropic {
 impl Anthropic {
     /// Creates a client of the Messages API.
     pub fn new(config: AnthropicConfig, transport: Transport) -> Self {
-        let profile = config.facts.model_profile(&format!("anthropic/{}", config.model));
+        let limit = config.calls.max_output_tokens;
+        let profile = config.facts.model_profile(&format!("anthropic/{}", config.model), limit);
         Self { config, profile, transport, fragments: PictureCache::default() }
     }
 
@@ -63,26 +68,58 @@ impl Anthropic {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let url = format!("{}/v1/messages", self.config.endpoint.base_url);
-        let betas = self.betas(request);
-        let mut headers = self.headers();
-        headers.extend(betas.iter().map(|betas| ("anthropic-beta", betas.as_str())));
-        let answer = self.transport.post(&url, &headers, self.body(request)?).await?;
+        let mut headers = self.headers().await?;
+        headers.extend(self.betas(request).map(|betas| ("anthropic-beta", betas)));
+        let mut assembler = stream::MessageAssembler::default();
+        let streamed = self.config.calls.streamed(&mut assembler);
+        let url = self.config.endpoint.url(&self.config.path());
+        let body = self.body(request)?;
+        headers.extend(self.config.endpoint.signature(&url, &body, self.transport.now())?);
+        let answer = self.transport.ask(&url, &headers, body, streamed).await?;
         let decoded = decode::reply(&answer.body, browser::front_tab(request));
         let decoded = decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
     }
 
-    fn headers(&self) -> Vec<(&'static str, &str)> {
-        let key = self.config.endpoint.key.iter().map(|key| ("x-api-key", key.reveal()));
-        key.chain([("anthropic-version", self.config.version.as_str())]).collect()
+    async fn headers(&self) -> Result<Vec<Header>, ModelError> {
+        let Endpoint { platform, .. } = &self.config.endpoint;
+        let key = self.config.endpoint.authorization(KeyHeader::Named("x-api-key")).await?;
+        // Platforms that name the model in the path take the version in the body.
+        let in_header = matches!(platform, Platform::Direct | Platform::Azure { .. });
+        let version = in_header.then(|| ("anthropic-version", self.config.version.as_str().to_owned()));
+        Ok(key.into_iter().chain(version).collect())
     }
 
     /// Requests the server's description of the model.
     async fn describe(&self) -> Result<Value, ModelError> {
-        let url = format!("{}/v1/models/{}", self.config.endpoint.base_url, self.config.model);
-        self.transport.get_json(&url, &self.headers()).await
+        let url = self.config.endpoint.url(&format!("/v1/models/{}", self.config.model));
+        self.transport.get_json(&url, &self.headers().await?).await
     }
+}
+
+impl AnthropicConfig {
+    /// Returns the path of a request. Other platforms name the model in it, and in place of the body.
+    fn path(&self) -> String {
+        match &self.endpoint.platform {
+            Platform::Direct | Platform::Azure { .. } => "/v1/messages".to_owned(),
+            Platform::Vertex { project, region } => {
+                let how = if self.calls.stream { "streamRawPredict" } else { "rawPredict" };
+                let model = &self.model;
+                format!("/v1/projects/{project}/locations/{region}/publishers/anthropic/models/{model}:{how}")
+            }
+            Platform::Bedrock => format!("/model/{}/invoke", path_segment(&self.model)),
+        }
+    }
+}
+
+/// Encodes a model's name for a path, as Amazon's own clients do: a name may be an address with slashes.
+fn path_segment(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:;".contains(&byte);
+    let encoded = name.bytes().map(|byte| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    encoded.collect()
 }
 
 impl ChatModel for Anthropic {
@@ -97,6 +134,10 @@ impl ChatModel for Anthropic {
 
 impl IdentitySource for Anthropic {
     fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+        if self.config.endpoint.platform != Platform::Direct {
+            // Other platforms describe no models at this address.
+            return Box::pin(std::future::ready(ModelIdentity::default()));
+        }
         Box::pin(fetch_identity(self.describe(), identity, &self.transport))
     }
 }

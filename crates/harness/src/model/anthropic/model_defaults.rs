@@ -13,7 +13,7 @@ const SHIPPED: &str = include_str!("models.toml");
 const PICTURE: Size = Size::new(1280, 800);
 /// The API's limit on one request, minus room for the framing of the body.
 const MAX_REQUEST_BYTES: u64 = 30_000_000;
-/// Covers reasoning and text. Up to this limit a response need not be streamed.
+/// Covers reasoning and text.
 const MAX_OUTPUT_TOKENS: u32 = 16_000;
 
 /// A version of the API.
@@ -139,8 +139,8 @@ impl ModelDefaults {
         fits.max_by_key(|(head, _)| head.len()).map_or(newest, |(_, facts)| facts)
     }
 
-    /// Builds the profile that the agent loop uses.
-    pub(super) fn model_profile(self, name: &str) -> ModelProfile {
+    /// Builds the profile that the agent loop uses. `max_output_tokens` replaces the usual limit.
+    pub(super) fn model_profile(self, name: &str, max_output_tokens: Option<u32>) -> ModelProfile {
         ModelProfile {
             name: name.to_owned(),
             consumer: name.to_owned(),
@@ -149,7 +149,7 @@ impl ModelDefaults {
             outline: false,
             history: history(MAX_REQUEST_BYTES),
             tools: ToolRule::Fixed,
-            max_output_tokens: MAX_OUTPUT_TOKENS,
+            max_output_tokens: max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         }
     }
 }

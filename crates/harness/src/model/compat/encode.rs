@@ -29,6 +29,12 @@ pub(super) fn body(
     let mut body = object([("model", config.model.as_str().into())])
         .with("messages", Json::List(messages(config, request, fragments)?))
         .with(limit, request.max_output_tokens)
+        .with_some("stream", config.calls.stream.then_some(true))
+        // Without this, a stream tells no usage.
+        .with_some("stream_options", config.calls.stream.then(|| json!({ "include_usage": true })))
+        .with_some("reasoning_effort", config.effort.as_deref())
+        .with_some("prompt_cache_key", config.calls.prompt_cache_key.as_deref())
+        .with_some("service_tier", config.calls.service_tier.as_deref())
         .with_some("temperature", student.temperature)
         .with_some("seed", request.seed.filter(|_| student.seed).map(|seed| seed & 0x7fff_ffff));
     if !student.stop.is_empty() {

@@ -62,15 +62,13 @@ impl IdentityClient<'_> {
     }
 
     async fn get(&self, url: &str) -> Value {
-        let bearer = self.config.endpoint.bearer();
-        let headers = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect::<Vec<_>>();
+        let Ok(headers) = self.config.headers().await else { return Value::Null };
         let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.transport.get(url, &headers)).await;
         answer.ok().and_then(Result::ok).map(|answer| read(&answer.body)).unwrap_or_default()
     }
 
     async fn post(&self, url: &str, body: Vec<u8>) -> Value {
-        let bearer = self.config.endpoint.bearer();
-        let headers = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect::<Vec<_>>();
+        let Ok(headers) = self.config.headers().await else { return Value::Null };
         let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.transport.post(url, &headers, body)).await;
         answer.ok().and_then(Result::ok).map(|answer| read(&answer.body)).unwrap_or_default()
     }

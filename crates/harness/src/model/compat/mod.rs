@@ -5,12 +5,14 @@ mod decode;
 mod encode;
 mod identity;
 mod profile;
+mod stream;
 mod text_format;
 
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
-use crate::model::http::{Endpoint, PictureCache, Transport};
+use crate::model::http::{Endpoint, Header, KeyHeader, PictureCache, Transport};
 use crate::model::identity::{IdentitySource, ModelIdentity};
+use crate::model::options::CallOptions;
 use crate::model::price::Tariff;
 
 pub use profile::{ActionFormat, ProfileError, Space, Structured, StudentProfile};
@@ -27,6 +29,16 @@ pub struct CompatConfig {
     pub student: StudentProfile,
     /// The tariff; `None` when it is unknown.
     pub tariff: Option<Tariff>,
+    /// Reasoning effort in the server's spelling; `None` leaves its default.
+    pub effort: Option<String>,
+    /// Options of its calls.
+    pub calls: CallOptions,
+}
+
+impl CompatConfig {
+    async fn headers(&self) -> Result<Vec<Header>, ModelError> {
+        Ok(self.endpoint.authorization(KeyHeader::Bearer).await?.into_iter().collect())
+    }
 }
 
 /// A model behind an OpenAI-compatible server. It sends one request per reply and does not retry.
@@ -41,6 +53,9 @@ pub struct Compat {
 impl Compat {
     /// Creates a client of this server.
     pub fn new(config: CompatConfig, transport: Transport) -> Self {
+        let mut config = config;
+        let own = config.student.max_output_tokens;
+        config.student.max_output_tokens = config.calls.max_output_tokens.unwrap_or(own);
         let profile = config.student.model_profile(&format!("compat/{}", config.model));
         Self { config, profile, transport, fragments: PictureCache::default() }
     }
@@ -51,10 +66,11 @@ impl Compat {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let url = format!("{}/chat/completions", self.config.endpoint.base_url);
-        let bearer = self.config.endpoint.bearer();
-        let headers = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect::<Vec<_>>();
-        let answer = self.transport.post(&url, &headers, self.body(request)?).await?;
+        let url = self.config.endpoint.url("/chat/completions");
+        let mut assembler = stream::ChatAssembler::default();
+        let streamed = self.config.calls.streamed(&mut assembler);
+        let headers = self.config.headers().await?;
+        let answer = self.transport.ask(&url, &headers, self.body(request)?, streamed).await?;
         let decoded = decode::reply(&answer.body, &self.config.student, request);
         let decoded = decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))

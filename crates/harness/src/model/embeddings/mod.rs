@@ -13,7 +13,7 @@ use apprentice_trace::hex;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::model::http::{Endpoint, Transport};
+use crate::model::http::{Endpoint, Header, KeyHeader, Transport};
 use crate::model::middleware::{Entry, Ledger, RetryPolicy, reserve_all, with_retries};
 
 pub use cached::{Cached, StoreError};
@@ -129,10 +129,9 @@ impl Embeddings {
     }
 
     async fn exchange(&self, body: &[u8], texts: usize) -> Result<answer::EmbeddingResponse, ModelError> {
-        let bearer = self.config.endpoint.key.as_ref().map(|key| format!("Bearer {}", key.reveal()));
-        let headers: Vec<(&'static str, &str)> =
-            bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-        let url = format!("{}/embeddings", self.config.endpoint.base_url);
+        let bearer = self.config.endpoint.authorization(KeyHeader::Bearer).await?;
+        let headers: Vec<Header> = bearer.into_iter().collect();
+        let url = self.config.endpoint.url("/embeddings");
         let answer = self.transport.post(&url, &headers, body.to_vec()).await?;
         answer::read(&self.transport, &answer.body, texts, self.config.dimensions)
     }

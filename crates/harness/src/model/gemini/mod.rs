@@ -3,6 +3,7 @@
 
 mod decode;
 mod encode;
+mod stream;
 
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
@@ -10,7 +11,7 @@ use apprentice_protocol::{
 use serde_json::Value;
 
 use crate::model::hosted::HostedConfig;
-use crate::model::http::{PictureCache, Transport};
+use crate::model::http::{Header, KeyHeader, PictureCache, Platform, Transport};
 use crate::model::identity::{IdentitySource, ModelIdentity, fetch_identity, non_empty_text};
 
 const MAX_REQUEST_BYTES: u64 = 18 << 20;
@@ -39,8 +40,18 @@ impl Gemini {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let url = format!("{}/v1beta/interactions", self.config.endpoint.base_url);
-        let answer = self.transport.post(&url, &self.headers(), self.body(request)?).await?;
+        let endpoint = &self.config.endpoint;
+        let url = match &endpoint.platform {
+            Platform::Vertex { project, region } => {
+                endpoint.url(&format!("/v1beta1/projects/{project}/locations/{region}/interactions"))
+            }
+            Platform::Direct | Platform::Azure { .. } | Platform::Bedrock => {
+                endpoint.url("/v1beta/interactions")
+            }
+        };
+        let mut assembler = stream::InteractionAssembler::default();
+        let streamed = self.config.calls.streamed(&mut assembler);
+        let answer = self.transport.ask(&url, &self.headers().await?, self.body(request)?, streamed).await?;
         let decoded = decode::reply(&answer.body);
         let (mut decoded, concerns) =
             decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
@@ -51,14 +62,15 @@ impl Gemini {
     }
 
     /// The key travels in a header, never in a URL.
-    fn headers(&self) -> Vec<(&'static str, &str)> {
-        self.config.endpoint.key.iter().map(|key| ("x-goog-api-key", key.reveal())).collect()
+    async fn headers(&self) -> Result<Vec<Header>, ModelError> {
+        let own = KeyHeader::Named("x-goog-api-key");
+        Ok(self.config.endpoint.authorization(own).await?.into_iter().collect())
     }
 
     /// Requests the server's description of the model.
     async fn describe(&self) -> Result<Value, ModelError> {
-        let url = format!("{}/v1beta/models/{}", self.config.endpoint.base_url, self.config.model);
-        self.transport.get_json(&url, &self.headers()).await
+        let url = self.config.endpoint.url(&format!("/v1beta/models/{}", self.config.model));
+        self.transport.get_json(&url, &self.headers().await?).await
     }
 }
 
@@ -74,6 +86,10 @@ impl ChatModel for Gemini {
 
 impl IdentitySource for Gemini {
     fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+        if self.config.endpoint.platform != Platform::Direct {
+            // Other platforms describe no models at this address.
+            return Box::pin(std::future::ready(ModelIdentity::default()));
+        }
         Box::pin(fetch_identity(self.describe(), identity, &self.transport))
     }
 }

@@ -6,6 +6,7 @@ use apprentice_protocol::{Call, ChatReply, ModelError, RawContent, ReplyStop, Ti
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::decode_error::DecodeError;
 use super::{Transport, error_in_success};
 use crate::model::price::{Tariff, Tokens};
 
@@ -37,33 +38,10 @@ impl ParsedReply {
     }
 }
 
-/// A response body that is not a reply.
-#[derive(Debug)]
-pub(crate) enum DecodeError {
-    /// It does not match the API's schema.
-    Form(serde_json::Error),
-    /// It is an error sent with a success status.
-    Error(ModelError),
-}
-
-impl From<serde_json::Error> for DecodeError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Form(error)
-    }
-}
-
 impl DecodeError {
-    /// A mismatch with the API that has no parser error.
-    pub(crate) fn form(problem: &str) -> Self {
-        Self::Form(serde::de::Error::custom(problem))
-    }
-
     /// Converts to a model error that quotes the response.
     pub(crate) fn into_model_error(self, transport: &Transport, body: &[u8]) -> ModelError {
-        match self {
-            Self::Form(error) => transport.not_json(body, &error),
-            Self::Error(error) => transport.redacted(error),
-        }
+        transport.misread(self, body)
     }
 }
 

@@ -7,75 +7,16 @@ use std::time::Duration;
 use apprentice_protocol::{Clock, ModelError, ModelErrorKind, Retry};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::failure::classify_status;
 use apprentice_trace::Redactor;
+use tokio::sync::mpsc::UnboundedSender;
 
-/// Limit on the bytes of a response.
-const MAX_RESPONSE_BYTES: usize = 64 << 20;
-
-/// An API key. Its `Debug` output hides the value.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a key.
-    pub fn new(key: impl Into<String>) -> Self {
-        Self(key.into())
-    }
-
-    /// Returns the key itself, for the header that carries it and for the redactor.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
-/// The address and key of a provider.
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Base URL of the API, without a slash at the end.
-    pub base_url: String,
-    /// The key; local servers often need none.
-    pub key: Option<Secret>,
-}
-
-impl Endpoint {
-    /// Creates an endpoint; slashes at the end of the URL are removed.
-    pub fn new(base_url: &str, key: Option<Secret>) -> Self {
-        Self { base_url: base_url.trim_end_matches('/').to_owned(), key }
-    }
-
-    /// Returns the value of an `authorization` header, if there is a key.
-    pub(crate) fn bearer(&self) -> Option<String> {
-        self.key.as_ref().map(|key| format!("Bearer {}", key.reveal()))
-    }
-}
-
-/// The timeouts of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// Timeout of the connection.
-    pub connect: Duration,
-    /// Timeout between two chunks of the response, once it has begun.
-    pub idle: Duration,
-    /// Timeout of the whole request.
-    pub whole: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            idle: Duration::from_secs(120),
-            whole: Duration::from_secs(600),
-        }
-    }
-}
+use super::decode_error::DecodeError;
+use super::extra_headers::ExtraHeaders;
+use super::failure::classify_status;
+use super::header::Header;
+use super::response::{PieceError, Pieces};
+use super::stream::{Assembler, Broken, ReplyWords, assembled};
+use super::timeouts::{Exceeded, Timeouts};
 
 /// The HTTP client could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +32,22 @@ pub struct HttpResponse {
     pub took: Duration,
 }
 
+/// Headers that carry credentials.
+const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+
+/// How the events of a response are read.
+pub(crate) struct Streamed<'a> {
+    /// Puts them together.
+    pub(crate) assembler: &'a mut dyn Assembler,
+    /// Gets the words as they come.
+    pub(crate) words: Option<&'a UnboundedSender<ReplyWords>>,
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(reqwest::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+}
+
 /// Sends requests. One instance serves all providers, so that connections are reused.
 #[derive(Clone)]
 pub struct Transport {
@@ -100,6 +57,8 @@ pub struct Transport {
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
     deadlines: Timeouts,
+    /// The user's own headers, on every request.
+    extra: HeaderMap,
 }
 
 fn is_loopback(url: &str) -> bool {
@@ -131,7 +90,14 @@ impl Transport {
                 .user_agent(concat!("apprentice/", env!("CARGO_PKG_VERSION")))
         };
         let (client, direct) = (builder().build()?, builder().no_proxy().build()?);
-        Ok(Self { client, direct, clock, redactor, deadlines })
+        Ok(Self { client, direct, clock, redactor, deadlines, extra: HeaderMap::new() })
+    }
+
+    /// Adds headers to every request but those of [`Self::reach`]. Their values are shown nowhere.
+    #[must_use]
+    pub fn with_headers(mut self, headers: ExtraHeaders) -> Self {
+        self.extra = headers.into_map();
+        self
     }
 
     /// A server on this machine is never reached through a proxy, which is another machine.
@@ -143,16 +109,32 @@ impl Transport {
     pub async fn post(
         &self,
         url: &str,
-        headers: &[(&'static str, &str)],
+        headers: &[Header],
         body: Vec<u8>,
     ) -> Result<HttpResponse, ModelError> {
-        let request = self.client(url).post(url).headers(self.headers(headers)?).body(body);
-        self.exchange(request).await
+        self.ask(url, headers, body, None).await
+    }
+
+    /// Posts JSON, and puts the events of the response together where `streamed` says how. A server that answers in one
+    /// piece all the same is read like any other.
+    pub(crate) async fn ask(
+        &self,
+        url: &str,
+        headers: &[Header],
+        body: Vec<u8>,
+        streamed: Option<Streamed<'_>>,
+    ) -> Result<HttpResponse, ModelError> {
+        let mut request = self.client(url).post(url).headers(self.headers(headers)?).body(body);
+        if streamed.is_some() {
+            request = request.header(reqwest::header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        }
+        self.exchange(request, streamed).await.map_err(|error| self.without_values(error, headers))
     }
 
     /// Gets a resource and reads the whole response.
-    pub async fn get(&self, url: &str, headers: &[(&'static str, &str)]) -> Result<HttpResponse, ModelError> {
-        self.exchange(self.client(url).get(url).headers(self.headers(headers)?)).await
+    pub async fn get(&self, url: &str, headers: &[Header]) -> Result<HttpResponse, ModelError> {
+        let request = self.client(url).get(url).headers(self.headers(headers)?);
+        self.exchange(request, None).await.map_err(|error| self.without_values(error, headers))
     }
 
     /// Asks a server for anything at all, without a key. Every response counts, also a refusal: the server is there.
@@ -164,8 +146,13 @@ impl Transport {
         }
     }
 
-    fn headers(&self, pairs: &[(&'static str, &str)]) -> Result<HeaderMap, ModelError> {
-        let mut headers = HeaderMap::new();
+    /// Returns the present time.
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+
+    fn headers(&self, pairs: &[Header]) -> Result<HeaderMap, ModelError> {
+        let mut headers = self.extra.clone();
         headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in pairs {
             let mut value = HeaderValue::from_str(value).map_err(|_| {
@@ -184,48 +171,97 @@ impl Transport {
     pub(crate) async fn get_json(
         &self,
         url: &str,
-        headers: &[(&'static str, &str)],
+        headers: &[Header],
     ) -> Result<serde_json::Value, ModelError> {
         let answer = self.get(url, headers).await?;
         serde_json::from_slice(&answer.body).map_err(|error| self.not_json(&answer.body, &error))
     }
 
-    async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<HttpResponse, ModelError> {
+    /// Removes the credentials and the user's own headers of a request from an error: the redactor knows neither a token
+    /// that was made just now, nor what stands in a header.
+    fn without_values(&self, mut error: ModelError, headers: &[Header]) -> ModelError {
+        let credentials = headers.iter().filter(|(name, _)| CREDENTIALS.contains(name));
+        let credentials = credentials.map(|(_, value)| value.trim_start_matches("Bearer "));
+        let own = self.extra.values().filter_map(|value| value.to_str().ok());
+        for secret in credentials.chain(own).filter(|secret| !secret.is_empty()) {
+            error.message = error.message.replace(secret, "[redacted]");
+        }
+        error
+    }
+
+    async fn exchange(
+        &self,
+        request: reqwest::RequestBuilder,
+        streamed: Option<Streamed<'_>>,
+    ) -> Result<HttpResponse, ModelError> {
         let begun = self.clock.mono();
-        let done = tokio::time::timeout(self.deadlines.whole, self.talk(request)).await;
-        let done = done.unwrap_or_else(|_| {
-            Err(self.lost(&format!("no complete response within {} s", self.deadlines.whole.as_secs_f64())))
-        });
-        let body = done?;
+        let done = tokio::time::timeout(self.deadlines.whole, self.talk(request, streamed)).await;
+        let body = done.unwrap_or_else(|_| Err(self.deadlines.error(Exceeded::Whole)))?;
         Ok(HttpResponse { body, took: self.clock.mono().saturating_sub(begun) })
     }
 
-    async fn talk(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>, ModelError> {
-        let mut response = request.send().await.map_err(|error| self.failed(&error))?;
+    async fn talk(
+        &self,
+        request: reqwest::RequestBuilder,
+        streamed: Option<Streamed<'_>>,
+    ) -> Result<Vec<u8>, ModelError> {
+        let response = tokio::time::timeout(self.deadlines.first_byte, request.send()).await;
+        let response = response
+            .map_err(|_| self.deadlines.error(Exceeded::FirstByte))?
+            .map_err(|error| self.failed(&error))?;
         let status = response.status().as_u16();
         let headers = response.headers().clone();
-        let mut body = Vec::new();
-        loop {
-            let piece = tokio::time::timeout(self.deadlines.idle, response.chunk()).await;
-            let piece = piece
-                .map_err(|_| self.lost(&format!("no data for {} s", self.deadlines.idle.as_secs_f64())))?
-                .map_err(|error| self.failed(&error))?;
-            let Some(piece) = piece else { break };
-            body.extend_from_slice(&piece);
-            if body.len() > MAX_RESPONSE_BYTES {
-                let story = format!("the response is larger than {} MB", MAX_RESPONSE_BYTES >> 20);
-                return Err(ModelError::never(ModelErrorKind::Protocol, story));
-            }
+        let pieces = Pieces::new(response, self.deadlines.idle);
+        let succeeded = (200..300).contains(&status);
+        if let Some(Streamed { assembler, words }) = streamed.filter(|_| succeeded && is_stream(&headers)) {
+            return assembled(pieces, assembler, words).await.map_err(|broken| self.broken(broken));
         }
-        if (200..300).contains(&status) {
+        let body = pieces.rest().await.map_err(|error| self.no_piece(error))?;
+        if succeeded {
             return Ok(body);
         }
         let find = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         Err(self.redacted(classify_status(status, &find, &body, self.clock.now())))
     }
 
+    /// The error for a body that stopped coming.
+    fn no_piece(&self, error: PieceError) -> ModelError {
+        match error {
+            PieceError::Idle => self.deadlines.error(Exceeded::Idle),
+            PieceError::TooLarge => ModelError::never(ModelErrorKind::Protocol, error.to_string()),
+            PieceError::Lost(error) => self.failed(&error),
+        }
+    }
+
+    /// The error for a stream that gave no reply.
+    fn broken(&self, broken: Broken) -> ModelError {
+        match broken {
+            Broken::Lost(error) => self.no_piece(error),
+            Broken::NotEvents(error) => {
+                let message = format!("the server's stream is not one of events: {error}");
+                self.redacted(ModelError { fault: ModelErrorKind::Protocol, retry: Retry::Now, message })
+            }
+            Broken::Event(error, data) => self.misread(error, data.as_bytes()),
+            Broken::Cut => {
+                let message = "the response was cut: its stream ended before its last event".to_owned();
+                ModelError { fault: ModelErrorKind::Unavailable, retry: Retry::Now, message }
+            }
+        }
+    }
+
+    /// The error for a body, or an event, that is not a reply.
+    pub(super) fn misread(&self, error: DecodeError, body: &[u8]) -> ModelError {
+        match error {
+            DecodeError::Form(error) => self.not_json(body, &error),
+            DecodeError::Error(error) => self.redacted(error),
+        }
+    }
+
     /// A transport error with its innermost cause in words.
     fn failed(&self, error: &reqwest::Error) -> ModelError {
+        if error.is_connect() && error.is_timeout() {
+            return self.deadlines.error(Exceeded::Connect);
+        }
         let mut words = error.to_string();
         let mut cause = std::error::Error::source(error);
         while let Some(inner) = cause {

@@ -2,6 +2,7 @@
 //! recording. Each wrapper is itself a model.
 
 mod cassette;
+mod output;
 mod rate_limit;
 mod recording;
 mod replay;
@@ -9,6 +10,7 @@ mod retry;
 mod spending;
 
 pub use cassette::CassetteError;
+pub use output::OutputLimited;
 pub use rate_limit::{AdaptiveLimit, Limited};
 pub use recording::{Recorded, RecordedVectors, Recording};
 pub use replay::{Cassette, ReplayedModel, ReplayedVectors};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::model::action_format::{page_tool, pictures, summary, texts};
 use crate::model::hosted::HostedConfig;
-use crate::model::http::{Json, OptionalProperties, PictureCache, list, object, strict_schema};
+use crate::model::http::{Json, OptionalProperties, PictureCache, Platform, list, object, strict_schema};
 
 /// The only detail level at which points are exact.
 const DETAIL: &str = "original";
@@ -25,8 +25,15 @@ pub(super) fn body(
     fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
     let reasoning = config.effort.as_ref().map(|effort| json!({ "effort": effort }));
+    let calls = &config.calls;
+    let unpadded = calls.stream && config.endpoint.platform == Platform::Direct;
     let body = object([("model", config.model.as_str().into())])
         .with("store", false)
+        .with_some("stream", calls.stream.then_some(true))
+        // Without this, random letters pad every event. Older versions of the API on Azure do not know it.
+        .with_some("stream_options", unpadded.then(|| json!({ "include_obfuscation": false })))
+        .with_some("prompt_cache_key", calls.prompt_cache_key.as_deref())
+        .with_some("service_tier", calls.service_tier.as_deref())
         // Without storage at the provider, reasoning is returned encrypted and sent back with the next request.
         .with("include", json!(["reasoning.encrypted_content"]))
         .with("max_output_tokens", request.max_output_tokens)

@@ -3,6 +3,7 @@
 
 mod decode;
 mod encode;
+mod stream;
 
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
@@ -10,7 +11,7 @@ use apprentice_protocol::{
 use serde_json::Value;
 
 use crate::model::hosted::HostedConfig;
-use crate::model::http::{PictureCache, Transport};
+use crate::model::http::{Header, KeyHeader, PictureCache, Transport};
 use crate::model::identity::{IdentitySource, ModelIdentity, fetch_identity, non_empty_text};
 
 const MAX_REQUEST_BYTES: u64 = 45 << 20;
@@ -37,11 +38,10 @@ impl OpenAi {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let url = format!("{}/responses", self.config.endpoint.base_url);
-        let bearer = self.config.endpoint.bearer();
-        let headers: Vec<(&'static str, &str)> =
-            bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-        let answer = self.transport.post(&url, &headers, self.body(request)?).await?;
+        let url = self.config.endpoint.url("/responses");
+        let mut assembler = stream::ResponseAssembler::default();
+        let streamed = self.config.calls.streamed(&mut assembler);
+        let answer = self.transport.ask(&url, &self.headers().await?, self.body(request)?, streamed).await?;
         let decoded = decode::reply(&answer.body);
         let (mut decoded, concerns) =
             decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
@@ -53,11 +53,12 @@ impl OpenAi {
 
     /// Requests the server's description of the model.
     async fn describe(&self) -> Result<Value, ModelError> {
-        let bearer = self.config.endpoint.bearer();
-        let headers: Vec<(&'static str, &str)> =
-            bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-        let url = format!("{}/models/{}", self.config.endpoint.base_url, self.config.model);
-        self.transport.get_json(&url, &headers).await
+        let url = self.config.endpoint.url(&format!("/models/{}", self.config.model));
+        self.transport.get_json(&url, &self.headers().await?).await
+    }
+
+    async fn headers(&self) -> Result<Vec<Header>, ModelError> {
+        Ok(self.config.endpoint.authorization(KeyHeader::Bearer).await?.into_iter().collect())
     }
 }
 

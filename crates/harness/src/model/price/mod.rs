@@ -74,6 +74,12 @@ pub struct LongPromptPrice {
     pub price: Box<Price>,
 }
 
+impl LongPromptPrice {
+    fn map(&self, change: impl FnOnce(&Price) -> Price) -> Self {
+        Self { tokens: self.tokens, price: Box::new(change(&self.price)) }
+    }
+}
+
 /// The tariff of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tariff {
@@ -93,6 +99,9 @@ pub struct PriceList {
     pub source: String,
     /// Prices by `provider/model`; a name that ends in `*` matches every name with that prefix.
     pub price: BTreeMap<String, Price>,
+    /// Factors on these prices by `provider/tier`, for requests of a service tier.
+    #[serde(default)]
+    pub tier: BTreeMap<String, f64>,
 }
 
 impl PriceList {
@@ -109,8 +118,15 @@ impl PriceList {
                 read_on: String::new(),
                 source: String::new(),
                 price: BTreeMap::new(),
+                tier: BTreeMap::new(),
             })
         })
+    }
+
+    /// Returns the factor of a service tier: this list's own, else that of the list in the binary. `None` if unknown.
+    pub fn tier_factor(&self, provider: &str, tier: &str) -> Option<f64> {
+        let name = format!("{provider}/{tier}");
+        self.tier.get(&name).or_else(|| Self::shipped().tier.get(&name)).copied()
     }
 
     /// Returns the price of `provider/model`: its own entry, else the longest matching prefix.
@@ -148,6 +164,27 @@ impl Tariff {
 }
 
 impl Price {
+    /// Returns this price for requests whose cache entries all last an hour.
+    #[must_use]
+    pub fn with_long_cache(&self) -> Self {
+        let cache_write = self.cache_write_long.or(self.cache_write);
+        let above = self.above.as_ref().map(|above| above.map(Self::with_long_cache));
+        Self { cache_write, above, ..self.clone() }
+    }
+
+    /// Returns this price times a factor.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        Self {
+            input: self.input * factor,
+            output: self.output * factor,
+            cache_read: self.cache_read.map(|price| price * factor),
+            cache_write: self.cache_write.map(|price| price * factor),
+            cache_write_long: self.cache_write_long.map(|price| price * factor),
+            above: self.above.as_ref().map(|above| above.map(|price| price.times(factor))),
+        }
+    }
+
     /// Returns the price that applies to a request of `input` tokens.
     fn step(&self, input: u64) -> &Self {
         match &self.above {
@@ -222,6 +259,19 @@ mod tests {
     use proptest::prelude::{prop_assert, proptest};
 
     use super::{PriceList, Tariff, Tokens, estimate};
+
+    #[test]
+    fn tiers_and_long_caches_change_every_part_of_a_price() {
+        let list = PriceList::shipped();
+        let long = list.of("anthropic/claude-haiku-5-5").expect("a price").with_long_cache();
+        assert_eq!((long.cache_write, long.above.expect("a step").price.cache_write), (Some(0.2), Some(1.0)));
+        let factor = list.tier_factor("openai", "flex").expect("a factor");
+        let flex = list.of("openai/gpt-6.1-sol").expect("a price").times(factor);
+        let above = flex.above.expect("a step").price;
+        assert_eq!((flex.input, flex.output, flex.cache_read), (1.0, 5.0, Some(0.05)));
+        assert_eq!((above.input, above.output, above.cache_write), (2.0, 7.5, Some(2.5)));
+        assert_eq!(list.tier_factor("openai", "priority"), None);
+    }
 
     #[test]
     fn the_shipped_list_is_whole_and_dated() {

@@ -252,8 +252,12 @@ async fn live(adapter: Adapter, cases: Vec<Case>) {
     });
     let server = server.await;
     let patient = std::time::Duration::from_secs(30);
-    let deadlines =
-        apprentice_harness::model::http::Timeouts { connect: patient, idle: patient, whole: patient };
+    let deadlines = apprentice_harness::model::http::Timeouts {
+        connect: patient,
+        first_byte: patient,
+        idle: patient,
+        whole: patient,
+    };
     let model = adapter.model(&server.base, within(deadlines), None);
     let ended = attempt_in(&*model, desk.environment.as_mut(), EnvironmentKind::Browser, SCREEN).await;
     assert_eq!(ended.stop, Ok(StopReason::Done), "{ended:?}");

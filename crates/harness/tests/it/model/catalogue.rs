@@ -10,6 +10,7 @@ use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::HostedConfig;
 use apprentice_harness::model::http::Endpoint;
 use apprentice_harness::model::openai::OpenAi;
+use apprentice_harness::model::options::CallOptions;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
     Action, ActionOutcome, BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image,
@@ -164,6 +165,7 @@ fn anthropic(model: &str, forget: Option<u64>) -> impl FnOnce(&str) -> Anthropic
             forget_above: forget,
             tariff: None,
             page_scripts: false,
+            calls: CallOptions::default(),
         };
         Anthropic::new(config, transport())
     }
@@ -303,6 +305,7 @@ fn openai() -> impl FnOnce(&str) -> OpenAi {
             effort: Some("medium".into()),
             safety: SafetyPolicy::Acknowledge,
             tariff: None,
+            calls: CallOptions::default(),
         };
         OpenAi::new(config, transport())
     }
@@ -368,6 +371,7 @@ async fn a_pending_safety_check_that_nobody_answers_ends_the_turn() {
         effort: None,
         safety: SafetyPolicy::Refuse,
         tariff: None,
+        calls: CallOptions::default(),
     };
     let reply = OpenAi::new(config, transport()).reply(&opening(Kind::Desktop)).await.expect("answers");
     assert_eq!(reply.stop, ReplyStop::SafetyDeclined);
@@ -381,6 +385,7 @@ fn gemini() -> impl FnOnce(&str) -> Gemini {
             effort: Some("low".into()),
             safety: SafetyPolicy::Acknowledge,
             tariff: None,
+            calls: CallOptions::default(),
         };
         Gemini::new(config, transport())
     }
@@ -419,8 +424,14 @@ async fn gemini_interactions() {
 fn student(profile: &str) -> impl FnOnce(&str) -> Compat {
     let student = StudentProfile::load(profile).expect("is sound");
     move |base| {
-        let config =
-            CompatConfig { model: "m".into(), endpoint: Endpoint::new(base, None), student, tariff: None };
+        let config = CompatConfig {
+            model: "m".into(),
+            endpoint: Endpoint::new(base, None),
+            student,
+            tariff: None,
+            effort: None,
+            calls: CallOptions::default(),
+        };
         Compat::new(config, transport())
     }
 }

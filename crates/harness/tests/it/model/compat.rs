@@ -3,6 +3,7 @@
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::http::{Endpoint, Secret};
 use apprentice_harness::model::identity::{IdentitySource as _, ModelIdentity};
+use apprentice_harness::model::options::CallOptions;
 use apprentice_protocol::{
     ActionOutcome, BlobHash, CallBody, CallId, CallResult, ChatModel, ChatRequest, Content, Image,
     ImageBytes, MediaType, Message, Size, ToolSpec, WorldTool,
@@ -24,6 +25,8 @@ fn model(base: &str, profile: &str) -> Compat {
         endpoint: Endpoint::new(&format!("{base}/v1/"), Some(Secret::new(PLANTED))),
         student: StudentProfile::load(profile).expect("is sound"),
         tariff: None,
+        effort: None,
+        calls: CallOptions::default(),
     };
     Compat::new(config, transport())
 }

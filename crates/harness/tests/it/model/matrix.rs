@@ -10,9 +10,10 @@ use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersio
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::HostedConfig;
-use apprentice_harness::model::http::{Endpoint, Secret, Timeouts, Transport};
+use apprentice_harness::model::http::{Endpoint, ReplyWords, Secret, Timeouts, Transport};
 use apprentice_harness::model::middleware::{Budgeted, Ledger, RetryPolicy, Retrying};
 use apprentice_harness::model::openai::OpenAi;
+use apprentice_harness::model::options::CallOptions;
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::VirtualClock;
@@ -23,6 +24,7 @@ use apprentice_protocol::{
 use apprentice_trace::{Recorder, Redactor};
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::{PLANTED, within};
@@ -81,9 +83,31 @@ impl Adapter {
         transport: Transport,
         tariff: Option<Tariff>,
     ) -> Box<dyn ChatModel> {
+        // A stream is asked for, and servers may answer in one piece all the same.
+        let calls = CallOptions { stream: true, ..CallOptions::default() };
+        self.model_at(Endpoint::new(base, Some(Secret::new(PLANTED))), transport, tariff, calls)
+    }
+
+    /// A model that tells its words as they come.
+    pub(super) fn model_that_tells(
+        self,
+        base: &str,
+        transport: Transport,
+        words: UnboundedSender<ReplyWords>,
+    ) -> Box<dyn ChatModel> {
+        let calls = CallOptions { stream: true, words: Some(words), ..CallOptions::default() };
+        self.model_at(Endpoint::new(base, None), transport, None, calls)
+    }
+
+    pub(super) fn model_at(
+        self,
+        endpoint: Endpoint,
+        transport: Transport,
+        tariff: Option<Tariff>,
+        calls: CallOptions,
+    ) -> Box<dyn ChatModel> {
         let clock = Arc::new(VirtualClock::default());
         let patience = RetryPolicy { retries: RETRIES, ..RetryPolicy::default() };
-        let endpoint = Endpoint::new(base, Some(Secret::new(PLANTED)));
         let (safety, effort) = (SafetyPolicy::Refuse, None);
         match self {
             Self::Anthropic => {
@@ -99,21 +123,30 @@ impl Adapter {
                     page_scripts: true,
                     forget_above,
                     tariff,
+                    calls,
                 };
                 Box::new(Retrying::new(Anthropic::new(config, transport), clock, patience))
             }
             Self::OpenAi => {
-                let config = HostedConfig { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff };
+                let config =
+                    HostedConfig { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff, calls };
                 Box::new(Retrying::new(OpenAi::new(config, transport), clock, patience))
             }
             Self::Gemini => {
-                let config =
-                    HostedConfig { model: "gemini-3.8-flash".into(), endpoint, effort, safety, tariff };
+                let config = HostedConfig {
+                    model: "gemini-3.8-flash".into(),
+                    endpoint,
+                    effort,
+                    safety,
+                    tariff,
+                    calls,
+                };
                 Box::new(Retrying::new(Gemini::new(config, transport), clock, patience))
             }
             Self::Compat => {
                 let student = StudentProfile::load("generic").expect("is sound");
-                let config = CompatConfig { model: "m".into(), endpoint, student, tariff };
+                let config =
+                    CompatConfig { model: "m".into(), endpoint, student, tariff, effort: None, calls };
                 Box::new(Retrying::new(Compat::new(config, transport), clock, patience))
             }
         }
@@ -123,7 +156,7 @@ impl Adapter {
 /// A way to servers with deadlines that a test can wait for.
 fn hasty() -> Transport {
     let (idle, whole) = (Duration::from_secs(1), Duration::from_secs(2));
-    within(Timeouts { connect: Duration::from_secs(5), idle, whole })
+    within(Timeouts { connect: Duration::from_secs(5), first_byte: whole, idle, whole })
 }
 
 fn messages(said: Said) -> Value {
@@ -448,6 +481,8 @@ async fn a_server_is_given_the_time_that_it_asks_for() {
             endpoint: Endpoint::new(&server.base, None),
             student: StudentProfile::load("generic").expect("is sound"),
             tariff: None,
+            effort: None,
+            calls: CallOptions::default(),
         };
         let model = Compat::new(config, super::transport());
         let model = Retrying::new(model, clock.clone(), RetryPolicy::default());

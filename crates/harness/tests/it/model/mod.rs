@@ -6,11 +6,15 @@ mod compat;
 mod embeddings;
 mod grounded;
 mod matrix;
+mod platforms;
 mod points;
 mod round;
 mod secrets;
+mod streams;
 mod strict;
+mod timeouts;
 mod turns;
+mod vendor_streams;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,14 +26,19 @@ use apprentice_trace::Redactor;
 /// A key that must never be seen again.
 pub(crate) const PLANTED: &str = "planted-key-7731";
 
-/// A transport with short deadlines that knows the planted key.
-pub(crate) fn transport() -> Transport {
-    let deadlines = Timeouts {
+/// Short deadlines.
+pub(crate) fn limits() -> Timeouts {
+    Timeouts {
         connect: Duration::from_secs(5),
+        first_byte: Duration::from_secs(5),
         idle: Duration::from_millis(200),
         whole: Duration::from_secs(5),
-    };
-    within(deadlines)
+    }
+}
+
+/// A transport with short deadlines that knows the planted key.
+pub(crate) fn transport() -> Transport {
+    within(limits())
 }
 
 pub(crate) fn within(deadlines: Timeouts) -> Transport {

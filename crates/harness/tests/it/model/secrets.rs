@@ -5,6 +5,7 @@ use std::sync::Arc;
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::http::{Endpoint, Secret};
 use apprentice_harness::model::middleware::{Recorded, Recording};
+use apprentice_harness::model::options::CallOptions;
 use apprentice_protocol::{ChatModel, ChatRequest, Content, Message};
 use apprentice_trace::Redactor;
 use serde_json::json;
@@ -22,6 +23,8 @@ fn model(base: &str) -> Compat {
         endpoint: Endpoint::new(&format!("{base}/v1/{PLANTED}"), Some(Secret::new(PLANTED))),
         student: StudentProfile::load("generic").expect("is sound"),
         tariff: None,
+        effort: None,
+        calls: CallOptions::default(),
     };
     Compat::new(config, transport())
 }

@@ -1,0 +1,297 @@
+//! Builds the client of one model: its address and credentials, and an adapter with the settings of its calls.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
+use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
+use apprentice_harness::model::gemini::Gemini;
+use apprentice_harness::model::hosted::HostedConfig;
+use apprentice_harness::model::http::{Endpoint, Platform, Timeouts};
+use apprentice_harness::model::identity::IdentitySource;
+use apprentice_harness::model::middleware::AdaptiveLimit;
+use apprentice_harness::model::openai::OpenAi;
+use apprentice_harness::model::options::{CacheLifetime, CallOptions};
+use apprentice_harness::model::price::{Price, Tariff};
+use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
+
+use super::Models;
+use crate::access::{Access, CommandTokens, aws_keys};
+use crate::call_checks::{check_each, check_output, check_together, headers, platform};
+use crate::call_settings::CallSettings;
+use crate::config::ScriptChoice;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::provider::{Provider, ProviderApi, ProviderEntry, provider_of};
+use crate::{key, process_env, terminal};
+
+/// Limit until the head of a streamed response. In one piece, the head comes with the whole.
+const FIRST_BYTE: Duration = Duration::from_secs(120);
+
+impl Models {
+    /// Returns a model's settings, credentials and rate limit. Each key is looked up once.
+    fn gate(&self, name: &str) -> Result<(Provider, Access, Arc<AdaptiveLimit>), Failure> {
+        let settings = self.settings(name)?;
+        let Provider { base_url, key_env, key_file, key_command, calls, .. } = &settings;
+        // Models with the same address, credentials and headers share a rate limit.
+        let (tokens, headers) = (&calls.token_command, &calls.headers);
+        let gate = format!("{base_url} {key_env:?} {key_file:?} {key_command:?} {tokens:?} {headers:?}");
+        if let Some((access, pace)) = self.shared().endpoints.get(&gate) {
+            return Ok((settings, access.clone(), Arc::clone(pace)));
+        }
+        let access = self.access(name, &settings)?;
+        let pace = Arc::new(AdaptiveLimit::new(settings.max_in_flight));
+        self.shared().endpoints.insert(gate, (access.clone(), Arc::clone(&pace)));
+        if let Some(recording) = &self.recording {
+            recording.guard(self.redactor()?.as_ref().clone());
+        }
+        Ok((settings, access, pace))
+    }
+
+    fn access(&self, name: &str, settings: &Provider) -> Result<Access, Failure> {
+        let (ProviderEntry { name: provider, api, .. }, _) =
+            provider_of(name).ok_or_else(|| self.unknown(name))?;
+        let variable = |name: &str| process_env::variable(name)?.into_string().ok();
+        let (headers, secrets) = headers(&settings.calls, &self.place(name), &variable)?;
+        secrets.iter().for_each(|secret| terminal::hide(secret));
+        self.shared().headers.extend(secrets);
+        if let Some(command) = &settings.calls.token_command {
+            let first = key::printed(command, "token_command")?;
+            terminal::hide(first.reveal());
+            let tokens = CommandTokens::new(command, first, Arc::clone(&self.clock));
+            return Ok(Access { tokens: Some(Arc::new(tokens)), headers, ..Access::default() });
+        }
+        let key = key::find(settings)?;
+        let region = settings.calls.region.as_deref().unwrap_or_default();
+        let bedrock = key.is_none() && settings.calls.platform.as_deref() == Some("bedrock");
+        let aws = aws_keys(&variable, region).filter(|_| bedrock);
+        if aws.is_some() && !cfg!(feature = "bedrock") {
+            return Err(Failure::say(Kind::Model, "this build cannot sign requests with AWS access keys")
+                .hint("set AWS_BEARER_TOKEN_BEDROCK to an API key of Bedrock")
+                .hint("or build with `cargo build --release --features bedrock`"));
+        }
+        if key.is_none()
+            && aws.is_none()
+            && *api != ProviderApi::Compat
+            && !key::on_this_machine(&settings.base_url)
+        {
+            let key_env = &settings.key_env;
+            let told = format!("{key_env} is not set, so {provider} cannot be used");
+            let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
+            return Err(Failure::say(Kind::Model, told).hint(hint));
+        }
+        Ok(Access { key, aws, headers, ..Access::default() })
+    }
+
+    /// Returns where a setting of this model's calls stands: in its role, or in its provider.
+    fn place(&self, name: &str) -> impl Fn(&str) -> String + use<> {
+        let provider = provider_of(name).map_or("", |(entry, _)| entry.name);
+        let part = self.config.role.settings_of_model(name).ok().flatten();
+        let of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().collect();
+        let role = self.config.role.name_of_model(name).unwrap_or_default();
+        move |key| match of_role.contains(key) {
+            true => format!("role.{role}.{key}"),
+            false => format!("provider.{provider}.{key}"),
+        }
+    }
+
+    /// Returns the client of a provider's model, without middleware, and its rate limit.
+    pub(super) fn adapter(&self, name: &str) -> Result<(Adapter, Arc<AdaptiveLimit>), Failure> {
+        self.check_spelling(name)?;
+        let (settings, access, pace) = self.gate(name)?;
+        Ok((self.client(name, &settings, &access)?, pace))
+    }
+
+    /// Builds the client of a provider's model; one that is never called needs no access.
+    pub(super) fn client(
+        &self,
+        name: &str,
+        settings: &Provider,
+        access: &Access,
+    ) -> Result<Adapter, Failure> {
+        let named = provider_of(name).filter(|(_, model)| !model.is_empty());
+        let (provider, model) = named.ok_or_else(|| self.unknown(name))?;
+        let (api, calls, place) = (provider.api, &settings.calls, self.place(name));
+        check_each(api, calls, &place)?;
+        check_together((api, model), calls, &settings.base_url, &place)?;
+        check_output(name, calls, &place)?;
+        let endpoint = access.endpoint(&settings.base_url).on(platform(calls));
+        let tariff = self.tariff(name)?;
+        let transport = self.transport(timeouts(api, calls))?.with_headers(access.headers.clone());
+        let (model, effort, options) = (model.to_owned(), calls.effort.clone(), self.options(api, calls));
+        let safety = self.safety();
+        let adapter: Box<dyn IdentitySource> = match api {
+            ProviderApi::Anthropic => {
+                let mut config = anthropic(model, endpoint, settings, options)?;
+                config.tariff = tariff;
+                config.page_scripts = self.config.page_scripts == ScriptChoice::On;
+                Box::new(Anthropic::new(config, transport))
+            }
+            ProviderApi::OpenAi => {
+                let config = HostedConfig { model, endpoint, effort, safety, tariff, calls: options };
+                Box::new(OpenAi::new(config, transport))
+            }
+            ProviderApi::Gemini => {
+                let config = HostedConfig { model, endpoint, effort, safety, tariff, calls: options };
+                Box::new(Gemini::new(config, transport))
+            }
+            ProviderApi::Compat => {
+                let student = self.sized_student(name, settings, &model)?;
+                let config = CompatConfig { model, endpoint, student, tariff, effort, calls: options };
+                Box::new(Compat::new(config, transport))
+            }
+        };
+        Ok(Adapter(adapter))
+    }
+
+    fn options(&self, api: ProviderApi, calls: &CallSettings) -> CallOptions {
+        let cache_key = calls.prompt_cache_key.clone();
+        CallOptions {
+            stream: streams(api, calls),
+            words: None,
+            max_output_tokens: calls.max_output_tokens,
+            thinking_budget: calls.thinking_budget,
+            cache: calls.cache_ttl.as_deref().and_then(CacheLifetime::named).unwrap_or_default(),
+            prompt_cache_key: match api {
+                ProviderApi::OpenAi if platform(calls) == Platform::Direct => {
+                    cache_key.or_else(|| Some(self.cache_key.clone()))
+                }
+                // Some servers, and older versions of the API on Azure, refuse fields that they do not know.
+                ProviderApi::OpenAi | ProviderApi::Compat | ProviderApi::Anthropic | ProviderApi::Gemini => {
+                    cache_key
+                }
+            },
+            service_tier: calls.service_tier.clone(),
+        }
+    }
+
+    /// Returns a student's profile with its context and its limit on output.
+    fn sized_student(&self, name: &str, settings: &Provider, model: &str) -> Result<StudentProfile, Failure> {
+        let mut student = student(settings.profile.as_deref(), model)?;
+        let told = self.shared().identities.get(name).and_then(|one| one.context_tokens);
+        // Priority: the user's setting, then the server's report, then the profile.
+        let context = settings.context_tokens.or(told).or(student.context_tokens);
+        if let (Some(output), Some(context)) = (settings.calls.max_output_tokens, context)
+            && u64::from(output) >= context
+        {
+            let key = self.place(name)("max_output_tokens");
+            return Err(Failure::say(
+                Kind::Config,
+                format!("{key}: {output} tokens leave nothing of the context of {context} for the request"),
+            )
+            .hint("lower it, or set context_tokens to what the server takes"));
+        }
+        let least = u64::from(settings.calls.max_output_tokens.unwrap_or(student.max_output_tokens)) + 1;
+        student.context_tokens = context.map(|tokens| tokens.max(least));
+        Ok(student)
+    }
+
+    /// Returns a model's price per token: of the list, for its service tier and its cache lifetime.
+    pub(super) fn price(&self, name: &str, calls: &CallSettings) -> Option<Price> {
+        let (entry, _) = provider_of(name)?;
+        // Other platforms charge prices of their own, which only a list of the user's can hold.
+        let vendor = calls.platform.as_deref().is_none_or(|platform| platform == "direct");
+        if !vendor && self.config.prices.is_none() {
+            return None;
+        }
+        let mut price = self.prices.of(name).cloned()?;
+        if calls.cache_ttl.as_deref() == Some("1h") {
+            price = price.with_long_cache();
+        }
+        match calls.service_tier.as_deref() {
+            None => Some(price),
+            Some(tier) => Some(price.times(self.prices.tier_factor(entry.name, tier)?)),
+        }
+    }
+}
+
+/// Whether responses are streamed. Servers of one's own are asked for one piece: several read a streamed call by other
+/// code than a whole one, and with other results.
+fn streams(api: ProviderApi, calls: &CallSettings) -> bool {
+    let usual = api != ProviderApi::Compat && calls.platform.as_deref() != Some("bedrock");
+    calls.stream.unwrap_or(usual)
+}
+
+/// Returns the time limits of a model's requests.
+pub(super) fn timeouts(api: ProviderApi, calls: &CallSettings) -> Timeouts {
+    let usual = Timeouts::default();
+    let limit = |seconds: Option<f64>, usual| seconds.map_or(usual, Duration::from_secs_f64);
+    let whole = limit(calls.total_timeout_s, usual.whole);
+    let first_byte = if streams(api, calls) { FIRST_BYTE.min(whole) } else { whole };
+    Timeouts {
+        connect: limit(calls.connect_timeout_s, usual.connect),
+        first_byte: limit(calls.first_byte_timeout_s, first_byte),
+        idle: limit(calls.idle_timeout_s, usual.idle),
+        whole,
+    }
+}
+
+/// Returns the profile of a `compat/` model: the configured one, else one chosen by the model's name.
+pub(crate) fn student(profile: Option<&str>, model: &str) -> Result<StudentProfile, Failure> {
+    match profile {
+        Some(profile) => StudentProfile::load(profile).kind(Kind::Config),
+        None => StudentProfile::for_model(model).kind(Kind::Bug),
+    }
+}
+
+/// The client of any provider.
+pub(super) struct Adapter(pub(super) Box<dyn IdentitySource>);
+
+impl ChatModel for Adapter {
+    fn profile(&self) -> &ModelProfile {
+        self.0.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        self.0.reply(request)
+    }
+}
+
+/// Returns the settings of an Anthropic model, without a tariff.
+fn anthropic(
+    model: String,
+    endpoint: Endpoint,
+    provider: &Provider,
+    calls: CallOptions,
+) -> Result<AnthropicConfig, Failure> {
+    let version = provider.version.as_deref().unwrap_or(ApiVersion::default().as_str());
+    let version = ApiVersion::named(version).ok_or_else(|| {
+        Failure::say(Kind::Config, format!("provider.anthropic.version: there is no version {version:?}"))
+    })?;
+    let effort = provider.calls.effort.as_deref().and_then(Effort::named);
+    let forget_above = provider.forget_above.filter(|above| *above > 0);
+    let (facts, tariff) = (ModelDefaults::of(&model), None::<Tariff>);
+    Ok(AnthropicConfig {
+        model,
+        endpoint,
+        version,
+        facts,
+        effort,
+        page_scripts: false,
+        forget_above,
+        tariff,
+        calls,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{CallSettings, ProviderApi, streams, timeouts};
+
+    #[test]
+    fn a_stream_begins_soon_and_an_answer_in_one_piece_when_it_is_whole() {
+        let given = |text: &str| toml::from_str::<CallSettings>(text).expect("settings");
+        let first = |api, text: &str| timeouts(api, &given(text)).first_byte;
+        let seconds = Duration::from_secs;
+        assert_eq!(first(ProviderApi::OpenAi, ""), seconds(120));
+        assert_eq!(first(ProviderApi::OpenAi, "stream = false"), seconds(600));
+        assert_eq!(first(ProviderApi::Compat, ""), seconds(600));
+        assert_eq!(first(ProviderApi::Compat, "total_timeout_s = 1800.0"), seconds(1800));
+        assert_eq!(first(ProviderApi::OpenAi, "total_timeout_s = 30.0"), seconds(30));
+        assert_eq!(first(ProviderApi::OpenAi, "first_byte_timeout_s = 900.0"), seconds(900));
+        assert!(!streams(ProviderApi::Anthropic, &given("platform = \"bedrock\"")));
+        assert!(streams(ProviderApi::Anthropic, &given("platform = \"vertex\"")));
+    }
+}
