@@ -83,6 +83,10 @@ pub(crate) async fn perform(
         lessons,
         cancel: wire::cancel_on_interrupt(),
         meaning: models.meaning()?,
+        readers: match &experiment.book {
+            BookSource::Learned(plan) => models.safety_readers(&plan.learner.profile().name)?,
+            BookSource::Given(_) => Vec::new(),
+        },
     };
     let outcome = run_experiment(experiment, &laboratory, folder).await;
     drop(laboratory);

@@ -134,6 +134,7 @@ impl Studio {
         let (lessons, _told) = unbounded_channel();
         let laboratory = ExperimentDeps {
             meaning: None,
+            readers: Vec::new(),
             deps: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
             progress: tell(),

@@ -36,6 +36,7 @@ pub(super) async fn learn(
     let (mut gateway, _) = Gateway::open(&book, options)?;
     lock_book(&book, lock, &leaks)?;
     gateway.set_embedding(laboratory.meaning.clone());
+    gateway.set_readers(laboratory.readers.clone());
     let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");
     let noted = |name| {

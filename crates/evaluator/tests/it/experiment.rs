@@ -190,6 +190,7 @@ pub(crate) async fn work_with(
     });
     let laboratory = ExperimentDeps {
         meaning: None,
+        readers: Vec::new(),
         deps: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),
