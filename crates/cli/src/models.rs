@@ -1,6 +1,7 @@
 //! Builds models from their names: adapter, key, price and middleware. All models of a command share keys, rate
 //! limits, ledgers and the cassette.
 
+mod readers;
 mod uncalled;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -241,23 +242,6 @@ impl Models {
             Some(tape) => EmbeddingModel::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
             None => EmbeddingModel::new(Arc::new(cached)),
         })))
-    }
-
-    /// Returns the models that read each text before it enters the skillbook: those of the roles, or the manager's model if
-    /// it reads language. Rule-based models and scripts read none, and the rules decide alone.
-    pub(crate) fn safety_readers(&self, manager: &str) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {
-        let roles = &self.config.role;
-        let manager = self.resolve(manager)?;
-        let default = provider_of(manager).map(|_| manager);
-        let first = roles.safety_reader.model.as_deref().or(default);
-        let second = roles.second_safety_reader.model.as_deref();
-        if second.is_some() && first == second {
-            let story = "the second safety reader is the same model as the first one";
-            return Err(
-                Failure::say(Kind::Config, story).hint("name another model in role.second_safety_reader")
-            );
-        }
-        first.into_iter().chain(second).map(|name| self.get(name, "safety")).collect()
     }
 
     /// Returns an HTTP transport whose errors contain no key.
