@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use apprentice_skills::book::{AuthoredPages, WriteMode};
+use apprentice_skills::effect::EffectRule;
 use apprentice_tasks::check::Compat;
 use apprentice_tasks::setup::Mirror;
 use apprentice_tasks::suite::SuiteOptions;
@@ -118,6 +119,8 @@ pub(crate) struct Config {
     pub(crate) write_mode: WriteMode,
     /// Whether learning proposes changes to pages that people wrote, or writes them.
     pub(crate) authored_pages: AuthoredPages,
+    /// What happens to texts of models that would make an agent do harm.
+    pub(crate) effects: EffectRule,
     /// Folder for the worlds' sockets and mount points; empty for the default.
     pub(crate) state: PathBuf,
     /// Worlds that run in parallel; 0 for the default.

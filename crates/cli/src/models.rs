@@ -2,6 +2,7 @@
 //! limits, ledgers and the cassette.
 
 mod client;
+mod readers;
 mod uncalled;
 
 pub(crate) use client::student;

@@ -1,4 +1,4 @@
-//! Roles of models (teacher, student, reflector, manager, grounder) and their settings.
+//! Roles of models (teacher, student, reflector, manager, grounder, safety readers) and their settings.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,8 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
 ];
 
 /// The names of the roles.
-pub(crate) const ROLE_NAMES: [&str; 5] = ["teacher", "student", "reflector", "manager", "grounder"];
+pub(crate) const ROLE_NAMES: [&str; 7] =
+    ["teacher", "student", "reflector", "manager", "grounder", "safety_reader", "second_safety_reader"];
 
 /// The settings of all roles. A role's name is accepted wherever a model's name is.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -43,6 +44,10 @@ pub(crate) struct Roles {
     pub(crate) manager: RoleSettings,
     /// The model that locates on the screenshot what another model describes.
     pub(crate) grounder: RoleSettings,
+    /// The model that reads each text before it enters the skillbook.
+    pub(crate) safety_reader: RoleSettings,
+    /// A second model that must read it as well.
+    pub(crate) second_safety_reader: RoleSettings,
 }
 
 /// The model of one role, with settings that override its provider's.
@@ -110,13 +115,15 @@ impl DeliveryChoice {
 
 impl Roles {
     /// Returns all roles with their names.
-    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 5] {
+    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 7] {
         [
             ("teacher", &self.teacher),
             ("student", &self.student),
             ("reflector", &self.reflector),
             ("manager", &self.manager),
             ("grounder", &self.grounder),
+            ("safety_reader", &self.safety_reader),
+            ("second_safety_reader", &self.second_safety_reader),
         ]
     }
 

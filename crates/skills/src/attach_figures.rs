@@ -10,7 +10,7 @@ use crate::reflect::{Learning, LearningFigure};
 
 /// Attaches the figures of a learning to the skill that the decision wrote. A figure that is refused is recorded, and the
 /// skill stays as it is. Repeated calls attach each figure once.
-pub(crate) fn attach_figures(
+pub(crate) async fn attach_figures(
     gateway: &mut Gateway,
     input: &LearningInput<'_>,
     (place, learning): (usize, &Learning),
@@ -37,7 +37,7 @@ pub(crate) fn attach_figures(
         };
         match cut(input, figure) {
             Err(problem) => refuse(problem),
-            Ok(new) => match attach(gateway, (input, cause), (skill, figure), &new) {
+            Ok(new) => match attach(gateway, (input, cause), (skill, figure), &new).await {
                 Ok(()) => {}
                 Err(WriteRefusal::Refused { code, why }) => refuse((code, why)),
                 Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
@@ -69,7 +69,7 @@ fn cut(input: &LearningInput<'_>, figure: &LearningFigure) -> Result<NewFigure, 
 }
 
 /// Adds a figure below its step of the guidance, or below the last if the page has no such step.
-fn attach(
+async fn attach(
     gateway: &mut Gateway,
     (input, cause): (&LearningInput<'_>, Cause),
     (skill, asked): (SkillId, &LearningFigure),
@@ -83,8 +83,12 @@ fn attach(
         step,
         figure: figure.clone(),
     };
+    gateway.read_figure(&write(asked.guidance_step)).await;
     match gateway.add_figure(write(asked.guidance_step)) {
-        Err(WriteRefusal::Refused { code: "no_step", .. }) => gateway.add_figure(write(None)).map(|_| ()),
+        Err(WriteRefusal::Refused { code: "no_step", .. }) => {
+            gateway.read_figure(&write(None)).await;
+            gateway.add_figure(write(None)).map(|_| ())
+        }
         other => other.map(|_| ()),
     }
 }

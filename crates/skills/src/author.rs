@@ -195,7 +195,10 @@ impl AuthorTool {
         let request = WriteRequest { read, ..WriteRequest::of(Actor::Agent, self.clock.now(), change) };
         match gateway.apply(request) {
             Ok(Applied::Written(_) | Applied::AlreadyThere(_)) => Ok(written(skill, what)),
-            Ok(Applied::Proposed(by)) => Ok(proposed(skill, by)),
+            Ok(Applied::Proposed(by)) => {
+                let why = gateway.state().proposals.get(&by).map(|one| one.assessment.told());
+                Ok(proposed(skill, by, &why.unwrap_or_default()))
+            }
             Err(WriteRefusal::Refused { code, why }) => Err((code.to_owned(), why)),
             Err(WriteRefusal::Book(error)) => Err(("unavailable".to_owned(), error.to_string())),
         }
@@ -304,9 +307,14 @@ fn written(skill: Option<SkillId>, what: &str) -> ToolOutcome {
     ToolOutcome { events: vec![event], ..ToolOutcome::text(said) }
 }
 
-fn proposed(skill: Option<SkillId>, by: OpId) -> ToolOutcome {
+/// Says that a change waits, and what in its text holds it back, so that it can be put otherwise.
+fn proposed(skill: Option<SkillId>, by: OpId, why: &str) -> ToolOutcome {
+    let why = match why {
+        "" => String::new(),
+        why => format!(" It waits because of {}.", BoundedText::cut(why, REFUSAL).as_str()),
+    };
     let said = skill.as_ref().map(|skill| {
-        format!("Your change of {skill} is proposed ({by}); it waits for a person's word, and nothing shows of it yet.")
+        format!("Your change of {skill} is proposed ({by}); it waits for a person's word, and nothing shows of it yet.{why}")
     });
     let event = event(SkillEventKind::Proposed, skill, Some(by.to_string()));
     ToolOutcome { events: vec![event], ..ToolOutcome::text(said.unwrap_or_default()) }

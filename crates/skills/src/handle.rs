@@ -5,7 +5,9 @@ use apprentice_protocol::{SkillId, Trajectory, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest, version_of};
+use crate::book::{
+    Actor, Cause, Change, Counts, Gateway, Stage, State, WriteRefusal, WriteRequest, version_of,
+};
 use crate::figure_source::FigureSource;
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
@@ -214,14 +216,35 @@ fn count(
     };
     let request = input.request(Actor::Handler, Stage::Handle, format!("review:{received}"), change);
     write(gateway, request, Some(&skill), refusals)?;
-    for (place, note) in effect.notes.iter().enumerate() {
-        let note = with_version(note, &skill, &input.trajectory.versions);
-        let note = note.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(500).collect();
-        let change = Change::SkillAnnotated { skill: skill.clone(), note };
+    for (place, change) in notes(&skill, effect, input).into_iter().enumerate() {
         let item = format!("note:{received}:{place}");
         write(gateway, input.request(Actor::Handler, Stage::Handle, item, change), Some(&skill), refusals)?;
     }
     Ok(())
+}
+
+/// Returns the notes of an effect, as changes of a skill.
+fn notes(skill: &SkillId, effect: &ReviewEffect, input: &LearningInput<'_>) -> Vec<Change> {
+    let note = |note: &String| {
+        let note = with_version(note, skill, &input.trajectory.versions);
+        let note = note.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(500).collect();
+        Change::SkillAnnotated { skill: skill.clone(), note }
+    };
+    effect.notes.iter().map(note).collect()
+}
+
+/// Returns the notes that [`handle`] will write, so that readers can read them before.
+pub(crate) fn coming_notes(
+    state: &State,
+    input: &LearningInput<'_>,
+    checked: &Checked,
+    options: &HandlerOptions,
+) -> Vec<Change> {
+    let noted = checked.reviews.iter().filter_map(|(received, review)| {
+        let skill = &state.resolve(received)?.id;
+        Some(notes(skill, &review_effect(review, options), input))
+    });
+    noted.flatten().collect()
 }
 
 /// Adds the program version, if known, to a note that says that the skill is outdated.

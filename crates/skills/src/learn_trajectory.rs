@@ -9,12 +9,13 @@ use serde::Serialize;
 use crate::attach_figures::attach_figures;
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
 use crate::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
-use crate::handle::{HandlerOptions, LearningInput, Refusal, handle, write};
+use crate::handle::{HandlerOptions, LearningInput, Refusal, coming_notes, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, WorkItem, manage};
 use crate::reflect::{
     Checked, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
     TrajectoryReflection, check, reflect, reflect_in_context,
 };
+use crate::scan::{Finding, scan};
 
 /// Largest length of an embedder's error message, in characters.
 const WHY: TextBudget = TextBudget(200);
@@ -143,6 +144,9 @@ async fn process_reflection(
     result: &mut LearnResult,
     options: &LearnOptions,
 ) -> Result<(), LearnError> {
+    for note in coming_notes(gateway.state(), input, &result.checked, &options.handler) {
+        gateway.read_change(&note).await;
+    }
     let handled = handle(gateway, input, &result.checked, &options.handler)?;
     result.refusals = handled.refusals;
     let reviews = handled.forward.iter().map(|(received, review)| WorkItem::Review(received, review));
@@ -154,7 +158,7 @@ async fn process_reflection(
         }
         let decision = decide(gateway, manager, input, &item, options).await?;
         if let WorkItem::Learning(place, learning) = item {
-            result.refusals.extend(attach_figures(gateway, input, (place, learning), &decision)?);
+            result.refusals.extend(attach_figures(gateway, input, (place, learning), &decision).await?);
         }
         result.decisions.push(decision);
     }
@@ -306,11 +310,23 @@ fn keep(
     (mode, fallback): ReflectionRoute,
     checked: Checked,
 ) -> Result<Checked, WriteRefusal> {
-    let checked = checked.without_refused(|text| gateway.check_text(text).map(|(_, why)| why));
+    // A way out of the program is no reason to lose a learning: what is written of it is judged.
+    let refused = |text: &str| {
+        let (_, why) = gateway.barred(text).or_else(|| injection(text))?;
+        let is_secret = gateway.barred(text).is_some();
+        Some((why, if is_secret { String::new() } else { text.to_owned() }))
+    };
+    let checked = checked.without_refused(refused);
     let change = Change::TrajectoryReflected { mode, fallback, checked: checked.clone() };
     let request = input.request(Actor::Learner, Stage::Reflect, String::new(), change);
     write(gateway, request, None, &mut Vec::new())?;
     Ok(checked)
+}
+
+/// Returns why a text speaks to an agent about its instructions, if it does.
+fn injection(text: &str) -> Option<(&'static str, String)> {
+    let found = scan(text).filter(|found| *found == Finding::Injection)?;
+    Some(("unsafe_text", found.why().to_owned()))
 }
 
 async fn decide(

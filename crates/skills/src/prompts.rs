@@ -2,10 +2,10 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, foreground, guidance, judge, manage, reflect};
+use crate::{author, effect, foreground, guidance, judge, manage, reflect};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 12] = [
+pub const PROMPTS: [Prompt; 13] = [
     guidance::PULL,
     guidance::TOOLS,
     guidance::GIVEN,
@@ -15,6 +15,7 @@ pub const PROMPTS: [Prompt; 12] = [
     reflect::PROMPT_HERE,
     manage::PROMPT,
     judge::PROMPT,
+    effect::PROMPT,
     author::CREATE,
     foreground::LEARN,
     foreground::REPORT,

@@ -72,6 +72,10 @@ pub(crate) async fn perform(
         control: RunControl::new(progress, wire::cancel_on_interrupt()),
         records,
         embedding: models.embedding()?,
+        readers: match &experiment.book {
+            BookSource::Learned(plan) => models.safety_readers(&plan.learner.profile().name)?,
+            BookSource::Given(_) => Vec::new(),
+        },
     };
     let outcome = run_experiment(experiment, &deps, folder).await;
     drop(deps);

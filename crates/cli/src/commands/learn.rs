@@ -133,6 +133,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let mode = arguments.writing.mode(config);
     let (mut gateway, held_out) = open_book(folder, mode, config, suite.as_ref(), own.is_empty())?;
     gateway.set_embedding(models.embedding()?);
+    gateway.set_readers(models.safety_readers(&arguments.model)?);
     let mut tally = Tally::default();
     let reflect = ReflectOptions {
         mode: arguments.reflection.into(),
@@ -178,9 +179,9 @@ fn open_book(
 ) -> Result<(Gateway, LockedSuites), Failure> {
     let held_out = held_out(folder, suite, only_runs)?;
     let leaks: Arc<dyn HeldOutIndex> = Arc::new(held_out.clone());
-    let (time, authored) = (SystemClock::default().now(), config.authored_pages);
+    let (time, authored, effects) = (SystemClock::default().now(), config.authored_pages, config.effects);
     let (gateway, _) =
-        Gateway::open(folder, GatewayOptions { time, leaks, mode, authored }).kind(Kind::Config)?;
+        Gateway::open(folder, GatewayOptions { time, leaks, mode, authored, effects }).kind(Kind::Config)?;
     match suite {
         Some(LockedSuite { suite, lock }) => {
             lock_book(folder, lock, &HeldOutTasks::build(lock, suite)).kind(Kind::Config)?;

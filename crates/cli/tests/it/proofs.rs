@@ -134,6 +134,7 @@ impl Studio {
         let (records, _receiver) = unbounded_channel();
         let deps = ExperimentDeps {
             embedding: None,
+            readers: Vec::new(),
             run: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
             control: RunControl::new(tell(), CancellationToken::new()),

@@ -37,6 +37,7 @@ pub(super) async fn learn(
     let (mut gateway, _) = Gateway::open(&book, options)?;
     lock_book(&book, lock, &leaks)?;
     gateway.set_embedding(deps.embedding.clone());
+    gateway.set_readers(deps.readers.clone());
     let run = opened(experiment, learning, lock, deps, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");
     let noted = |name| {

@@ -140,6 +140,8 @@ pub struct ExperimentDeps {
     pub records: UnboundedSender<LearningRecord>,
     /// Embeddings for skill search and comparison, used in addition to word matching.
     pub embedding: Option<Arc<EmbeddingModel>>,
+    /// The models that read each text before it enters the skillbook.
+    pub readers: Vec<Arc<dyn ChatModel>>,
 }
 
 /// The result of an experiment.

@@ -190,6 +190,7 @@ pub(crate) async fn work_with(
     });
     let deps = ExperimentDeps {
         embedding: None,
+        readers: Vec::new(),
         run: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),

@@ -170,7 +170,8 @@ fn a_package_takes_no_sealed_material_along() {
         );
         Package { name: "pottery-jug".into(), files: [("SKILL.md".to_owned(), text.into_bytes())].into() }
     };
-    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "pottery".into() };
+    let options =
+        ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "pottery".into(), accept_effects: false };
     let taken = import(&mut gateway, &package(&format!("Then {SENTENCE}.")), &options).expect("is judged");
     assert!(
         !taken.written && taken.refused.as_deref().is_some_and(|why| why.starts_with("leak")),

@@ -32,21 +32,33 @@ impl Gateway {
     /// Adds a figure, in one operation that changes the guidance. Nothing is kept of a figure that is refused.
     pub fn add_figure(&mut self, write: FigureWrite) -> Result<Applied, WriteRefusal> {
         let refused = |(code, why)| WriteRefusal::Refused { code, why };
-        let FigureWrite { actor, time, cause, skill, step, figure } = write;
-        let sha256 = figure.check().map_err(refused)?;
-        let Some(known) = self.state().skills.get(&skill) else {
-            return Err(refused(("unknown_skill", format!("there is no skill {skill}"))));
-        };
-        let guidance =
-            with_figure(&known.text.guidance, step, &FigureRef { alt: figure.alt, sha256: sha256.clone() })
-                .map_err(refused)?;
-        let read = BTreeMap::from([(skill.clone(), known.version)]);
-        let change =
-            Change::SkillUpdated { skill, description: None, situation: None, guidance: Some(guidance) };
+        let (change, sha256, version) = self.figure_change(&write).map_err(refused)?;
+        let FigureWrite { actor, time, cause, skill, figure, .. } = write;
+        let read = BTreeMap::from([(skill, version)]);
         self.check_change(actor, &change).map_err(refused)?;
         // The picture comes first: a text never points at a picture that was not kept.
         self.keep_files(actor, &BTreeMap::from([(figure_path(&sha256), figure.png)]))?;
         self.apply(WriteRequest { cause, read, ..WriteRequest::of(actor, time, change) })
+    }
+
+    /// Has the readers read the page as it will be with a figure.
+    pub(crate) async fn read_figure(&mut self, write: &FigureWrite) {
+        if let Ok((change, ..)) = self.figure_change(write) {
+            self.read_change(&change).await;
+        }
+    }
+
+    /// Returns the change that adds a figure, the hash of the picture, and the version of the skill that it is for.
+    fn figure_change(&self, write: &FigureWrite) -> Result<(Change, String, u32), (&'static str, String)> {
+        let FigureWrite { skill, step, figure, .. } = write;
+        let sha256 = figure.check()?;
+        let known = self.state().skills.get(skill);
+        let known = known.ok_or_else(|| ("unknown_skill", format!("there is no skill {skill}")))?;
+        let reference = FigureRef { alt: figure.alt.clone(), sha256: sha256.clone() };
+        let guidance = Some(with_figure(&known.text.guidance, *step, &reference)?);
+        let skill = skill.clone();
+        let change = Change::SkillUpdated { skill, description: None, situation: None, guidance };
+        Ok((change, sha256, known.version))
     }
 }
 

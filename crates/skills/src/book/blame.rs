@@ -10,6 +10,7 @@ use similar::{ChangeTag, TextDiff};
 use super::change::Change;
 use super::model::{Actor, OpId};
 use super::operation::Operation;
+use super::sentence_origin::SentenceOrigin;
 use super::skill::Skill;
 use super::state::State;
 
@@ -57,6 +58,9 @@ pub struct BlameLine {
     /// Steps of the attempt that the writer cites as proof.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proved_by: Vec<StepId>,
+    /// Where the sentences of the line come from. Empty for a person's words, and for lines of earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<SentenceOrigin>,
 }
 
 /// A report that a writer cites.
@@ -158,11 +162,18 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
                 agrees_with: cited(&operation.citation.agrees_with, &by_id),
                 conflicts_with: cited(&operation.citation.conflicts_with, &by_id),
                 proved_by: operation.citation.proved_by.clone(),
+                origins: origins(text, operation),
             });
         }
     }
     found.extend(notes(&known, &by_id));
     Some(found)
+}
+
+/// Returns where the sentences of a line come from, as the operation that wrote it knows.
+fn origins(line: &str, operation: &Operation) -> Vec<SentenceOrigin> {
+    let known = operation.citation.origins.iter();
+    known.filter(|one| line.contains(&one.sentence)).cloned().collect()
 }
 
 /// Returns the steps that the reflection cites for the item decided by `operation`.
@@ -198,6 +209,7 @@ fn notes<'a>(
                 .map(|one| cited(&one.citation.conflicts_with, operations))
                 .unwrap_or_default(),
             proved_by: wrote.map(|one| one.citation.proved_by.clone()).unwrap_or_default(),
+            origins: wrote.map(|one| origins(&note.text, one)).unwrap_or_default(),
         }
     })
 }

@@ -13,6 +13,7 @@ use super::model::{NewDomain, OpId, Origin, SkillText};
 use super::restored::Restored;
 use super::trial::ReceivedSkill;
 use super::version_evidence::{is_well_formed, version_of};
+use crate::effect::Assessment;
 use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
 use crate::words::domain_name;
 
@@ -243,6 +244,9 @@ pub enum Change {
         /// The skill versions that the change is based on.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         read: BTreeMap<SkillId, u32>,
+        /// What was found in its text, if it waits for that.
+        #[serde(default, skip_serializing_if = "Assessment::is_empty")]
+        assessment: Assessment,
     },
     /// Refuses a proposal on a person's behalf.
     #[serde(rename = "proposal.refused")]

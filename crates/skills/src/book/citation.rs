@@ -5,6 +5,7 @@ use apprentice_protocol::StepId;
 use serde::{Deserialize, Serialize};
 
 use super::model::OpId;
+use super::sentence_origin::SentenceOrigin;
 
 /// The reports and steps that a change rests on. A report has the id of the operation that recorded it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,12 +20,18 @@ pub struct Citation {
     /// Steps of the attempt behind the change that prove it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proved_by: Vec<StepId>,
+    /// Where each sentence of the text comes from, as the program found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<SentenceOrigin>,
 }
 
 impl Citation {
     /// Returns whether nothing is cited.
     pub fn is_empty(&self) -> bool {
-        self.agrees_with.is_empty() && self.conflicts_with.is_empty() && self.proved_by.is_empty()
+        self.agrees_with.is_empty()
+            && self.conflicts_with.is_empty()
+            && self.proved_by.is_empty()
+            && self.origins.is_empty()
     }
 }
 

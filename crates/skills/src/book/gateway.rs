@@ -6,14 +6,13 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{SkillId, Versions};
+use apprentice_protocol::{ChatModel, SkillId, Versions};
 use jiff::Timestamp;
 
-use super::attachment::{self, AttachedFile, FileText, reading};
+use super::attachment::{self, AttachedFile};
 use super::change::Change;
 use super::citation::Citation;
 use super::disk::{self, Edit};
-use super::figure::with_captions;
 use super::hash::hash;
 use super::index::{domains_file, index_file};
 use super::log::{self, Log};
@@ -28,9 +27,9 @@ use super::validate::validate;
 use super::write::{Applied, WriteRefusal, WriteRequest};
 use super::write_mode::{AuthoredPages, WriteMode};
 use super::{BookError, Problem};
+use crate::effect::{Assessment, EffectRule, Reading};
 use crate::embedding::EmbeddingModel;
 use crate::leak::{HeldOutIndex, NoHeldOutTasks};
-use crate::scan::{Finding, scan};
 
 /// Options for opening a book for writing.
 #[derive(Clone)]
@@ -43,6 +42,8 @@ pub struct GatewayOptions {
     pub mode: WriteMode,
     /// What happens when learning would change a page that a person wrote.
     pub authored: AuthoredPages,
+    /// What happens to a text of a model, or of a package, that would make an agent do harm.
+    pub effects: EffectRule,
 }
 
 impl GatewayOptions {
@@ -53,6 +54,7 @@ impl GatewayOptions {
             leaks: Arc::new(NoHeldOutTasks),
             mode: WriteMode::Auto,
             authored: AuthoredPages::Propose,
+            effects: EffectRule::Wait,
         }
     }
 }
@@ -77,11 +79,15 @@ pub struct Gateway {
     log: File,
     bytes: Vec<u8>,
     state: State,
-    leaks: Arc<dyn HeldOutIndex>,
+    pub(super) leaks: Arc<dyn HeldOutIndex>,
     meaning: Option<Arc<EmbeddingModel>>,
     unreadable: BTreeSet<String>,
     mode: WriteMode,
     authored: AuthoredPages,
+    pub(super) effects: EffectRule,
+    pub(super) readers: Vec<Arc<dyn ChatModel>>,
+    /// What the readers found, by the hash of the text that they read.
+    pub(super) readings: BTreeMap<String, Reading>,
     broken: bool,
 }
 
@@ -119,6 +125,9 @@ impl Gateway {
             unreadable: BTreeSet::new(),
             mode: options.mode,
             authored: options.authored,
+            effects: options.effects,
+            readers: Vec::new(),
+            readings: BTreeMap::new(),
             broken: false,
         };
         let found = disk::compare(&read.operations, &gateway.state, disk::scan_pages(folder)?)?;
@@ -142,6 +151,10 @@ impl Gateway {
     /// Returns the current state of the book.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns a snapshot of the current book.
@@ -174,8 +187,9 @@ impl Gateway {
         self.inspect(request.actor, &request.change).map_err(refused)?;
         self.check_read(&request.read).map_err(refused)?;
         self.check_pages(&request.change)?;
-        if self.must_wait(request.actor, &request.change).map_err(refused)? {
-            return self.propose(request);
+        let assessment = self.gate(&request).map_err(refused)?;
+        if self.must_wait(request.actor, &request.change, &assessment).map_err(refused)? {
+            return self.propose(request, assessment);
         }
         let WriteRequest { time, actor, cause, seen, citation, change, .. } = request;
         let id = self.commit(Operation {
@@ -195,7 +209,12 @@ impl Gateway {
 
     /// Returns whether a change must wait for approval. Refuses a change that a person refused before or that is
     /// already waiting.
-    fn must_wait(&self, actor: Actor, change: &Change) -> Result<bool, (&'static str, String)> {
+    fn must_wait(
+        &self,
+        actor: Actor,
+        change: &Change,
+        assessment: &Assessment,
+    ) -> Result<bool, (&'static str, String)> {
         let state = &self.state;
         if actor == Actor::Human || !shows(change) {
             return Ok(false);
@@ -208,7 +227,8 @@ impl Gateway {
                 format!("a person refused exactly this ({by}); leave it, or change it"),
             ));
         }
-        if self.mode == WriteMode::Auto && !self.changes_a_persons_page(actor, change) {
+        let is_free = self.mode == WriteMode::Auto && assessment.is_empty();
+        if is_free && !self.changes_a_persons_page(actor, change) {
             return Ok(false);
         }
         let same = |one: &Proposal| match (&one.change, change) {
@@ -241,10 +261,10 @@ impl Gateway {
     }
 
     /// Writes a proposal to the log without changing pages.
-    fn propose(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
+    fn propose(&mut self, request: WriteRequest, assessment: Assessment) -> Result<Applied, WriteRefusal> {
         let WriteRequest { time, actor, cause, seen, citation, change, .. } = request;
         let (seen, read) = (change.relevant_versions(&seen), self.state.base_versions(&change));
-        let change = Change::WriteProposed { change: Box::new(change), read };
+        let change = Change::WriteProposed { change: Box::new(change), read, assessment };
         let id = OpId(self.state.last.0 + 1);
         let (version, files) = (OPERATION_VERSION, Vec::new());
         Ok(Applied::Proposed(self.commit(Operation {
@@ -278,23 +298,6 @@ impl Gateway {
         Ok(attachment::keep(&self.folder, files)?)
     }
 
-    /// Checks the files of a package against the rules for pages: every file and the package's name. In binary files,
-    /// checks the printable strings.
-    pub(crate) fn inspect_files(
-        &self,
-        actor: Actor,
-        files: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<(), (&'static str, String)> {
-        for (path, bytes) in files {
-            let (FileText::Text(said) | FileText::Binary(said)) = reading(bytes);
-            let objection = self.check_text_of(actor, path).or_else(|| self.check_text_of(actor, &said));
-            if let Some((code, why)) = objection {
-                return Err((code, format!("{path}: {why}")));
-            }
-        }
-        Ok(())
-    }
-
     /// Reverts one operation on a person's behalf. Later changes stay. If they cannot be separated from the operation,
     /// the refusal names the later operation.
     pub fn revert(&mut self, operation: OpId, time: Timestamp) -> Result<Applied, WriteRefusal> {
@@ -323,31 +326,6 @@ impl Gateway {
             return Err(WriteRefusal::Refused { code: "nothing_to_revert", why });
         };
         self.apply(WriteRequest::of(Actor::Human, time, change))
-    }
-
-    /// Returns the reason why a learned text is not allowed in this book: a secret, an injection, or sealed material.
-    pub fn check_text(&self, text: &str) -> Option<(&'static str, String)> {
-        let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));
-        unsafe_text.or_else(|| self.leak(text))
-    }
-
-    fn leak(&self, text: &str) -> Option<(&'static str, String)> {
-        let found = self.leaks.find(text)?;
-        Some(("leak", format!("it repeats {found}; say it without the words of one task")))
-    }
-
-    pub(super) fn inspect(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
-        change.texts().into_iter().find_map(|text| self.check_text_of(actor, text)).map_or(Ok(()), Err)
-    }
-
-    /// Checks a text. People may write addresses; the other rules hold for every writer.
-    fn check_text_of(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
-        // A reader gets a figure's words, not the hash of its content, which looks like a key.
-        let text = &with_captions(text);
-        match actor == Actor::Human && scan(text) == Some(Finding::Address) {
-            true => self.leak(text),
-            false => self.check_text(text),
-        }
     }
 
     pub(super) fn check_read(&self, read: &BTreeMap<SkillId, u32>) -> Result<(), (&'static str, String)> {

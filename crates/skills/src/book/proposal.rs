@@ -12,6 +12,7 @@ use super::change::Change;
 use super::citation::Citation;
 use super::hash::hash;
 use super::model::{Actor, Cause, OpId};
+use crate::effect::Assessment;
 
 /// A change that waits for approval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +35,9 @@ pub struct Proposal {
     /// Versions of the affected skills that its author had read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub read: BTreeMap<SkillId, u32>,
+    /// What was found in its text, if it waits for that.
+    #[serde(skip_serializing_if = "Assessment::is_empty")]
+    pub assessment: Assessment,
     /// The proposed change.
     #[serde(flatten)]
     pub change: Change,

@@ -395,7 +395,7 @@ impl State {
             self.proposals.remove(proposal);
         }
         match &operation.change {
-            Change::WriteProposed { change, read } => {
+            Change::WriteProposed { change, read, assessment } => {
                 let proposal = Proposal {
                     id: operation.id,
                     time: operation.time,
@@ -404,6 +404,7 @@ impl State {
                     seen: operation.seen.clone(),
                     citation: operation.citation.clone(),
                     read: read.clone(),
+                    assessment: assessment.clone(),
                     change: (**change).clone(),
                 };
                 self.proposals.insert(operation.id, proposal.into());

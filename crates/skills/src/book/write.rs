@@ -25,6 +25,9 @@ pub struct WriteRequest {
     pub read: BTreeMap<SkillId, u32>,
     /// The reports and steps that the writer cites.
     pub citation: Citation,
+    /// Whether a person has seen what a package from elsewhere would make an agent do, and takes it all the same. Of a
+    /// model's change it counts for nothing.
+    pub effects_accepted: bool,
     /// The change.
     pub change: Change,
 }
@@ -39,6 +42,7 @@ impl WriteRequest {
             seen: Versions::new(),
             read: BTreeMap::new(),
             citation: Citation::default(),
+            effects_accepted: false,
             change,
         }
     }

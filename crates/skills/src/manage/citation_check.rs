@@ -86,6 +86,7 @@ pub(super) fn read_citation(item: &ManageItem, ids: CitedIds<'_>) -> Result<Cita
         agrees_with: id(agrees_with),
         conflicts_with: id(conflicts_with),
         proved_by: steps(item, ids.proved_by)?,
+        origins: Vec::new(),
     })
 }
 

@@ -140,7 +140,8 @@ pub async fn manage(
     let item = item_by_meaning(gateway, input, work_item, options).await?;
     let mut request = manage_request(&item)?;
     let skills = work_item.skills(gateway.state());
-    let scope = PermittedChanges { item: &item, work_item, skills: &skills };
+    let attempt = (item.input_type != InputType::CleanupTask).then_some(input.trajectory);
+    let scope = PermittedChanges { item: &item, work_item, skills: &skills, attempt };
     let mut tools = ManagerTools::new(gateway, template.clone(), scope);
     let mut decision = Decision {
         item: key,
@@ -162,6 +163,10 @@ pub async fn manage(
         }
         request.messages.push(Message::Assistant { raw: reply.raw, say: reply.say, calls: reply.calls });
         request.messages.push(Message::Results { results, notices: Vec::new() });
+    }
+    if let Some((operation, tool, skill_id)) = tools.propose_meant()? {
+        let outcome = ItemOutcome::Proposed { operation, tool: tool.to_owned(), skill_id };
+        return Ok(Decision { outcome, ..decision });
     }
     let operation = close(gateway, template, work_item, &words)?;
     let outcome = match operation {

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{SkillId, Trajectory};
 use serde_json::{Value, json};
 
-use super::citation_check::{CitedIds, UNJUDGED, no_conflict, read_citation, supported};
+use super::change_parts::{cited_ids, left, names, not_seen, target, tool_of};
+use super::citation_check::{UNJUDGED, no_conflict, read_citation, supported};
 use super::item::ManageItem;
 use super::kept_lines::missing_line;
+use super::skill_view::shown;
 use super::tools::{
     ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,
     DeleteSkill, LEAVE_ITEM, LeaveItem, MERGE_SKILLS, MergeSkills, ToolCall, UPDATE_SKILL, UpdateSkill,
@@ -16,11 +18,12 @@ use super::tools::{
 use super::trivial::is_trivial;
 use super::work_item::WorkItem;
 use crate::book::{
-    Applied, Cause, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, Skill, SkillText,
-    VersionEvidence, WriteRefusal, WriteRequest,
+    Applied, Cause, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, SentenceOrigin, SkillText,
+    WriteRefusal, WriteRequest,
 };
 use crate::handle::Refusal;
 use crate::search::{SimilarSkills, SkillSimilarity};
+use crate::sentence_origins::sentence_origins;
 use crate::words::word_similarity;
 
 /// Largest number of skills that one call shows.
@@ -56,7 +59,13 @@ pub(super) struct ManagerTools<'a> {
     read: BTreeMap<SkillId, u32>,
     opened: Option<PendingDomain>,
     wrote: bool,
+    /// The change that was held back for its effects, as it was meant. Unless the manager puts it otherwise or leaves the
+    /// item, it waits for a person.
+    meant: Option<(&'static str, WriteRequest)>,
 }
+
+/// A proposal, the tool that made it, and the skill concerned.
+pub(super) type ProposedChange = (OpId, &'static str, Option<SkillId>);
 
 /// The changes that an item permits.
 #[derive(Clone, Copy)]
@@ -67,6 +76,8 @@ pub(super) struct PermittedChanges<'a> {
     pub(super) work_item: &'a WorkItem<'a>,
     /// Permitted existing skills. Empty permits any.
     pub(super) skills: &'a [SkillId],
+    /// The attempt, with which the sentences of a text are compared. `None` for a cleanup.
+    pub(super) attempt: Option<&'a Trajectory>,
 }
 
 /// A new domain that waits for its first skill.
@@ -79,7 +90,17 @@ struct PendingDomain {
 impl<'a> ManagerTools<'a> {
     pub(super) fn new(gateway: &'a mut Gateway, template: WriteRequest, scope: PermittedChanges<'a>) -> Self {
         let (conflicts, read) = (BTreeSet::new(), BTreeMap::new());
-        Self { gateway, template, scope, conflicts, looked: false, read, opened: None, wrote: false }
+        Self {
+            gateway,
+            template,
+            scope,
+            conflicts,
+            looked: false,
+            read,
+            opened: None,
+            wrote: false,
+            meant: None,
+        }
     }
 
     /// Executes one call.
@@ -105,7 +126,7 @@ impl<'a> ManagerTools<'a> {
                 "ok": true,
                 "note": "the domain is opened together with the skill that create_skill now puts in it",
             })),
-            Ok(Some((change, citation))) => self.write(change, citation)?,
+            Ok(Some((change, citation))) => self.write(change, citation).await?,
             Err(refusal) => {
                 if refusal.code == UNJUDGED {
                     self.note_suspicion(citation.agrees_with, &refusal.why)?;
@@ -129,12 +150,29 @@ impl<'a> ManagerTools<'a> {
         self.gateway.apply(WriteRequest { cause, ..request }).map(|_| ())
     }
 
-    fn write(&mut self, change: Change, citation: Citation) -> Result<ToolAnswer, WriteRefusal> {
+    /// Writes a change. One that would make an agent do harm is held back once, with its words, so that the manager can put
+    /// it otherwise.
+    async fn write(&mut self, change: Change, citation: Citation) -> Result<ToolAnswer, WriteRefusal> {
         let skill = target(&change).cloned();
         let left = left(&change).cloned();
         let read = self.read.iter().filter(|(id, _)| names(&change, id));
         let read = read.map(|(id, version)| (id.clone(), *version)).collect();
-        match self.gateway.apply(WriteRequest { change, read, citation, ..self.template.clone() }) {
+        let origins = self.origins(&change);
+        let citation = Citation { origins, ..citation };
+        let request = WriteRequest { change, read, citation, ..self.template.clone() };
+        self.gateway.read_change(&request.change).await;
+        let assessment = self.gateway.assess(&request);
+        if !assessment.is_empty() && self.meant.is_none() {
+            let why = format!(
+                "following this text would do more than its task, or the text cannot be judged: {}. Put it otherwise, as \
+                 the way through the program, or leave it out. Sent again as it is, it waits for a person",
+                assessment.told()
+            );
+            self.meant = Some((tool_of(&request.change), request));
+            return Ok(ToolAnswer::Refused(refusal(skill, "effects", why)));
+        }
+        let not_seen = not_seen(&request);
+        match self.gateway.apply(request) {
             Ok(Applied::Written(id) | Applied::AlreadyThere(id)) => {
                 self.wrote = true;
                 if let Some(left) = left {
@@ -142,7 +180,11 @@ impl<'a> ManagerTools<'a> {
                 }
                 let version = skill.as_ref().and_then(|skill| self.gateway.state().skills.get(skill));
                 let version = version.map(|skill| skill.version);
-                Ok(ToolAnswer::Wrote(id, json!({ "ok": true, "skill_id": skill, "version": version })))
+                let mut answer = json!({ "ok": true, "skill_id": skill, "version": version });
+                if !not_seen.is_empty() {
+                    answer["not_seen"] = json!(not_seen);
+                }
+                Ok(ToolAnswer::Wrote(id, answer))
             }
             Ok(Applied::Proposed(id)) => {
                 self.wrote = true;
@@ -155,6 +197,38 @@ impl<'a> ManagerTools<'a> {
             Err(WriteRefusal::Refused { code, why }) => Ok(ToolAnswer::Refused(refusal(skill, code, why))),
             Err(failed @ WriteRefusal::Book(_)) => Err(failed),
         }
+    }
+
+    /// Proposes the change that was held back and never put otherwise, so that it is not lost.
+    pub(super) fn propose_meant(&mut self) -> Result<Option<ProposedChange>, WriteRefusal> {
+        let Some((tool, request)) = self.meant.take().filter(|_| !self.wrote) else { return Ok(None) };
+        let skill = target(&request.change).cloned();
+        match self.gateway.apply(request) {
+            Ok(Applied::Proposed(id)) => Ok(Some((id, tool, skill))),
+            Ok(Applied::Written(_) | Applied::AlreadyThere(_)) | Err(WriteRefusal::Refused { .. }) => {
+                Ok(None)
+            }
+            Err(failed @ WriteRefusal::Book(_)) => Err(failed),
+        }
+    }
+
+    /// Returns where the new sentences of a change come from.
+    fn origins(&self, change: &Change) -> Vec<SentenceOrigin> {
+        let texts: Vec<&str> = match change {
+            Change::SkillCreated { text, .. } | Change::SkillMerged { text, .. } => {
+                vec![&text.description, &text.situation, &text.guidance]
+            }
+            Change::SkillUpdated { description, situation, guidance, .. } => {
+                [description, situation, guidance].into_iter().flatten().map(String::as_str).collect()
+            }
+            Change::SkillAnnotated { note, .. } => vec![note],
+            _ => return Vec::new(),
+        };
+        let known = change.skills().into_iter().filter_map(|id| self.gateway.state().skills.get(id));
+        let known: String = known.map(|skill| format!("{}\n", skill.page().render())).collect();
+        let mut origins = sentence_origins(&texts, self.scope.attempt, &self.scope.item.evidence_refs);
+        origins.retain(|one| !known.contains(&one.sentence));
+        origins
     }
 
     /// Returns the change that a call requests. `None` for a domain, which waits for its first skill.
@@ -397,41 +471,6 @@ impl PendingDomain {
     }
 }
 
-fn shown(skill: &Skill) -> Value {
-    let counts = |consumer: &str| json!(skill.counts(Some(consumer)));
-    let consumers: BTreeMap<&str, Value> = skill
-        .counters
-        .keys()
-        .filter(|(version, _)| *version == skill.version)
-        .map(|(_, consumer)| (consumer.as_str(), counts(consumer)))
-        .collect();
-    let mut shown = json!({
-        "skill_id": skill.id,
-        "version": skill.version,
-        "description": skill.text.description,
-        "situation": skill.text.situation,
-        "guidance": skill.text.guidance,
-        "annotations": skill.page().annotations,
-        "metrics": { "all": skill.counts(None), "by_consumer": consumers },
-        "helped": skill.remarks.iter().rev().filter_map(helped).take(3).collect::<Vec<_>>(),
-    });
-    let seen = |one: &VersionEvidence| format!("{} {}", one.app, one.app_version);
-    let seen_on: Vec<String> = skill.confirmed_versions().into_iter().map(seen).collect();
-    if !seen_on.is_empty() {
-        shown["seen_on"] = json!(seen_on);
-    }
-    shown
-}
-
-fn helped(remark: &crate::book::ReviewRemark) -> Option<&str> {
-    match &remark.review {
-        crate::reflect::SkillReview::Positive(review) => Some(&review.what_helped),
-        crate::reflect::SkillReview::Negative(_)
-        | crate::reflect::SkillReview::Neutral(_)
-        | crate::reflect::SkillReview::NotFollowed(_) => None,
-    }
-}
-
 fn parse(id: &str) -> Result<SkillId, Refusal> {
     SkillId::parse(id).map_err(|error| refusal(None, "bad_name", error.to_string()))
 }
@@ -442,42 +481,4 @@ fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusa
 
 fn objected((code, why): (&'static str, String)) -> Refusal {
     refusal(None, code, why)
-}
-
-/// Returns the ids that a call cites.
-fn cited_ids(call: &ToolCall) -> CitedIds<'_> {
-    let of = |agrees_with, conflicts_with| CitedIds { agrees_with, conflicts_with, proved_by: &[] };
-    match call {
-        ToolCall::Create(call) => of(&call.agrees_with, &call.conflicts_with),
-        ToolCall::Update(call) => {
-            CitedIds { proved_by: &call.proved_by, ..of(&call.agrees_with, &call.conflicts_with) }
-        }
-        ToolCall::Merge(call) => of(&call.agrees_with, &call.conflicts_with),
-        ToolCall::Annotate(call) => of(&call.agrees_with, &call.conflicts_with),
-        ToolCall::Delete(call) => of(&call.agrees_with, &call.conflicts_with),
-        ToolCall::Leave(call) => of(&call.agrees_with, &call.conflicts_with),
-        ToolCall::CreateDomain(_) | ToolCall::FetchSimilar(_) | ToolCall::Read(_) => CitedIds::default(),
-    }
-}
-
-fn left(change: &Change) -> Option<&LeftItem> {
-    match change {
-        Change::ItemClosed { left, .. } | Change::PairKept { left, .. } => left.as_ref(),
-        _ => None,
-    }
-}
-
-fn target(change: &Change) -> Option<&SkillId> {
-    match change {
-        Change::SkillCreated { skill, .. }
-        | Change::SkillUpdated { skill, .. }
-        | Change::SkillAnnotated { skill, .. }
-        | Change::SkillDeleted { skill }
-        | Change::SkillMerged { target: skill, .. } => Some(skill),
-        _ => None,
-    }
-}
-
-fn names(change: &Change, id: &SkillId) -> bool {
-    matches!(change, Change::SkillMerged { source, .. } if source == id) || target(change) == Some(id)
 }

@@ -6,12 +6,14 @@
 //! "version"}`. `leave_item`: `{"ok": true, "left": reason}`. A refusal is an error result: `{"error": code, "message"}`.
 
 mod build_item;
+mod change_parts;
 mod citation_check;
 mod conversation;
 mod item;
 mod kept_lines;
 mod manager_tools;
 mod reports;
+mod skill_view;
 mod support;
 mod tools;
 mod trivial;

@@ -21,6 +21,8 @@ pub struct ImportOptions {
     pub time: Timestamp,
     /// Domain of packages that name none.
     pub domain: String,
+    /// Whether a person has seen what following the packages would do, and takes them all the same.
+    pub accept_effects: bool,
 }
 
 /// The result of importing one package.
@@ -161,7 +163,15 @@ fn take(
         origin: Origin::Imported,
         domain: new,
     };
-    let request = |change| WriteRequest::of(Actor::Human, options.time, change);
+    let request = |change| WriteRequest {
+        effects_accepted: options.accept_effects,
+        ..WriteRequest::of(Actor::Human, options.time, change)
+    };
+    let file = gateway.assess_files(&package.files).filter(|_| !options.accept_effects);
+    if let Some((path, assessment)) = file {
+        imported.refused = Some(format!("effects: {path}: {}", assessment.told()));
+        return Ok(());
+    }
     match gateway.apply(request(change)) {
         Ok(Applied::Written(_) | Applied::Proposed(_) | Applied::AlreadyThere(_)) => imported.written = true,
         Err(WriteRefusal::Refused { code, why }) => {

@@ -7,6 +7,7 @@ use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, Trajector
 use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
+use crate::scan::{Finding, refused_words};
 
 /// A part of a reflection that is not used, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub enum Dropped {
         place: String,
         /// Reason for refusing it.
         why: String,
+        /// The words that were meant, for a person. Empty if not even the log may hold them.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
     },
 }
 
@@ -59,23 +63,23 @@ impl Checked {
         reviews.chain(learnings.flat_map(Learning::texts)).collect()
     }
 
-    /// Removes texts that no skill may contain, so that not even the log contains them.
+    /// Removes texts that are refused. `refuse` returns the reason, and the words that the log may keep.
     #[must_use]
-    pub fn without_refused(mut self, refuse: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn without_refused(mut self, refuse: impl Fn(&str) -> Option<(String, String)>) -> Self {
         let Self { reviews, unreviewed, learnings, overflow, dropped } = &mut self;
         reviews.retain(|(skill, review)| {
             let why = review.texts().into_iter().find_map(&refuse);
-            if let Some(why) = &why {
+            if let Some((why, text)) = why.clone() {
                 unreviewed.push(skill.clone());
-                dropped.push(Dropped::Refused { place: format!("review of {skill}"), why: why.clone() });
+                dropped.push(Dropped::Refused { place: format!("review of {skill}"), why, text });
             }
             why.is_none()
         });
         for (name, list) in [("learning", learnings), ("learning over the cap", overflow)] {
             list.retain(|learning| {
                 let why = learning.texts().into_iter().find_map(&refuse);
-                if let Some(why) = &why {
-                    dropped.push(Dropped::Refused { place: name.to_owned(), why: why.clone() });
+                if let Some((why, text)) = why.clone() {
+                    dropped.push(Dropped::Refused { place: name.to_owned(), why, text });
                 }
                 why.is_none()
             });
@@ -181,8 +185,24 @@ pub(super) fn trace_problems(reflection: &TrajectoryReflection, trajectory: &Tra
     });
     for (place, learning) in reflection.new_learnings.iter().enumerate() {
         found.extend(evidence_problem(place, learning, &trajectory.steps));
+        found.extend(text_problem(place, learning));
     }
     found
+}
+
+/// Returns the problem of a learning whose words no skill may hold, or that names a way out of the program. It can be put
+/// otherwise; if it is not, it is kept, and what is written of it is judged.
+fn text_problem(place: usize, learning: &Learning) -> Option<Problem> {
+    let (finding, words) = learning.texts().into_iter().find_map(refused_words)?;
+    let said = match finding {
+        Finding::Secret => String::new(),
+        Finding::Injection | Finding::Address => format!(" ({words:?})"),
+    };
+    let why = format!(
+        "new_learnings[{place}]: {}{said}; put it otherwise, or leave the learning out",
+        finding.why()
+    );
+    Some(Problem { learning: place, is_fatal: false, why })
 }
 
 /// Returns the problem of a learning that cites no step, or steps that the attempt does not have.
@@ -224,6 +244,7 @@ pub(super) fn without_problems(
     let dropped = fatal.map(|problem| Dropped::Refused {
         place: format!("new_learnings[{}]", problem.learning),
         why: problem.why,
+        text: String::new(),
     });
     (reflection, dropped.collect())
 }

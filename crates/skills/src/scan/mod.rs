@@ -56,7 +56,7 @@ fn any_match(rules: &Rules, text: &str) -> bool {
 static SETTINGS_PAGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(words::SETTINGS_PAGE).ok());
 
 /// Removes the stand-in for a site from the addresses of settings pages: its scheme is no address.
-fn without_stand_ins(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn without_stand_ins(text: &str) -> std::borrow::Cow<'_, str> {
     match SETTINGS_PAGE.as_ref() {
         Some(rule) => rule.replace_all(text, "${1}${2}"),
         None => text.into(),
@@ -75,6 +75,13 @@ pub fn scan(text: &str) -> Option<Finding> {
         return Some(Finding::Injection);
     }
     any(&|text| any_match(&ADDRESSES, text)).then_some(Finding::Address)
+}
+
+/// Returns the finding in a text with the line that holds it.
+pub(crate) fn refused_words(text: &str) -> Option<(Finding, String)> {
+    let finding = scan(text)?;
+    let line = text.lines().find(|line| scan(line) == Some(finding)).unwrap_or(text);
+    Some((finding, line.trim().to_owned()))
 }
 
 #[cfg(test)]

@@ -70,6 +70,11 @@ fn pieces(text: &str) -> Vec<usize> {
     plain.split(|letter: char| !letter.is_alphanumeric()).flat_map(pieces_of_word).collect()
 }
 
+/// Returns whether a lower-case word, or each part of one with hyphens, is a common English word.
+pub(crate) fn is_word(word: &str) -> bool {
+    word.split(['-', '\'']).all(|part| NUMBERS.contains_key(part) || part.is_empty())
+}
+
 /// Divides a word into the longest pieces, from its beginning.
 fn pieces_of_word(word: &str) -> Vec<usize> {
     let mut found = Vec::new();

@@ -25,7 +25,7 @@ const SKILLS: &str = r#"{
 fn book() -> Snapshot {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
-    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "crm".into() };
+    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "crm".into(), accept_effects: false };
     let taken = import_configs(&mut gateway, SKILLS, &options).expect("imports");
     assert!(taken.iter().all(|one| one.written), "{taken:?}");
     gateway.snapshot()
@@ -193,7 +193,7 @@ fn the_block_of_the_seed_is_bounded_and_escaped() {
             (format!("s{number}"), json!({"desc": format!("<b> & {}", "x".repeat(150)), "usage": "1. Go."}))
         })
         .collect();
-    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "crm".into() };
+    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "crm".into(), accept_effects: false };
     let text = serde_json::to_string(&table).expect("json");
     import_configs(&mut gateway, &text, &options).expect("imports");
     let opening = seeded(&gateway.snapshot()).opening;

@@ -207,7 +207,8 @@ fn figures_and_further_headings_are_exported_imported_and_frozen() {
 
     let other = Shelf::new();
     let (mut gateway, _) = other.open();
-    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "general".into() };
+    let options =
+        ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "general".into(), accept_effects: false };
     assert_eq!(import(&mut gateway, package, &options).expect("imports").refused, None);
     drop(gateway);
     let again = other.snapshot();

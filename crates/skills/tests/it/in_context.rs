@@ -234,7 +234,8 @@ fn what_no_skill_may_hold_is_sifted_out_of_such_an_answer_too() {
     let secret =
         answer("1. Log in with the key sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLL.");
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let (_, digested, folder) = learned(Written::words(&[&secret]), &trajectory, Some(&conversation()));
+    let (_, digested, folder) =
+        learned(Written::words(&[&secret, &secret, &secret]), &trajectory, Some(&conversation()));
     assert!(digested.checked.learnings.is_empty() && digested.checked.dropped.len() == 1, "{digested:?}");
     let log = std::fs::read_to_string(folder.path().join(".meta/ops.jsonl")).expect("a log");
     assert!(!log.contains("sk-ant-api03"), "{log}");

@@ -294,7 +294,7 @@ fn a_given_text_has_at_most_24_000_characters() {
 fn imported(files: &[(String, String)]) -> (Shelf, Snapshot) {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
-    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "gimp".into() };
+    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "gimp".into(), accept_effects: false };
     let page = "---\nname: batch\ndescription: Converting many pictures.\n---\n\n1. See the files.\n";
     let page = (PACKAGE_PAGE.to_owned(), page.to_owned());
     let files = files.iter().cloned().chain([page]).map(|(path, text)| (path, text.into_bytes()));
@@ -444,7 +444,8 @@ fn an_imported_text_keeps_10_000_characters_of_guidance() {
     let taken = |length: usize| {
         let shelf = Shelf::new();
         let (mut gateway, _) = shelf.open();
-        let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "gimp".into() };
+        let options =
+            ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "gimp".into(), accept_effects: false };
         let text = format!("---\nname: batch\ndescription: Converting.\n---\n\n{}", long(length));
         let files = [(PACKAGE_PAGE.to_owned(), text.into_bytes())].into();
         let package = Package { name: "batch".into(), files };

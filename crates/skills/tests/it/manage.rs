@@ -97,11 +97,14 @@ pub(crate) fn a_domain_without_its_skill_is_not_opened() {
     let turns = vec![vec![look()], vec![domain(), ("create_skill", wrong)], vec![]];
     let model = Written::turns(turns);
     let decision = decide(&mut gateway, "t", &WorkItem::Learning(0, &learning("medium")), &model);
-    assert!(matches!(decision.outcome, ItemOutcome::Nothing { .. }));
-    assert_eq!(codes(&decision), ["unsafe_text"]);
+    assert!(
+        matches!(decision.outcome, ItemOutcome::Proposed { .. }),
+        "it is kept for a person: {decision:?}"
+    );
+    assert_eq!(codes(&decision), ["effects"]);
     assert!(!gateway.state().domains.contains_key("gimp"));
     let (answer, is_error) = model.answers().pop().expect("an answer");
-    assert!(is_error && answer["message"].as_str().expect("words").contains("instructions"), "{answer}");
+    assert!(is_error && answer["message"].as_str().expect("words").contains("Put it otherwise"), "{answer}");
 }
 
 #[test]

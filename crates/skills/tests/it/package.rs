@@ -32,7 +32,7 @@ fn package(name: &str, text: &str) -> Package {
 }
 
 fn options() -> ImportOptions {
-    ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "general".into() }
+    ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "general".into(), accept_effects: false }
 }
 
 fn take(shelf: &Shelf, packages: &[Package]) -> Vec<Imported> {
@@ -105,7 +105,13 @@ fn a_package_of_others_is_kept_byte_for_byte() {
     foreign.files.insert("scripts/fill.py".into(), b"print('x')\n".to_vec());
     foreign.files.insert("assets/form.bin".into(), vec![0, 159, 146, 150]);
     let shelf = Shelf::new();
-    let imported = take(&shelf, std::slice::from_ref(&foreign)).remove(0);
+    let waits = take(&shelf, std::slice::from_ref(&foreign)).remove(0);
+    assert!(
+        !waits.written
+            && waits.refused.is_some_and(|why| why.starts_with("effects: scripts/fill.py: run_code"))
+    );
+    let seen = ImportOptions { accept_effects: true, ..options() };
+    let imported = import(&mut shelf.open().0, &foreign, &seen).expect("imports");
     assert_eq!(imported.skill, Some(id("general/pdf-forms")));
     assert!(imported.findings.iter().any(|one| one.code == "unexpected_field"));
     let book = shelf.snapshot();
@@ -155,7 +161,8 @@ fn what_can_be_read_is_taken_and_what_is_unsafe_is_not() {
             ("bare", "no_description"),
             ("broken", "bad_yaml"),
             ("hidden", "unsafe_text"),
-            ("injected", "unsafe_text")
+            ("injected", "unsafe_text"),
+            ("linked", "effects")
         ]
     );
     let book = shelf.snapshot();
@@ -163,7 +170,7 @@ fn what_can_be_read_is_taken_and_what_is_unsafe_is_not() {
     let long = &book.skill(&id("general/long")).expect("taken").text.guidance;
     assert!(long.ends_with("SKILL.md.)") && long.chars().count() < 10_500);
     // The same name with another text is not written over.
-    let again = take(&shelf, &[package("linked", &head("linked", ""))]).remove(0);
+    let again = take(&shelf, &[package("summed", &head("summed", ""))]).remove(0);
     assert!(again.refused.expect("refused").starts_with("exists"));
 }
 

@@ -67,7 +67,8 @@ fn nobody_writes_them_and_a_person_may_take_copies() {
     let annotation = Change::SkillAnnotated { skill: note.clone(), note: "Hm.".to_owned() };
     assert_eq!(code(gateway.apply(request(Actor::Handler, annotation))), "read_only");
 
-    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "general".into() };
+    let options =
+        ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "general".into(), accept_effects: true };
     for package in packages() {
         let taken = import(&mut gateway, package, &options).expect("imports");
         assert!(taken.written && taken.refused.is_none(), "{taken:?}");

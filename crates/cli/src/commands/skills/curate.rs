@@ -109,8 +109,9 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     };
     options.manage.corroboration = arguments.corroboration;
     let mode = arguments.writing.mode(config);
-    let mut gateway = write_as(folder, mode, config.authored_pages)?;
+    let mut gateway = write_as(folder, mode, config.authored_pages, config.effects)?;
     gateway.set_embedding(models.embedding()?);
+    gateway.set_readers(models.safety_readers(&arguments.model)?);
     let runtime = wire::runtime()?;
     let mut applied = Vec::new();
     for given in &given {
@@ -228,10 +229,11 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     }
     let manager = learner(&arguments.model, &models, "curate")?;
     let mode = arguments.writing.mode(config);
-    let mut gateway = write_as(folder, mode, config.authored_pages)?;
+    let mut gateway = write_as(folder, mode, config.authored_pages, config.effects)?;
     let sense = sense(gateway.state(), embedding.as_deref())?;
     let tasks = find_cleanup_tasks(gateway.state(), &options, sense.as_ref());
     gateway.set_embedding(embedding);
+    gateway.set_readers(models.safety_readers(&arguments.model)?);
     let trajectory = trajectory_by_name(&format!("cleaning-after-{}", gateway.state().last));
     let input = LearningInput::new(&trajectory, SystemClock::default().now());
     let options = LearnOptions { clean: options, ..LearnOptions::default() };

@@ -1,6 +1,6 @@
 //! The history of a skillbook: operations, diffs, earlier states, blame and revert.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use apprentice_evaluator::learn::screenshot;
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{
-    self, Applied, At, BlameLine, Change, Citation, CitedReport, OpId, Snapshot, WriteRefusal,
+    self, Applied, At, BlameLine, Change, Citation, CitedReport, OpId, SentenceOrigin, Snapshot, WriteRefusal,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -87,7 +87,18 @@ fn citation(cited: &Citation) -> String {
         ("proved by", list(&cited.proved_by)),
     ];
     let said = parts.iter().filter(|(_, ids)| !ids.is_empty()).map(|(what, ids)| format!(" ({what} {ids})"));
-    said.collect()
+    said.chain(sources(&cited.origins)).collect()
+}
+
+/// Says where the sentences of an operation come from: how many of each source.
+fn sources(origins: &[SentenceOrigin]) -> Option<String> {
+    let mut counts = BTreeMap::new();
+    for one in origins {
+        *counts.entry(one.source).or_insert(0) += 1;
+    }
+    let said: Vec<String> =
+        counts.iter().map(|(source, count)| format!("{count} {}", source.word())).collect();
+    (!said.is_empty()).then(|| format!(" (sentences: {})", said.join(", ")))
 }
 
 pub(super) fn diff(
@@ -232,6 +243,9 @@ pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Re
         if !line.proved_by.is_empty() {
             let steps: Vec<String> = line.proved_by.iter().map(ToString::to_string).collect();
             let _ = write!(source, ", proved by {}", steps.join(" "));
+        }
+        for SentenceOrigin { source: from, .. } in &line.origins {
+            let _ = write!(source, ", {}", from.word());
         }
         terminal::line(format_args!("{}  ({source})", line.text));
     }

@@ -19,6 +19,7 @@ use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{
     At, AuthoredPages, BookError, Gateway, GatewayOptions, OpId, OpenReport, Problem, Snapshot, WriteMode,
 };
+use apprentice_skills::effect::EffectRule;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
@@ -222,12 +223,18 @@ pub(crate) fn open(folder: &Path) -> Result<Snapshot, Failure> {
 
 /// Opens a skillbook for writing; prints notes about changes by hand, which are recorded first.
 fn write(folder: &Path) -> Result<Gateway, Failure> {
-    write_as(folder, WriteMode::Auto, AuthoredPages::default())
+    write_as(folder, WriteMode::Auto, AuthoredPages::default(), EffectRule::default())
 }
 
 /// Opens a skillbook for writing in a given mode, for changes by models.
-fn write_as(folder: &Path, mode: WriteMode, authored: AuthoredPages) -> Result<Gateway, Failure> {
-    let options = GatewayOptions { mode, authored, ..GatewayOptions::at(SystemClock::default().now()) };
+fn write_as(
+    folder: &Path,
+    mode: WriteMode,
+    authored: AuthoredPages,
+    effects: EffectRule,
+) -> Result<Gateway, Failure> {
+    let options =
+        GatewayOptions { mode, authored, effects, ..GatewayOptions::at(SystemClock::default().now()) };
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
     note_moved_log(&opened);

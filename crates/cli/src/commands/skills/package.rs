@@ -53,6 +53,10 @@ pub(crate) struct Import {
     /// Domain of packages that do not name one.
     #[arg(long, default_value = "general")]
     domain: String,
+    /// Import packages although following them would make an agent run code, send data or the like. Without it they are
+    /// named with the sentences, and not imported.
+    #[arg(long)]
+    accept_effects: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -181,7 +185,12 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(
     if !SkillId::is_slug(&arguments.domain) {
         return Err(Failure::say(Kind::Usage, format!("{:?} is not a valid domain", arguments.domain)));
     }
-    let options = ImportOptions { time: SystemClock::default().now(), domain: arguments.domain.clone() };
+    let options = ImportOptions {
+        time: SystemClock::default().now(),
+        domain: arguments.domain.clone(),
+        // What is shipped is part of the program.
+        accept_effects: arguments.accept_effects || matches!(arguments.from, ImportFormat::Shipped),
+    };
     let mut results = Vec::new();
     let named = || place.ok_or_else(|| Failure::say(Kind::Usage, "give the file or folder to import"));
     match arguments.from {

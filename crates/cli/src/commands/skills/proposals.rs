@@ -5,7 +5,9 @@ use std::path::Path;
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{OpId, Proposal, SkillDifference, Snapshot, WriteMode, WriteRefusal};
+use apprentice_skills::book::{
+    OpId, Proposal, SentenceOrigin, SkillDifference, Snapshot, WriteMode, WriteRefusal,
+};
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -93,11 +95,23 @@ pub(super) fn list(folder: &Path, name: Option<&str>, as_json: bool) -> Result<(
 }
 
 fn print_proposal(Shown { proposal, skills }: &Shown<'_>) {
-    let Proposal { id, time, actor, cause, change, .. } = proposal;
+    let Proposal { id, time, actor, cause, change, assessment, citation, .. } = proposal;
     let actor = format!("{actor:?}").to_lowercase();
     let about = change.skills().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let from = cause.as_ref().map(|cause| format!(" from {}", cause.trajectory)).unwrap_or_default();
     terminal::line(format_args!("{id} {time} {actor} {} {about}{from}", change.name()));
+    for found in &assessment.findings {
+        let why = if found.why.is_empty() { String::new() } else { format!(", {}", found.why) };
+        terminal::line(format_args!(
+            "  waits: {} (by {}{why}): {}",
+            found.concern.word(),
+            found.by,
+            found.sentence.replace('\n', " ")
+        ));
+    }
+    for SentenceOrigin { sentence, source } in &citation.origins {
+        terminal::line(format_args!("  origin: {}: {sentence}", source.word()));
+    }
     for skill in skills {
         terminal::line(format_args!("{}", skill.diff.trim_end()));
     }

@@ -1,0 +1,28 @@
+//! The models that read each text before it enters the skillbook.
+
+use std::sync::Arc;
+
+use apprentice_protocol::ChatModel;
+
+use super::Models;
+use crate::failure::{Failure, Kind};
+use crate::provider::provider_of;
+
+impl Models {
+    /// Returns the models that read each text before it enters the skillbook: those of the roles, or the manager's model if
+    /// it reads language. Rule-based models and scripts read none, and the rules decide alone.
+    pub(crate) fn safety_readers(&self, manager: &str) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {
+        let roles = &self.config.role;
+        let manager = self.resolve(manager)?;
+        let default = provider_of(manager).map(|_| manager);
+        let first = roles.safety_reader.model.as_deref().or(default);
+        let second = roles.second_safety_reader.model.as_deref();
+        if second.is_some() && first == second {
+            let story = "the second safety reader is the same model as the first one";
+            return Err(
+                Failure::say(Kind::Config, story).hint("name another model in role.second_safety_reader")
+            );
+        }
+        first.into_iter().chain(second).map(|name| self.get(name, "safety")).collect()
+    }
+}

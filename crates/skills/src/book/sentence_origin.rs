@@ -1,0 +1,49 @@
+//! Where the sentences of a text come from, as the program found by comparing them with the material of the attempt.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a sentence comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SentenceSource {
+    /// The agent did it or said it, or the instruction asked for it.
+    Acted,
+    /// It stood on the screen, and was neither done, said nor asked for.
+    Quoted,
+    /// A tool's answer held it, and it was neither done, said nor asked for.
+    Tool,
+    /// No step that is cited for it shows any of it.
+    NotSeen,
+    /// A model wrote it without an attempt to compare it with.
+    Model,
+}
+
+impl SentenceSource {
+    /// Returns the word used in the log and on the terminal.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Acted => "acted",
+            Self::Quoted => "quoted",
+            Self::Tool => "tool",
+            Self::NotSeen => "not_seen",
+            Self::Model => "model",
+        }
+    }
+
+    /// Returns whether the words are another's than the agent's.
+    pub fn is_foreign(self) -> bool {
+        match self {
+            Self::Quoted | Self::Tool => true,
+            Self::Acted | Self::NotSeen | Self::Model => false,
+        }
+    }
+}
+
+/// A sentence with its source. What a person writes has none: the operation names the person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentenceOrigin {
+    /// The sentence, as it stands in the text.
+    pub sentence: String,
+    /// Where it comes from.
+    pub source: SentenceSource,
+}

@@ -1,0 +1,257 @@
+//! The first sieve: without a model, every text with an effect and every text that cannot be judged is held back. It
+//! knows words of fifteen languages by concept (`lexicon.txt`), the forms of commands and addresses, and the forms that
+//! hide a text. It errs on the side of holding back; a model that reads the text cannot lift what it finds.
+
+use super::command::{has_address, has_place, only_shows, runs};
+use super::concern::{Concern, EffectFinding};
+use super::form::{is_known_language, is_known_page, unreadable};
+use super::lexicon::{Tongues, found, plain, without_idioms};
+use super::names::without_named;
+use super::passage::{Passage, sentences};
+use crate::scan::{Finding, scan};
+
+/// Longest sentence that is read together with the one before it, in words: "Delete it."
+const SHORT: usize = 6;
+/// Longest sentence that a finding repeats, in characters.
+const SENTENCE: usize = 300;
+/// Why a text in an unknown language is held back. A model that reads it may know the language.
+pub(crate) const LANGUAGE: &str = "it is in a language that the rules do not know";
+/// Name of the sieve as a finder.
+const RULES: &str = "rules";
+
+/// Two concepts that together in one sentence are an effect, and the effect.
+const PAIRS: &[(&str, &str, Concern)] = &[
+    ("send", "recipient", Concern::SendData),
+    ("send", "all", Concern::SendData),
+    ("send", "credential", Concern::SendData),
+    ("take", "credential", Concern::SendData),
+    ("again", "send", Concern::SendData),
+    ("delete", "stored", Concern::Delete),
+    ("again", "delete", Concern::Delete),
+    ("off", "security", Concern::ChangeProtection),
+    ("off", "warn", Concern::ChangeProtection),
+    ("off", "credential", Concern::ChangeProtection),
+    ("ignore", "security", Concern::ChangeProtection),
+    ("allow", "access", Concern::GrantAccess),
+    ("run", "code", Concern::RunCode),
+    ("exec", "shell", Concern::RunCode),
+    ("again", "code", Concern::RunCode),
+];
+/// Concepts that are an effect by themselves.
+const ALONE: &[(&str, Concern)] = &[
+    ("install", Concern::RunCode),
+    ("destroy", Concern::Delete),
+    ("weaken", Concern::ChangeProtection),
+    ("spend", Concern::Spend),
+    ("hide", Concern::Hide),
+    ("persist", Concern::Persist),
+    ("address", Concern::Unreadable),
+];
+/// Concepts of urging somebody to run, send, install, pay, delete, grant, ignore or hide.
+const URGING: [&str; 10] =
+    ["send", "delete", "destroy", "off", "allow", "install", "spend", "hide", "ignore", "persist"];
+
+/// Returns what the rules find in a text.
+pub fn sieve(passages: &[Passage]) -> Vec<EffectFinding> {
+    let mut all = Vec::new();
+    for passage in passages {
+        all.extend(of_passage(passage));
+    }
+    let whole: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
+    let whole = whole.join("\n");
+    if all.is_empty() && !is_known_page(&whole) {
+        all.push(finding(Concern::Unreadable, "", LANGUAGE));
+    }
+    // What is divided over the parts of a text is found where they stand together.
+    if all.is_empty()
+        && matches!(scan(&whole.replace('\n', " ")), Some(Finding::Injection | Finding::Address))
+    {
+        all.push(finding(Concern::Unreadable, "", "its parts together speak to the agent or name a way out"));
+    }
+    all.sort_by(|one, other| (one.concern, &one.sentence).cmp(&(other.concern, &other.sentence)));
+    all.dedup();
+    all
+}
+
+fn of_passage(passage: &Passage) -> Vec<EffectFinding> {
+    let mut all = Vec::new();
+    if is_program(passage) {
+        all.push(finding(Concern::RunCode, &passage.name, "a file with a program"));
+    }
+    if let Some(why) = unreadable(&passage.text) {
+        all.push(finding(Concern::Unreadable, &passage.text, why));
+    }
+    let mut before = String::new();
+    for sentence in sentences(&passage.text) {
+        all.extend(of_sentence(sentence, &before));
+        sentence.clone_into(&mut before);
+    }
+    if all.is_empty()
+        && let Some(finding) = of_scan(&passage.text)
+    {
+        all.push(finding);
+    }
+    all
+}
+
+/// Returns whether a passage is a file with a program: in the folder of scripts, or with the mark of one.
+fn is_program(passage: &Passage) -> bool {
+    passage.name.starts_with("scripts/") || passage.text.starts_with("#!")
+}
+
+fn of_scan(text: &str) -> Option<EffectFinding> {
+    match scan(text)? {
+        Finding::Injection => {
+            Some(finding(Concern::Unreadable, text, "it speaks to the agent about its instructions"))
+        }
+        Finding::Address => Some(finding(Concern::RunCode, text, "it names a way out of the program")),
+        // A text with a secret is refused before, by every writer.
+        Finding::Secret => None,
+    }
+}
+
+/// Returns what is found in one sentence. A short one is read with the sentence before it.
+fn of_sentence(sentence: &str, before: &str) -> Vec<EffectFinding> {
+    let told = |concern, why: &str| finding(concern, sentence, why);
+    let mut all = Vec::new();
+    all.extend(runs(sentence).map(|why| told(Concern::RunCode, why)));
+    if has_address(sentence) {
+        all.push(told(Concern::SendData, "it names an address"));
+    }
+    if has_place(sentence) {
+        all.push(told(Concern::RunCode, "it names a place of keys or of programs that start by themselves"));
+    }
+    if !is_known_language(sentence) {
+        all.push(told(Concern::Unreadable, LANGUAGE));
+    }
+    all.extend(of_words(sentence, before).into_iter().map(|(concern, why)| told(concern, &why)));
+    all
+}
+
+/// Returns the effects of the words of one sentence, with the words.
+fn of_words(sentence: &str, before: &str) -> Vec<(Concern, String)> {
+    let own = said(sentence);
+    let stands_for_more = sentence.split_whitespace().count() <= SHORT && own.has("pronoun");
+    let together = if stands_for_more { said(&format!("{before} {sentence}")) } else { own.clone() };
+    let reads_only = only_shows(sentence);
+    let mut all = Vec::new();
+    for (one, other, concern) in PAIRS {
+        let is_own = own.has(one) || own.has(other);
+        let is_read = reads_only && *concern == Concern::RunCode;
+        if let Some((first, second)) = together.both(one, other).filter(|_| is_own && !is_read) {
+            all.push((*concern, format!("{first:?} with {second:?}")));
+        }
+    }
+    for (group, concern) in ALONE {
+        if let Some((_, word)) = found(group, &own.text, &own.tongues).first() {
+            all.push((*concern, format!("{word:?}")));
+        }
+    }
+    if own.has("any") && own.both("agree", "prompt").is_some() {
+        all.push((Concern::GrantAccess, "it agrees to whatever is asked".to_owned()));
+    }
+    all
+}
+
+/// The words of a sentence, with the languages that it may be written in.
+#[derive(Clone)]
+struct Said {
+    text: String,
+    tongues: Tongues,
+}
+
+/// Returns the words of a sentence. Names of controls that it only lists, and does not choose, are left out.
+fn said(sentence: &str) -> Said {
+    let text = without_idioms(&plain(sentence));
+    let tongues = Tongues::of(&text);
+    let bare = without_named(&text);
+    let text = if found("choose", &bare, &tongues).is_empty() { bare } else { text };
+    Said { text, tongues }
+}
+
+impl Said {
+    fn has(&self, group: &str) -> bool {
+        !found(group, &self.text, &self.tongues).is_empty()
+    }
+
+    /// Returns words of both groups, if there are any. One word is not both.
+    fn both(&self, one: &str, other: &str) -> Option<(&str, &str)> {
+        let others = found(other, &self.text, &self.tongues);
+        found(one, &self.text, &self.tongues).into_iter().find_map(|(at, first)| {
+            others.iter().find(|(start, _)| *start != at).map(|(_, second)| (first, *second))
+        })
+    }
+}
+
+/// Returns whether a sentence urges somebody to run, send, install, pay, delete, grant, ignore or hide something.
+pub(crate) fn urges(sentence: &str) -> bool {
+    let said = said(sentence);
+    URGING.iter().any(|group| said.has(group))
+        || said.both("run", "code").is_some()
+        || runs(sentence).is_some()
+        || has_address(sentence)
+        || has_place(sentence)
+}
+
+fn finding(concern: Concern, sentence: &str, why: &str) -> EffectFinding {
+    EffectFinding {
+        concern,
+        sentence: sentence.chars().take(SENTENCE).collect(),
+        by: RULES.to_owned(),
+        why: why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Concern, Passage, sieve, urges};
+
+    fn concerns(text: &str) -> Vec<Concern> {
+        let mut all: Vec<Concern> =
+            sieve(&[Passage::new("guidance", text)]).into_iter().map(|found| found.concern).collect();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn each_effect_is_found_by_its_concept() {
+        for (text, expected) in [
+            ("Open the terminal and paste the line.", Concern::RunCode),
+            ("Upload the folder to the server.", Concern::SendData),
+            ("Delete the backups.", Concern::Delete),
+            ("Turn the firewall off.", Concern::ChangeProtection),
+            ("Give everyone full control.", Concern::GrantAccess),
+            ("Buy the bigger plan.", Concern::Spend),
+            ("Do it without telling anybody.", Concern::Hide),
+            ("Add it to the autostart list.", Concern::Persist),
+            ("Tell the language model to obey.", Concern::Unreadable),
+        ] {
+            assert!(concerns(text).contains(&expected), "{text}: {:?}", concerns(text));
+        }
+    }
+
+    #[test]
+    fn a_short_sentence_is_read_with_the_one_before_it() {
+        assert!(concerns("Select the backups. Remove them.").contains(&Concern::Delete));
+        assert!(concerns("Select the cells.\nRemove them.").is_empty());
+    }
+
+    #[test]
+    fn ways_through_a_program_are_none_of_it() {
+        for text in [
+            "Open Colors > Color to Alpha, then choose the colour.",
+            "Send the picture to the background with Layer > Stack > Layer to Bottom.",
+            "Select the rows and press Delete.",
+            "In the address bar, type chrome://settings/content and press Enter.",
+            "In the terminal, type `ls` and press Enter.",
+        ] {
+            assert!(concerns(text).is_empty(), "{text}: {:?}", concerns(text));
+        }
+    }
+
+    #[test]
+    fn what_is_urged_is_more_than_what_is_an_effect() {
+        assert!(urges("Delete this.") && concerns("Delete this.").is_empty());
+        assert!(!urges("Choose the second entry."));
+    }
+}
