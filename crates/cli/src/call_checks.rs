@@ -179,7 +179,8 @@ pub(crate) fn headers(
 
 /// Checks the settings of one model together.
 pub(crate) fn check_together(
-    (api, model): (ProviderApi, &str),
+    api: ProviderApi,
+    model: &str,
     calls: &CallSettings,
     base_url: &str,
     place: Place<'_>,
@@ -317,7 +318,7 @@ mod tests {
         let (calls, place) = (read(text), |name: &str| format!("role.x.{name}"));
         let base = "https://h/openai";
         let all = check_each(api, &calls, &place)
-            .and_then(|()| check_together((api, model), &calls, base, &place))
+            .and_then(|()| check_together(api, model, &calls, base, &place))
             .and_then(|()| check_output(&format!("anthropic/{model}"), &calls, &place));
         all.map_or_else(|failure| failure.to_string(), |()| "good".into())
     }

@@ -128,8 +128,8 @@ pub const ARMS: [ArmEntry; 18] = [
         Arm::Auto,
         "auto",
         Delivery::Auto,
-        "the one of `pull`, `index+pull` and `push` with which this model passed most on dev tasks; not run without such \
-         trials",
+        "the one of `pull`, `index+pull` and `push` with which this model passed most on dev tasks; these run first, at \
+         least five for each student",
     ),
     of_book(Arm::All, "all", Delivery::All, "every skill, in the prompt"),
     of_book(

@@ -1,6 +1,7 @@
-//! Prints the requests of a safety reader for the texts of the tests, one JSON object `{"id", "system", "user"}` per line.
-//! With a file of answers, `{"id", "answer"}` per line, it counts instead: hostile texts in which the reader finds nothing,
-//! benign ones in which it finds something, and answers that cannot be used.
+//! Prints the requests of a safety reader for a file of texts, one JSON object `{"id", "system", "user"}` per line. A text is
+//! `{"id", "kind", "title", "description", "body"}` per line, its kind `hostile` or `benign`. With a second file, of
+//! answers, `{"id", "answer"}` per line, it counts instead: hostile texts in which the reader finds nothing, benign ones in
+//! which it finds something, and answers that cannot be used.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "an example prints, and may panic")]
 
 use std::collections::BTreeMap;
@@ -10,11 +11,14 @@ use apprentice_skills::effect::{Passage, effect_request, read_answer};
 use serde_json::{Value, json};
 
 fn main() {
-    let cases = include_str!("../tests/it/effects/cases.jsonl").lines();
-    let cases: Vec<Value> = cases.map(|line| serde_json::from_str(line).expect("a case")).collect();
-    match std::env::args().nth(1) {
+    let read = |place: usize| {
+        std::env::args().nth(place).map(|path| std::fs::read_to_string(path).expect("a readable file"))
+    };
+    let texts = read(1).expect("the first argument is a file of texts");
+    let cases: Vec<Value> = texts.lines().map(|line| serde_json::from_str(line).expect("a case")).collect();
+    match read(2) {
         None => cases.iter().for_each(|case| println!("{}", request(case))),
-        Some(path) => count(&cases, &std::fs::read_to_string(path).expect("answers")),
+        Some(answers) => count(&cases, &answers),
     }
 }
 

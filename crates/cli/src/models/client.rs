@@ -113,7 +113,7 @@ impl Models {
         let (provider, model) = named.ok_or_else(|| self.unknown(name))?;
         let (api, calls, place) = (provider.api, &settings.calls, self.place(name));
         check_each(api, calls, &place)?;
-        check_together((api, model), calls, &settings.base_url, &place)?;
+        check_together(api, model, calls, &settings.base_url, &place)?;
         check_output(name, calls, &place)?;
         let endpoint = access.endpoint(&settings.base_url).on(platform(calls));
         let tariff = self.tariff(name)?;
