@@ -119,17 +119,18 @@ impl Browser {
         }
         let mut readings = readings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         readings.frames.extend(found);
-        let boxes = boxes(&snapshot, offset).into_iter();
+        let boxes = boxes(&snapshot, offset.0, offset.1).into_iter();
         readings.boxes.extend(boxes.map(|(node, bounds)| ((id.clone(), node), bounds)));
         Ok(())
     }
 }
 
-/// The boxes of all nodes in the tab's viewport. `offset` is the position of the session's viewport in it.
-fn boxes(snapshot: &Snapshot, offset: (f64, f64)) -> HashMap<i64, Rect> {
+/// The boxes of all nodes in the tab's viewport. `left` and `top` are the position of the
+/// session's viewport in it.
+fn boxes(snapshot: &Snapshot, left: f64, top: f64) -> HashMap<i64, Rect> {
     let mut found = HashMap::new();
     // The origin of each document, as far as its owner has been seen.
-    let mut origins: HashMap<usize, (f64, f64)> = HashMap::from([(0, offset)]);
+    let mut origins: HashMap<usize, (f64, f64)> = HashMap::from([(0, (left, top))]);
     for (index, document) in snapshot.documents.iter().enumerate() {
         let Some(origin) = origins.get(&index).copied() else { continue };
         let x = origin.0 - document.scroll_offset_x;

@@ -192,7 +192,7 @@ fn messages(
             Message::Results { results, notices } => {
                 let (mut answers, mut below) = (Vec::new(), Vec::new());
                 for result in results {
-                    answers.push(answer(result, asked.get(&result.id), (fragments, &mut below))?);
+                    answers.push(answer(result, asked.get(&result.id), fragments, &mut below)?);
                 }
                 answers.extend(below);
                 answers.extend(blocks(notices, fragments)?);
@@ -294,7 +294,8 @@ fn blocks(content: &[Content], fragments: &PictureCache) -> Result<Vec<Json>, Mo
 fn answer(
     result: &CallResult,
     asked: Option<&Asked<'_>>,
-    (fragments, below): (&PictureCache, &mut Vec<Json>),
+    fragments: &PictureCache,
+    below: &mut Vec<Json>,
 ) -> Result<Json, ModelError> {
     let family = asked.map(|asked| asked.family).unwrap_or_default();
     let mut answer = object([("type", "tool_result".into()), ("tool_use_id", result.id.as_str().into())]);
@@ -322,7 +323,7 @@ fn answer(
     }
     if let Some(asked) = asked.filter(|asked| family == Toolset::Browser && answers_with_tabs(&asked.member))
     {
-        return tabs_answer(answer, result, &asked.member, (fragments, below));
+        return tabs_answer(answer, result, &asked.member, fragments, below);
     }
     let mut content = Vec::new();
     let told = summary(result);
@@ -341,7 +342,8 @@ fn tabs_answer(
     answer: Json,
     result: &CallResult,
     member: &str,
-    (fragments, below): (&PictureCache, &mut Vec<Json>),
+    fragments: &PictureCache,
+    below: &mut Vec<Json>,
 ) -> Result<Json, ModelError> {
     // The list may have been left out of a long conversation.
     let state =

@@ -58,7 +58,7 @@ impl IdentityClient<'_> {
         let (show, tags, version) =
             (format!("{root}/api/show"), format!("{root}/api/tags"), format!("{root}/api/version"));
         let (show, tags, version) = tokio::join!(self.post(&show, body), self.get(&tags), self.get(&version));
-        ollama(&self.config.model, (&show, &tags, &version))
+        ollama(&self.config.model, &show, &tags, &version)
     }
 
     async fn get(&self, url: &str) -> Value {
@@ -147,7 +147,7 @@ fn quantization(path: &str) -> Option<&str> {
     name.split(['-', '.']).rev().find(is_one)
 }
 
-fn ollama(model: &str, (show, tags, version): (&Value, &Value, &Value)) -> ModelIdentity {
+fn ollama(model: &str, show: &Value, tags: &Value, version: &Value) -> ModelIdentity {
     let tagged = tags["models"].as_array().into_iter().flatten();
     let mut own = tagged.filter(|entry| {
         let name = entry["name"].as_str().unwrap_or_default();
@@ -223,7 +223,7 @@ mod tests {
 
         let show = json!({ "details": { "quantization_level": "Q8_0" }, "parameters": "stop \"x\"\nnum_ctx    4096" });
         let tags = json!({ "models": [{ "name": "vl:latest", "digest": "9f" }] });
-        let found = ollama("vl", (&show, &tags, &json!({ "version": "0.13" })));
+        let found = ollama("vl", &show, &tags, &json!({ "version": "0.13" }));
         assert_eq!(found, identity(None, Some("9f"), Some("Q8_0"), (Some(4096), Some("ollama 0.13"))));
     }
 
@@ -233,7 +233,7 @@ mod tests {
         let odd = json!({ "version": 7, "model_path": "", "quantization": {}, "data": "none" });
         for one in [&nothing, &odd] {
             assert!(entry(one, "m").is_none());
-            for found in [vllm(one), llama(one), sglang(one, one), ollama("m", (one, one, one))] {
+            for found in [vllm(one), llama(one), sglang(one, one), ollama("m", one, one, one)] {
                 assert!(found.is_unknown(), "{found:?}");
             }
         }
