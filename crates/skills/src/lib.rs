@@ -18,6 +18,7 @@ pub mod judge;
 mod known_versions;
 pub mod leak;
 mod learn_trajectory;
+mod listed_controls;
 pub mod manage;
 pub mod package;
 mod prompts;

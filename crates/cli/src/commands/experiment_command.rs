@@ -61,6 +61,10 @@ pub(crate) async fn perform(
     models.reach(named.chain(&learned).map(String::as_str)).await?;
     let display = ExperimentProgress::open(&experiment.suite, Arc::clone(models.clock()), verbosity);
     let (progress, records) = display.senders();
+    let learner = match &experiment.book {
+        BookSource::Learned(plan) => Some(plan.learner.profile().name.as_str()),
+        BookSource::Given(_) => None,
+    };
     let deps = ExperimentDeps {
         run: wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
         jobs: match config.jobs {
@@ -72,10 +76,11 @@ pub(crate) async fn perform(
         control: RunControl::new(progress, wire::cancel_on_interrupt()),
         records,
         embedding: models.embedding()?,
-        readers: match &experiment.book {
-            BookSource::Learned(plan) => models.safety_readers(&plan.learner.profile().name)?,
-            BookSource::Given(_) => Vec::new(),
+        readers: match learner {
+            Some(learner) => models.safety_readers(learner)?,
+            None => Vec::new(),
         },
+        effects: learner.map(|learner| models.effect_rule(learner)).transpose()?.unwrap_or_default(),
     };
     let outcome = run_experiment(experiment, &deps, folder).await;
     drop(deps);

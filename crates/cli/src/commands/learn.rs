@@ -12,7 +12,7 @@ use apprentice_evaluator::split::{SplitLock, check_wording};
 use apprentice_protocol::{Clock as _, Verdict, counted};
 use apprentice_results::row::Split;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Gateway, GatewayOptions, WriteMode};
+use apprentice_skills::book::{Gateway, GatewayOptions};
 use apprentice_skills::leak::HeldOutIndex;
 use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, LearnerModels};
@@ -131,7 +131,10 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let model = learner(&arguments.model, &models, "learn")?;
     let learners = LearnerModels { reflector: Arc::clone(&model), manager: model };
     let mode = arguments.writing.mode(config);
-    let (mut gateway, held_out) = open_book(folder, mode, config, suite.as_ref(), own.is_empty())?;
+    let (time, authored) = (SystemClock::default().now(), config.authored_pages);
+    let effects = models.effect_rule(&arguments.model)?;
+    let options = GatewayOptions { mode, authored, effects, ..GatewayOptions::at(time) };
+    let (mut gateway, held_out) = open_book(folder, &options, suite.as_ref(), own.is_empty())?;
     gateway.set_embedding(models.embedding()?);
     gateway.set_readers(models.safety_readers(&arguments.model)?);
     let mut tally = Tally::default();
@@ -172,14 +175,13 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
 /// Opens the book for writing, locks it to the suite of the runs, and returns what is known of held-out tasks.
 fn open_book(
     folder: &Path,
-    mode: WriteMode,
-    config: &Config,
+    options: &GatewayOptions,
     suite: Option<&LockedSuite>,
     only_runs: bool,
 ) -> Result<(Gateway, LockedSuites), Failure> {
     let held_out = held_out(folder, suite, only_runs)?;
     let leaks: Arc<dyn HeldOutIndex> = Arc::new(held_out.clone());
-    let (time, authored, effects) = (SystemClock::default().now(), config.authored_pages, config.effects);
+    let GatewayOptions { time, mode, authored, effects, .. } = *options;
     let (gateway, _) =
         Gateway::open(folder, GatewayOptions { time, leaks, mode, authored, effects }).kind(Kind::Config)?;
     match suite {

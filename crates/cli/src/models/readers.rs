@@ -2,13 +2,26 @@
 
 use std::sync::Arc;
 
+use apprentice_policies::Policy;
 use apprentice_protocol::ChatModel;
+use apprentice_skills::effect::EffectRule;
 
 use super::Models;
 use crate::failure::{Failure, Kind};
 use crate::provider::provider_of;
 
 impl Models {
+    /// Returns what happens to a text with an effect that this model writes. A rule-based model puts the program's own
+    /// sentences around the names of controls: unless the settings refuse effects, only a sentence that urges in quoted words
+    /// holds its texts back.
+    pub(crate) fn effect_rule(&self, writer: &str) -> Result<EffectRule, Failure> {
+        let is_rule_based = Policy::named(self.resolve(writer)?).is_some();
+        Ok(match self.config.effects {
+            EffectRule::Wait if is_rule_based => EffectRule::Allow,
+            rule => rule,
+        })
+    }
+
     /// Returns the models that read each text before it enters the skillbook: those of the roles, or the manager's model if
     /// it reads language. Rule-based models and scripts read none, and the rules decide alone.
     pub(crate) fn safety_readers(&self, manager: &str) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {

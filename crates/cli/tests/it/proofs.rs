@@ -32,6 +32,7 @@ use apprentice_results::row::{Role, TrialRow};
 use apprentice_sandbox::SystemClock;
 use apprentice_sandbox::{CellIsolation, CellLimits};
 use apprentice_skills::book::{At, Page, Snapshot};
+use apprentice_skills::effect::EffectRule;
 use apprentice_tasks::suite::{Suite, load};
 use apprentice_trace::Redactor;
 use tempfile::TempDir;
@@ -135,6 +136,7 @@ impl Studio {
         let deps = ExperimentDeps {
             embedding: None,
             readers: Vec::new(),
+            effects: EffectRule::default(),
             run: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
             control: RunControl::new(tell(), CancellationToken::new()),

@@ -31,8 +31,8 @@ pub(super) async fn learn(
     if tasks.is_empty() {
         return Err(ExperimentError::NoTasks("training"));
     }
-    let leaks = Arc::new(HeldOutTasks::build(lock, &experiment.suite));
-    let options = GatewayOptions { leaks: leaks.clone(), ..GatewayOptions::at(clock.now()) };
+    let (leaks, effects) = (Arc::new(HeldOutTasks::build(lock, &experiment.suite)), deps.effects);
+    let options = GatewayOptions { leaks: leaks.clone(), effects, ..GatewayOptions::at(clock.now()) };
     let book = folder.join("skillbook");
     let (mut gateway, _) = Gateway::open(&book, options)?;
     lock_book(&book, lock, &leaks)?;

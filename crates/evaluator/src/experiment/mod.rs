@@ -30,6 +30,7 @@ use std::sync::Arc;
 use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict, counted};
 use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{At, BookError, Snapshot};
+use apprentice_skills::effect::EffectRule;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::arm::ArmError;
@@ -142,6 +143,8 @@ pub struct ExperimentDeps {
     pub embedding: Option<Arc<EmbeddingModel>>,
     /// The models that read each text before it enters the skillbook.
     pub readers: Vec<Arc<dyn ChatModel>>,
+    /// What happens to a text that has an effect.
+    pub effects: EffectRule,
 }
 
 /// The result of an experiment.

@@ -109,9 +109,10 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// All strings of a task: its instruction, and the strings of its setup and check.
+/// All strings of a task: its instruction, also in its other wordings, and the strings of its setup and check.
 pub(crate) fn task_texts(task: &Task) -> Vec<String> {
     let mut found = vec![task.instruction.clone()];
+    found.extend(task.wordings.iter().cloned());
     let parts = serde_json::to_value((&task.config, &task.evaluator)).unwrap_or_default();
     collect(&parts, &mut found);
     found

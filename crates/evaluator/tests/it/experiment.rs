@@ -28,6 +28,7 @@ use apprentice_results::compare::{Finding, MixedVersions};
 use apprentice_results::report::{Report, Stratum, TryChooser};
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_skills::book::{At, Snapshot};
+use apprentice_skills::effect::EffectRule;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use apprentice_trace::{Redactor, Trace};
@@ -191,6 +192,7 @@ pub(crate) async fn work_with(
     let deps = ExperimentDeps {
         embedding: None,
         readers: Vec::new(),
+        effects: EffectRule::default(),
         run: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),

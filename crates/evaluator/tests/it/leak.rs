@@ -15,6 +15,7 @@ use apprentice_evaluator::trial_identity::trajectory_id;
 use apprentice_protocol::Trajectory;
 use apprentice_results::rows;
 use apprentice_skills::book::{Actor, Change, Gateway, GatewayOptions, OpId, WriteRefusal, WriteRequest};
+use apprentice_skills::leak::HeldOutIndex as _;
 use apprentice_skills::package::{ImportOptions, Package, import};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
@@ -34,6 +35,17 @@ fn sealed_suite() -> (Suite, SplitLock) {
     jug.instruction = format!("Throw the jug, then {SENTENCE}, as {FILE} says.");
     let lock = lock(&suite);
     (suite, lock)
+}
+
+#[test]
+fn the_other_wordings_of_a_held_out_task_are_held_out_too() {
+    let (mut suite, lock) = sealed_suite();
+    let wording = "Would you kindly bring each of the nine copper kettles up to the attic?";
+    let find = |suite: &Suite| HeldOutTasks::build(&lock, suite).find(&format!("Remember: {wording}"));
+    assert_eq!(find(&suite), None);
+    let jug = suite.tasks.iter_mut().find(|task| task.id.as_str() == "jug").expect("a test task");
+    jug.wordings = vec![wording.to_owned()];
+    assert!(find(&suite).expect("is found").contains("eight words"));
 }
 
 fn gateway(folder: &Path) -> Gateway {
