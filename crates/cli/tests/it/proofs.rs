@@ -136,7 +136,7 @@ impl Studio {
         let deps = ExperimentDeps {
             embedding: None,
             readers: Vec::new(),
-            effects: EffectRule::default(),
+            effects: EffectRule::Allow,
             run: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
             control: RunControl::new(tell(), CancellationToken::new()),
