@@ -8,6 +8,9 @@ SKILL = "files-are-saved-by-key"
 SITUATION = "What was changed or shown is to be kept in a file, and the program shows no button for that."
 GUIDANCE = "1. Press Ctrl+Shift+S. 2. Press Alt+N for the field of the name, and Ctrl+L where there is none."
 
+# What a safety reader is asked for. The one text of these rules has no such effect.
+EFFECTS = ["run_code", "send_data", "delete", "change_protection", "grant_access", "spend", "hide", "persist", "unreadable"]
+
 
 def texts(value):
     if isinstance(value, str):
@@ -24,6 +27,8 @@ def block(said, schema):
 
 def turn(conversation):
     said = list(texts(conversation))
+    if block(said, "effects.text.v1"):
+        return json.dumps({effect: [] for effect in EFFECTS})
     if item := block(said, "manage.item.v2"):
         return manage(item, said)
     if outcome := block(said, "reflect.outcome.v1") or block(said, "reflect.material.v1"):
