@@ -17,8 +17,7 @@ use super::{Experiment, ExperimentDeps, ExperimentError};
 use crate::arm::GuidanceProvider;
 use crate::auto_arms::AutoArms;
 use crate::run::{
-    ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, RunDeps, RunError, Runner, TrialSpec,
-    execute_plan, plan,
+    ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, Runner, TrialSpec, execute_plan, plan,
 };
 
 /// Too few dev trials are planned for `auto` to choose by.
@@ -51,13 +50,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), TooFewDevTrials> {
 /// Returns the choices that a plan assumes before any dev trial has run: the first candidate for every student.
 pub(super) fn assumed(experiment: &Experiment) -> AutoArms {
     match are_needed(experiment) {
-        true => students(experiment).map(|student| (student.clone(), AUTO_CANDIDATES[0])).collect(),
+        true => experiment.students().map(|student| (student.clone(), AUTO_CANDIDATES[0])).collect(),
         false => AutoArms::default(),
     }
-}
-
-fn students(experiment: &Experiment) -> impl Iterator<Item = &String> {
-    [&experiment.student].into_iter().chain(&experiment.others)
 }
 
 /// Builds the request of the dev trials. `arms` are the candidates with the tasks on which they have guidance; without
@@ -70,7 +65,7 @@ pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) ->
         None => AUTO_CANDIDATES.iter().map(|arm| (*arm, tasks.clone(), ArmPlan::default())).collect(),
     };
     for (arm, on, entry) in candidates {
-        contenders.extend(students(experiment).filter(|_| !on.is_empty()).map(|student| Contender {
+        contenders.extend(experiment.students().filter(|_| !on.is_empty()).map(|student| Contender {
             role: Role::Student,
             model: student.clone(),
             arm: arm.to_string(),
@@ -79,20 +74,7 @@ pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) ->
         }));
         books.push(entry);
     }
-    PlanRequest {
-        suite: &experiment.suite,
-        split: experiment.lock.as_ref(),
-        tasks: Some(tasks),
-        contenders,
-        seeds: experiment.seeds,
-        limits: experiment.limits,
-        attempts: experiment.attempts,
-        order_seed: experiment.order_seed,
-        conversations: Conversations::Dropped,
-        command: experiment.command.clone(),
-        program: experiment.program.clone(),
-        books,
-    }
+    experiment.plan_request(tasks, contenders, books)
 }
 
 /// Runs the dev trials, or resumes them, and returns the arm that each student's trials choose. A student without
@@ -123,7 +105,7 @@ pub(super) async fn choose(
         return Err(ExperimentError::Stopped);
     }
     let chosen = |student: &String| Some((student.clone(), choose_auto(&summary.results, student).ok()?.arm));
-    Ok(students(experiment).filter_map(chosen).collect())
+    Ok(experiment.students().filter_map(chosen).collect())
 }
 
 /// Says for each student which arm `auto` stands for and by which trials, or why it stands for none.

@@ -17,9 +17,7 @@ use super::{
 };
 use crate::cost_estimate::{CostRange, CostSpread, Pricing};
 use crate::learn::attempt_requests;
-use crate::run::{
-    Contender, Conversations, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits,
-};
+use crate::run::{Contender, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::stats::{
@@ -268,9 +266,10 @@ fn planned_trials(request: &PlanRequest<'_>) -> Result<Vec<TrialSpec>, Experimen
 }
 
 fn upper_bound_request(experiment: &Experiment) -> PlanRequest<'_> {
-    let students = || [&experiment.student].into_iter().chain(&experiment.others);
     let mut contenders: Vec<Contender> = Vec::new();
-    for (arm, student) in experiment.arms.iter().flat_map(|arm| students().map(move |one| (arm, one))) {
+    for (arm, student) in
+        experiment.arms.iter().flat_map(|arm| experiment.students().map(move |one| (arm, one)))
+    {
         let arm = arm.to_string();
         contenders.push(Contender {
             role: Role::Student,
@@ -282,20 +281,7 @@ fn upper_bound_request(experiment: &Experiment) -> PlanRequest<'_> {
     }
     contenders.extend(measure::ablations_upper_bound(experiment));
     contenders.extend(measure::single_run_contenders(experiment));
-    PlanRequest {
-        suite: &experiment.suite,
-        split: experiment.lock.as_ref(),
-        tasks: Some(experiment.tasks(Split::Test).into_iter().collect()),
-        contenders,
-        seeds: experiment.seeds,
-        limits: experiment.limits,
-        attempts: experiment.attempts,
-        order_seed: experiment.order_seed,
-        conversations: Conversations::Dropped,
-        command: experiment.command.clone(),
-        program: experiment.program.clone(),
-        books: Vec::new(),
-    }
+    experiment.plan_request(experiment.tasks(Split::Test).into_iter().collect(), contenders, Vec::new())
 }
 
 /// Counts the trials of each model in each arm, learning first.

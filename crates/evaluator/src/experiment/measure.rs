@@ -15,8 +15,8 @@ use super::{Experiment, ExperimentDeps, ExperimentError, dev_trials, latest_run}
 use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
 use crate::learn::demonstrations;
 use crate::run::{
-    ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, Runner,
-    TrialSpec, execute_plan, plan,
+    ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, Runner, TrialSpec,
+    execute_plan, plan,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
@@ -92,20 +92,7 @@ fn request<'a>(
     let books = planned.into_iter().map(|arm| arm.entry);
     let more = ablation_arms(experiment, provider);
     let books = books.chain(more.iter().map(|arm| ablation_entry(experiment, provider, arm)));
-    Ok(PlanRequest {
-        suite: &experiment.suite,
-        split: experiment.lock.as_ref(),
-        tasks: Some(tasks),
-        contenders,
-        seeds: experiment.seeds,
-        limits: experiment.limits,
-        attempts: experiment.attempts,
-        order_seed: experiment.order_seed,
-        conversations: Conversations::Dropped,
-        command: experiment.command.clone(),
-        program: experiment.program.clone(),
-        books: books.collect(),
-    })
+    Ok(experiment.plan_request(tasks, contenders, books.collect()))
 }
 
 fn contenders(
@@ -116,7 +103,7 @@ fn contenders(
 ) -> Result<Vec<Contender>, ExperimentError> {
     let mut contenders = Vec::new();
     for PlannedArm { arm, tasks, .. } in planned {
-        for student in [&experiment.student].into_iter().chain(&experiment.others) {
+        for student in experiment.students() {
             let tasks = match (arm, provider.auto().of(student)) {
                 (Arm::Auto, Some(chosen)) => provider.eligible_tasks(chosen, tasks)?,
                 (Arm::Auto, None) => BTreeSet::new(),

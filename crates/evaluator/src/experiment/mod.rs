@@ -37,7 +37,10 @@ use crate::arm::ArmError;
 use crate::contamination::examine;
 use crate::hidden_skills::HiddenSkills;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
-use crate::run::{RunControl, RunDeps, RunError, RunPlan, RunSummary, StoreError, plan};
+use crate::run::{
+    ArmPlan, Contender, Conversations, PlanRequest, RunControl, RunDeps, RunError, RunPlan, RunSummary,
+    StoreError, plan,
+};
 use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
 use apprentice_results::ablations::Ablations;
@@ -371,6 +374,34 @@ impl Experiment {
             None => part == Split::Test,
         };
         self.suite.tasks.iter().map(|task| &task.id).filter(of_part).cloned().collect()
+    }
+
+    /// Iterates over the models that are measured in every arm.
+    fn students(&self) -> impl Iterator<Item = &String> {
+        [&self.student].into_iter().chain(&self.others)
+    }
+
+    /// Builds the request for a run of the experiment: these contenders on these tasks.
+    fn plan_request(
+        &self,
+        tasks: BTreeSet<TaskId>,
+        contenders: Vec<Contender>,
+        books: Vec<ArmPlan>,
+    ) -> PlanRequest<'_> {
+        PlanRequest {
+            suite: &self.suite,
+            split: self.lock.as_ref(),
+            tasks: Some(tasks),
+            contenders,
+            seeds: self.seeds,
+            limits: self.limits,
+            attempts: self.attempts,
+            order_seed: self.order_seed,
+            conversations: Conversations::Dropped,
+            command: self.command.clone(),
+            program: self.program.clone(),
+            books,
+        }
     }
 
     /// Returns the selected tasks of one split.

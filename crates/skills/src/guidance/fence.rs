@@ -22,7 +22,8 @@ fn without_marks(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Fences the text of a skill, which begins with its name; with its origin and, where known, the day on which the text was written.
+/// Fences the text of a skill, which begins with its name; with its origin and, where known, the day on which the text was
+/// written.
 pub(super) fn note(skill: &Skill, text: &str) -> String {
     let written = skill.written.map(|time| format!(" written=\"{}\"", time.strftime("%Y-%m-%d")));
     let (origin, written) = (origin(skill), written.unwrap_or_default());
