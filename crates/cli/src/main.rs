@@ -3,6 +3,7 @@
 mod access;
 mod args;
 mod bounded_stdin;
+mod builtin_suites;
 mod call_checks;
 mod call_settings;
 mod commands;

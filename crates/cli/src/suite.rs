@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use apprentice_tasks::suite::{self, Suite};
 
+use crate::builtin_suites;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::process_env;
 
@@ -13,7 +14,7 @@ pub(crate) fn load(path: &Path) -> Result<Suite, Failure> {
 }
 
 /// Returns the path of a file or folder. What belongs to the built-in suites (`tasks/…`) is also found beside the
-/// program and above it, so that it need not be started in its checkout.
+/// program and above it, and at last among the suites that the program carries: it need not be started in its checkout.
 pub(crate) fn found(path: &Path) -> Result<PathBuf, Failure> {
     if path.exists() {
         return Ok(path.to_owned());
@@ -23,10 +24,16 @@ pub(crate) fn found(path: &Path) -> Result<PathBuf, Failure> {
         return Err(missing().hint("`apprentice init DIR` writes a small suite that works"));
     }
     let places = process_env::program_places();
-    places.iter().map(|place| place.join(path)).find(|path| path.exists()).ok_or_else(|| {
-        missing().hint(
-            "the built-in suites come with the source: start the program in its checkout, or put the folder `tasks` \
-             beside the program",
-        )
-    })
+    if let Some(beside) = places.iter().map(|place| place.join(path)).find(|path| path.exists()) {
+        return Ok(beside);
+    }
+    let state = process_env::lasting_state().kind(Kind::Environment)?;
+    let carried = builtin_suites::unpacked(&state).map_err(|error| {
+        let problem = format!("cannot unpack the built-in suites below {}: {error}", state.display());
+        Failure::say(Kind::Environment, problem).hint("name the folder of a suite on this machine")
+    })?;
+    let path = carried.join(path);
+    path.exists()
+        .then_some(path)
+        .ok_or_else(|| missing().hint("the built-in suites are tasks/starter and tasks/office"))
 }

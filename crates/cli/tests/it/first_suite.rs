@@ -1,11 +1,12 @@
 //! The way from nothing to an experiment of one's own: `init`, `tasks`, `split`, `plan`, `distill --dry-run`, `learn`.
 
 use std::fs;
-use std::process::Output;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, worlds_can_start};
+use crate::place::{PROGRAM, Place, worlds_can_start};
 use crate::starter::is_installed;
 
 fn said(output: &Output) -> String {
@@ -143,6 +144,39 @@ fn the_built_in_suites_are_found_elsewhere_and_what_is_missing_is_said() {
     works(&place, &["tasks", "list", "tasks/starter"]);
     refused(&place, &["tasks", "list", "tasks/startr"], 3, "does not exist");
     refused(&place, &["tasks", "list", "nowhere"], 3, "apprentice init");
+}
+
+#[test]
+fn a_program_without_its_checkout_carries_the_built_in_suites() {
+    let place = Place::new();
+    let alone = place.path("alone");
+    if fs::hard_link(PROGRAM, &alone).is_err() {
+        fs::copy(PROGRAM, &alone).expect("the program, copied");
+    }
+    let listed = |program: &Path| {
+        let mut command = Command::new(program);
+        command
+            .args(["tasks", "list", "tasks/starter", "--json"])
+            .env("HOME", place.path(""))
+            .current_dir(place.path(""));
+        let output = command.env_remove("XDG_STATE_HOME").output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        output.stdout
+    };
+    let of_checkout = listed(Path::new(PROGRAM));
+    assert!(!place.path(".local").exists(), "beside its checkout the program unpacks nothing");
+    assert_eq!(listed(&alone), of_checkout, "the same tasks with the same hash");
+    let suites = place.path(".local/state/apprentice/suites");
+    let unpacked = |folder: &Path| fs::read_dir(folder).expect("a folder").flatten().count();
+    assert_eq!(unpacked(&suites), 1, "nothing half-written is left");
+    let of_starter = listed(&alone);
+    assert_eq!((of_starter, unpacked(&suites)), (of_checkout, 1), "unpacked once");
+
+    let mut missing = Command::new(&alone);
+    missing.args(["tasks", "list", "tasks/startr"]).env("HOME", place.path("")).current_dir(place.path(""));
+    let output = missing.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("tasks/starter and tasks/office"), "{}", said(&output));
 }
 
 #[test]
