@@ -1,6 +1,5 @@
 //! Packs the built-in suites into one archive, which the program carries and unpacks where no checkout is at hand.
 #![expect(clippy::disallowed_methods, reason = "a build script gets its output folder by the environment")]
-#![expect(clippy::print_stdout, reason = "a build script speaks to cargo by its output")]
 
 use std::ffi::OsString;
 use std::fs::{self, File};
