@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     bench, bundle, compare, config, demo, distill, do_task, doctor, fork, grade, init, learn, mcp, models,
-    plan, prompts, report, run, selftest, skills, split, tasks, trace, view,
+    plan, prompts, report, run, selftest, serve, skills, split, tasks, trace, view,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -43,6 +43,7 @@ enum Command {
     Split(split::SplitCommand),
     Skills(skills::Skills),
     Mcp(mcp::Mcp),
+    Serve(serve::Serve),
     Compare(compare::Compare),
     Report(report::Report),
     Grade(grade::GradeCommand),
@@ -88,6 +89,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Split(split) => split::run(split),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Mcp(mcp) => mcp::run(mcp, &settings()?.config()?),
+        Command::Serve(serve) => serve::run(serve, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
         Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),

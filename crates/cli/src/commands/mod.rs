@@ -23,6 +23,7 @@ pub(crate) mod prompts;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
+pub(crate) mod serve;
 mod signature;
 pub(crate) mod skills;
 pub(crate) mod split;

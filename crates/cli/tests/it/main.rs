@@ -28,6 +28,7 @@ mod proofs;
 mod proposals;
 mod reviews;
 mod reword;
+mod serve;
 mod servers;
 mod signatures;
 mod skillbook;

@@ -64,6 +64,7 @@ fn arrows_between_crates_only_go_down() {
             "evaluator",
             &["protocol", "pixels", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"],
         ),
+        ("server", &["protocol", "trace", "tasks"]),
         (
             "cli",
             &[
@@ -76,6 +77,7 @@ fn arrows_between_crates_only_go_down() {
                 "results",
                 "policies",
                 "evaluator",
+                "server",
                 "host",
             ],
         ),

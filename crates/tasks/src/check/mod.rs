@@ -17,7 +17,7 @@ pub use collect::collect;
 pub use collect_context::{CollectContext, CollectError};
 pub use evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, EvidenceItem, EvidenceValue, FileRef};
 pub use getter::{GETTERS, UNSUPPORTED_GETTERS};
-pub use getter::{HttpRequest, ask};
+pub use getter::{HttpRequest, ask, terminal_text, tree_document};
 pub use judge::{AttemptEnding, judge, judge_with_compat};
 pub use judge_input::{JUDGE_INPUT_SCHEMA, JudgeInput};
 pub(crate) use metric::same_url;

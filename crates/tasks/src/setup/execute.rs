@@ -128,7 +128,7 @@ async fn start(
     if let Some(pattern) = shims::pkill_pattern(&words) {
         return end(context, pattern).await;
     }
-    let command = shims::ready(context.machine, words).await?;
+    let command = shims::with_pyautogui(context.machine, words).await?;
     match context.machine.launch(&command).await {
         Err(MachineError::MissingProgram(_)) if shims::is_relay(&command.argv) => return Ok(()),
         other => other?,
@@ -207,7 +207,7 @@ async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
 
 async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
     let words = command_words(context, &execute.command, execute.shell)?;
-    let command = shims::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
+    let command = shims::with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     let mut output = context.machine.run(&command).await?;
     if let Some(until) = &execute.until {
         let deadline = context.clock.mono() + UNTIL_DEADLINE;
@@ -244,7 +244,7 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
 
 async fn verify(context: &SetupContext<'_>, verified: &VerifiedExecute) -> Result<(), StepError> {
     let words = command_words(context, &verified.command, verified.shell)?;
-    let command = shims::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
+    let command = shims::with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     context.machine.run(&command).await?;
     let wait = Duration::try_from_secs_f64(verified.max_wait_time).unwrap_or(COMMAND_DEADLINE);
     let deadline = context.clock.mono() + wait;

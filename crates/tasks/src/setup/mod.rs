@@ -11,11 +11,11 @@ mod window;
 
 pub(crate) use browser::{EMPTY_HISTORY, quoted};
 pub(crate) use context::at_home;
-pub(crate) use shims::ready as pointing;
 pub(crate) use step::{CommandText, argv, is_truthy};
 
 pub use context::{SetupContext, SetupPhase, SleepMode};
 pub use error::{SetupError, StepError};
 pub use execute::{CompletedStep, prepare};
 pub use mirror::{Mirror, MirrorError};
+pub use shims::with_pyautogui;
 pub use step::{KNOWN_STEPS, STEPS};

@@ -23,7 +23,7 @@ def _load(name):
 
 _x, _test = _load("X11"), _load("Xtst")
 _x.XOpenDisplay.restype = ctypes.c_void_p
-for _name in ("XDefaultRootWindow", "XKeysymToKeycode", "XStringToKeysym"):
+for _name in ("XDefaultRootWindow", "XKeysymToKeycode", "XKeycodeToKeysym", "XStringToKeysym"):
     getattr(_x, _name).restype = ctypes.c_ulong
 _display = ctypes.c_void_p(_x.XOpenDisplay(None))
 if not _display:
@@ -49,13 +49,15 @@ def _flush():
     _x.XSync(_display, 0)
 
 
-def _code(key):
+def _symbol(key):
     name = _KEYS.get(key.lower() if len(key) > 1 else key)
     if name is None and len(key) == 1:
-        symbol = ord(key) if ord(key) < 256 else 0x01000000 | ord(key)
-    else:
-        symbol = _x.XStringToKeysym((name or key.upper()).encode())
-    return _x.XKeysymToKeycode(_display, ctypes.c_ulong(symbol)) & 0xFF
+        return ord(key) if ord(key) < 256 else 0x01000000 | ord(key)
+    return _x.XStringToKeysym((name or key.upper()).encode())
+
+
+def _code(key):
+    return _x.XKeysymToKeycode(_display, ctypes.c_ulong(_symbol(key))) & 0xFF
 
 
 def _send(code, down):
@@ -77,7 +79,9 @@ def keyUp(key, logScreenshot=None, _pause_=True):
 
 
 def _stroke(key):
-    shifted = len(key) == 1 and (key.isupper() or key in _SHIFTED)
+    # A layout may have a key that gives "<" without Shift and ">" with it.
+    plain = _x.XKeycodeToKeysym(_display, _code(key), 0) == _symbol(key)
+    shifted = len(key) == 1 and not plain and (key.isupper() or key in _SHIFTED)
     if shifted:
         _send(_code("shift"), True)
     _send(_code(key), True)

@@ -7,9 +7,9 @@ const MODULE: &str = include_str!("pyautogui.py");
 /// The folder of the stand-in module, on the search path only when the world has no real package.
 const FOLDER: &str = ".local/share/apprentice/python";
 
-/// Builds a command. Installs the `pyautogui` stand-in when the command mentions it and the world does not have the
+/// Builds a command from its words. Installs the `pyautogui` stand-in when the command mentions it and the world does not have the
 /// package.
-pub(crate) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
+pub async fn with_pyautogui(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
     let wants_module = words.iter().any(|word| word.contains("pyautogui"));
     let mut command = Command::new(words);
     if !wants_module {

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use apprentice_protocol::{HiddenNodes, State, TreeBudget, UiNode, UiTree};
+use apprentice_protocol::{HiddenNodes, Machine, MachineError, State, TreeBudget, UiNode, UiTree};
 use serde_json::Value;
 
 use super::output::{GetterOutput, machine_error};
 use crate::check::collect_context::{CollectContext, CollectError};
 
+/// Upstream reads at most this deep; the rest bounds the answer.
+const BUDGET: TreeBudget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000, hidden: HiddenNodes::Read };
 const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
 /// An attribute that marks trees serialized by this module for machines without a tree document of their own. They
 /// hold less than the trees of desktops and of OSWorld's machines.
@@ -15,23 +17,35 @@ pub(in crate::check) const SYNTHETIC_TREE: (&str, &str) = ("source", "cell");
 
 /// Returns the tree in OSWorld's XML format.
 pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
-    let own = context.machine.tree_document().await.map_err(machine_error("accessibility_tree"))?;
-    Ok(GetterOutput::value(match own {
-        Some(document) => document,
-        None => to_xml(&tree("accessibility_tree", context).await?),
-    }))
+    let document = tree_document(context.machine).await.map_err(machine_error("accessibility_tree"))?;
+    Ok(GetterOutput::value(document))
 }
 
 /// Returns the text of the focused terminal, or of the first one.
 pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
-    let tree = tree("vm_terminal_output", context).await?;
+    let text = terminal_text(context.machine).await.map_err(machine_error("vm_terminal_output"))?;
+    Ok(text.map_or_else(
+        || GetterOutput::absent("no terminal is open"),
+        |text| GetterOutput::value(text.as_str()),
+    ))
+}
+
+/// Returns a machine's accessibility tree in OSWorld's XML format.
+pub async fn tree_document(machine: &dyn Machine) -> Result<String, MachineError> {
+    match machine.tree_document().await? {
+        Some(document) => Ok(document),
+        None => Ok(to_xml(&machine.tree(&BUDGET).await?)),
+    }
+}
+
+/// Returns the text of a machine's focused terminal, or of the first one; `None` where none is open.
+pub async fn terminal_text(machine: &dyn Machine) -> Result<Option<String>, MachineError> {
+    let tree = machine.tree(&BUDGET).await?;
     let mut terminals: Vec<&UiNode> =
         tree.nodes.iter().filter(|node| node.role.as_str() == "terminal").collect();
     terminals.sort_by_key(|node| !node.is(State::Focused));
-    Ok(match terminals.first().and_then(|node| node.value.as_deref()) {
-        Some(text) => GetterOutput::value(text.trim_end()),
-        None => GetterOutput::absent("no terminal is open"),
-    })
+    let text = terminals.first().and_then(|node| node.value.as_deref());
+    Ok(text.map(|text| text.trim_end().to_owned()))
 }
 
 /// Returns the address bar's text with the scheme that browsers hide.
@@ -50,8 +64,7 @@ pub(super) async fn active_url(
 }
 
 async fn tree(getter: &str, context: &CollectContext<'_>) -> Result<UiTree, CollectError> {
-    let budget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000, hidden: HiddenNodes::Read };
-    context.machine.tree(&budget).await.map_err(machine_error(getter))
+    context.machine.tree(&BUDGET).await.map_err(machine_error(getter))
 }
 
 fn to_xml(tree: &UiTree) -> String {

@@ -15,6 +15,7 @@ mod vscode;
 use serde_json::Value;
 
 pub(super) use accessibility::SYNTHETIC_TREE;
+pub use accessibility::{terminal_text, tree_document};
 pub(super) use browser::DEBUG_PORTS;
 pub(super) use delayed_write::is_written_late;
 pub use http::{HttpRequest, ask};

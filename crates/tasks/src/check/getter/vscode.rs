@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::machine;
 use super::output::{GetterOutput, machine_error, required_str};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::setup::{at_home, pointing};
+use crate::setup::{at_home, with_pyautogui};
 
 const GETTER: &str = "vscode_config";
 /// Time limit for the extension's write.
@@ -26,7 +26,7 @@ pub(super) async fn config(spec: &Value, context: &CollectContext<'_>) -> Result
          time.sleep(0.5); pyautogui.typewrite({command:?}); time.sleep(0.5); pyautogui.press('enter')"
     );
     let words = ["python", "-c", &script].map(str::to_owned).to_vec();
-    let asked = pointing(context.machine, words).await.map_err(machine_error(GETTER))?;
+    let asked = with_pyautogui(context.machine, words).await.map_err(machine_error(GETTER))?;
     let done = context.machine.run(&asked).await.map_err(machine_error(GETTER))?;
     if done.code != 0 {
         let said = String::from_utf8_lossy(&done.stderr);

@@ -1,0 +1,205 @@
+//! `apprentice serve`: a world over HTTP, in OSWorld's server protocol.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use apprentice_protocol::{Clock, EnvironmentKind, Size, TaskId, WorldSpec};
+use apprentice_sandbox::SystemClock;
+use apprentice_server::{Access, Episode, ServedWorld, TaskEpisode, Token, relay, serve};
+use apprentice_tasks::variation::vary;
+use clap::Args;
+use serde::Serialize;
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::{process_env, suite, terminal, wire};
+
+/// The environment variable with the token.
+const TOKEN: &str = "APPRENTICE_TOKEN";
+
+/// Serves a world over HTTP, in OSWorld's server protocol.
+///
+/// OSWorld's `PythonController`, `SetupController` and `DesktopEnv` work with it as with a virtual machine. `POST /reset`
+/// opens a fresh world; `/step`, `/observe` and `/judge` take this program's own actions and give its observations and
+/// verdicts: see `docs/serve.md`. Ends when interrupted.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The address to listen on. Beyond this machine, requests need the token of the variable APPRENTICE_TOKEN.
+    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    /// The port; 0 takes a free one.
+    #[arg(long, default_value_t = 5000)]
+    port: u16,
+    /// Screen size in pixels.
+    #[arg(long, value_name = "WxH", default_value = "1920x1080")]
+    screen: ScreenSize,
+    /// Start this command in each fresh desktop and wait for its window.
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["url", "suite"])]
+    app: Option<String>,
+    /// Serve a browser that opens this URL.
+    #[arg(long, conflicts_with = "suite")]
+    url: Option<String>,
+    /// Set up a task of this suite in each fresh world; `POST /judge` runs its checks.
+    #[arg(long, value_name = "PATH", requires = "task")]
+    suite: Option<PathBuf>,
+    /// The task.
+    #[arg(long, value_name = "ID", requires = "suite")]
+    task: Option<String>,
+    /// The variation of the task.
+    #[arg(long, default_value_t = 0, requires = "task")]
+    seed: u32,
+    /// Relay a port of this machine to a port inside the world, as INSIDE or INSIDE:HERE; may be repeated. OSWorld's
+    /// clients expect 9222 (DevTools) and 8080 (VLC).
+    #[arg(long, value_name = "PORT")]
+    forward: Vec<Forward>,
+    /// Print the address as one JSON object (`apprentice.serve/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Width and height in pixels.
+#[derive(Clone, Copy, Debug)]
+struct ScreenSize(Size);
+
+impl FromStr for ScreenSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size = text.split_once('x').and_then(|(width, height)| {
+            let pixels =
+                |text: &str| text.parse::<u32>().ok().filter(|pixels| (64..=16_384).contains(pixels));
+            Some(Size::new(pixels(width)?, pixels(height)?))
+        });
+        size.map(Self)
+            .ok_or_else(|| "expected WIDTHxHEIGHT, from 64 to 16384 pixels, for example 1280x800".to_owned())
+    }
+}
+
+/// A port inside the world, and the one here that leads to it.
+#[derive(Clone, Copy, Debug)]
+struct Forward {
+    inside: u16,
+    here: u16,
+}
+
+impl FromStr for Forward {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (inside, here) = text.split_once(':').unwrap_or((text, text));
+        let port = |text: &str| text.parse::<u16>().map_err(|_| format!("{text:?} is no port"));
+        match port(inside)? {
+            0 => Err("a port inside the world is from 1 to 65535".to_owned()),
+            inside => Ok(Self { inside, here: port(here)? }),
+        }
+    }
+}
+
+/// What `--json` prints once the server answers.
+#[derive(Debug, Serialize)]
+struct Served {
+    schema: &'static str,
+    url: String,
+    /// The task's instruction.
+    instruction: Option<String>,
+    forwards: Vec<ForwardedPort>,
+}
+
+#[derive(Debug, Serialize)]
+struct ForwardedPort {
+    inside: u16,
+    here: u16,
+}
+
+/// Runs the server until it is interrupted.
+pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
+    let address = SocketAddr::new(arguments.listen, arguments.port);
+    let access = Access::to(address, token()?).ok_or_else(|| {
+        Failure::say(
+            Kind::Usage,
+            format!("{} is reached by other machines, and there is no token", arguments.listen),
+        )
+        .hint(format!("set {TOKEN} to a secret of {} or more characters", Token::LEAST))
+    })?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let episode = episode(arguments, config, &clock)?;
+    let worlds = wire::worlds(config, Arc::clone(&clock))?;
+    let world = Arc::new(ServedWorld::new(worlds, clock, world_of(arguments), episode));
+    let cancel = wire::cancel_on_interrupt();
+    wire::runtime()?.block_on(async {
+        let listener = listen(address).await?;
+        let bound = listener.local_addr().kind(Kind::Environment)?;
+        let mut forwards = Vec::new();
+        for forward in &arguments.forward {
+            let listener = listen(SocketAddr::new(arguments.listen, forward.here)).await?;
+            let here = listener.local_addr().kind(Kind::Environment)?.port();
+            forwards.push(ForwardedPort { inside: forward.inside, here });
+            tokio::spawn(relay(listener, Arc::clone(&world), forward.inside));
+        }
+        let opened = tokio::select! {
+            opened = world.reset() => opened,
+            () = cancel.cancelled() => return Err(Failure::say(Kind::Interrupted, "interrupted")),
+        };
+        opened.map_err(|why| Failure::say(Kind::Environment, why))?;
+        let instruction = world.instruction().map(str::to_owned);
+        let served =
+            Served { schema: "apprentice.serve/1", url: format!("http://{bound}"), instruction, forwards };
+        tell(&served, arguments.json)?;
+        serve(listener, world, access, cancel).await.kind(Kind::Environment)
+    })
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::say(Kind::Environment, format!("cannot listen on {address}: {error}"))
+            .hint("name another port with --port, or 0 for a free one")
+    })
+}
+
+fn tell(served: &Served, json: bool) -> Result<(), Failure> {
+    if json {
+        return terminal::json(served);
+    }
+    terminal::line(format_args!("serving a world at {}", served.url));
+    for ForwardedPort { inside, here } in &served.forwards {
+        terminal::line(format_args!("port {here} leads to port {inside} inside"));
+    }
+    Ok(())
+}
+
+fn token() -> Result<Option<Token>, Failure> {
+    let Some(text) = process_env::variable(TOKEN) else { return Ok(None) };
+    let token = text.to_str().and_then(Token::new);
+    let wrong = || {
+        let message = format!("{TOKEN} must be {} or more visible ASCII characters", Token::LEAST);
+        Failure::say(Kind::Config, message)
+    };
+    token.map(Some).ok_or_else(wrong)
+}
+
+fn world_of(arguments: &Serve) -> WorldSpec {
+    let environment = match arguments.url {
+        Some(_) => EnvironmentKind::Browser,
+        None => EnvironmentKind::Desktop,
+    };
+    WorldSpec { environment, screen: arguments.screen.0, url: arguments.url.clone(), scene: None }
+}
+
+fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result<Episode, Failure> {
+    let (Some(path), Some(task)) = (&arguments.suite, &arguments.task) else {
+        return Ok(arguments.app.clone().map_or(Episode::Empty, Episode::Program));
+    };
+    let suite = suite::load(path)?;
+    let id = TaskId::new(task.as_str());
+    let found = suite.tasks.iter().find(|task| task.id == id).ok_or_else(|| {
+        let near = apprentice_protocol::did_you_mean(task, suite.tasks.iter().map(|task| task.id.as_str()));
+        Failure::say(Kind::NothingMatched, format!("the suite {:?} has no task {task:?}{near}", suite.name))
+    })?;
+    let varied = vary(found, &suite.name, arguments.seed).kind(Kind::Config)?;
+    let redactor = wire::models(config, Arc::clone(clock))?.redactor()?;
+    let options = config.reading();
+    Ok(Episode::Task(Box::new(TaskEpisode { varied, suite_root: suite.root, options, redactor })))
+}

@@ -1,0 +1,84 @@
+//! `apprentice serve`, as far as it refuses to start, and who it answers. Its clients are tried by `scripts/serve-clients`.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::place::{Place, Running, suite, worlds_can_start};
+
+#[test]
+fn it_refuses_what_it_cannot_serve() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let starter = suite().to_string_lossy().into_owned();
+    for (options, code, reason) in [
+        (&["--listen", "0.0.0.0"][..], 2, "APPRENTICE_TOKEN"),
+        (&["--screen", "1280"], 2, "WIDTHxHEIGHT"),
+        (&["--screen", "10x10"], 2, "64 to 16384"),
+        (&["--forward", "0"], 2, "from 1 to 65535"),
+        (&["--forward", "9222:x"], 2, "is no port"),
+        (&["--suite", &starter], 2, "--task"),
+        (&["--suite", &starter, "--task", "mousepad-sing"], 4, "mousepad-sign"),
+        (&["--app", "mousepad", "--url", "about:blank"], 2, "cannot be used with"),
+        (&["--port", &port], 21, "--port"),
+    ] {
+        let arguments: Vec<&str> = ["serve"].into_iter().chain(options.iter().copied()).collect();
+        let output = place.output(&arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{options:?}: {told}");
+        assert!(told.contains(reason), "{options:?}: {told}");
+    }
+    let mut short = place.command(&["serve", "--listen", "0.0.0.0"]);
+    let output = short.env("APPRENTICE_TOKEN", "short").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+/// Sends one request and returns the status line and the body.
+fn ask(address: &str, request: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+}
+
+#[test]
+fn with_a_token_it_answers_its_holders_only_and_ends_with_its_world() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.command(&["serve", "--port", "0", "--screen", "640x480", "--json"]);
+    command.env("APPRENTICE_TOKEN", "0123456789abcdef").stdout(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut told = String::new();
+    let mut lines = BufReader::new(running.0.stdout.take().expect("its output"));
+    let served: Value = loop {
+        assert_ne!(lines.read_line(&mut told).expect("read"), 0, "it ended: {told}");
+        if let Ok(served) = serde_json::from_str(&told) {
+            break served;
+        }
+    };
+    let address = served["url"].as_str().expect("an address").trim_start_matches("http://").to_owned();
+    let request = |headers: &str| {
+        format!(
+            "POST /screen_size HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: 0\r\n{headers}\r\n"
+        )
+    };
+    let (status, _) = ask(&address, &request("Authorization: Bearer 0123456789abcdef\r\n"));
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    for headers in ["", "Authorization: Bearer 0123456789abcdeX\r\n"] {
+        let (status, body) = ask(&address, &request(headers));
+        assert_eq!(status, "HTTP/1.1 401 Unauthorized", "{body}");
+        assert!(!body.contains("0123456789abcdef"), "{body}");
+    }
+    assert_eq!(place.cells().len(), 1);
+    running.signal(Signal::INT);
+    assert_eq!(running.ended().code(), Some(0));
+    assert!(place.cells().is_empty(), "{:?}", place.cells());
+}

@@ -1,0 +1,165 @@
+//! Who may ask: the holders of the token, and without one programs on this machine alone.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::problem::Problem;
+
+/// A secret that each request must carry: as `Authorization: Bearer TOKEN`, or as the password of basic authentication,
+/// which clients send that are given `http://any:TOKEN@host:port`.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// The least length of a token, in bytes.
+    pub const LEAST: usize = 16;
+
+    /// Returns the token, or `None` where it is shorter than [`Token::LEAST`] or holds other than visible ASCII.
+    pub fn new(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        let fits = text.len() >= Self::LEAST && text.bytes().all(|byte| byte.is_ascii_graphic());
+        fits.then_some(Self(text))
+    }
+
+    /// Compares in a time that does not depend on the place of the first difference.
+    fn is(&self, given: &str) -> bool {
+        let differing = self.0.bytes().zip(given.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
+        self.0.len() == given.len() && differing == 0
+    }
+}
+
+/// Which requests are answered.
+#[derive(Clone)]
+pub enum Access {
+    /// Those that carry the token.
+    Token(Token),
+    /// Those to a loopback address that no web page can have made.
+    Loopback,
+}
+
+impl Access {
+    /// Returns the rule for an address: other machines need a token. `None` where it is missing.
+    pub fn to(address: SocketAddr, token: Option<Token>) -> Option<Self> {
+        match token {
+            Some(token) => Some(Self::Token(token)),
+            None => address.ip().is_loopback().then_some(Self::Loopback),
+        }
+    }
+
+    fn allows(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
+        match self {
+            Self::Token(token) => match given_token(headers) {
+                Some(given) if token.is(&given) => Ok(()),
+                Some(_) => Err("the token is another one".to_owned()),
+                None => Err("the request carries no token: send `Authorization: Bearer TOKEN`".to_owned()),
+            },
+            Self::Loopback => {
+                if headers.contains_key(ORIGIN) {
+                    return Err("a web page may not ask this server".to_owned());
+                }
+                let host =
+                    headers.get(HOST).and_then(|host| host.to_str().ok()).or(uri.host()).unwrap_or_default();
+                // A name that resolves to this machine may be a web page's.
+                if is_loopback_host(host) { Ok(()) } else { Err(format!("{host:?} is no loopback address")) }
+            }
+        }
+    }
+}
+
+fn given_token(headers: &HeaderMap) -> Option<String> {
+    let given = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = given.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(rest.trim().to_owned());
+    }
+    let decoded = String::from_utf8(STANDARD.decode(rest.trim()).ok()?).ok()?;
+    let (_, password) = decoded.split_once(':')?;
+    scheme.eq_ignore_ascii_case("basic").then(|| password.to_owned())
+}
+
+fn is_loopback_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Refuses requests that the rule does not allow.
+pub(crate) async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
+    match access.allows(request.headers(), request.uri()) {
+        Ok(()) => next.run(request).await,
+        Err(why) => {
+            let mut refused = Problem::forbidden(why).into_response();
+            if matches!(access, Access::Token(_)) {
+                *refused.status_mut() = StatusCode::UNAUTHORIZED;
+            }
+            refused
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+
+    use super::{Access, Token};
+
+    fn asks(access: &Access, sent: &[(&'static str, &str)]) -> bool {
+        let mut headers = HeaderMap::new();
+        for (name, value) in sent {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).expect("a value"));
+        }
+        access.allows(&headers, &Uri::from_static("/screenshot")).is_ok()
+    }
+
+    #[test]
+    fn other_machines_need_a_token() {
+        let here = "127.0.0.1:5000".parse().expect("an address");
+        let everywhere = "0.0.0.0:5000".parse().expect("an address");
+        assert!(matches!(Access::to(here, None), Some(Access::Loopback)));
+        assert!(Access::to(everywhere, None).is_none());
+        assert!(matches!(Access::to(everywhere, Token::new("0123456789abcdef")), Some(Access::Token(_))));
+        assert!(Token::new("short").is_none() && Token::new("has a space inside").is_none());
+    }
+
+    #[test]
+    fn the_token_is_sent_as_bearer_or_as_a_password() {
+        let access = Access::Token(Token::new("0123456789abcdef").expect("a token"));
+        // `any:0123456789abcdef` and `any:0123456789abcdeX` in base 64.
+        for (given, right) in [
+            ("Bearer 0123456789abcdef", true),
+            ("bearer 0123456789abcdef", true),
+            ("Basic YW55OjAxMjM0NTY3ODlhYmNkZWY=", true),
+            ("Basic YW55OjAxMjM0NTY3ODlhYmNkZVg=", false),
+            ("Bearer 0123456789abcde", false),
+            ("Bearer 0123456789abcdef0", false),
+            ("0123456789abcdef", false),
+        ] {
+            assert_eq!(asks(&access, &[("authorization", given)]), right, "{given}");
+        }
+        assert!(!asks(&access, &[("host", "localhost")]));
+    }
+
+    #[test]
+    fn without_a_token_no_web_page_can_ask() {
+        for (sent, right) in [
+            (vec![("host", "127.0.0.1:5000")], true),
+            (vec![("host", "localhost:5000")], true),
+            (vec![("host", "[::1]:5000")], true),
+            (vec![("host", "rebound.example.org:5000")], false),
+            (vec![("host", "127.0.0.1.example.org")], false),
+            (vec![("host", "localhost:5000"), ("origin", "https://example.org")], false),
+            (vec![], false),
+        ] {
+            assert_eq!(asks(&Access::Loopback, &sent), right, "{sent:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a fresh world begins with: nothing, a program, or the setup of a task, which can then be judged.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_protocol::{Clock, Command, Judged, Machine, Why, WorldSpec};
+use apprentice_tasks::check::{AttemptEnding, CollectContext, collect, judge_with_compat};
+use apprentice_tasks::setup::{SetupContext, SetupPhase, prepare};
+use apprentice_tasks::suite::SuiteOptions;
+use apprentice_tasks::variation::TaskVariation;
+use apprentice_trace::Redactor;
+
+/// How long a program may take to open its first window.
+const WINDOW_DEADLINE: Duration = Duration::from_secs(30);
+const POLL_FLOOR: Duration = Duration::from_millis(50);
+
+/// What a fresh world begins with.
+pub enum Episode {
+    /// An empty desktop, or a browser at the address of the world's specification.
+    Empty,
+    /// A shell line that starts a program with a window.
+    Program(String),
+    /// The setup of a task.
+    Task(Box<TaskEpisode>),
+}
+
+/// A task whose setup every fresh world gets, and whose checks judge it.
+pub struct TaskEpisode {
+    /// The task with the values of its seed.
+    pub varied: TaskVariation,
+    /// The suite's folder, the base of relative local files.
+    pub suite_root: PathBuf,
+    /// Options for reading external suites.
+    pub options: SuiteOptions,
+    /// Removes known secrets before evidence is judged.
+    pub redactor: Arc<Redactor>,
+}
+
+/// A world that could not be prepared or judged.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct EpisodeError(String);
+
+impl EpisodeError {
+    fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Episode {
+    /// Prepares a fresh world. Files that checks will read are kept in `cache`.
+    pub(crate) async fn prepare(
+        &self,
+        machine: &dyn Machine,
+        clock: &dyn Clock,
+        cache: &Path,
+    ) -> Result<(), EpisodeError> {
+        match self {
+            Self::Empty => Ok(()),
+            Self::Program(line) => {
+                let started = machine.launch(&Command::shell(format!("exec {line}"))).await;
+                started.map_err(EpisodeError::new)?;
+                await_window(machine, clock, line).await
+            }
+            Self::Task(task) => {
+                let context = task.setup_context(machine, clock, cache);
+                let done = prepare(&task.varied.task.config, &context).await;
+                done.map(drop).map_err(|error| EpisodeError::new(error.message()))
+            }
+        }
+    }
+
+    /// Returns the specification of the worlds: the task's own, or the given one.
+    pub(crate) fn world(&self, given: &WorldSpec) -> WorldSpec {
+        match self {
+            Self::Task(task) => task.varied.world.clone(),
+            Self::Empty | Self::Program(_) => given.clone(),
+        }
+    }
+
+    /// Returns the instruction of the task.
+    pub(crate) fn instruction(&self) -> Option<&str> {
+        match self {
+            Self::Task(task) => Some(&task.varied.task.instruction),
+            Self::Empty | Self::Program(_) => None,
+        }
+    }
+
+    /// Judges the world by the task's checks.
+    pub(crate) async fn judge(
+        &self,
+        ending: AttemptEnding,
+        machine: &dyn Machine,
+        clock: &dyn Clock,
+        cache: &Path,
+    ) -> Result<Judged, EpisodeError> {
+        let Self::Task(task) = self else {
+            return Err(EpisodeError(
+                "this world has no task to judge: start with --suite and --task".to_owned(),
+            ));
+        };
+        task.judge(ending, machine, clock, cache).await
+    }
+}
+
+impl TaskEpisode {
+    fn setup_context<'a>(
+        &'a self,
+        machine: &'a dyn Machine,
+        clock: &'a dyn Clock,
+        cache: &'a Path,
+    ) -> SetupContext<'a> {
+        SetupContext {
+            machine,
+            clock,
+            suite_root: &self.suite_root,
+            screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
+            cache_dir: cache,
+            mirror: self.options.mirror.as_ref(),
+            sleep_mode: self.options.sleep_mode(),
+            phase: SetupPhase::Start,
+            password: &self.options.password,
+        }
+    }
+
+    async fn judge(
+        &self,
+        ending: AttemptEnding,
+        machine: &dyn Machine,
+        clock: &dyn Clock,
+        cache: &Path,
+    ) -> Result<Judged, EpisodeError> {
+        let spec = &self.varied.task.evaluator;
+        let ended = clock.mono();
+        let evidence = tempfile::tempdir_in(cache).map_err(EpisodeError::new)?;
+        let late = SetupContext { phase: SetupPhase::Grade, ..self.setup_context(machine, clock, cache) };
+        prepare(&spec.postconfig, &late).await.map_err(|error| EpisodeError::new(error.message()))?;
+        let context = CollectContext {
+            machine,
+            clock,
+            ended,
+            cache_dir: cache,
+            folder: evidence.path(),
+            redactor: &self.redactor,
+            suite_root: &self.suite_root,
+            mirror: self.options.mirror.as_ref(),
+            compat: self.options.compat,
+        };
+        let collected = collect(spec, &context).await.map_err(|error| EpisodeError::new(chain(&error)))?;
+        Ok(judge_with_compat(spec, &collected, &ending, self.options.compat))
+    }
+}
+
+/// Returns an error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+async fn await_window(machine: &dyn Machine, clock: &dyn Clock, line: &str) -> Result<(), EpisodeError> {
+    let began = clock.mono();
+    while clock.mono() - began < WINDOW_DEADLINE {
+        if !machine.windows().await.map_err(EpisodeError::new)?.is_empty() {
+            return Ok(());
+        }
+        clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    let seconds = WINDOW_DEADLINE.as_secs();
+    Err(EpisodeError(format!("the program {line:?} opened no window within {seconds} s")))
+}
