@@ -136,7 +136,7 @@ fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
     if bytes > MOST_BYTES {
         return Err(("too_long".to_owned(), format!("{bytes} bytes; a page has at most {MOST_BYTES}")));
     }
-    serde_json::from_value(arguments.clone())
+    crate::model_json::from_arguments(arguments)
         .map_err(|error| ("bad_arguments".to_owned(), format!("the arguments do not fit: {error}")))
 }
 

@@ -4,6 +4,7 @@
 
 pub mod adherence;
 mod attach_figures;
+mod attempt_words;
 mod author;
 pub mod book;
 pub mod cleanup;
@@ -20,6 +21,7 @@ pub mod leak;
 mod learn_trajectory;
 mod listed_controls;
 pub mod manage;
+mod model_json;
 pub mod package;
 mod prompts;
 pub mod reflect;

@@ -167,6 +167,7 @@ impl Gateway {
             | Change::CleanupFinished
             | Change::AttemptJudged(_)
             | Change::SuspicionKept { .. }
+            | Change::ItemHeldBack { .. }
             | Change::ProposalRefused { .. }
             | Change::Unknown { .. } => Vec::new(),
         }

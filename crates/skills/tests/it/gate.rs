@@ -87,6 +87,7 @@ fn log_only() -> Vec<Change> {
         json!({"op": "cleanup.finished"}),
         json!({"op": "attempt.judged", "data": {"by": "model", "why": HARM}}),
         json!({"op": "suspicion.kept", "data": {"cited": [], "why": HARM}}),
+        json!({"op": "item.held_back", "data": {"found": ["delete"]}}),
         json!({"op": "proposal.refused", "data": {"proposal": "o9", "why": HARM}}),
         json!({"op": "operation.reverted", "data": {"operation": "o1", "skills": []}}),
         json!({"op": "cleanup.kept", "data": {"skills": ["gimp/a", "gimp/b"], "hashes": ["", ""]}}),

@@ -15,6 +15,8 @@ mod folder;
 mod foreground;
 mod gate;
 mod guidance;
+mod harm;
+mod held_back;
 mod in_context;
 mod judge;
 mod learn_trajectory;
