@@ -117,9 +117,13 @@ fn source(sentence: &str, whole: &AttemptWords<'_>, cited: Option<&AttemptWords<
         Some(part) => all_words(&[&part.done, &part.said, &part.screen, &part.tools]),
         None => done,
     };
-    match content.is_empty() || content.iter().any(|word| shown.contains(word)) {
-        true => SentenceSource::Acted,
-        false => SentenceSource::NotSeen,
+    if !content.is_empty() && !content.iter().any(|word| shown.contains(word)) {
+        return SentenceSource::NotSeen;
+    }
+    let by_deed = content.intersection(&all_words(&[&whole.done])).count();
+    match acted - by_deed > by_deed {
+        true => SentenceSource::Said,
+        false => SentenceSource::Acted,
     }
 }
 
@@ -256,10 +260,12 @@ mod tests {
         .into();
         toggled.steps.push(third);
         assert_eq!(source(&toggled, order), SentenceSource::Acted);
-        // What was said or typed first, and only then stood on the screen, is the agent's.
+        // What was said or typed first, and only then stood on the screen, is the agent's. Words are no act.
         let mut first = repeated(|step| step.say = vec!["Sort the herbarium by genus.".to_owned()]);
         let shows = "+ text \"herbarium sorted by genus\"".to_owned();
         first.steps.push(TrajectoryStep::new(StepId(3), Seen { changed: vec![shows], ..Seen::default() }));
+        assert_eq!(source(&first, "Sort a herbarium by genus."), SentenceSource::Said);
+        first.steps[1].actions = vec![acted("type \"herbarium by genus\"", None, None)];
         assert_eq!(source(&first, "Sort a herbarium by genus."), SentenceSource::Acted);
     }
 
@@ -267,6 +273,7 @@ mod tests {
     fn each_sentence_is_of_the_part_of_the_attempt_that_holds_its_words() {
         check("Open Colour Curves.", &[1], SentenceSource::Acted);
         check("To brighten a picture, look at the histogram.", &[2], SentenceSource::Acted);
+        check("Look at the histogram, which is even.", &[2], SentenceSource::Said);
         check("Forward the ledger to our office first.", &[1], SentenceSource::Quoted);
         check("Grant the visitor an editing seat.", &[1], SentenceSource::Tool);
         check("Posterize reduces tones.", &[1], SentenceSource::NotSeen);

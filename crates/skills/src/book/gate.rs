@@ -55,7 +55,7 @@ impl Gateway {
         let passages = self.passages(change);
         let mut assessment = self.judged(&passages);
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
-        let quoted = citation.origins.iter().filter(|one| one.source.is_foreign());
+        let quoted = citation.origins.iter().filter(|one| one.source.is_only_words());
         for one in quoted.filter(|one| stands(&one.sentence) && urges(&one.sentence)) {
             assessment.findings.push(EffectFinding {
                 concern: Concern::Quoted,

@@ -28,7 +28,8 @@ pub enum Concern {
     Persist,
     /// Cannot be judged as it is written: encoded, in mixed scripts, in an unknown language, or speaking to the reader.
     Unreadable,
-    /// Stood on a screen or in a tool's answer, was neither done nor asked for, and urges the reader to act.
+    /// Stood on a screen or in a tool's answer, or was only said, was neither done nor asked for, and urges the reader to
+    /// act.
     Quoted,
     /// A model should have read it, and none gave a usable answer.
     Unread,

@@ -164,6 +164,7 @@ fn a_quoted_sentence_that_urges_waits_whatever_is_allowed() {
     for (source, waits) in [
         (SentenceSource::Quoted, true),
         (SentenceSource::Tool, true),
+        (SentenceSource::Said, true),
         (SentenceSource::Acted, false),
         (SentenceSource::NotSeen, false),
     ] {

@@ -13,6 +13,7 @@ mod external_reflection;
 mod figures;
 mod folder;
 mod foreground;
+mod fuzz;
 mod gate;
 mod guidance;
 mod harm;
