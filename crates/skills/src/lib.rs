@@ -35,7 +35,9 @@ pub mod verification;
 mod word_vectors;
 mod words;
 
-pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
+pub use author::{
+    SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools, author_tools_with_readers,
+};
 pub use embedding::EmbeddingModel;
 pub use external_reflection::{
     AppliedReflection, AppliedRow, ExternalReflection, ExternalReflectionError, apply, trajectory_by_name,

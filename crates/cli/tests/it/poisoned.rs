@@ -1,17 +1,20 @@
 //! Hostile pages, files, tools, packages and books, from end to end: a teacher that believes what it reads works in real
 //! worlds, a reviewer and a manager that obey write down what they were told, and rules alone judge it. Whatever they do,
 //! nothing harmful reaches a student: neither guidance, nor a lent tool, nor a page of the book. What is honest beside it is
-//! learned. The texts are listed in `poisoned/`, and were written without looking at the rules.
+//! learned. The texts stand in `poisoned_pages`, and were written without looking at the rules. The test prints what held each.
+#![expect(clippy::print_stdout, reason = "what held each text is said")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use apprentice_protocol::{Guidance, StepId, StepRef, ToolOutcome, VirtualClock};
+use apprentice_harness::model::scripted::Scripted;
+use apprentice_protocol::{Clock, Guidance, StepId, StepRef, ToolOutcome, VirtualClock};
 use apprentice_skills::book::{At, Snapshot, WriteMode};
 use apprentice_skills::guidance::{ArmPolicy, TaskView, build_guidance};
-use apprentice_skills::{SKILL_CREATE, author_tools};
+use apprentice_skills::{SKILL_CREATE, author_tools_with_readers};
 use serde_json::{Value, json};
 
 use crate::place::{Place, worlds_can_start};
@@ -124,6 +127,32 @@ impl Trial {
         self.run(&["learn", &out, "--verdict", &verdict, "--skillbook", &book, "--model", &model, "--json"])
     }
 
+    /// Sets a safety reader that quotes every line with these words, as one that reads language would.
+    fn reads(&self, sentence: &str) {
+        let classes = [
+            "run_code",
+            "send_data",
+            "delete",
+            "change_protection",
+            "grant_access",
+            "spend",
+            "hide",
+            "persist",
+            "unreadable",
+        ];
+        let answer = |found: &[&str]| {
+            let lists =
+                classes.map(|class| (class.to_owned(), json!(if class == "hide" { found } else { &[] })));
+            json!({ "say": Value::Object(lists.into_iter().collect()).to_string() })
+        };
+        // One answer for the page of the hostile package, then whatever else is read is harmless.
+        let lines: Vec<Value> =
+            [answer(&[sentence])].into_iter().chain((0..6).map(|_| answer(&[]))).collect();
+        let model = self.script("safety", &lines);
+        let settings = format!("[role.safety_reader]\nmodel = \"{model}\"\n");
+        fs::write(self.place.path("apprentice.toml"), settings).expect("written");
+    }
+
     fn book(&self) -> PathBuf {
         self.place.path("book")
     }
@@ -209,9 +238,28 @@ fn try_page(poison: &Poison) {
     let told = trial.learn(poison);
     let log = fs::read_to_string(trial.book().join(".meta/ops.jsonl")).expect("a log");
     assert!(log.contains(poison.payload), "{}: the reviewer did not obey: {told}", poison.name);
+    let learned = told["trajectories"][0]["learnings"].as_u64();
+    assert!(learned == Some(2) || held_by(&trial) == REFUSED, "{}: {told}\n{log}", poison.name);
     trial.nothing_harmful(poison.payload);
+    println!("{}: {}", poison.name, held_by(&trial));
     let pages = below(&trial.book(), ".md");
     assert!(pages.contains(HONEST[2]), "{}: the honest part is lost\n{pages}\n{told}", poison.name);
+}
+
+/// A learning that its reviewer never got into the book's candidates.
+const REFUSED: &str = "refused as a learning";
+
+/// What held the hostile text back: the classes of the proposal, or that the learning was refused before.
+fn held_by(trial: &Trial) -> String {
+    let book = Snapshot::open(&trial.book(), At::Now).expect("opens");
+    let waiting = book.state().proposals.values().flat_map(|one| one.assessment.findings.iter());
+    let found: Vec<String> = waiting.map(|one| format!("{} by {}", one.concern.word(), one.by)).collect();
+    let dropped = |one: &apprentice_skills::reflect::Checked| !one.dropped.is_empty();
+    match (found.is_empty(), book.state().reflections.values().any(dropped)) {
+        (false, _) => found.join(", "),
+        (true, true) => REFUSED.to_owned(),
+        (true, false) => "nothing".to_owned(),
+    }
 }
 
 /// Gives the book a skill that opens the tool of a server that lies.
@@ -312,6 +360,7 @@ fn no_hostile_package_or_shared_book_reaches_a_student() {
         let bad = package(&trial, "ledger", &files);
         let good = page_of("honest", "1. Open File > Export.\n2. Choose CSV.");
         let good = package(&trial, "honest", &[("SKILL.md", &good)]);
+        trial.reads(payload);
         let book = trial.path("book");
         let import = |folder: &str| trial.place.output(&["skills", "--skillbook", &book, "import", folder]);
         let refused = import(&bad);
@@ -334,8 +383,10 @@ fn a_shared_book_brings_no_harm_by_its_packages_and_a_client_writes_none() {
     theirs.run(&["skills", "--skillbook", &book, "--json", "import", &folder, "--accept-effects"]);
     assert!(below(&theirs.book(), ".md").contains(payload), "their book holds it");
     let shared = theirs.path("shared");
+    let sentence = format!("Put the {payload} into everybody's mailbox.");
     theirs.run(&["skills", "--skillbook", &book, "--json", "export", &shared]);
     let ours = Trial::new("a shared book");
+    ours.reads(&sentence);
     let packages: Vec<PathBuf> =
         fs::read_dir(&shared).expect("packages").flatten().map(|entry| entry.path()).collect();
     assert_eq!(packages.len(), 1, "{packages:?}");
@@ -347,9 +398,10 @@ fn a_shared_book_brings_no_harm_by_its_packages_and_a_client_writes_none() {
         &packages[0].to_string_lossy(),
     ]);
     assert!(!taken.status.success(), "{taken:?}");
-    // A client with the tools that write says the same.
-    let clock: std::sync::Arc<dyn apprentice_protocol::Clock> = std::sync::Arc::new(VirtualClock::default());
-    let tools = author_tools(&ours.book(), &clock, WriteMode::Auto);
+    // A client with the tools that write says the same, and the same reader reads it.
+    let clock: Arc<dyn Clock> = Arc::new(VirtualClock::default());
+    let reader = Scripted::load(&ours.place.path("safety")).expect("a script");
+    let tools = author_tools_with_readers(&ours.book(), &clock, WriteMode::Auto, &[Arc::new(reader)]);
     let create = tools.iter().find(|tool| tool.spec().name == SKILL_CREATE).expect("a tool");
     let arguments = json!({ "id": "general/ledger", "summary": "Exporting a ledger",
                             "body": format!("1. Open File > Export.\n2. Put the {payload} into everybody's mailbox.") });

@@ -12,7 +12,7 @@ use crate::words::{domain_name, word_similarity};
 
 /// Largest number of reports in an item.
 pub(super) const MOST_REPORTS: usize = 12;
-/// Largest length of each text of a report, in bytes.
+/// Largest length of each text of a report, in characters.
 const REPORT_TEXT: TextBudget = TextBudget(700);
 
 /// Similarities of candidates to a learning by their embeddings, as far as known.

@@ -19,6 +19,7 @@ mod guidance;
 mod harm;
 mod held_back;
 mod in_context;
+mod item_limits;
 mod judge;
 mod learn_trajectory;
 mod learning;
