@@ -42,6 +42,8 @@ struct Report {
     attempt: Option<String>,
     situation: Option<String>,
     proposes: Option<String>,
+    /// Why its words wait for a person. Such a report is cited on neither side.
+    held_back: Vec<String>,
 }
 
 /// A tool call made earlier, with its result.
@@ -131,7 +133,8 @@ impl WorkItem {
     fn citable(&self, fits: impl Fn(&Report) -> bool) -> Vec<String> {
         let mut attempts: Vec<&str> = Vec::new();
         let mut ids = Vec::new();
-        for report in self.earlier_reports.iter().filter(|report| fits(report)) {
+        for report in self.earlier_reports.iter().filter(|report| report.held_back.is_empty() && fits(report))
+        {
             let Some(attempt) = report.attempt.as_deref() else { continue };
             if !attempts.contains(&attempt) {
                 attempts.push(attempt);

@@ -326,7 +326,11 @@ mod tests {
 
     use tokio::net::UnixStream;
 
-    use super::{Frame, receive, send};
+    use proptest::prelude::{any, proptest};
+    use proptest::sample::Index;
+    use proptest::test_runner::Config;
+
+    use super::{Frame, Operation, Program, Request, SupervisorMessage, receive, send};
 
     #[tokio::test]
     async fn head_body_and_descriptors_arrive_together() {
@@ -356,6 +360,61 @@ mod tests {
         std::fs::File::from(first.descriptors.remove(0)).read_to_string(&mut text).expect("readable");
         assert_eq!(text, "passed");
         assert_eq!((second.head.as_str(), second.descriptors.len(), ended), ("second", 0, true));
+    }
+
+    /// A request as the program sends it, as the bytes on the socket.
+    fn request() -> Vec<u8> {
+        let program = Program {
+            argv: vec!["sh".to_owned(), "-c".to_owned(), "true".to_owned()],
+            cwd: None,
+            env: vec![("A".to_owned(), "b".to_owned())],
+            timeout_ms: 1,
+            output_limit: 1,
+            apart: false,
+        };
+        let head = serde_json::to_vec(&Request { number: 7, ask: Operation::Run(program) }).expect("JSON");
+        let length = |bytes: &[u8]| u32::try_from(bytes.len()).expect("short").to_le_bytes();
+        [&length(&head)[..], &length(b"input"), &head, b"input"].concat()
+    }
+
+    /// Reads frames until the stream ends or is refused. It always ends, because the other side has closed.
+    async fn read_all<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> usize {
+        let (one, other) = UnixStream::pair().expect("a pair");
+        let mut sent = 0;
+        while sent < bytes.len() {
+            one.writable().await.expect("open");
+            sent += one.try_write(&bytes[sent..]).unwrap_or_default();
+        }
+        drop(one);
+        let mut frames = 0;
+        while let Ok(Some(_)) = receive::<T>(&other).await {
+            frames += 1;
+        }
+        frames
+    }
+
+    proptest! {
+        #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
+
+        #[test]
+        fn whatever_comes_is_read_or_refused(
+            noise in proptest::collection::vec(any::<u8>(), 0..64),
+            changes in proptest::collection::vec((any::<Index>(), any::<u8>()), 0..4),
+            cut in any::<Index>(),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let mut frames = [request(), request()].concat();
+            for (place, byte) in changes {
+                let place = place.index(frames.len());
+                frames[place] = byte;
+            }
+            frames.truncate(cut.index(frames.len() + 1));
+            frames.extend(noise);
+            runtime.block_on(async {
+                assert!(read_all::<Request>(&frames).await <= 3);
+                read_all::<SupervisorMessage>(&frames).await;
+            });
+        }
     }
 
     #[tokio::test]

@@ -13,7 +13,8 @@ use crate::reflect::{Learning, LearningFigure};
 pub(crate) async fn attach_figures(
     gateway: &mut Gateway,
     input: &LearningInput<'_>,
-    (place, learning): (usize, &Learning),
+    place: usize,
+    learning: &Learning,
     decision: &Decision,
 ) -> Result<Vec<Refusal>, WriteRefusal> {
     let mut refusals = Vec::new();
@@ -37,7 +38,7 @@ pub(crate) async fn attach_figures(
         };
         match cut(input, figure) {
             Err(problem) => refuse(problem),
-            Ok(new) => match attach(gateway, (input, cause), (skill, figure), &new).await {
+            Ok(new) => match attach(gateway, figure_write(input, cause, skill, figure, new)).await {
                 Ok(()) => {}
                 Err(WriteRefusal::Refused { code, why }) => refuse((code, why)),
                 Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
@@ -68,26 +69,26 @@ fn cut(input: &LearningInput<'_>, figure: &LearningFigure) -> Result<NewFigure, 
     input.figures.ok_or_else(missing)?.cut(figure)
 }
 
+/// Returns the write that adds a figure below the step of the guidance that the learning names.
+fn figure_write(
+    input: &LearningInput<'_>,
+    cause: Cause,
+    skill: SkillId,
+    asked: &LearningFigure,
+    figure: NewFigure,
+) -> FigureWrite {
+    let (actor, time, step) = (Actor::Manager, input.time, asked.guidance_step);
+    FigureWrite { actor, time, cause: Some(cause), skill, step, figure }
+}
+
 /// Adds a figure below its step of the guidance, or below the last if the page has no such step.
-async fn attach(
-    gateway: &mut Gateway,
-    (input, cause): (&LearningInput<'_>, Cause),
-    (skill, asked): (SkillId, &LearningFigure),
-    figure: &NewFigure,
-) -> Result<(), WriteRefusal> {
-    let write = |step| FigureWrite {
-        actor: Actor::Manager,
-        time: input.time,
-        cause: Some(cause.clone()),
-        skill: skill.clone(),
-        step,
-        figure: figure.clone(),
-    };
-    gateway.read_figure(&write(asked.guidance_step)).await;
-    match gateway.add_figure(write(asked.guidance_step)) {
+async fn attach(gateway: &mut Gateway, write: FigureWrite) -> Result<(), WriteRefusal> {
+    gateway.read_figure(&write).await;
+    match gateway.add_figure(write.clone()) {
         Err(WriteRefusal::Refused { code: "no_step", .. }) => {
-            gateway.read_figure(&write(None)).await;
-            gateway.add_figure(write(None)).map(|_| ())
+            let below_last = FigureWrite { step: None, ..write };
+            gateway.read_figure(&below_last).await;
+            gateway.add_figure(below_last).map(|_| ())
         }
         other => other.map(|_| ()),
     }

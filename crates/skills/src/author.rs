@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, SkillId, StepRef,
-    TextBudget, Tool, ToolOutcome, ToolSpec,
+    BoundedText, ChatModel, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, SkillId,
+    StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,13 +86,25 @@ struct AuthorTool {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
     mode: WriteMode,
+    readers: Vec<Arc<dyn ChatModel>>,
 }
 
 /// Returns the authoring tools for the book in `folder`. Each call opens the book again, so that other writers get
 /// their turn.
 pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>, mode: WriteMode) -> Vec<Arc<dyn Tool>> {
+    author_tools_with_readers(folder, clock, mode, &[])
+}
+
+/// Returns the authoring tools whose texts these models read before they are written.
+pub fn author_tools_with_readers(
+    folder: &Path,
+    clock: &Arc<dyn Clock>,
+    mode: WriteMode,
+    readers: &[Arc<dyn ChatModel>],
+) -> Vec<Arc<dyn Tool>> {
     let tool = |action, spec| -> Arc<dyn Tool> {
-        Arc::new(AuthorTool { action, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
+        let (folder, clock, readers) = (folder.to_owned(), Arc::clone(clock), readers.to_vec());
+        Arc::new(AuthorTool { action, spec, folder, clock, mode, readers })
     };
     vec![
         tool(AuthorAction::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE.text())),
@@ -136,7 +148,7 @@ fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
     if bytes > MOST_BYTES {
         return Err(("too_long".to_owned(), format!("{bytes} bytes; a page has at most {MOST_BYTES}")));
     }
-    serde_json::from_value(arguments.clone())
+    crate::model_json::from_arguments(arguments)
         .map_err(|error| ("bad_arguments".to_owned(), format!("the arguments do not fit: {error}")))
 }
 
@@ -162,16 +174,16 @@ impl AuthorTool {
             AuthorAction::Create => {
                 let arguments: CreateArguments = read(arguments)?;
                 let skill = parse(&arguments.id)?;
-                self.create(&skill, arguments, self.open().await?)
+                self.create(&skill, arguments, self.open().await?).await
             }
             AuthorAction::Patch => {
                 let arguments: PatchArguments = read(arguments)?;
                 let skill = parse(&arguments.id)?;
-                self.patch(&skill, &arguments, self.open().await?)
+                self.patch(&skill, &arguments, self.open().await?).await
             }
             AuthorAction::Delete => {
                 let skill = parse(&read::<IdArguments>(arguments)?.id)?;
-                self.delete(skill, self.open().await?)
+                self.delete(skill, self.open().await?).await
             }
             AuthorAction::Validate => {
                 let skill = parse(&read::<IdArguments>(arguments)?.id)?;
@@ -183,10 +195,13 @@ impl AuthorTool {
     /// Opens the book. Waits for another writer for a while without blocking the thread.
     async fn open(&self) -> Result<Gateway, Fault> {
         let opened = open_unlocked(&self.folder, self.clock.as_ref(), self.mode).await;
-        opened.map_err(|error| ("unavailable".to_owned(), error.to_string()))
+        let mut gateway = opened.map_err(|error| ("unavailable".to_owned(), error.to_string()))?;
+        gateway.set_readers(self.readers.clone());
+        Ok(gateway)
     }
 
-    fn write(&self, gateway: &mut Gateway, change: Change, what: &str) -> Result<ToolOutcome, Fault> {
+    async fn write(&self, gateway: &mut Gateway, change: Change, what: &str) -> Result<ToolOutcome, Fault> {
+        gateway.read_change(&change).await;
         let skills = change.skills();
         let skill = skills.first().map(|skill| (*skill).clone());
         let version = |id: &SkillId| gateway.state().skills.get(id).map(|known| known.version);
@@ -204,7 +219,7 @@ impl AuthorTool {
         }
     }
 
-    fn create(
+    async fn create(
         &self,
         skill: &SkillId,
         arguments: CreateArguments,
@@ -233,10 +248,10 @@ impl AuthorTool {
             origin: Origin::Authored,
             domain,
         };
-        self.write(&mut gateway, change, "is written")
+        self.write(&mut gateway, change, "is written").await
     }
 
-    fn patch(
+    async fn patch(
         &self,
         skill: &SkillId,
         arguments: &PatchArguments,
@@ -268,11 +283,11 @@ impl AuthorTool {
             situation: changed(patched.situation, &known.text.situation),
             guidance: changed(patched.guidance, &known.text.guidance),
         };
-        self.write(&mut gateway, change, "is changed")
+        self.write(&mut gateway, change, "is changed").await
     }
 
-    fn delete(&self, skill: SkillId, mut gateway: Gateway) -> Result<ToolOutcome, Fault> {
-        self.write(&mut gateway, Change::SkillDeleted { skill }, "is taken out")
+    async fn delete(&self, skill: SkillId, mut gateway: Gateway) -> Result<ToolOutcome, Fault> {
+        self.write(&mut gateway, Change::SkillDeleted { skill }, "is taken out").await
     }
 }
 

@@ -48,12 +48,41 @@ impl Default for CleanupOptions {
     }
 }
 
+/// From when on a skill hurts more than it helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HarmRule {
+    /// Number of negative reviews.
+    pub negatives: u32,
+    /// Share of positive reviews below which so many negative ones are too many.
+    pub positive_share: f64,
+}
+
+impl HarmRule {
+    /// Returns whether the counters of a skill show harm.
+    pub fn holds(&self, counts: &Counts) -> bool {
+        let impacts = counts.impacts();
+        impacts > 0
+            && counts.negative_impact >= self.negatives
+            && f64::from(counts.positive_impact) / f64::from(impacts) < self.positive_share
+    }
+}
+
+impl Default for HarmRule {
+    fn default() -> Self {
+        CleanupOptions::default().harm()
+    }
+}
+
+impl CleanupOptions {
+    /// Returns the rule for negative-heavy skills.
+    pub fn harm(&self) -> HarmRule {
+        HarmRule { negatives: self.negative_threshold, positive_share: self.positive_ratio }
+    }
+}
+
 /// Returns whether a skill hurts more than it helps: many negative reviews and few positive ones.
 pub fn negative_heavy(counts: &Counts, options: &CleanupOptions) -> bool {
-    let impacts = counts.impacts();
-    impacts > 0
-        && counts.negative_impact >= options.negative_threshold
-        && f64::from(counts.positive_impact) / f64::from(impacts) < options.positive_ratio
+    options.harm().holds(counts)
 }
 
 /// Returns whether a skill is often received and rarely followed. A request without a review says nothing about

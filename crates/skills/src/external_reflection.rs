@@ -15,6 +15,7 @@ use crate::book::{Counts, Gateway, State};
 use crate::handle::{LearningInput, Refusal, review_effect, with_version};
 use crate::learn_trajectory::{LearnError, LearnOptions, learn_external_reflection};
 use crate::manage::Decision;
+use crate::model_json::remove_nulls;
 use crate::reflect::{Dropped, SkillReview, TrajectoryReflection, missing_parts};
 
 /// An external reflection with the known facts about its attempt.
@@ -94,8 +95,10 @@ impl ExternalReflection {
             .map_err(|error| wrong(format!("retrieved: {error}")))?;
         let versions: Option<Versions> = serde_json::from_value(beside("versions"))
             .map_err(|error| wrong(format!("versions: {error}")))?;
-        let reflection: TrajectoryReflection = serde_path_to_error::deserialize(Value::Object(fields))
-            .map_err(|error| wrong(error.to_string()))?;
+        let mut lists = Value::Object(fields);
+        remove_nulls(&mut lists);
+        let reflection: TrajectoryReflection =
+            serde_path_to_error::deserialize(lists).map_err(|error| wrong(error.to_string()))?;
         let missing = missing_parts(&reflection);
         if !missing.is_empty() {
             return Err(wrong(missing.join("; ")));
@@ -197,7 +200,8 @@ pub struct AppliedReflection {
 pub async fn apply(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
-    (external, time): (&ExternalReflection, Timestamp),
+    external: &ExternalReflection,
+    time: Timestamp,
     options: &LearnOptions,
 ) -> Result<AppliedReflection, LearnError> {
     let before = gateway.state().clone();

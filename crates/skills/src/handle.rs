@@ -6,8 +6,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::book::{
-    Actor, Cause, Change, Counts, Gateway, Stage, State, WriteRefusal, WriteRequest, version_of,
+    Actor, Cause, Change, Counts, Gateway, Stage, State, WriteRefusal, WriteRequest, held_back_cause,
+    version_of,
 };
+use crate::effect::Concern;
 use crate::figure_source::FigureSource;
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
@@ -167,23 +169,27 @@ pub fn handle(
     let HandlerResult { mut forward, mut refusals } = HandlerResult::default();
     for (received, review) in &checked.reviews {
         let effect = review_effect(review, options);
-        count(gateway, input, (received, Some(review)), &effect, &mut refusals)?;
+        let counted = CountedReview { received, review: Some(review), effect: &effect };
+        count(gateway, input, &counted, &mut refusals)?;
         if effect.to_manager {
             forward.push((received.clone(), review.clone()));
         }
     }
     for received in &checked.unreviewed {
         let counts = Counts { times_requested: 1, times_unreviewed: 1, ..Counts::default() };
-        count(
-            gateway,
-            input,
-            (received, None),
-            &ReviewEffect { counts, ..ReviewEffect::default() },
-            &mut refusals,
-        )?;
+        let effect = ReviewEffect { counts, ..ReviewEffect::default() };
+        let counted = CountedReview { received, review: None, effect: &effect };
+        count(gateway, input, &counted, &mut refusals)?;
     }
     keep_candidates(gateway, input, checked, &mut refusals)?;
     Ok(HandlerResult { forward, refusals })
+}
+
+/// A received skill with its review, if it has one, and what they add.
+struct CountedReview<'a> {
+    received: &'a SkillId,
+    review: Option<&'a SkillReview>,
+    effect: &'a ReviewEffect,
 }
 
 /// Counts one received skill on the version that the agent received. A skill that was merged in the meantime counts on
@@ -191,10 +197,10 @@ pub fn handle(
 fn count(
     gateway: &mut Gateway,
     input: &LearningInput<'_>,
-    (received, review): (&SkillId, Option<&SkillReview>),
-    effect: &ReviewEffect,
+    counted: &CountedReview<'_>,
     refusals: &mut Vec<Refusal>,
 ) -> Result<(), WriteRefusal> {
+    let CountedReview { received, review, effect } = *counted;
     let Some((skill, current)) = gateway.state().resolve(received).map(|now| (now.id.clone(), now.version))
     else {
         refusals.push(Refusal {
@@ -216,11 +222,32 @@ fn count(
     };
     let request = input.request(Actor::Handler, Stage::Handle, format!("review:{received}"), change);
     write(gateway, request, Some(&skill), refusals)?;
+    let mut held_back = Vec::new();
     for (place, change) in notes(&skill, effect, input).into_iter().enumerate() {
         let item = format!("note:{received}:{place}");
-        write(gateway, input.request(Actor::Handler, Stage::Handle, item, change), Some(&skill), refusals)?;
+        let request = input.request(Actor::Handler, Stage::Handle, item, change);
+        held_back.extend(gateway.assess(&request).concerns());
+        write(gateway, request, Some(&skill), refusals)?;
     }
-    Ok(())
+    note_held_back(gateway, input, &format!("review:{received}"), held_back)
+}
+
+/// Notes in the log that words of the handler about an item were held back, if any were.
+fn note_held_back(
+    gateway: &mut Gateway,
+    input: &LearningInput<'_>,
+    item: &str,
+    mut found: Vec<Concern>,
+) -> Result<(), WriteRefusal> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    found.sort_unstable();
+    found.dedup();
+    let change = Change::ItemHeldBack { found };
+    let request = input.request(Actor::Handler, Stage::Handle, item.to_owned(), change);
+    let cause = request.cause.clone().map(held_back_cause);
+    gateway.apply(WriteRequest { cause, ..request }).map(|_| ())
 }
 
 /// Returns the notes of an effect, as changes of a skill.

@@ -79,11 +79,7 @@ pub struct JudgeMaterial {
 
 impl JudgeMaterial {
     /// Builds the bounded material of an attempt.
-    pub fn new(
-        (goal, stop): (&str, StopReason),
-        mut said: Vec<SaidInTurn>,
-        mut views: Vec<JudgedView>,
-    ) -> Self {
+    pub fn new(goal: &str, stop: StopReason, mut said: Vec<SaidInTurn>, mut views: Vec<JudgedView>) -> Self {
         let mut left_out = LeftOut { turns: said.len().saturating_sub(TURNS), elements: 0 };
         said.drain(..left_out.turns);
         said.iter_mut().for_each(|turn| turn.words = cut(&turn.words, WORDS));
@@ -182,7 +178,7 @@ pub async fn judge(
 
 fn read(said: &str) -> Result<Judgement, String> {
     let object = crate::reflect::json_of(said).ok_or("the answer holds no JSON object")?;
-    let Answer { verdict, reason } = serde_json::from_str(object)
+    let Answer { verdict, reason } = crate::model_json::from_text(object)
         .map_err(|error| cut(&format!("the answer does not fit the schema: {error}"), WORDS))?;
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     if reason.is_empty() {

@@ -70,8 +70,14 @@ pub struct UnreadReflection {
     pub answers: Vec<String>,
 }
 
-/// The mode of a reflection, and the reason for not using the attempt's own conversation if that had been requested.
-pub type ReflectionRoute = (ReflectMode, Option<Fallback>);
+/// How a reflection was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReflectionRoute {
+    /// The mode.
+    pub mode: ReflectMode,
+    /// The reason for not using the attempt's own conversation, if that had been requested.
+    pub fallback: Option<Fallback>,
+}
 
 /// The reason why learning from a trajectory failed. Completed steps stay. A repeated call continues from there.
 #[derive(Debug, thiserror::Error)]
@@ -158,7 +164,7 @@ async fn process_reflection(
         }
         let decision = decide(gateway, manager, input, &item, options).await?;
         if let WorkItem::Learning(place, learning) = item {
-            result.refusals.extend(attach_figures(gateway, input, (place, learning), &decision).await?);
+            result.refusals.extend(attach_figures(gateway, input, place, learning, &decision).await?);
         }
         result.decisions.push(decision);
     }
@@ -185,7 +191,7 @@ pub async fn learn_external_reflection(
         None => {
             let checked =
                 check(reflection, input.trajectory, EvidenceRule::Word, options.reflect.max_learnings);
-            keep(gateway, input, (ReflectMode::Given, None), checked)?
+            keep(gateway, input, ReflectionRoute { mode: ReflectMode::Given, fallback: None }, checked)?
         }
     };
     process_reflection(gateway, manager, input, &mut result, options).await?;
@@ -248,7 +254,7 @@ async fn load_or_reflect(
     if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
         return Ok(Ok((known.clone(), None)));
     }
-    let (answer, mode) = request_reflection(models.reflector.as_ref(), input, &options.reflect).await;
+    let (answer, route) = request_reflection(models.reflector.as_ref(), input, &options.reflect).await;
     let reflected = match answer {
         Ok(reflected) => reflected,
         Err(problem @ (ReflectError::Unusable { .. } | ReflectError::Full)) => {
@@ -262,7 +268,7 @@ async fn load_or_reflect(
     let Reflected { reflection, dropped, .. } = reflected;
     let mut checked = check(reflection, trajectory, EvidenceRule::Trace, options.reflect.max_learnings);
     checked.dropped.extend(dropped);
-    Ok(Ok((keep(gateway, input, mode.clone(), checked)?, Some(mode))))
+    Ok(Ok((keep(gateway, input, route.clone(), checked)?, Some(route))))
 }
 
 /// Describes a reflection that could not be read. An answer that no skill may contain is named and not kept.
@@ -289,25 +295,26 @@ async fn request_reflection(
     input: &LearningInput<'_>,
     options: &ReflectOptions,
 ) -> (Result<Reflected, ReflectError>, ReflectionRoute) {
+    let own_conversation = ReflectionRoute { mode: ReflectMode::InContext, fallback: None };
     let fallback = match options.mode {
         ReflectMode::Fresh | ReflectMode::Given => None,
         ReflectMode::InContext => {
             match reflect_in_context(reflector, input.conversation, input.trajectory, options).await {
-                Ok(Ok(reflected)) => return (Ok(reflected), (ReflectMode::InContext, None)),
+                Ok(Ok(reflected)) => return (Ok(reflected), own_conversation),
                 Ok(Err(fallback)) => Some(fallback),
-                Err(error) => return (Err(error), (ReflectMode::InContext, None)),
+                Err(error) => return (Err(error), own_conversation),
             }
         }
     };
-    let attempt = (input.trajectory, input.pictures);
-    (reflect(reflector, attempt, options).await, (ReflectMode::Fresh, fallback))
+    let answer = reflect(reflector, input.trajectory, input.pictures, options).await;
+    (answer, ReflectionRoute { mode: ReflectMode::Fresh, fallback })
 }
 
 /// Stores a checked reflection without the texts that no skill may contain.
 fn keep(
     gateway: &mut Gateway,
     input: &LearningInput<'_>,
-    (mode, fallback): ReflectionRoute,
+    route: ReflectionRoute,
     checked: Checked,
 ) -> Result<Checked, WriteRefusal> {
     // A way out of the program is no reason to lose a learning: what is written of it is judged.
@@ -317,6 +324,7 @@ fn keep(
         Some((why, if is_secret { String::new() } else { text.to_owned() }))
     };
     let checked = checked.without_refused(refused);
+    let ReflectionRoute { mode, fallback } = route;
     let change = Change::TrajectoryReflected { mode, fallback, checked: checked.clone() };
     let request = input.request(Actor::Learner, Stage::Reflect, String::new(), change);
     write(gateway, request, None, &mut Vec::new())?;
@@ -336,7 +344,8 @@ async fn decide(
     item: &WorkItem<'_>,
     options: &LearnOptions,
 ) -> Result<Decision, LearnError> {
-    manage(manager, gateway, input, item, &options.manage)
+    let manage_options = ManageOptions { harm: options.clean.harm(), ..options.manage };
+    manage(manager, gateway, input, item, &manage_options)
         .await
         .map_err(|source| LearnError::Manage { trajectory: input.trajectory.id.clone(), source })
 }

@@ -4,6 +4,7 @@
 
 pub mod adherence;
 mod attach_figures;
+mod attempt_words;
 mod author;
 pub mod book;
 pub mod cleanup;
@@ -20,6 +21,7 @@ pub mod leak;
 mod learn_trajectory;
 mod listed_controls;
 pub mod manage;
+mod model_json;
 pub mod package;
 mod prompts;
 pub mod reflect;
@@ -33,7 +35,9 @@ pub mod verification;
 mod word_vectors;
 mod words;
 
-pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
+pub use author::{
+    SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools, author_tools_with_readers,
+};
 pub use embedding::EmbeddingModel;
 pub use external_reflection::{
     AppliedReflection, AppliedRow, ExternalReflection, ExternalReflectionError, apply, trajectory_by_name,

@@ -17,7 +17,7 @@ const CONTROLS: [&str; 10] = [
     "tab",
 ];
 /// Longest name of a control, in characters. A page can give a button any name, and an order needs more words.
-const NAME: usize = 60;
+pub(crate) const NAME: usize = 60;
 /// Number of names that make a list. One or two can be an order with a comma in it.
 const LISTED: usize = 3;
 

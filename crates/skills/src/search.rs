@@ -110,7 +110,8 @@ impl Search {
     pub(crate) fn find_by_both(
         &self,
         query: &str,
-        (similarities, weight): (&[f64], f32),
+        similarities: &[f64],
+        weight: f32,
         limit: usize,
     ) -> Vec<Hit> {
         let asked = query_words(query);
@@ -345,7 +346,7 @@ mod tests {
             guidance: guidance.to_owned(),
         };
         let id = SkillId::parse(id).expect("an id");
-        Arc::new(Skill::new(&id, (&text, Vec::new()), Origin::Learned, OpId(1)))
+        Arc::new(Skill::new(&id, &text, Vec::new(), Origin::Learned, OpId(1)))
     }
 
     #[test]

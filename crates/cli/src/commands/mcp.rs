@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
+use apprentice_protocol::{ChatModel, Clock, StepId, StepRef, ToolSpec};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot, WriteMode};
 use apprentice_skills::guidance::reading_tools;
 use apprentice_skills::shipped::ShippedPart;
-use apprentice_skills::{EmbeddingModel, author_tools};
+use apprentice_skills::{EmbeddingModel, author_tools_with_readers};
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -48,9 +48,10 @@ pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     };
     let folder = folder.to_owned();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let embedding = wire::models(config, Arc::clone(&clock))?.embedding()?;
+    let models = wire::models(config, Arc::clone(&clock))?;
+    let (embedding, readers) = (models.embedding()?, models.named_safety_readers()?);
     let (write, mode) = (arguments.write, arguments.writing.mode(config));
-    let server = BookServer { folder, write, mode, clock, embedding, reading: Mutex::default() };
+    let server = BookServer { folder, write, mode, clock, embedding, readers, reading: Mutex::default() };
     // Report a skillbook that cannot be opened before a client connects.
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
@@ -67,6 +68,8 @@ struct BookServer {
     mode: WriteMode,
     clock: Arc<dyn Clock>,
     embedding: Option<Arc<EmbeddingModel>>,
+    /// Read each text that a client writes.
+    readers: Vec<Arc<dyn ChatModel>>,
     /// The reading tools of the last version of the skillbook, with its content hash. They cache the search index.
     reading: Mutex<Option<(String, Tools)>>,
 }
@@ -82,7 +85,7 @@ impl BookServer {
         };
         let mut tools = self.reading(&book);
         if self.write {
-            tools.extend(author_tools(&self.folder, &self.clock, self.mode));
+            tools.extend(author_tools_with_readers(&self.folder, &self.clock, self.mode, &self.readers));
         }
         Ok(tools)
     }

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
     }
     let budget = BundleBudget { chars: asked.chars, ..BundleBudget::default() };
     let (session, invocation) = names(&attempt);
-    let Some(bundle) = review(&trace.events, (&session, &invocation), &budget) else {
+    let Some(bundle) = review(&trace.events, &session, &invocation, &budget) else {
         return Err(Failure::say(Kind::NothingMatched, format!("{} contains no events", attempt.display())));
     };
     match asked.json {

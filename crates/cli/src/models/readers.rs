@@ -25,9 +25,17 @@ impl Models {
     /// Returns the models that read each text before it enters the skillbook: those of the roles, or the manager's model if
     /// it reads language. Rule-based models and scripts read none, and the rules decide alone.
     pub(crate) fn safety_readers(&self, manager: &str) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {
-        let roles = &self.config.role;
         let manager = self.resolve(manager)?;
-        let default = provider_of(manager).map(|_| manager);
+        self.readers(provider_of(manager).map(|_| manager))
+    }
+
+    /// Returns the models that the roles name as readers. An import has no manager that could read.
+    pub(crate) fn named_safety_readers(&self) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {
+        self.readers(None)
+    }
+
+    fn readers(&self, default: Option<&str>) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {
+        let roles = &self.config.role;
         let first = roles.safety_reader.model.as_deref().or(default);
         let second = roles.second_safety_reader.model.as_deref();
         if second.is_some() && first == second {

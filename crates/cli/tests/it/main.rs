@@ -23,6 +23,8 @@ mod offline;
 mod osworld;
 mod own_attempts;
 mod place;
+mod poisoned;
+mod poisoned_pages;
 mod prompts;
 mod proofs;
 mod proposals;

@@ -118,27 +118,19 @@ fn files_open_with_what_they_are_for_and_stay_small() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Folders whose functions still take tuples, with the largest number of such parameters.
-const TUPLE_PARAMETERS: [(&str, usize); 1] = [("crates/skills/", 31)];
-
 #[test]
 fn no_function_takes_a_tuple() {
-    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut found = Vec::new();
     for (name, text) in sources().into_iter().filter(|(name, _)| name.contains("/src/") && !is_test(name)) {
         let parameters = tuple_parameters(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let folder = TUPLE_PARAMETERS.iter().find(|(folder, _)| name.starts_with(folder));
-        let lines = parameters.into_iter().map(|parameter| format!("{name}: {parameter}"));
-        found.entry(folder.map_or("", |(folder, _)| folder)).or_default().extend(lines);
+        found.extend(parameters.into_iter().map(|parameter| format!("{name}: {parameter}")));
     }
-    for (folder, lines) in found {
-        let cap = TUPLE_PARAMETERS.iter().find(|(known, _)| *known == folder).map_or(0, |(_, cap)| *cap);
-        assert!(
-            lines.len() <= cap,
-            "{} tuple parameters, at most {cap} here: name a type, or pass separate arguments\n{}",
-            lines.len(),
-            lines.join("\n")
-        );
-    }
+    assert!(
+        found.is_empty(),
+        "{} tuple parameters: name a type, or pass separate arguments\n{}",
+        found.len(),
+        found.join("\n")
+    );
 }
 
 #[test]

@@ -159,7 +159,8 @@ impl OperationLog {
                 (
                     Change::CleanupFlagged { .. }
                     | Change::CleanupByWords { .. }
-                    | Change::SuspicionKept { .. },
+                    | Change::SuspicionKept { .. }
+                    | Change::ItemHeldBack { .. },
                     _,
                 ) => {}
                 (_, Stage::Clean) if !cause.item.is_empty() => {

@@ -391,7 +391,7 @@ pub(super) async fn learn_admitted(
 fn add_result(record: &mut LearningRecord, result: LearnResult) {
     record.known_before = result.known_before;
     (record.reviewed, record.fallback) = match result.reflected {
-        Some((mode, fallback)) => (Some(mode), fallback),
+        Some(route) => (Some(route.mode), route.fallback),
         None => (None, None),
     };
     record.reviews = result.checked.reviews.len();

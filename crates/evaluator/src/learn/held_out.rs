@@ -2,111 +2,51 @@
 //! file names, and the names and values that fill in their placeholders. Material that also occurs in a training task
 //! is excluded.
 
-use std::collections::BTreeSet;
-
-use apprentice_skills::leak::HeldOutIndex;
+use apprentice_skills::leak::{HeldOutHashes, HeldOutIndex, NAME_WORDS};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use crate::split::SplitLock;
 use apprentice_results::row::Split;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 
-/// Number of words in an n-gram; eight in a row do not repeat by chance.
-const NGRAM_WORDS: usize = 8;
-/// Maximum number of words in a name.
-const NAME_WORDS: usize = 6;
+pub(crate) use apprentice_skills::leak::words;
+
 /// Minimum number of characters in a name; shorter ones are too common.
 const NAME_CHARS: usize = 6;
 
 /// Leak index over the sealed tasks of a suite. Stores hashes, not text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HeldOutTasks {
-    salt: String,
-    runs: BTreeSet<Hash>,
-    names: BTreeSet<Hash>,
-}
-
-/// The hash of some words: enough of it that two texts do not share one by chance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-struct Hash(u64);
-
-impl Hash {
-    fn of(text: &str) -> Self {
-        let digest = Sha256::digest(text);
-        Self(digest.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)))
-    }
-}
-
-impl From<Hash> for String {
-    fn from(hash: Hash) -> Self {
-        format!("{:016x}", hash.0)
-    }
-}
-
-impl TryFrom<String> for Hash {
-    type Error = std::num::ParseIntError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        u64::from_str_radix(&text, 16).map(Self)
-    }
-}
+#[serde(transparent)]
+pub struct HeldOutTasks(HeldOutHashes);
 
 impl HeldOutTasks {
     /// Builds the index of a locked suite. A task unknown to the lock counts as sealed.
     pub fn build(lock: &SplitLock, suite: &Suite) -> Self {
-        let mut index = Self { salt: lock.salt().to_owned(), ..Self::default() };
+        let mut index = HeldOutHashes::with_salt(lock.salt());
         let is_train = |task: &Task| matches!(lock.split_of_task(&task.id), Ok(Split::Train));
         for task in suite.tasks.iter().filter(|task| !is_train(task)) {
-            for text in task_texts(task) {
-                index.runs.extend(index.windows(&words(&text), NGRAM_WORDS));
-            }
-            for name in names(task) {
-                let words = words(&name);
-                index.names.extend(index.windows(&words, words.len()));
-            }
+            task_texts(task).iter().for_each(|text| index.add_text(text));
+            names(task).iter().for_each(|name| index.add_name(name));
         }
         for task in suite.tasks.iter().filter(|task| is_train(task)) {
-            for text in task_texts(task).into_iter().chain(names(task)) {
-                let words = words(&text);
-                for run in index.windows(&words, NGRAM_WORDS) {
-                    index.runs.remove(&run);
-                }
-                for length in 1..=NAME_WORDS {
-                    for name in index.windows(&words, length) {
-                        index.names.remove(&name);
-                    }
-                }
-            }
+            task_texts(task).iter().chain(&names(task)).for_each(|text| index.remove_text(text));
         }
-        index
+        Self(index)
     }
+}
 
-    fn windows(&self, words: &[String], length: usize) -> Vec<Hash> {
-        let hash = |run: &[String]| Hash::of(&format!("{}\n{}", self.salt, run.join(" ")));
-        words.windows(length.max(1)).map(hash).collect()
+impl From<HeldOutHashes> for HeldOutTasks {
+    fn from(index: HeldOutHashes) -> Self {
+        Self(index)
     }
 }
 
 impl HeldOutIndex for HeldOutTasks {
     fn find(&self, text: &str) -> Option<String> {
-        let words = words(text);
-        if self.windows(&words, NGRAM_WORDS).iter().any(|run| self.runs.contains(run)) {
-            return Some("eight words in a row of a task that is kept for the test".to_owned());
-        }
-        let named = |length| self.windows(&words, length).iter().any(|name| self.names.contains(name));
-        (1..=NAME_WORDS).any(named).then(|| "a name or value of a task that is kept for the test".to_owned())
+        self.0.find(text)
     }
-}
-
-pub(crate) fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
 }
 
 /// All strings of a task: its instruction, also in its other wordings, and the strings of its setup and check.

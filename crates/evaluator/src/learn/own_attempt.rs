@@ -110,7 +110,7 @@ impl OwnAttempt {
             (!words.is_empty()).then(|| SaidInTurn { step: step.id, words: words.join("\n") })
         });
         let views = views(&self.trace.events, &self.folder.join("blobs"));
-        JudgeMaterial::new((&self.unjudged.goal, self.unjudged.stop), said.collect(), views)
+        JudgeMaterial::new(&self.unjudged.goal, self.unjudged.stop, said.collect(), views)
     }
 
     /// Returns pictures of the last views, scaled, the newest last. Empty where none were taken.

@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use apprentice_evaluator::contamination::examine;
 use apprentice_evaluator::experiment::{Experiment, report};
-use apprentice_evaluator::learn::HeldOutTasks;
+use apprentice_evaluator::learn::{HeldOutTasks, lock_book};
 use apprentice_evaluator::split::{SplitError, SplitLock};
 use apprentice_evaluator::trial_identity::trajectory_id;
-use apprentice_protocol::Trajectory;
+use apprentice_protocol::{Clock, StepId, StepRef, Trajectory, VirtualClock};
 use apprentice_results::rows;
-use apprentice_skills::book::{Actor, Change, Gateway, GatewayOptions, OpId, WriteRefusal, WriteRequest};
+use apprentice_skills::book::{
+    Actor, Change, Gateway, GatewayOptions, OpId, WriteMode, WriteRefusal, WriteRequest,
+};
 use apprentice_skills::leak::HeldOutIndex as _;
 use apprentice_skills::package::{ImportOptions, Package, import};
+use apprentice_skills::{SKILL_CREATE, author_tools};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use jiff::Timestamp;
@@ -48,12 +51,31 @@ fn the_other_wordings_of_a_held_out_task_are_held_out_too() {
     assert!(find(&suite).expect("is found").contains("eight words"));
 }
 
+/// Where a writer gets the index of held-out tasks.
+#[derive(Clone, Copy, Debug)]
+enum IndexFrom {
+    /// From the suite, which it has at hand.
+    Suite,
+    /// From the book, which is locked to the suite. So do `do --learn`, `mcp --write` and `skills apply`.
+    Book,
+}
+
 fn gateway(folder: &Path) -> Gateway {
+    gateway_with(folder, IndexFrom::Suite)
+}
+
+fn gateway_with(folder: &Path, from: IndexFrom) -> Gateway {
     let (suite, lock) = sealed_suite();
-    let leaks = Arc::new(HeldOutTasks::build(&lock, &suite));
-    Gateway::open(folder, GatewayOptions { leaks, ..GatewayOptions::at(Timestamp::UNIX_EPOCH) })
-        .expect("opens")
-        .0
+    let held_out = HeldOutTasks::build(&lock, &suite);
+    let plain = GatewayOptions::at(Timestamp::UNIX_EPOCH);
+    let options = match from {
+        IndexFrom::Suite => GatewayOptions { leaks: Arc::new(held_out), ..plain },
+        IndexFrom::Book => {
+            lock_book(folder, &lock, &held_out).expect("locks");
+            plain
+        }
+    };
+    Gateway::open(folder, options).expect("opens").0
 }
 
 fn write(gateway: &mut Gateway, actor: Actor, change: &Value) -> Result<(), WriteRefusal> {
@@ -137,7 +159,11 @@ fn ways(text: &str) -> Vec<(&'static str, Actor, Value)> {
 }
 
 fn begun(folder: &Path) -> Gateway {
-    let mut gateway = gateway(folder);
+    begun_with(folder, IndexFrom::Suite)
+}
+
+fn begun_with(folder: &Path, from: IndexFrom) -> Gateway {
+    let mut gateway = gateway_with(folder, from);
     write(&mut gateway, Actor::Manager, &created("pottery/wheel", "Choose Wheel > Shapes.")).expect("writes");
     let kiln = without_domain(created("pottery/kiln", "Choose Kiln > Firing."));
     write(&mut gateway, Actor::Manager, &kiln).expect("writes");
@@ -146,8 +172,50 @@ fn begun(folder: &Path) -> Gateway {
 
 #[test]
 fn no_kind_of_write_takes_sealed_material() {
+    no_way_takes_it(IndexFrom::Suite);
+}
+
+#[test]
+fn a_book_that_is_locked_to_a_suite_keeps_its_tasks_from_every_writer() {
+    no_way_takes_it(IndexFrom::Book);
+}
+
+#[test]
+fn a_book_whose_index_cannot_be_read_is_not_written() {
     let folder = TempDir::new().expect("a folder");
-    let mut gateway = begun(folder.path());
+    drop(begun_with(folder.path(), IndexFrom::Book));
+    let kept = folder.path().join(".meta/held-out");
+    let file = fs::read_dir(&kept).expect("a folder").next().expect("a file").expect("an entry").path();
+    fs::write(&file, "{").expect("writes");
+    let Err(error) = Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)) else {
+        panic!("it opened")
+    };
+    assert!(error.to_string().contains("not an index of held-out tasks"), "{error}");
+}
+
+/// Checks that an agent with the authoring tools, which opens the book itself, writes nothing of a held-out task.
+#[test]
+fn an_agents_own_tools_take_no_sealed_material() {
+    let folder = TempDir::new().expect("a folder");
+    drop(begun_with(folder.path(), IndexFrom::Book));
+    let clock: Arc<dyn Clock> = Arc::new(VirtualClock::default());
+    let tools = author_tools(folder.path(), &clock, WriteMode::Auto);
+    let create = tools.iter().find(|tool| tool.spec().name == SKILL_CREATE).expect("a tool");
+    let body = |text: &str| json!({ "id": "pottery/own", "summary": "Throwing jugs.", "body": text });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let at = StepRef { step: StepId(1) };
+    let refused = runtime.block_on(create.call(&body(&format!("Then {SENTENCE}.")), at));
+    assert!(
+        refused.is_error && refused.content[0].as_text().expect("text").starts_with("leak"),
+        "{refused:?}"
+    );
+    let taken = runtime.block_on(create.call(&body("Choose Wheel > Shapes > Throw Jug."), at));
+    assert!(!taken.is_error, "{taken:?}");
+}
+
+fn no_way_takes_it(from: IndexFrom) {
+    let folder = TempDir::new().expect("a folder");
+    let mut gateway = begun_with(folder.path(), from);
     for text in [format!("First {SENTENCE}."), format!("Open {FILE} and go on.")] {
         for (name, actor, change) in ways(&text) {
             // An id cannot contain a sentence, but it can contain a file name.
@@ -167,7 +235,7 @@ fn no_kind_of_write_takes_sealed_material() {
     // All other text may be written in the same ways.
     for (name, actor, change) in ways("Choose Wheel and then Shapes") {
         let fresh = TempDir::new().expect("a folder");
-        let mut gateway = begun(fresh.path());
+        let mut gateway = begun_with(fresh.path(), from);
         write(&mut gateway, actor, &change).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }

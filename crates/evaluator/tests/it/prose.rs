@@ -40,7 +40,7 @@ fn page(gateway: &mut Gateway, situation: &str, guidance: &str) {
 async fn texts(gateway: &mut Gateway, reflections: &Value) -> Vec<SkillText> {
     let manager = BuiltInModel::new(Policy::Explorer);
     for given in ExternalReflection::read(&reflections.to_string()).expect("reads") {
-        apply(gateway, &manager, (&given, Timestamp::UNIX_EPOCH), &LearnOptions::default())
+        apply(gateway, &manager, &given, Timestamp::UNIX_EPOCH, &LearnOptions::default())
             .await
             .expect("applies");
     }

@@ -13,7 +13,7 @@ use super::model::{NewDomain, OpId, Origin, SkillText};
 use super::restored::Restored;
 use super::trial::ReceivedSkill;
 use super::version_evidence::{is_well_formed, version_of};
-use crate::effect::Assessment;
+use crate::effect::{Assessment, Concern};
 use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
 use crate::words::domain_name;
 
@@ -198,6 +198,13 @@ pub enum Change {
         /// The reason, as the manager was told.
         why: String,
     },
+    /// Notes that a text about an item was held back for what following it would do. The report behind the item is shown
+    /// without its words, and is cited by nobody.
+    #[serde(rename = "item.held_back")]
+    ItemHeldBack {
+        /// What was found.
+        found: Vec<Concern>,
+    },
     /// Stores the package that a skill was created from.
     #[serde(rename = "package.attached")]
     PackageAttached {
@@ -304,6 +311,7 @@ impl Change {
         "proposal.refused",
         "attempt.judged",
         "suspicion.kept",
+        "item.held_back",
     ];
 
     /// Returns the operation's name in the log.
@@ -334,6 +342,7 @@ impl Change {
             Self::ProposalRefused { .. } => "proposal.refused",
             Self::AttemptJudged(_) => "attempt.judged",
             Self::SuspicionKept { .. } => "suspicion.kept",
+            Self::ItemHeldBack { .. } => "item.held_back",
             Self::Unknown { op, .. } => op,
         }
     }
@@ -366,6 +375,7 @@ impl Change {
             | Self::CleanupByWords { .. }
             | Self::AttemptJudged(_)
             | Self::SuspicionKept { .. }
+            | Self::ItemHeldBack { .. }
             | Self::Unknown { .. } => Vec::new(),
         }
     }
@@ -421,6 +431,7 @@ impl Change {
             Self::SkillDeleted { .. }
             | Self::PackageAttached { .. }
             | Self::CleanupFlagged { .. }
+            | Self::ItemHeldBack { .. }
             | Self::SkillsTried { .. }
             | Self::TrajectoryLearned
             | Self::CleanupFinished

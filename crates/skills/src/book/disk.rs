@@ -78,7 +78,7 @@ pub(super) fn compare(
         if open.may_contain(&page_path(id), &page.hash) {
             found.unfinished.push(id.clone());
         } else {
-            arrived(id, page, (state, &mut missing), &mut found);
+            arrived(id, page, state, &mut missing, &mut found);
         }
     }
     for id in missing {
@@ -134,8 +134,13 @@ fn edited(id: &SkillId, page: &DiskPage, found: &mut DiskChanges) {
     }
 }
 
-fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found: &mut DiskChanges) {
-    let (state, missing) = at;
+fn arrived(
+    id: &SkillId,
+    page: &DiskPage,
+    state: &State,
+    missing: &mut Vec<SkillId>,
+    found: &mut DiskChanges,
+) {
     let same =
         |from: &SkillId| state.files.get(&page_path(from)).and_then(Option::as_ref) == Some(&page.hash);
     if let Some(place) = missing.iter().position(same) {

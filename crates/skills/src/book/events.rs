@@ -52,7 +52,17 @@ pub struct BookEvent {
 }
 
 /// A kind of event with the skill or domain that it concerns.
-type EventFact = (SkillEventKind, Option<SkillId>, Option<String>);
+struct EventFact {
+    event: SkillEventKind,
+    skill: Option<SkillId>,
+    domain: Option<String>,
+}
+
+impl EventFact {
+    fn of_skill(event: SkillEventKind, skill: &SkillId) -> Self {
+        Self { event, skill: Some(skill.clone()), domain: None }
+    }
+}
 
 /// Returns the events of a change, each with the skill or domain that it concerns.
 fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
@@ -60,8 +70,12 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Reviewed,
         Tombstoned, Updated,
     };
-    let of = |happening, skill: &SkillId| (happening, Some(skill.clone()), None);
-    let opened = |domain: &super::NewDomain| (DomainCreated, None, Some(domain.domain.clone()));
+    let of = EventFact::of_skill;
+    let opened = |domain: &super::NewDomain| EventFact {
+        event: DomainCreated,
+        skill: None,
+        domain: Some(domain.domain.clone()),
+    };
     match change {
         Change::DomainCreated(domain) => vec![opened(domain)],
         Change::SkillCreated { skill, domain, .. } => {
@@ -103,6 +117,7 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         | Change::PackageAttached { .. }
         | Change::AttemptJudged(_)
         | Change::SuspicionKept { .. }
+        | Change::ItemHeldBack { .. }
         | Change::Unknown { .. } => Vec::new(),
     }
 }
@@ -110,10 +125,9 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
 /// Returns a quarantine event for each new text. A new text is unproved and is withheld where only proved skills are
 /// lent.
 fn quarantines(told: &[EventFact]) -> Vec<EventFact> {
-    let new =
-        |(happening, ..): &&EventFact| matches!(happening, SkillEventKind::Created | SkillEventKind::Updated);
-    let waits = |(_, skill, _): &EventFact| (SkillEventKind::Quarantined, skill.clone(), None);
-    told.iter().filter(new).map(waits).collect()
+    let new = |fact: &&EventFact| matches!(fact.event, SkillEventKind::Created | SkillEventKind::Updated);
+    let skills = told.iter().filter(new).filter_map(|fact| fact.skill.as_ref());
+    skills.map(|skill| EventFact::of_skill(SkillEventKind::Quarantined, skill)).collect()
 }
 
 fn hex(hash: &Sha256) -> String {
@@ -139,14 +153,15 @@ impl Snapshot {
                 let now = verified_skills(&state);
                 told.extend(
                     now.difference(&verified)
-                        .map(|skill| (SkillEventKind::Verified, Some(skill.clone()), None)),
+                        .map(|skill| EventFact::of_skill(SkillEventKind::Verified, skill)),
                 );
                 verified = now;
             }
             let after = hex(&hash);
-            events.extend(told.into_iter().map(|(event, skill, domain)| {
-                event_of(&operation, &state, (event, skill, domain), [before.clone(), after.clone()])
-            }));
+            events.extend(
+                told.into_iter()
+                    .map(|fact| event_of(&operation, &state, fact, [before.clone(), after.clone()])),
+            );
         }
         events
     }
@@ -155,9 +170,10 @@ impl Snapshot {
 fn event_of(
     operation: &Operation,
     state: &State,
-    (event, skill, domain): EventFact,
+    fact: EventFact,
     [book_before, book_after]: [String; 2],
 ) -> BookEvent {
+    let EventFact { event, skill, domain } = fact;
     let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());
     let run = trajectory.as_ref().and_then(|id| id.split_once('/')).map(|(run, _)| run.to_owned());
     let known = skill.as_ref().and_then(|id| state.skills.get(id));

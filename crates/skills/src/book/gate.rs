@@ -37,12 +37,20 @@ impl Gateway {
     /// Has the readers read the text that a change would put before an agent. Without readers, or for a text that was
     /// read before, does nothing. Dropping the future cancels it.
     pub async fn read_change(&mut self, change: &Change) {
-        let passages = self.passages(change);
-        let key = key(&passages);
+        self.read_passages(&self.passages(change)).await;
+    }
+
+    /// Has the readers read the files of a package that is not kept yet.
+    pub(crate) async fn read_files(&mut self, files: &BTreeMap<String, Vec<u8>>) {
+        self.read_passages(&beside(files)).await;
+    }
+
+    async fn read_passages(&mut self, passages: &[Passage]) {
+        let key = key(passages);
         if self.readers.is_empty() || passages.is_empty() || self.readings.contains_key(&key) {
             return;
         }
-        let reading = read(&self.readers, &passages).await;
+        let reading = read(&self.readers, passages).await;
         self.readings.insert(key, reading);
     }
 
@@ -55,7 +63,7 @@ impl Gateway {
         let passages = self.passages(change);
         let mut assessment = self.judged(&passages);
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
-        let quoted = citation.origins.iter().filter(|one| one.source.is_foreign());
+        let quoted = citation.origins.iter().filter(|one| one.source.is_only_words());
         for one in quoted.filter(|one| stands(&one.sentence) && urges(&one.sentence)) {
             assessment.findings.push(EffectFinding {
                 concern: Concern::Quoted,
@@ -94,14 +102,21 @@ impl Gateway {
 
     /// Returns the first file with an effect of a package that is not kept yet, and what is found in it.
     pub(crate) fn assess_files(&self, files: &BTreeMap<String, Vec<u8>>) -> Option<(String, Assessment)> {
-        let beside = files.iter().filter(|(path, _)| is_beside(path));
-        let found = beside.map(|(path, bytes)| (path, sieve(&[file_passage(path, bytes)])));
-        found
-            .map(|(path, mut findings)| {
-                findings.retain(|found| self.effects != EffectRule::Allow || !found.concern.is_effect());
-                (path.clone(), Assessment { findings, read_by: Vec::new() })
-            })
-            .find(|(_, assessment)| !assessment.is_empty())
+        let weighed = |mut assessment: Assessment| {
+            let weighs =
+                |found: &EffectFinding| self.effects != EffectRule::Allow || !found.concern.is_effect();
+            assessment.findings.retain(weighs);
+            assessment
+        };
+        let passages = beside(files);
+        // No reader lifts what the rules find in a file: a program stays one.
+        let by_rules = passages.iter().map(|passage| {
+            let findings = sieve(std::slice::from_ref(passage));
+            (passage.name.clone(), weighed(Assessment { findings, read_by: Vec::new() }))
+        });
+        let by_readers = (!self.readers.is_empty() && !passages.is_empty())
+            .then(|| ("its files".to_owned(), weighed(self.judged(&passages))));
+        by_rules.chain(by_readers).find(|(_, assessment)| !assessment.is_empty())
     }
 
     /// Judges a change, or refuses it: a text from elsewhere that a person has not seen, and where effects are refused.
@@ -167,6 +182,7 @@ impl Gateway {
             | Change::CleanupFinished
             | Change::AttemptJudged(_)
             | Change::SuspicionKept { .. }
+            | Change::ItemHeldBack { .. }
             | Change::ProposalRefused { .. }
             | Change::Unknown { .. } => Vec::new(),
         }
@@ -211,6 +227,12 @@ impl Gateway {
 /// Returns whether a file is judged beside the page. The page's own text and the words of figures are judged with it.
 fn is_beside(path: &str) -> bool {
     path != "SKILL.md" && path != "skill-config.json" && !path.starts_with("figures/")
+}
+
+/// Returns the readable text of a package's files, but for the page itself.
+fn beside(files: &BTreeMap<String, Vec<u8>>) -> Vec<Passage> {
+    let beside = files.iter().filter(|(path, _)| is_beside(path));
+    beside.map(|(path, bytes)| file_passage(path, bytes)).collect()
 }
 
 fn file_passage(path: &str, bytes: &[u8]) -> Passage {

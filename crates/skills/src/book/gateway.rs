@@ -29,7 +29,7 @@ use super::write_mode::{AuthoredPages, WriteMode};
 use super::{BookError, Problem};
 use crate::effect::{Assessment, EffectRule, Reading};
 use crate::embedding::EmbeddingModel;
-use crate::leak::{HeldOutIndex, NoHeldOutTasks};
+use crate::leak::{HeldOutHashes, HeldOutIndex, NoHeldOutTasks, indexes_of_book};
 
 /// Options for opening a book for writing.
 #[derive(Clone)]
@@ -79,7 +79,9 @@ pub struct Gateway {
     log: File,
     bytes: Vec<u8>,
     state: State,
-    pub(super) leaks: Arc<dyn HeldOutIndex>,
+    leaks: Arc<dyn HeldOutIndex>,
+    /// Held-out tasks of the suites that the book is locked to, whoever writes.
+    locked: Vec<HeldOutHashes>,
     meaning: Option<Arc<EmbeddingModel>>,
     unreadable: BTreeSet<String>,
     mode: WriteMode,
@@ -121,6 +123,7 @@ impl Gateway {
             bytes: read.bytes,
             state,
             leaks: options.leaks,
+            locked: indexes_of_book(folder)?,
             meaning: None,
             unreadable: BTreeSet::new(),
             mode: options.mode,
@@ -146,6 +149,11 @@ impl Gateway {
         disk::mark_applied(folder, gateway.state.last)?;
         disk::remember(folder, &found.stamps)?;
         Ok((gateway, opened))
+    }
+
+    /// Returns what a text repeats of a held-out task: of the suite at hand, or of a suite that the book is locked to.
+    pub(super) fn held_out(&self, text: &str) -> Option<String> {
+        self.leaks.find(text).or_else(|| self.locked.iter().find_map(|suite| suite.find(text)))
     }
 
     /// Returns the current state of the book.

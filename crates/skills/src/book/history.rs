@@ -163,6 +163,10 @@ fn summary(change: &Change) -> String {
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
         Change::AttemptJudged(judgement) => judged(judgement),
         Change::SuspicionKept { why, .. } => why.clone(),
+        Change::ItemHeldBack { found } => {
+            let found: Vec<&str> = found.iter().map(|concern| concern.word()).collect();
+            format!("held back: {}", found.join(", "))
+        }
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

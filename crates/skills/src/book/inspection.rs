@@ -39,7 +39,7 @@ impl Gateway {
     }
 
     fn leak(&self, text: &str) -> Option<(&'static str, String)> {
-        let found = self.leaks.find(text)?;
+        let found = self.held_out(text)?;
         Some(("leak", format!("it repeats {found}; say it without the words of one task")))
     }
 

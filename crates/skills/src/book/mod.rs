@@ -17,6 +17,7 @@ mod freeze;
 mod gate;
 mod gateway;
 mod hash;
+mod held_back;
 mod history;
 mod index;
 mod inspection;
@@ -44,6 +45,8 @@ mod write_mode;
 use std::io;
 use std::path::PathBuf;
 
+use crate::leak::HeldOutError;
+
 pub use add_figure::FigureWrite;
 pub use attachment::{AttachedFile, AttachedPackage};
 pub(crate) use attachment::{FileText, reading};
@@ -58,6 +61,7 @@ pub(crate) use figure::{figure_path, with_captions};
 pub use freeze::freeze;
 pub use gateway::{Gateway, GatewayOptions, OpenReport};
 pub(crate) use hash::hash;
+pub(crate) use held_back::held_back_cause;
 pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
@@ -103,6 +107,9 @@ pub enum BookError {
         #[source]
         source: io::Error,
     },
+    /// An index of held-out tasks could not be read. Nothing is written without it.
+    #[error(transparent)]
+    HeldOut(#[from] HeldOutError),
     /// Edits by people that are not recorded yet.
     #[error("pages changed by hand are not recorded yet: {}; run `apprentice skills sync`", .0.join(", "))]
     Pending(Vec<String>),

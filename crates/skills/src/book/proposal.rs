@@ -64,6 +64,7 @@ pub(super) fn shows(change: &Change) -> bool {
         | Change::CleanupByWords { .. }
         | Change::AttemptJudged(_)
         | Change::SuspicionKept { .. }
+        | Change::ItemHeldBack { .. }
         | Change::TrajectoryLearned
         | Change::SkillsTried { .. }
         | Change::CleanupFinished

@@ -63,13 +63,14 @@ fn change_beside(
     let mut now = after.clone();
     operations[place + 1..].iter().for_each(|operation| now.apply(operation));
 
+    let later = LaterOperations { after: &after, operations: &operations[place + 1..], stays };
     let ids: BTreeSet<&SkillId> = before.skills.keys().chain(after.skills.keys()).collect();
     let mut skills = Vec::new();
     for id in ids {
         let (was, became) = (before.skills.get(id), after.skills.get(id));
         if was != became {
             let states = [was, became, now.skills.get(id)].map(|skill| skill.map(AsRef::as_ref));
-            skills.extend(restored(id, states, (&after, &operations[place + 1..], stays))?);
+            skills.extend(restored(id, states, &later)?);
         }
     }
     let opened = after.domains.keys().filter(|domain| !before.domains.contains_key(*domain));
@@ -116,7 +117,7 @@ pub(super) fn change_of_all(operations: &[Operation], targets: &BTreeSet<OpId>) 
     }
     all.push(imagined(&all, last));
     let (now, then) = (State::fold(operations), State::fold(&all));
-    let whole = between(&now, &then, (first, also));
+    let whole = between(&now, &then, first, also);
     if now.refused == then.refused && is_empty(&whole) {
         return Err((
             "nothing_to_revert",
@@ -139,7 +140,7 @@ pub(super) fn change_to(operations: &[Operation], moment: OpId) -> Option<Change
     let mut undone = operations[kept..].iter().rev().filter(|one| !one.change.skills().is_empty());
     let first = undone.next()?.id;
     let also = undone.map(|one| one.id).collect();
-    Some(between(&now, &then, (first, also))).filter(|change| !is_empty(change))
+    Some(between(&now, &then, first, also)).filter(|change| !is_empty(change))
 }
 
 /// An operation that is not written: what a revert would make of the book.
@@ -160,7 +161,7 @@ fn imagined(operations: &[Operation], change: Change) -> Operation {
 }
 
 /// Returns the change that leads from one state to another, as a revert of these operations.
-fn between(now: &State, then: &State, (operation, also): (OpId, Vec<OpId>)) -> Change {
+fn between(now: &State, then: &State, operation: OpId, also: Vec<OpId>) -> Change {
     let ids: BTreeSet<&SkillId> = now.skills.keys().chain(then.skills.keys()).collect();
     let content = |state: &State, id: &SkillId| state.skills.get(id).map(|skill| content_of(skill));
     let differing = ids.into_iter().filter(|id| content(now, id) != content(then, id));
@@ -186,15 +187,23 @@ fn revert_refusal(operations: &[Operation], target: OpId) -> Result<Change, Faul
     Err(("nothing_to_revert", format!("the refusal {target} is no longer in effect")))
 }
 
+/// The operations after a reverted one.
+struct LaterOperations<'a> {
+    /// The state right after the reverted operation.
+    after: &'a State,
+    operations: &'a [Operation],
+    /// Whether an operation stays, and is not reverted as well.
+    stays: &'a dyn Fn(OpId) -> bool,
+}
+
 /// Returns the restored state of one skill from its states before and after the operation and its current state.
 fn restored(
     id: &SkillId,
     [was, became, now]: [Option<&Skill>; 3],
-    (after, later, stays): (&State, &[Operation], &dyn Fn(OpId) -> bool),
+    later: &LaterOperations<'_>,
 ) -> Result<Option<Restored>, Fault> {
     let conflict = || {
-        let by =
-            last_text_change(id, (after, later), stays).map_or_else(String::new, |by| format!(" by {by}"));
+        let by = last_text_change(id, later).map_or_else(String::new, |by| format!(" by {by}"));
         ("conflict", format!("{id} was changed again{by}; revert that first"))
     };
     let content = match (was, became, now) {
@@ -209,17 +218,13 @@ fn restored(
 
 /// Returns the last later operation that changed a skill's text, made it or removed it. Reviews and notes stand in no
 /// reversal's way.
-fn last_text_change(
-    id: &SkillId,
-    (after, later): (&State, &[Operation]),
-    stays: &dyn Fn(OpId) -> bool,
-) -> Option<OpId> {
-    let mut state = after.clone();
+fn last_text_change(id: &SkillId, later: &LaterOperations<'_>) -> Option<OpId> {
+    let mut state = later.after.clone();
     let mut last = None;
-    for operation in later {
+    for operation in later.operations {
         let before = state.skills.get(id).map(|skill| skill.text.clone());
         state.apply(operation);
-        if state.skills.get(id).map(|skill| &skill.text) != before.as_ref() && stays(operation.id) {
+        if state.skills.get(id).map(|skill| &skill.text) != before.as_ref() && (later.stays)(operation.id) {
             last = Some(operation.id);
         }
     }
@@ -249,7 +254,7 @@ fn merge_reversal(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     let said = |remark: &&ReviewRemark| !became.remarks.contains(remark) || was.remarks.contains(remark);
     let remarks = now.remarks.iter().filter(said).cloned().collect();
     let next = (text != now.text).then_some(now.version + 1);
-    let version_evidence = evidence_without(now, (was, became), next);
+    let version_evidence = evidence_without(now, was, became, next);
     let bare = Skill {
         version_evidence,
         text,
@@ -280,7 +285,7 @@ fn merge_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {
 
 /// Returns the evidence that remains after reverting an operation that led from `was` to `became`. If its text is
 /// removed, the text of `was` is restored as version `next`.
-fn evidence_without(now: &Skill, (was, became): (&Skill, &Skill), next: Option<u32>) -> Vec<VersionEvidence> {
+fn evidence_without(now: &Skill, was: &Skill, became: &Skill, next: Option<u32>) -> Vec<VersionEvidence> {
     let same = |one: &VersionEvidence, other: &VersionEvidence| {
         (one.version, &one.app, &one.app_version) == (other.version, &other.app, &other.app_version)
     };

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SentenceSource {
-    /// The agent did it or said it, or the instruction asked for it.
+    /// The agent did it, or the instruction asked for it.
     Acted,
-    /// It stood on the screen, and was neither done, said nor asked for.
+    /// The agent said it, and did not do it. It may have read it in a picture.
+    Said,
+    /// It stood on the screen, also if the agent repeated it afterwards, and was neither done nor asked for.
     Quoted,
-    /// A tool's answer held it, and it was neither done, said nor asked for.
+    /// A tool's answer held it, also if the agent repeated it afterwards, and it was neither done nor asked for.
     Tool,
     /// No step that is cited for it shows any of it.
     NotSeen,
@@ -23,6 +25,7 @@ impl SentenceSource {
     pub fn word(self) -> &'static str {
         match self {
             Self::Acted => "acted",
+            Self::Said => "said",
             Self::Quoted => "quoted",
             Self::Tool => "tool",
             Self::NotSeen => "not_seen",
@@ -30,10 +33,10 @@ impl SentenceSource {
         }
     }
 
-    /// Returns whether the words are another's than the agent's.
-    pub fn is_foreign(self) -> bool {
+    /// Returns whether the words were read or said, and no act of the attempt shows them.
+    pub fn is_only_words(self) -> bool {
         match self {
-            Self::Quoted | Self::Tool => true,
+            Self::Quoted | Self::Tool | Self::Said => true,
             Self::Acted | Self::NotSeen | Self::Model => false,
         }
     }

@@ -70,12 +70,7 @@ fn by_version<S: serde::Serializer>(
 }
 
 impl Skill {
-    pub(crate) fn new(
-        id: &SkillId,
-        (text, notes): (&SkillText, Vec<Note>),
-        origin: Origin,
-        by: OpId,
-    ) -> Self {
+    pub(crate) fn new(id: &SkillId, text: &SkillText, notes: Vec<Note>, origin: Origin, by: OpId) -> Self {
         Self {
             id: id.clone(),
             uid: by,

@@ -57,7 +57,13 @@ impl Skill {
     }
 
     /// Applies a person's edit of the visible notes. Notes that stay keep their author.
-    pub(super) fn edit(&mut self, texts: (&String, &String), annotations: &[String], operation: &Operation) {
+    pub(super) fn edit(
+        &mut self,
+        situation: &str,
+        guidance: &str,
+        annotations: &[String],
+        operation: &Operation,
+    ) {
         let mut notes: Vec<Note> = self.notes.drain(..self.hidden_notes).collect();
         for text in annotations {
             let note = read_note(text, operation);
@@ -65,10 +71,9 @@ impl Skill {
             notes.push(known.map_or_else(|| note.clone(), |known| Note { count: note.count, ..known }));
         }
         self.notes = notes;
-        let (situation, guidance) = texts;
-        if self.text.situation != *situation || self.text.guidance != *guidance {
-            self.text.situation.clone_from(situation);
-            self.text.guidance.clone_from(guidance);
+        if self.text.situation != situation || self.text.guidance != guidance {
+            situation.clone_into(&mut self.text.situation);
+            guidance.clone_into(&mut self.text.guidance);
             self.by_person = true;
             self.renew(operation.id);
         }
@@ -77,7 +82,7 @@ impl Skill {
     /// Records that the current text is new and that its author observed these versions.
     pub(super) fn record_written(&mut self, seen: &Versions, actor: Actor) {
         for (app, app_version) in seen {
-            self.sighting(self.version, (app, app_version)).written = true;
+            self.sighting(self.version, app, app_version).written = true;
         }
         // The cleaner observes no program. Its texts inherit the evidence of the skills that they are made of.
         if actor == Actor::Cleaner && seen.is_empty() {
@@ -98,7 +103,7 @@ impl Skill {
 
     fn inherit(&mut self, earlier: &[VersionEvidence]) {
         for one in earlier.iter().filter(|one| one.written || one.confirmed > 0) {
-            self.sighting(self.version, (&one.app, &one.app_version)).written = true;
+            self.sighting(self.version, &one.app, &one.app_version).written = true;
         }
     }
 
@@ -107,21 +112,22 @@ impl Skill {
         &mut self,
         seen: &Versions,
         version: u32,
-        told: (Option<&SkillReview>, bool),
+        review: Option<&SkillReview>,
+        passed: bool,
     ) {
-        let (confirmed, outdated) = match told {
+        let (confirmed, outdated) = match (review, passed) {
             (Some(SkillReview::Positive(_)), true) => (1, 0),
             (Some(SkillReview::Negative(review)), _) if review.issue_type == IssueType::Outdated => (0, 1),
             _ => return,
         };
         for (app, app_version) in seen {
-            let sighting = self.sighting(version, (app, app_version));
+            let sighting = self.sighting(version, app, app_version);
             sighting.confirmed += confirmed;
             sighting.outdated += outdated;
         }
     }
 
-    fn sighting(&mut self, version: u32, (app, app_version): (&str, &str)) -> &mut VersionEvidence {
+    fn sighting(&mut self, version: u32, app: &str, app_version: &str) -> &mut VersionEvidence {
         let known = |one: &VersionEvidence| {
             one.version == version && one.app == app && one.app_version == app_version
         };

@@ -250,8 +250,7 @@ impl Snapshot {
         };
         match self.similarities(meaning, Side::Query, query).await {
             Ok(similarities) => {
-                let hits =
-                    self.index_of_words().find_by_both(query, (&similarities, meaning.weight()), limit);
+                let hits = self.index_of_words().find_by_both(query, &similarities, meaning.weight(), limit);
                 Searched { hits, embedding_error: None }
             }
             Err(error) => {

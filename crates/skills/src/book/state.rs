@@ -18,6 +18,7 @@ use super::restored::Restored;
 use super::skill::{Skill, Tombstone};
 use super::skill_update::read_note;
 use super::trial::ReviewRemark;
+use crate::effect::Concern;
 use crate::reflect::{Checked, Learning};
 
 const KEPT_REMARKS: usize = 20;
@@ -38,6 +39,9 @@ pub struct Candidate {
     pub trajectory: String,
     /// Whether the attempt passed.
     pub passed: bool,
+    /// Why the gate holds its words back. Empty if it does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<Concern>,
 }
 
 /// The state of a book.
@@ -175,7 +179,7 @@ impl State {
             Change::SkillCreated { skill, text, annotations, origin, domain } => {
                 domain.iter().for_each(|domain| self.open_domain(domain));
                 let notes = annotations.iter().map(|note| read_note(note, operation)).collect();
-                let mut new = Skill::new(skill, (text, notes), *origin, operation.id);
+                let mut new = Skill::new(skill, text, notes, *origin, operation.id);
                 new.record_written(&operation.seen, operation.actor);
                 self.create(new);
             }
@@ -184,9 +188,9 @@ impl State {
                 self.with(skill, |skill| skill.update(parts, operation));
             }
             Change::SkillEdited { skill, situation, guidance, annotations } => {
-                self.with(skill, |skill| skill.edit((situation, guidance), annotations, operation));
+                self.with(skill, |skill| skill.edit(situation, guidance, annotations, operation));
             }
-            Change::SkillMerged { source, target, text } => self.merge((source, target), text, operation),
+            Change::SkillMerged { source, target, text } => self.merge(source, target, text, operation),
             Change::SkillAnnotated { skill, note } => {
                 self.with(skill, |skill| skill.annotate(read_note(note, operation)));
             }
@@ -205,6 +209,7 @@ impl State {
                 learning: learning.clone(),
                 trajectory: trajectory().unwrap_or_default(),
                 passed: *passed,
+                held_back: Vec::new(),
             }),
             Change::PairKept { skills, hashes, .. } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
@@ -222,6 +227,9 @@ impl State {
             Change::TrajectoryLearned => self.learned_since_cleaning += 1,
             Change::CleanupFinished => self.learned_since_cleaning = 0,
             Change::ItemClosed { left, .. } => self.forget_unfit(operation, left.as_ref()),
+            Change::ItemHeldBack { found } => {
+                operation.cause.iter().for_each(|cause| self.mark_held_back(cause, found));
+            }
             Change::CleanupFlagged { .. }
             | Change::CleanupByWords { .. }
             | Change::WriteProposed { .. }
@@ -243,18 +251,19 @@ impl State {
                 id: Some(operation.id),
                 time: Some(operation.time),
                 seen: operation.seen.clone(),
+                held_back: Vec::new(),
             });
             self.with(skill, |skill| {
                 *skill.counters.entry((*version, consumer.clone())).or_default() += *counts;
                 skill.remarks.extend(remark);
                 let over = skill.remarks.len().saturating_sub(KEPT_REMARKS);
                 skill.remarks.drain(..over);
-                skill.record_review(&operation.seen, *version, (review.as_ref(), *passed));
+                skill.record_review(&operation.seen, *version, review.as_ref(), *passed);
             });
         } else if let Change::SkillsTried { template, variation, skills, passed } = &operation.change {
             let trajectory = trajectory.unwrap_or_default();
             for tried in skills {
-                let trial = tried.trial(&trajectory, (template, variation.as_deref()), *passed);
+                let trial = tried.trial(&trajectory, template, variation.as_deref(), *passed);
                 self.with(&tried.skill, |skill| skill.trials.push(trial));
             }
             if let Some(variation) = variation {
@@ -307,7 +316,7 @@ impl State {
         self.skills.insert(skill.id.clone(), Arc::new(skill));
     }
 
-    fn merge(&mut self, (source, target): (&SkillId, &SkillId), text: &SkillText, operation: &Operation) {
+    fn merge(&mut self, source: &SkillId, target: &SkillId, text: &SkillText, operation: &Operation) {
         let gone = self.skills.get(source).cloned();
         let notes = gone.as_ref().map(|skill| skill.notes.clone()).unwrap_or_default();
         self.remove(source, Some(target.clone()));
@@ -336,7 +345,7 @@ impl State {
         if !self.skills.contains_key(id) {
             let back = match self.tombstones.remove(id) {
                 Some(tomb) => (*tomb.skill).clone(),
-                None => Skill::new(id, (&content.text, Vec::new()), content.origin, by),
+                None => Skill::new(id, &content.text, Vec::new(), content.origin, by),
             };
             self.domains.entry(id.domain().to_owned()).or_default();
             self.skills.insert(id.clone(), Arc::new(back));
@@ -378,7 +387,7 @@ impl State {
                 skill.record_written(&operation.seen, operation.actor);
             });
         } else {
-            let mut new = Skill::new(id, (text, Vec::new()), Origin::Learned, operation.id);
+            let mut new = Skill::new(id, text, Vec::new(), Origin::Learned, operation.id);
             new.record_written(&operation.seen, operation.actor);
             self.create(new);
         }
@@ -391,8 +400,8 @@ impl State {
 
     /// Updates the proposals of the state: one is made, accepted or refused.
     fn update_proposals(&mut self, operation: &Operation) {
-        if let Some(proposal) = &operation.accepts {
-            self.proposals.remove(proposal);
+        if let Some(accepted) = operation.accepts.and_then(|proposal| self.proposals.remove(&proposal)) {
+            accepted.cause.iter().for_each(|cause| self.lift_held_back(cause));
         }
         match &operation.change {
             Change::WriteProposed { change, read, assessment } => {

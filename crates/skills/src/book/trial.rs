@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::model::OpId;
+use crate::effect::Concern;
 use crate::reflect::SkillReview;
 
 /// A review remark on a skill.
@@ -27,6 +28,9 @@ pub struct ReviewRemark {
     /// Program versions that the attempt observed.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub seen: Versions,
+    /// Why the gate holds its words back. Empty if it does not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<Concern>,
 }
 
 /// A skill that an attempt received.
@@ -63,7 +67,8 @@ impl ReceivedSkill {
     pub(super) fn trial(
         &self,
         trajectory: &str,
-        (template, variation): (&str, Option<&str>),
+        template: &str,
+        variation: Option<&str>,
         passed: bool,
     ) -> Trial {
         Trial {

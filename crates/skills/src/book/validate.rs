@@ -69,6 +69,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::CleanupFinished
         | Change::AttemptJudged(_)
         | Change::SuspicionKept { .. }
+        | Change::ItemHeldBack { .. }
         | Change::Reverted { .. } => Ok(()),
         Change::ProposalRefused { proposal, why } => match state.proposals.contains_key(proposal) {
             true if why.is_empty() => Ok(()),
@@ -127,6 +128,7 @@ fn may(actor: Actor, change: &Change) -> bool {
         Change::ItemClosed { .. } | Change::SuspicionKept { .. } => {
             matches!(actor, Actor::Manager | Actor::Cleaner)
         }
+        Change::ItemHeldBack { .. } => matches!(actor, Actor::Handler | Actor::Manager),
         Change::WriteProposed { .. } | Change::Unknown { .. } => true,
     }
 }

@@ -1,5 +1,6 @@
 //! The classes of effects, and what was found in a text.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -27,7 +28,8 @@ pub enum Concern {
     Persist,
     /// Cannot be judged as it is written: encoded, in mixed scripts, in an unknown language, or speaking to the reader.
     Unreadable,
-    /// Stood on a screen or in a tool's answer, was neither done nor asked for, and urges the reader to act.
+    /// Stood on a screen or in a tool's answer, or was only said, was neither done nor asked for, and urges the reader to
+    /// act.
     Quoted,
     /// A model should have read it, and none gave a usable answer.
     Unread,
@@ -99,6 +101,12 @@ impl Assessment {
     /// Returns whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
+    }
+
+    /// Returns the classes that were found, each once.
+    pub fn concerns(&self) -> Vec<Concern> {
+        let found: BTreeSet<Concern> = self.findings.iter().map(|found| found.concern).collect();
+        found.into_iter().collect()
     }
 
     /// Returns the findings in one line, for the writer and for a person.

@@ -175,7 +175,7 @@ async fn read_effects(model: &dyn ChatModel, passages: &[Passage]) -> Result<Vec
 /// Reads an answer. Every quoted sentence must stand in the text.
 pub fn read_answer(said: &str, passages: &[Passage], by: &str) -> Result<Vec<EffectFinding>, String> {
     let object = crate::reflect::json_of(said).ok_or("the answer holds no JSON object")?;
-    let answer: Answer = serde_json::from_str(object)
+    let answer: Answer = crate::model_json::from_text(object)
         .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
     let mut all = Vec::new();
     for (concern, quoted) in answer.lists() {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::call::{FinishCall, LearnAction, LearnReason, StartCall};
 use super::gate::Counters;
-use super::journal::{Journal, JournalEntry, JournalLine, counters};
+use super::journal::{BookSpan, Journal, JournalEntry, JournalLine, counters};
 use super::publish::{Base, Fault, Published, collect, publish, unreachable};
 use super::receipt::{Language, Receipt, receipt};
 use super::signal::{FinalReport, OWN_PREFIX};
@@ -65,6 +65,13 @@ struct OpenPackage {
     package: String,
     folder: String,
     base: Option<Base>,
+}
+
+/// A package that is to be published, with the calls that opened and finished it.
+struct FinishedPackage<'a> {
+    package: Package,
+    open: &'a OpenPackage,
+    call: &'a FinishCall,
 }
 
 /// The ruling on a report's signals, as a code.
@@ -120,7 +127,7 @@ impl AttemptLearning {
         let open = opened(&call, &book, self.home()?)?;
         self.stage(&open, &book).await?;
         let told = bounded(&call.message);
-        let line = self.line(step, SkillEventKind::LearningStarted, (book.last(), book.last()));
+        let line = self.line(step, SkillEventKind::LearningStarted, BookSpan::unchanged(book.last()));
         self.journal(vec![JournalLine { skill: skill_of(&open), data: json!(call), ..line }])?;
         let answer = format!(
             "Write the package into {} with your own tools: SKILL.md, and scripts/, references/ or assets/ if it needs \
@@ -170,7 +177,8 @@ impl AttemptLearning {
         }
         let package = collect(self.world()?.as_ref(), &open.folder, &open.package).await?;
         let mut gateway = self.open_book().await?;
-        let outcome = self.publish(&mut gateway, &package, (&open, &call, step))?;
+        let outcome =
+            self.publish(&mut gateway, &FinishedPackage { package, open: &open, call: &call }, step)?;
         drop(gateway);
         self.clear(&open).await;
         Ok(outcome)
@@ -181,17 +189,14 @@ impl AttemptLearning {
     fn publish(
         &self,
         gateway: &mut Gateway,
-        package: &Package,
-        (open, call, step): (&OpenPackage, &FinishCall, StepId),
+        finished: &FinishedPackage<'_>,
+        step: StepId,
     ) -> Result<ToolOutcome, Fault> {
+        let FinishedPackage { package, open, call } = finished;
         let before = gateway.state().last;
-        let Published { skill, version, proposed, binary_files } = publish(
-            gateway,
-            package,
-            open.base.as_ref(),
-            (self.plan.clock.now(), &self.timeline.versions()),
-        )?;
-        let after = gateway.state().last;
+        let Published { skill, version, proposed, binary_files } =
+            publish(gateway, package, open.base.as_ref(), self.plan.clock.now(), &self.timeline.versions())?;
+        let span = BookSpan { before, after: gateway.state().last };
         let (kind, said) = match (proposed, &open.base) {
             (Some(_), _) => (SkillEventKind::Proposed, Receipt::Proposed),
             (None, None) => (SkillEventKind::Created, Receipt::Learned),
@@ -201,7 +206,7 @@ impl AttemptLearning {
             skill: Some(skill.clone()),
             version: Some(version),
             data: if happening == kind { Value::Null } else { json!(call) },
-            ..self.line(step, happening, (before, after))
+            ..self.line(step, happening, span)
         });
         let unwritten = self.journal(lines.to_vec()).err();
         {
@@ -236,7 +241,7 @@ impl AttemptLearning {
     /// Ends the writing without a change.
     async fn leave(&self, open: &OpenPackage, call: &FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
         let last = self.read_book()?.last();
-        let line = self.line(step, SkillEventKind::LearningFinished, (last, last));
+        let line = self.line(step, SkillEventKind::LearningFinished, BookSpan::unchanged(last));
         self.journal(vec![JournalLine { skill: skill_of(open), data: json!(call), ..line }])?;
         self.state().open = None;
         self.clear(open).await;
@@ -266,7 +271,7 @@ impl AttemptLearning {
             (state.report.clone(), state.open.take())
         };
         let turn = JournalEntry::Turn { tool_iters: self.timeline.action_count(), usd: 0.0 };
-        let blank = self.blank(None, turn, (last, last));
+        let blank = self.blank(None, turn, BookSpan::unchanged(last));
         let left = open.map(|open| JournalLine {
             told: JournalEntry::Event { event: SkillEventKind::LearningFinished },
             skill: skill_of(&open),
@@ -323,16 +328,11 @@ impl AttemptLearning {
         receipt(self.plan.language, what, name)
     }
 
-    pub(super) fn line(&self, step: StepId, event: SkillEventKind, book: (OpId, OpId)) -> JournalLine {
+    pub(super) fn line(&self, step: StepId, event: SkillEventKind, book: BookSpan) -> JournalLine {
         self.blank(Some(step), JournalEntry::Event { event }, book)
     }
 
-    fn blank(
-        &self,
-        step: Option<StepId>,
-        told: JournalEntry,
-        (book_before, book_after): (OpId, OpId),
-    ) -> JournalLine {
+    fn blank(&self, step: Option<StepId>, told: JournalEntry, book: BookSpan) -> JournalLine {
         JournalLine {
             v: 0,
             id: String::new(),
@@ -343,8 +343,8 @@ impl AttemptLearning {
             told,
             skill: None,
             version: None,
-            book_before,
-            book_after,
+            book_before: book.before,
+            book_after: book.after,
             data: Value::Null,
         }
     }

@@ -36,6 +36,20 @@ pub enum JournalEntry {
     },
 }
 
+/// The book's last operation before and after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BookSpan {
+    pub(super) before: OpId,
+    pub(super) after: OpId,
+}
+
+impl BookSpan {
+    /// Returns the span of an event that left the book as it was.
+    pub(super) fn unchanged(last: OpId) -> Self {
+        Self { before: last, after: last }
+    }
+}
+
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalLine {

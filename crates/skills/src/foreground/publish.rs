@@ -110,7 +110,8 @@ pub(super) fn publish(
     gateway: &mut Gateway,
     package: &Package,
     base: Option<&Base>,
-    (time, seen): (Timestamp, &Versions),
+    time: Timestamp,
+    seen: &Versions,
 ) -> Result<Published, Fault> {
     let wrong: Vec<String> = check(package)
         .into_iter()

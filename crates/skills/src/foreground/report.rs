@@ -6,10 +6,10 @@ use apprentice_protocol::{EventKind, SkillEvent, SkillEventKind, StepId, ToolOut
 use serde_json::{Value, json};
 
 use super::attempt_learning::{AttemptLearning, Verdict, bounded, happened, named};
-use super::journal::JournalLine;
+use super::journal::{BookSpan, JournalLine};
 use super::publish::Fault;
 use super::signal::{FinalReport, Invocation, Ruling, SkillKind, judge};
-use crate::book::{OpId, Snapshot};
+use crate::book::Snapshot;
 use crate::shipped::is_shipped;
 
 /// Malformed reports that are allowed before the attempt continues without one.
@@ -39,8 +39,8 @@ impl AttemptLearning {
                 Some(SkillEventKind::LearningSignalRejected),
             ),
         };
-        let at = (book.last(), book.last());
-        let (mut lines, mut events) = self.declared(&report, &book, (step, at));
+        let at = BookSpan::unchanged(book.last());
+        let (mut lines, mut events) = self.declared(&report, &book, step, at);
         if let Some(happening) = happening {
             let mut data = match (&report.learning_signal, &report.skill_issue_signal) {
                 (Some(signal), None) => json!(signal),
@@ -67,7 +67,8 @@ impl AttemptLearning {
         &self,
         report: &FinalReport,
         book: &Snapshot,
-        (step, at): (StepId, (OpId, OpId)),
+        step: StepId,
+        at: BookSpan,
     ) -> (Vec<JournalLine>, Vec<EventKind>) {
         let (mut lines, mut events) = (Vec::new(), Vec::new());
         for used in &report.used_skill_receipts {
@@ -113,7 +114,7 @@ impl AttemptLearning {
 }
 
 fn read_report(arguments: &Value, book: &Snapshot) -> Result<FinalReport, String> {
-    let report: FinalReport = serde_json::from_value(arguments.clone())
+    let report: FinalReport = crate::model_json::from_arguments(arguments)
         .map_err(|error| format!("the report does not fit: {error}"))?;
     let unknown = report.used_skill_receipts.iter().find(|used| named(book, &used.skill_name).is_none());
     match unknown {

@@ -10,11 +10,7 @@ use super::tools::SKILL_REPORT;
 
 /// Returns the bundle of an attempt. The turn is the session, and the signal is the last one that the agent reported.
 /// `None` for a trace without events.
-pub fn review(
-    events: &[Event],
-    (session, invocation): (&str, &str),
-    budget: &BundleBudget,
-) -> Option<Bundle> {
+pub fn review(events: &[Event], session: &str, invocation: &str, budget: &BundleBudget) -> Option<Bundle> {
     let (first, last) = (events.first()?, events.last()?);
     let scope = CoveredEvents {
         kind: "invocation".to_owned(),
@@ -34,7 +30,7 @@ fn reported(event: &Event) -> Option<(Value, Vec<String>)> {
     calls.iter().rev().find_map(|call| {
         let CallBody::Tool { name, arguments } = &call.body else { return None };
         let report: FinalReport =
-            (name == SKILL_REPORT).then(|| serde_json::from_value(arguments.clone()).ok())??;
+            (name == SKILL_REPORT).then(|| crate::model_json::from_arguments(arguments).ok())??;
         match (report.learning_signal, report.skill_issue_signal) {
             (Some(signal), None) => Some((serde_json::to_value(&signal).ok()?, signal.event_refs)),
             (None, Some(signal)) => Some((serde_json::to_value(&signal).ok()?, signal.event_refs)),

@@ -89,7 +89,7 @@ fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
 }
 
 fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
-    serde_json::from_value(arguments.clone())
+    crate::model_json::from_arguments(arguments)
         .map_err(|error| ("bad_arguments", format!("the arguments do not fit: {error}")))
 }
 

@@ -154,7 +154,7 @@ mod tests {
             trajectory: None,
             time: Timestamp::UNIX_EPOCH,
         };
-        let skill = Skill::new(&id, (&text, vec![note]), Origin::Learned, OpId(1));
+        let skill = Skill::new(&id, &text, vec![note], Origin::Learned, OpId(1));
         let whole = skill.view().chars().count();
         let bare = whole - text.guidance.chars().count();
         for length in [bare, bare + 1, whole - 1, whole, whole + 1, whole + 50] {

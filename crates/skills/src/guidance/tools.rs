@@ -155,7 +155,7 @@ impl Tool for SkillTool {
 }
 
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, serde_json::Error> {
-    serde_json::from_value(arguments.clone())
+    crate::model_json::from_arguments(arguments)
 }
 
 fn answered(text: String, events: Vec<SkillEvent>) -> ToolOutcome {

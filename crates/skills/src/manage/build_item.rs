@@ -30,7 +30,7 @@ pub fn item(
     work_item: &WorkItem<'_>,
     options: &ManageOptions,
 ) -> Result<ManageItem, serde_json::Error> {
-    build(state, input, work_item, (options, &Nearness::new()))
+    build(state, input, work_item, options, &Nearness::new())
 }
 
 /// Returns the same item, with the nearest reports found also by meaning where the book has an embedder.
@@ -47,7 +47,7 @@ pub(super) async fn item_by_meaning(
         Ok(near) => (near, None),
         Err(why) => (Nearness::new(), Some(format!("earlier reports were found by words alone: {why}"))),
     };
-    let mut item = build(gateway.state(), input, work_item, (options, &near))?;
+    let mut item = build(gateway.state(), input, work_item, options, &near)?;
     item.notes.extend(note);
     Ok(item)
 }
@@ -74,7 +74,8 @@ fn build(
     state: &State,
     input: &LearningInput<'_>,
     work_item: &WorkItem<'_>,
-    (options, near): (&ManageOptions, &Nearness),
+    options: &ManageOptions,
+    near: &Nearness,
 ) -> Result<ManageItem, serde_json::Error> {
     let needed = options.corroboration;
     let own = input.trajectory.id.as_str();
@@ -84,7 +85,7 @@ fn build(
             let now = state.resolve(skill);
             let id = now.map_or(*skill, |now| &now.id);
             about.push(id.domain().to_owned());
-            let support = support::of_review(state, input, (id, review), needed);
+            let support = support::of_review(state, input, id, review, options);
             let mut payload = serde_json::to_value(review)?;
             payload["skill_id"] = json!(id);
             let reports = now.map(|now| reports::of_skill(state, now, Some(own))).unwrap_or_default();

@@ -154,6 +154,39 @@ pub(super) fn supported(item: &ManageItem, citation: &Citation) -> Result<(), Ob
     Err(("none_passed", why))
 }
 
+/// Refuses to delete a skill unless enough separate attempts found fault with it, one of them with a verdict of checks or
+/// of a person. None needs to have passed: a skill that harms is followed by failures.
+pub(super) fn harm_shown(item: &ManageItem, citation: &Citation) -> Result<(), Objection> {
+    let finds_fault =
+        |kind: ReportKind| matches!(kind, ReportKind::SkillNegative | ReportKind::SkillNotFollowed);
+    let cited = item.earlier_reports.iter().filter(|report| citation.agrees_with.contains(&report.id));
+    let cited: Vec<&EarlierReport> = cited.collect();
+    if let Some(other) = cited.iter().find(|report| !finds_fault(report.kind)) {
+        let why = format!("{} finds no fault with the skill; cite reports that do", other.id);
+        return Err(("no_harm", why));
+    }
+    let own = matches!(item.input_type, InputType::SkillNegative | InputType::SkillNotFollowed);
+    let own = item.trajectory_id.as_deref().filter(|_| own).map(|id| (id, Standing::of_item(item)));
+    let others = cited.iter().filter_map(|report| Some((report.attempt.as_deref()?, Standing::of(report))));
+    let attempts: BTreeMap<&str, Standing> = others.chain(own).collect();
+    let needed = item.corroboration.needed;
+    if attempts.len() < needed {
+        let why = format!(
+            "{} separate attempts that found fault are cited, and {needed} are needed. {} Otherwise {INSTEAD}",
+            attempts.len(),
+            could_cite(item, citation)
+        );
+        return Err(("not_supported_enough", why));
+    }
+    if attempts.values().all(|standing| *standing == Standing::Unproved) {
+        let why = format!(
+            "no cited attempt has a verdict of checks or of a person, so none shows harm. Otherwise {INSTEAD}"
+        );
+        return Err((UNJUDGED, why));
+    }
+    Ok(())
+}
+
 /// Two pages are merged when the reader says of both that they say the same.
 fn both_pages(item: &ManageItem, cited: &[&EarlierReport]) -> Result<(), Objection> {
     if cited.len() == item.earlier_reports.len() {
@@ -168,7 +201,9 @@ fn both_pages(item: &ManageItem, cited: &[&EarlierReport]) -> Result<(), Objecti
 }
 
 fn could_cite(item: &ManageItem, citation: &Citation) -> String {
-    let free = item.earlier_reports.iter().filter(|report| !citation.agrees_with.contains(&report.id));
+    let is_free =
+        |report: &&EarlierReport| report.held_back.is_empty() && !citation.agrees_with.contains(&report.id);
+    let free = item.earlier_reports.iter().filter(is_free);
     let free: Vec<String> = free.map(named).collect();
     if free.is_empty() {
         return "No other report of this item can be cited.".to_owned();
@@ -209,7 +244,19 @@ fn reports<'a>(item: &'a ManageItem, ids: &[String]) -> Result<Vec<&'a EarlierRe
             ("unknown_report", format!("{id:?} is no report of this item; {known}.{own}"))
         })
     };
-    ids.iter().map(find).collect()
+    let shown = |report: &'a EarlierReport| match report.held_back.as_slice() {
+        [] => Ok(report),
+        found => {
+            let found: Vec<&str> = found.iter().map(|concern| concern.word()).collect();
+            let why = format!(
+                "{} is held back for a person ({}), so it agrees and conflicts with nothing; leave it out",
+                report.id,
+                found.join(", ")
+            );
+            Err(("held_back", why))
+        }
+    };
+    ids.iter().map(|id| find(id).and_then(shown)).collect()
 }
 
 fn distinct(reports: &[&EarlierReport]) -> Result<(), Objection> {

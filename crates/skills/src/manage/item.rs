@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::book::OpId;
+use crate::effect::Concern;
 
 /// Schema name of the block.
 pub const ITEM_SCHEMA: &str = "manage.item.v2";
@@ -96,6 +97,9 @@ pub struct EarlierReport {
     /// The guidance, correction, improvement or other way that it proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposes: Option<String>,
+    /// Why the gate holds its words back. They are not shown, and the report is cited on neither side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<Concern>,
 }
 
 impl EarlierReport {

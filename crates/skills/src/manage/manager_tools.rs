@@ -7,8 +7,8 @@ use apprentice_protocol::{SkillId, Trajectory};
 use serde_json::{Value, json};
 
 use super::change_parts::{cited_ids, left, names, not_seen, target, tool_of};
-use super::citation_check::{UNJUDGED, no_conflict, read_citation, supported};
-use super::item::ManageItem;
+use super::citation_check::{UNJUDGED, harm_shown, no_conflict, read_citation, supported};
+use super::item::{InputType, ManageItem};
 use super::kept_lines::missing_line;
 use super::skill_view::shown;
 use super::tools::{
@@ -19,8 +19,9 @@ use super::trivial::is_trivial;
 use super::work_item::WorkItem;
 use crate::book::{
     Applied, Cause, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, SentenceOrigin, SkillText,
-    WriteRefusal, WriteRequest,
+    WriteRefusal, WriteRequest, held_back_cause,
 };
+use crate::effect::Concern;
 use crate::handle::Refusal;
 use crate::search::{SimilarSkills, SkillSimilarity};
 use crate::sentence_origins::sentence_origins;
@@ -150,6 +151,18 @@ impl<'a> ManagerTools<'a> {
         self.gateway.apply(WriteRequest { cause, ..request }).map(|_| ())
     }
 
+    /// Notes in the log that a text about this item was held back. Of a cleanup, which no report is behind, nothing is
+    /// noted.
+    fn note_held_back(&mut self, found: Vec<Concern>) -> Result<(), WriteRefusal> {
+        if self.scope.item.input_type == InputType::CleanupTask {
+            return Ok(());
+        }
+        let cause = self.template.cause.clone().map(held_back_cause);
+        let change = Change::ItemHeldBack { found };
+        let request = WriteRequest::of(self.template.actor, self.template.time, change);
+        self.gateway.apply(WriteRequest { cause, ..request }).map(|_| ())
+    }
+
     /// Writes a change. One that would make an agent do harm is held back once, with its words, so that the manager can put
     /// it otherwise.
     async fn write(&mut self, change: Change, citation: Citation) -> Result<ToolAnswer, WriteRefusal> {
@@ -169,6 +182,7 @@ impl<'a> ManagerTools<'a> {
                 assessment.told()
             );
             self.meant = Some((tool_of(&request.change), request));
+            self.note_held_back(assessment.concerns())?;
             return Ok(ToolAnswer::Refused(refusal(skill, "effects", why)));
         }
         let not_seen = not_seen(&request);
@@ -256,7 +270,8 @@ impl<'a> ManagerTools<'a> {
             self.opened = Some(PendingDomain { domain, refused: false });
             return Ok(None);
         }
-        let citation = read_citation(self.scope.item, cited_ids(&call)).map_err(objected)?;
+        let citation = read_citation(self.scope.item, cited_ids(&call))
+            .map_err(|(code, why)| refusal(None, code, why))?;
         let Some(change) = self.requested(call)? else { return Ok(None) };
         self.must_agree(&change, &citation)?;
         Ok(Some((change, citation)))
@@ -303,7 +318,7 @@ impl<'a> ManagerTools<'a> {
             return Ok(());
         }
         self.conflicts.extend(&citation.conflicts_with);
-        no_conflict(&self.conflicts).map_err(objected)?;
+        no_conflict(&self.conflicts).map_err(|(code, why)| refusal(None, code, why))?;
         let item = self.scope.item;
         let missing = match change {
             Change::SkillCreated { .. } if item.writes_allowed.iter().any(|tool| tool == CREATE_SKILL) => {
@@ -315,7 +330,11 @@ impl<'a> ManagerTools<'a> {
             },
             _ => None,
         };
-        let Err((code, why)) = supported(item, citation) else { return Ok(()) };
+        let judged = match change {
+            Change::SkillDeleted { .. } => harm_shown(item, citation),
+            _ => supported(item, citation),
+        };
+        let Err((code, why)) = judged else { return Ok(()) };
         let why = match missing {
             Some(line) => format!(
                 "this would replace {line:?}. One attempt may add lines to a page; keep every line of its \
@@ -477,8 +496,4 @@ fn parse(id: &str) -> Result<SkillId, Refusal> {
 
 fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusal {
     Refusal { skill, code: code.to_owned(), why: why.into() }
-}
-
-fn objected((code, why): (&'static str, String)) -> Refusal {
-    refusal(None, code, why)
 }

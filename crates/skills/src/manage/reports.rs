@@ -12,7 +12,7 @@ use crate::words::{domain_name, word_similarity};
 
 /// Largest number of reports in an item.
 pub(super) const MOST_REPORTS: usize = 12;
-/// Largest length of each text of a report, in bytes.
+/// Largest length of each text of a report, in characters.
 const REPORT_TEXT: TextBudget = TextBudget(700);
 
 /// Similarities of candidates to a learning by their embeddings, as far as known.
@@ -78,6 +78,7 @@ pub(super) fn of_pages(state: &State, skills: &[SkillId]) -> Vec<EarlierReport> 
             situation: Some(bounded(&skill.text.situation)),
             says: None,
             proposes: Some(bounded(&skill.text.guidance)),
+            held_back: Vec::new(),
         })
     };
     skills.iter().filter_map(page).collect()
@@ -120,7 +121,7 @@ fn of_remark(state: &State, skill: &SkillId, remark: &ReviewRemark) -> Option<Ea
         SkillReview::Neutral(_) => (ReportKind::SkillNeutral, None),
         SkillReview::NotFollowed(review) => (ReportKind::SkillNotFollowed, Some(&review.explanation)),
     };
-    Some(EarlierReport {
+    Some(without_held_back(EarlierReport {
         id: remark.id?,
         kind,
         attempt: Some(remark.trajectory.clone()),
@@ -132,12 +133,21 @@ fn of_remark(state: &State, skill: &SkillId, remark: &ReviewRemark) -> Option<Ea
         situation: None,
         says: says.map(|says| bounded(says)),
         proposes: proposal(&remark.review).map(bounded),
-    })
+        held_back: remark.held_back.clone(),
+    }))
+}
+
+/// Removes the words of a report that the gate holds back. That another attempt reported something stays known.
+fn without_held_back(report: EarlierReport) -> EarlierReport {
+    match report.held_back.is_empty() {
+        true => report,
+        false => EarlierReport { situation: None, says: None, proposes: None, ..report },
+    }
 }
 
 fn of_candidate(state: &State, candidate: &Candidate) -> EarlierReport {
     let (verdict, judged_by) = verdict(state, &candidate.trajectory, candidate.passed);
-    EarlierReport {
+    without_held_back(EarlierReport {
         id: candidate.id,
         kind: ReportKind::Learning,
         attempt: Some(candidate.trajectory.clone()),
@@ -149,5 +159,6 @@ fn of_candidate(state: &State, candidate: &Candidate) -> EarlierReport {
         situation: Some(bounded(candidate.learning.situation())),
         says: None,
         proposes: Some(bounded(candidate.learning.guidance())),
-    }
+        held_back: candidate.held_back.clone(),
+    })
 }

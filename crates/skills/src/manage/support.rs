@@ -9,9 +9,10 @@ use super::item::{Corroboration, StepDone};
 use super::tools::{
     ANNOTATE_SKILL, CREATE_DOMAIN, CREATE_SKILL, DELETE_SKILL, LEAVE_ITEM, MERGE_SKILLS, UPDATE_SKILL,
 };
+use super::work_item::ManageOptions;
 use crate::adherence::adherence;
 use crate::book::State;
-use crate::cleanup::{CleanupOptions, CleanupTask, negative_heavy};
+use crate::cleanup::{CleanupOptions, CleanupTask};
 use crate::handle::LearningInput;
 use crate::reflect::{Confidence, IssueType, Learning, SkillReview};
 
@@ -45,17 +46,19 @@ pub(super) fn of_learning(input: &LearningInput<'_>, learning: &Learning, needed
 pub(super) fn of_review(
     state: &State,
     input: &LearningInput<'_>,
-    (skill, review): (&SkillId, &SkillReview),
-    needed: usize,
+    skill: &SkillId,
+    review: &SkillReview,
+    options: &ManageOptions,
 ) -> Support {
     let mut cited_writes = vec![UPDATE_SKILL];
-    let hopeless = state.skills.get(skill).is_some_and(|known| {
-        negative_heavy(&known.counts(Some(&input.trajectory.consumer)), &CleanupOptions::default())
-    });
+    let known = state.skills.get(skill);
+    let counts = known.map(|known| known.counts(Some(&input.trajectory.consumer)));
+    let hopeless = counts.is_some_and(|counts| options.harm.holds(&counts));
     if hopeless {
         cited_writes.push(DELETE_SKILL);
     }
     let (named_actions_done, steps) = proof(input, review);
+    let needed = options.corroboration;
     let corroboration = Corroboration { needed, this_attempt_passed: input.passed(), named_actions_done };
     Support { corroboration, writes: vec![ANNOTATE_SKILL, LEAVE_ITEM], cited_writes, adding: false, steps }
 }

@@ -201,7 +201,7 @@ pub enum ToolCall {
 /// Parses a call. The error is a sentence for the model.
 pub fn read_call(name: &str, arguments: &Value) -> Result<ToolCall, String> {
     fn of<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<T, String> {
-        serde_json::from_value(arguments.clone())
+        crate::model_json::from_arguments(arguments)
             .map_err(|error| format!("the arguments of {name} do not fit: {error}"))
     }
     match name {

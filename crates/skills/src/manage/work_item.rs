@@ -3,21 +3,23 @@
 use apprentice_protocol::SkillId;
 
 use crate::book::{Actor, Change, LeftItem, Stage, State};
-use crate::cleanup::{CleanupOptions, CleanupTask};
+use crate::cleanup::{CleanupOptions, CleanupTask, HarmRule};
 use crate::reflect::{Learning, SkillReview};
 
 /// Options of the manager.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ManageOptions {
     /// Replies per item.
     pub turns: u32,
     /// Number of separate attempts that make a pattern.
     pub corroboration: usize,
+    /// From when on a skill hurts more than it helps, so that its review may delete it.
+    pub harm: HarmRule,
 }
 
 impl Default for ManageOptions {
     fn default() -> Self {
-        Self { turns: 12, corroboration: 2 }
+        Self { turns: 12, corroboration: 2, harm: HarmRule::default() }
     }
 }
 

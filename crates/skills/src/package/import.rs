@@ -40,6 +40,19 @@ pub struct Imported {
     pub findings: Vec<PackageFinding>,
 }
 
+/// Has the gateway's readers read the page and the files of a package, then imports it.
+pub async fn read_and_import(
+    gateway: &mut Gateway,
+    package: &Package,
+    options: &ImportOptions,
+) -> Result<Imported, WriteRefusal> {
+    if let Ok(draft) = draft(package, &options.domain) {
+        gateway.read_change(&creation(gateway, draft)).await;
+        gateway.read_files(&package.files).await;
+    }
+    import(gateway, package, options)
+}
+
 /// Imports one package. Lists format errors as findings. Refuses a package without readable frontmatter or description,
 /// or with content that no book may contain; the import of other packages continues.
 pub fn import(
@@ -149,20 +162,13 @@ fn take(
         imported.refused = Some(format!("{code}: {why}"));
         return Ok(());
     }
-    let PackageSkill { skill, domain, text, annotations, tools, active } = draft;
+    let (skill, tools, active) = (draft.skill.clone(), draft.tools.clone(), draft.active);
     if let Some(known) = gateway.state().skills.get(&skill) {
-        let same = known.text == text;
+        let same = known.text == draft.text;
         imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
         return Ok(());
     }
-    let new = (!gateway.state().domains.contains_key(&domain.domain)).then_some(domain);
-    let change = Change::SkillCreated {
-        skill: skill.clone(),
-        text,
-        annotations,
-        origin: Origin::Imported,
-        domain: new,
-    };
+    let change = creation(gateway, draft);
     let request = |change| WriteRequest {
         effects_accepted: options.accept_effects,
         ..WriteRequest::of(Actor::Human, options.time, change)
@@ -191,6 +197,13 @@ fn take(
     };
     gateway.apply(request(Change::PackageAttached { skill, package: attached }))?;
     Ok(())
+}
+
+/// Returns the change that creates a package's skill.
+fn creation(gateway: &Gateway, draft: PackageSkill) -> Change {
+    let PackageSkill { skill, domain, text, annotations, .. } = draft;
+    let domain = (!gateway.state().domains.contains_key(&domain.domain)).then_some(domain);
+    Change::SkillCreated { skill, text, annotations, origin: Origin::Imported, domain }
 }
 
 /// Checks the figures that a package's text points at: each is there, is the picture of its name, and fits.

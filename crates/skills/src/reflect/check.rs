@@ -7,6 +7,7 @@ use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, Trajector
 use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
+use crate::adherence::adherence;
 use crate::scan::{Finding, refused_words};
 
 /// A part of a reflection that is not used, and the reason.
@@ -152,8 +153,24 @@ fn adjust_confidence(learning: &mut Learning, trajectory: &Trajectory) {
     let proven = trajectory.passed()
         && !evidence.is_empty()
         && !evidence.iter().all(|step| is_afterthought(*step, &trajectory.steps));
-    let confidence = if proven { learning.confidence() } else { Confidence::Low };
+    let confidence = match proven {
+        true if did_it(learning, &evidence, &trajectory.steps) => learning.confidence(),
+        // What no cited step did was seen at most, and not confirmed.
+        true => learning.confidence().min(Confidence::Medium),
+        false => Confidence::Low,
+    };
     learning.adjust_confidence(confidence, evidence);
+}
+
+/// Returns whether the cited steps did what a learning says: one of the menus, keys and labels that it names, or, if it
+/// names none, anything.
+fn did_it(learning: &Learning, cited: &[StepId], steps: &[TrajectoryStep]) -> bool {
+    let cited: Vec<TrajectoryStep> = steps.iter().filter(|step| cited.contains(&step.id)).cloned().collect();
+    let named = adherence(learning.guidance(), &cited, StepId(0));
+    match named.verdict() {
+        Some(_) => !named.done.is_empty(),
+        None => cited.iter().flat_map(|step| &step.actions).any(|action| action.outcome == "done"),
+    }
 }
 
 /// Returns whether a step came after the last one that changed what the checks read, and is known to have changed

@@ -102,17 +102,18 @@ fn request(
 /// `pictures` are in order of precedence; a model that does not see gets none of them.
 pub async fn reflect(
     model: &dyn ChatModel,
-    (trajectory, pictures): (&Trajectory, &[StepPicture]),
+    trajectory: &Trajectory,
+    pictures: &[StepPicture],
     options: &ReflectOptions,
 ) -> Result<Reflected, ReflectError> {
     let mut share = 1;
     for _ in 0..HALVINGS {
-        match reflect_in_parts(model, (trajectory, pictures), options, share).await {
+        match reflect_in_parts(model, trajectory, pictures, options, share).await {
             Err(error) if error.is_full() => share *= 2,
             other => return other,
         }
     }
-    match reflect_in_parts(model, (trajectory, pictures), options, share).await {
+    match reflect_in_parts(model, trajectory, pictures, options, share).await {
         Err(error) if error.is_full() => Err(ReflectError::Full),
         other => other,
     }
@@ -122,7 +123,8 @@ pub async fn reflect(
 /// their normal size.
 async fn reflect_in_parts(
     model: &dyn ChatModel,
-    (trajectory, pictures): (&Trajectory, &[StepPicture]),
+    trajectory: &Trajectory,
+    pictures: &[StepPicture],
     options: &ReflectOptions,
     share: usize,
 ) -> Result<Reflected, ReflectError> {
@@ -201,7 +203,7 @@ fn read(
         false => "the answer holds no JSON object, but calls; nothing can be called any more",
     };
     let object = json_of(said).ok_or(none)?;
-    let reflection: TrajectoryReflection = serde_json::from_str(object)
+    let reflection: TrajectoryReflection = crate::model_json::from_text(object)
         .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
     let wrong = trace_problems(&reflection, trajectory);
     Ok((reflection, wrong))

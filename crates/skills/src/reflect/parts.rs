@@ -84,10 +84,9 @@ pub(super) fn join(joined: &mut TrajectoryReflection, later: TrajectoryReflectio
         joined.skill_reviews.retain(|earlier| earlier.skill_id() != review.skill_id());
         joined.skill_reviews.push(review);
     }
-    for learning in later.new_learnings {
-        joined.new_learnings.retain(|earlier| !is_same(earlier, &learning));
-        joined.new_learnings.push(learning);
-    }
+    // One answer may learn several things from the same steps.
+    joined.new_learnings.retain(|earlier| !later.new_learnings.iter().any(|one| is_same(earlier, one)));
+    joined.new_learnings.extend(later.new_learnings);
 }
 
 fn is_same(one: &Learning, other: &Learning) -> bool {
@@ -154,6 +153,7 @@ mod tests {
             learning("gimp", &["s2", "s1"], "late"),
             learning("os", &["s1", "s2"], "other program"),
             learning("gimp", &["s1"], "other steps"),
+            learning("gimp", &["s1"], "another thing that they show"),
         ];
         join(&mut joined, answer(&[review("not_needed")], &later));
         assert_eq!(joined, answer(&[review("not_needed")], &later));

@@ -62,7 +62,7 @@ fn shelf() -> &'static ShippedSkills {
 
 fn skill(package: &Package) -> Option<Skill> {
     let (id, _, text) = parse_package(package, INTERACTION).ok()?;
-    Some(Skill::new(&id, (&text, Vec::new()), Origin::Shipped, OpId(0)))
+    Some(Skill::new(&id, &text, Vec::new(), Origin::Shipped, OpId(0)))
 }
 
 impl Snapshot {

@@ -5,7 +5,7 @@ use apprentice_skills::book::{
     Actor, Applied, AuthoredPages, Cause, Change, Citation, Gateway, GatewayOptions, Judgement, LeaveReason,
     OpId, Operation, Stage, WriteRequest, blame, history,
 };
-use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, find_cleanup_tasks};
+use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, HarmRule, find_cleanup_tasks};
 use apprentice_skills::manage::{
     Decision, ItemOutcome, ManageItem, ManageOptions, ReportKind, WorkItem, item, manage,
 };
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use crate::clerk::{Written, attempt, run};
 use crate::shelf::{Shelf, create, id, request};
 
-const NEEDED: ManageOptions = ManageOptions { turns: 12, corroboration: 2 };
+const NEEDED: ManageOptions =
+    ManageOptions { turns: 12, corroboration: 2, harm: HarmRule { negatives: 3, positive_share: 0.3 } };
 
 fn complaint(issue: &str, correction: &str) -> SkillReview {
     serde_json::from_value(json!({

@@ -17,7 +17,7 @@ fn work_in(
     options: &LearnOptions,
 ) -> Vec<AppliedReflection> {
     let given = ExternalReflection::read(&reflections.to_string()).expect("reads");
-    let one = |given| run(apply(gateway, manager, (given, Timestamp::UNIX_EPOCH), options)).expect("applies");
+    let one = |given| run(apply(gateway, manager, given, Timestamp::UNIX_EPOCH, options)).expect("applies");
     given.iter().map(one).collect()
 }
 

@@ -87,6 +87,7 @@ fn log_only() -> Vec<Change> {
         json!({"op": "cleanup.finished"}),
         json!({"op": "attempt.judged", "data": {"by": "model", "why": HARM}}),
         json!({"op": "suspicion.kept", "data": {"cited": [], "why": HARM}}),
+        json!({"op": "item.held_back", "data": {"found": ["delete"]}}),
         json!({"op": "proposal.refused", "data": {"proposal": "o9", "why": HARM}}),
         json!({"op": "operation.reverted", "data": {"operation": "o1", "skills": []}}),
         json!({"op": "cleanup.kept", "data": {"skills": ["gimp/a", "gimp/b"], "hashes": ["", ""]}}),
@@ -163,6 +164,7 @@ fn a_quoted_sentence_that_urges_waits_whatever_is_allowed() {
     for (source, waits) in [
         (SentenceSource::Quoted, true),
         (SentenceSource::Tool, true),
+        (SentenceSource::Said, true),
         (SentenceSource::Acted, false),
         (SentenceSource::NotSeen, false),
     ] {

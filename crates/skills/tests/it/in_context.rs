@@ -12,7 +12,9 @@ use apprentice_skills::book::{Change, Operation};
 use apprentice_skills::reflect::{
     Conversation, Fallback, ReflectMode, ReflectOptions, continued_request, outcome,
 };
-use apprentice_skills::{LearnOptions, LearnResult, LearnerModels, LearningInput, learn_trajectory};
+use apprentice_skills::{
+    LearnOptions, LearnResult, LearnerModels, LearningInput, ReflectionRoute, learn_trajectory,
+};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -167,7 +169,7 @@ fn the_model_that_acted_is_asked_in_its_own_conversation() {
     let model = Written::words(&["I am done.", &answer("1. Choose Colors.")]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
     let (model, digested, folder) = learned(model, &trajectory, Some(&conversation()));
-    assert_eq!(digested.reflected, Some((ReflectMode::InContext, None)));
+    assert_eq!(digested.reflected, Some(ReflectionRoute { mode: ReflectMode::InContext, fallback: None }));
     assert_eq!(logged(&folder), (ReflectMode::InContext, None));
     assert_eq!(digested.checked.learnings.len(), 1);
     let requests = model.requests.lock().expect("unpoisoned");
@@ -185,7 +187,7 @@ fn calls_are_answered_before_the_model_is_asked_again() {
         Written::of([reply("", vec![("skill_view", json!({}))]), reply(&answer("1. Go."), vec![])].into());
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
     let (model, digested, _folder) = learned(model, &trajectory, Some(&conversation()));
-    assert_eq!(digested.reflected, Some((ReflectMode::InContext, None)));
+    assert_eq!(digested.reflected, Some(ReflectionRoute { mode: ReflectMode::InContext, fallback: None }));
     let requests = model.requests.lock().expect("unpoisoned");
     let Some(Message::Results { results, notices }) = requests[1].messages.last() else {
         panic!("{requests:?}")
@@ -226,7 +228,10 @@ fn where_that_way_is_barred_a_reader_is_asked_and_the_log_says_why() {
         );
     }
     let (_, digested, _folder) = learned(useful(), &overflown, Some(&conversation()));
-    assert_eq!(digested.reflected, Some((ReflectMode::Fresh, Some(Fallback::ContextFull))));
+    assert_eq!(
+        digested.reflected,
+        Some(ReflectionRoute { mode: ReflectMode::Fresh, fallback: Some(Fallback::ContextFull) })
+    );
 }
 
 #[test]

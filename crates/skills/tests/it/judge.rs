@@ -13,7 +13,8 @@ fn material() -> JudgeMaterial {
         elements: vec!["button \"Open\"".into(), "status bar \"Saved\"".into()],
     };
     JudgeMaterial::new(
-        ("Crop the picture and save it.", StopReason::Done),
+        "Crop the picture and save it.",
+        StopReason::Done,
         said.collect(),
         (1..=5).map(view).collect(),
     )
@@ -32,7 +33,7 @@ fn what_a_judge_sees_is_bounded_and_what_is_left_out_is_counted() {
     let said = (1..=50).map(|step| SaidInTurn { step: StepId(step), words: "w".repeat(5000) });
     let view = JudgedView { step: StepId(1), title: "t".repeat(900), elements: vec!["e".repeat(900); 400] };
     let goal = "g".repeat(9000);
-    let material = JudgeMaterial::new((&goal, StopReason::StepLimit), said.collect(), vec![view; 9]);
+    let material = JudgeMaterial::new(&goal, StopReason::StepLimit, said.collect(), vec![view; 9]);
     assert_eq!((material.said.len(), material.said[0].step, material.views.len()), (20, StepId(31), 3));
     assert_eq!((material.left_out.turns, material.left_out.elements), (30, 750));
     assert!(serde_json::to_string(&material).expect("json").len() < 120_000);

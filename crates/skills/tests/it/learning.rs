@@ -554,7 +554,7 @@ fn a_stored_attempt_becomes_a_bundle_and_its_events_open_by_id() {
         "what follows a failure is another try, once"
     );
     let small = BundleBudget { events: 3, ..BundleBudget::default() };
-    let bundle = review(&events, ("run", "trial"), &small).expect("a bundle");
+    let bundle = review(&events, "run", "trial", &small).expect("a bundle");
     assert_eq!(bundle.included_events.len(), 3);
     assert_eq!(
         bundle.omitted_spans.iter().map(|span| span.summary.as_str()).collect::<Vec<_>>(),
@@ -563,5 +563,5 @@ fn a_stored_attempt_becomes_a_bundle_and_its_events_open_by_id() {
     let shown = &bundle.included_events[2];
     assert!(shown.detail.chars().count() < long.len());
     assert!(expand(&summarize_events(&events), &shown.id).is_some_and(|whole| whole.contains(&long)));
-    assert_eq!(review(&[], ("run", "trial"), &small), None);
+    assert_eq!(review(&[], "run", "trial", &small), None);
 }

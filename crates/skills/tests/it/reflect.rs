@@ -65,7 +65,7 @@ fn a_long_attempt_is_reviewed_in_parts_and_what_was_found_goes_along() {
     let answers: Vec<String> = (1..=6).map(|part| found(&format!("s{part}"))).collect();
     let model = Written::words(&answers.iter().map(String::as_str).collect::<Vec<_>>());
     let trajectory = long_attempt(500);
-    let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    let reflected = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
     assert_eq!((reflected.tries, reflected.reflection.new_learnings.len()), (6, 6));
     let requests = model.requests.lock().expect("unpoisoned");
     let (mut steps, mut left_out) = (Vec::new(), 0);
@@ -91,7 +91,7 @@ fn a_small_context_gets_less_and_one_without_room_is_not_asked() {
     let trajectory = long_attempt(40);
     let asked = |tokens| {
         let model = Written::with_context(tokens, &["{}"; 6]);
-        let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default()));
+        let reflected = run(reflect(&model, &trajectory, &[], &ReflectOptions::default()));
         let requests = model.requests.lock().expect("unpoisoned");
         let most = requests.iter().map(|request| {
             let Message::User { content } = &request.messages[0] else { panic!("{request:?}") };
@@ -112,7 +112,7 @@ fn a_request_that_a_server_finds_too_long_is_asked_again_with_less_material() {
     let trajectory = long_attempt(10);
     let good = || reply("{}", Vec::new());
     let model = Written::of([full(), full(), good(), good(), good(), good(), good(), good()].into());
-    run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
     let requests = model.requests.lock().expect("unpoisoned");
     let size = |place: usize| {
         let Message::User { content } = &requests[place].messages[0] else { panic!("{requests:?}") };
@@ -121,7 +121,7 @@ fn a_request_that_a_server_finds_too_long_is_asked_again_with_less_material() {
     assert!(size(1) < size(0) && size(2) < size(1), "{} {} {}", size(0), size(1), size(2));
     drop(requests);
     let model = Written::of([full(), full(), full(), good()].into());
-    let error = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect_err("full");
+    let error = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect_err("full");
     assert!(matches!(error, ReflectError::Full), "{error}");
     assert_eq!(model.requests.lock().expect("unpoisoned").len(), 3);
 }
@@ -233,7 +233,7 @@ fn answers_that_cannot_be_read_are_kept_up_to_their_limit() {
         let answer = "n".repeat(characters);
         let model = Written::words(&[&answer, &answer, &answer]);
         let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-        let error = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect_err("none");
+        let error = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect_err("none");
         let ReflectError::Unusable { answers, .. } = error else { panic!("{error}") };
         answers[0] == answer
     };
@@ -246,7 +246,7 @@ fn pictures_take_half_of_a_known_context_at_most() {
     let pictures: Vec<StepPicture> = (0..200).map(|_| picture(1, Moment::Before)).collect();
     let model = Written::with_context(24_000, &["{}"]).seeing_up_to(1000);
     let options = ReflectOptions { pictures: 200, ..ReflectOptions::default() };
-    run(reflect(&model, (&trajectory, &pictures), &options)).expect("reflects");
+    run(reflect(&model, &trajectory, &pictures, &options)).expect("reflects");
     let requests = model.requests.lock().expect("unpoisoned");
     let Message::User { content } = &requests[0].messages[0] else { panic!("{requests:?}") };
     let images = content.iter().filter(|part| matches!(part, Content::Image { .. })).count();
@@ -286,7 +286,7 @@ fn a_reviewer_that_sees_gets_pictures_in_order_and_another_gets_none() {
     let pictures = [picture(3, Moment::After), picture(1, Moment::Before), picture(2, Moment::Before)];
     let shown = |model: Written, pictures: &[StepPicture], count: usize| {
         let options = ReflectOptions { pictures: count, ..ReflectOptions::default() };
-        run(reflect(&model, (&trajectory, pictures), &options)).expect("reflects");
+        run(reflect(&model, &trajectory, pictures, &options)).expect("reflects");
         let requests = model.requests.lock().expect("unpoisoned");
         let Message::User { content } = &requests[0].messages[0] else { panic!("{requests:?}") };
         let images = content.iter().filter(|part| matches!(part, Content::Image { .. })).count();
@@ -317,7 +317,7 @@ fn a_wrong_answer_is_handed_back_with_its_fault() {
         &format!("Here it is:\n```json\n{good}\n```"),
     ]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    let reflected = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
     assert_eq!((reflected.tries, reflected.reflection.new_learnings.len()), (3, 1));
     assert!(
         reflected.problems[0].contains("no JSON object") && reflected.problems[1].contains("`learnings`")
@@ -331,7 +331,7 @@ fn a_wrong_answer_is_handed_back_with_its_fault() {
 fn after_three_unreadable_answers_there_is_none_and_they_are_kept() {
     let model = Written::words(&["no", "never", "not at all", "no"]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let error = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect_err("no answer");
+    let error = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect_err("no answer");
     let ReflectError::Unusable { problems, answers } = error else { panic!("{error}") };
     assert_eq!((problems.len(), answers), (3, vec!["no".into(), "never".into(), "not at all".into()]));
 }
@@ -348,7 +348,7 @@ fn a_learning_that_stays_wrong_is_refused_and_the_rest_is_used() {
     let wrong = json!({"new_learnings": learnings}).to_string();
     let model = Written::words(&[&wrong, &wrong, &wrong]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let reflected = run(reflect(&model, (&trajectory, &[]), &ReflectOptions::default())).expect("reflects");
+    let reflected = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
     assert_eq!((reflected.tries, reflected.problems.len()), (3, 2));
     let problem = &reflected.problems[0];
     for part in [
@@ -390,6 +390,47 @@ fn where_the_agent_wandered_after_the_step_that_did_it_is_a_suspicion_only() {
     assert_eq!(settled([no, yes, None], &["s3"]), Confidence::High, "nothing is known about it");
     assert_eq!(settled([no, no, no], &["s3"]), Confidence::High, "what the checks read never changed");
     assert_eq!(settled([yes, no, yes], &["s2"]), Confidence::High, "more followed");
+}
+
+#[test]
+fn confidence_is_high_only_where_a_cited_step_did_it() {
+    let settled = |guidance: &str, confidence: &str, evidence: &[&str]| {
+        let mut told = learning(confidence, evidence, 1);
+        told["guidance"] = json!(guidance);
+        let reflection: TrajectoryReflection =
+            serde_json::from_value(json!({"new_learnings": [told]})).expect("reads");
+        let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+        trajectory.steps[2].actions.clear();
+        check(reflection, &trajectory, EvidenceRule::Trace, 3).learnings[0].confidence()
+    };
+    assert_eq!(settled("Choose File > Entry 1.", "high", &["s1"]), Confidence::High);
+    assert_eq!(settled("Choose File > Entry 1.", "high", &["s2"]), Confidence::Medium, "another step did it");
+    assert_eq!(settled("Choose File > Entry 1.", "high", &["s1", "s2"]), Confidence::High, "one is enough");
+    assert_eq!(settled("Choose File > Entry 1.", "medium", &["s2"]), Confidence::Medium);
+    assert_eq!(settled("Choose File > Entry 1.", "low", &["s1"]), Confidence::Low);
+    assert_eq!(settled("Choose the first entry.", "high", &["s1"]), Confidence::High, "it names nothing");
+    assert_eq!(settled("Choose the first entry.", "high", &["s3"]), Confidence::Medium, "nothing was done");
+}
+
+#[test]
+fn a_null_in_an_answer_reads_as_absent() {
+    let mut told = learning("high", &["s1"], 1);
+    told["figures"] = Value::Null;
+    let review = json!({"skill_id": "gimp/a", "followed": "yes", "impact": "negative", "issue_type": "unclear",
+                        "what_went_wrong": "w", "corrected_guidance": null, "review_type": null});
+    let said = json!({"skill_reviews": [review], "new_learnings": [told]}).to_string();
+    let model = Written::words(&[&said, &json!({"skill_reviews": null, "new_learnings": null}).to_string()]);
+    let trajectory = attempt("t", "goal", Verdict::Pass, &[("gimp/a", 1)]);
+    let read = || run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
+    let reflected = read();
+    assert_eq!(
+        (reflected.tries, reflected.reflection.new_learnings.len()),
+        (1, 1),
+        "{:?}",
+        reflected.problems
+    );
+    assert_eq!(reflected.reflection.skill_reviews.len(), 1);
+    assert_eq!(read().reflection, TrajectoryReflection::default());
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn given(gateway: &mut Gateway, entry: &Value) {
     for one in &given {
         let silent = Written::turns(vec![vec![]; 4]);
         let options = LearnOptions::default();
-        run(apply(gateway, &silent, (one, Timestamp::UNIX_EPOCH), &options)).expect("applies");
+        run(apply(gateway, &silent, one, Timestamp::UNIX_EPOCH, &options)).expect("applies");
     }
 }
 

@@ -116,7 +116,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     let mut applied = Vec::new();
     for given in &given {
         let time = SystemClock::default().now();
-        let one = work_in(&mut gateway, manager.as_ref(), (given, time), &options);
+        let one = work_in(&mut gateway, manager.as_ref(), given, time, &options);
         applied.push(runtime.block_on(async { one.await.map_err(apply_failure) })?);
     }
     let book = gateway.snapshot();

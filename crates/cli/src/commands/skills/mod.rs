@@ -207,7 +207,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Validate(validate) => package::validate(validate, folder, json),
         What::AddFigure(figure) => figure::add_figure(figure, folder, json),
         What::Export(export) => package::export(export, folder, json),
-        What::Import(import) => package::import(import, folder, json),
+        What::Import(import) => package::import(import, folder, json, config),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use apprentice_protocol::{Clock as _, SkillId, counted};
 use apprentice_sandbox::SystemClock;
@@ -18,8 +19,9 @@ use serde_json::json;
 use super::archive::read_archive;
 use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
 use super::{open, write};
+use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::terminal;
+use crate::{terminal, wire};
 
 /// Name prefix of the shipped packages that apply to any task.
 const NOTES: &str = "interaction-";
@@ -180,7 +182,7 @@ pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(
     Ok(())
 }
 
-pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(), Failure> {
+pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let place = arguments.place.as_deref();
     if !SkillId::is_slug(&arguments.domain) {
         return Err(Failure::say(Kind::Usage, format!("{:?} is not a valid domain", arguments.domain)));
@@ -213,9 +215,13 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(
             if packages.is_empty() {
                 return Err(none_in(place));
             }
+            let models = wire::models(config, Arc::new(SystemClock::default()))?;
+            let runtime = wire::runtime()?;
             let mut gateway = write(book)?;
+            gateway.set_readers(models.named_safety_readers()?);
             for (_, package) in packages {
-                results.push(package::import(&mut gateway, &package, &options).kind(Kind::Config)?);
+                let imported = package::read_and_import(&mut gateway, &package, &options);
+                results.push(runtime.block_on(async { imported.await.kind(Kind::Config) })?);
             }
         }
     }
