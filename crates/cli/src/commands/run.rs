@@ -313,10 +313,8 @@ fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, Admis
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
-    match execute(arguments, config)? {
-        Some(summary) => ci::conclude(&arguments.ci, &summary, arguments.json),
-        None => Ok(()),
-    }
+    let summary = execute(arguments, config)?;
+    summary.map_or(Ok(()), |summary| ci::conclude(&arguments.ci, &summary, arguments.json))
 }
 
 /// Plans the run and carries it out; `None` if nothing was to be run.
