@@ -18,8 +18,6 @@ use crate::formats::PictureForm;
 
 /// The folder of pictures in an export.
 const PICTURES: &str = "images";
-/// Begins the reference to a picture in JSON, until the text around it has been searched for secrets.
-const MARK: &str = "apprentice-picture:";
 
 /// The reason an output folder cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +43,9 @@ pub enum FolderError {
 pub(crate) struct OutFolder {
     draft: TempDir,
     place: PathBuf,
+    /// Begins the reference to a picture in JSON, until the text around it has been searched for secrets. Nobody who wrote
+    /// a text of the run can know it.
+    mark: String,
     redactor: Arc<Redactor>,
     pub(crate) form: PictureForm,
     copied: BTreeSet<String>,
@@ -86,7 +87,10 @@ impl OutFolder {
             .tempdir_in(parent)
             .map_err(failed(parent))?;
         let (copied, picture_bytes) = (BTreeSet::new(), 0);
-        Ok(Self { draft, place: place.to_owned(), redactor, form, copied, picture_bytes })
+        let random =
+            draft.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mark = format!("picture-{}:", random.rsplit('-').next().unwrap_or_default());
+        Ok(Self { mark, draft, place: place.to_owned(), redactor, form, copied, picture_bytes })
     }
 
     /// Creates a text file at a path that this program made: each part a plain name.
@@ -157,17 +161,18 @@ impl OutFolder {
         self.redactor.apply(text).into_owned()
     }
 
-    /// Returns a value as one line of JSON without secrets, with its pictures in the form of this export.
-    pub(crate) fn json_line(&self, value: &Value, blobs: &Blobs) -> Result<String, BlobError> {
+    /// Adds a value to a file as JSON in one line, without secrets and with its pictures in the form of this export. One
+    /// picture at a time is in memory.
+    pub(crate) fn put(&self, file: &mut OutFile, value: &Value, blobs: &Blobs) -> Result<(), FolderError> {
         let text = value.to_string();
         let text = self.redactor.apply_to_json(&text);
         match self.form {
-            PictureForm::Inline => inlined(&text, blobs),
-            PictureForm::Files | PictureForm::None => Ok(text.into_owned()),
+            PictureForm::Inline => file.put_inlined(&text, &self.mark, blobs),
+            PictureForm::Files | PictureForm::None => file.raw(&text),
         }
     }
 
-    /// Adds a picture, and returns its reference: a path relative to the export, or a mark that [`Self::json_line`]
+    /// Adds a picture, and returns its reference: a path relative to the export, or a mark that [`Self::put`]
     /// replaces. `None` where an export has no pictures.
     pub(crate) fn picture(
         &mut self,
@@ -179,7 +184,7 @@ impl OutFolder {
             PictureForm::Inline => {
                 // Read here, so that a missing one is noticed before the line is written.
                 self.picture_bytes += blobs.read(&picture.hash, picture.extension())?.len() as u64;
-                Ok(Some(format!("{MARK}{}.{}", picture.hash, picture.extension())))
+                Ok(Some(format!("{}{}.{}", self.mark, picture.hash, picture.extension())))
             }
             PictureForm::Files => {
                 let name = format!("{PICTURES}/{}.{}", picture.hash, picture.extension());
@@ -231,33 +236,37 @@ impl OutFile {
         self.file.flush().map_err(failed(&self.path))?;
         self.file.get_ref().sync_data().map_err(failed(&self.path))
     }
-}
 
-/// Replaces the marks of pictures by data URLs.
-fn inlined(text: &str, blobs: &Blobs) -> Result<String, BlobError> {
-    let mut whole = String::with_capacity(text.len());
-    let mut rest = text;
-    // A quote in another string is escaped, so this stands only where a string begins.
-    let opening = format!("\"{MARK}");
-    while let Some(at) = rest.find(&opening) {
-        whole.push_str(&rest[..=at]);
-        rest = &rest[at + opening.len()..];
-        let end = rest.find('"').unwrap_or(rest.len());
-        let (hash, extension) = rest[..end].split_once('.').unwrap_or((&rest[..end], "png"));
+    /// Writes JSON with its marks of pictures replaced by data URLs.
+    fn put_inlined(&mut self, text: &str, mark: &str, blobs: &Blobs) -> Result<(), FolderError> {
+        let mut rest = text;
+        // A quote in another string is escaped, so this stands only where a string begins.
+        let opening = format!("\"{mark}");
+        while let Some(at) = rest.find(&opening) {
+            self.raw(&rest[..=at])?;
+            rest = &rest[at + opening.len()..];
+            let end = rest.find('"').unwrap_or(rest.len());
+            self.data_url(&rest[..end], blobs)?;
+            rest = &rest[end..];
+        }
+        self.raw(rest)
+    }
+
+    /// Writes a blob, named `hash.extension`, as a data URL.
+    fn data_url(&mut self, name: &str, blobs: &Blobs) -> Result<(), FolderError> {
+        let (hash, extension) = name.split_once('.').unwrap_or((name, "png"));
         let media = match extension {
             "jpg" => "image/jpeg",
             "webp" => "image/webp",
             _ => "image/png",
         };
-        let bytes = blobs.read(&apprentice_protocol::BlobHash::new(hash), extension)?;
-        whole.push_str("data:");
-        whole.push_str(media);
-        whole.push_str(";base64,");
-        STANDARD.encode_string(bytes, &mut whole);
-        rest = &rest[end..];
+        // It was there when its mark was made: whoever changes a run while it is exported gets no export.
+        let bytes = blobs.read(&apprentice_protocol::BlobHash::new(hash), extension).map_err(|error| {
+            FolderError::Io { path: PathBuf::from(name), source: io::Error::other(error) }
+        })?;
+        self.raw(&format!("data:{media};base64,"))?;
+        self.raw(&STANDARD.encode(bytes))
     }
-    whole.push_str(rest);
-    Ok(whole)
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> FolderError + '_ {

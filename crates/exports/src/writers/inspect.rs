@@ -70,13 +70,13 @@ impl<'a> Logs<'a> {
         }
         let conversation = readable(episode, blobs, &self.request.selection)?;
         let sample = sample(episode, &conversation, out, blobs)?;
-        let line = out.json_line(&sample, blobs)?;
         let name = file_name(&format!("{}-{}-{}", row.role.as_str(), row.model.replace('/', "-"), row.arm));
         if !self.logs.contains_key(&name) {
             self.logs.insert(name.clone(), Log::begin(&name, episode, out)?);
         }
         let Some(log) = self.logs.get_mut(&name) else { return Err(EpisodeError::Unfit("the log is gone")) };
-        log.add(episode, &line)?;
+        log.add(episode)?;
+        out.put(&mut log.samples, &sample, blobs)?;
         Ok(format!("{name}.json"))
     }
 
@@ -116,12 +116,12 @@ impl Log {
         })
     }
 
-    fn add(&mut self, episode: &Episode<'_>, line: &str) -> Result<(), FolderError> {
+    /// Counts an attempt and separates its sample from the one before.
+    fn add(&mut self, episode: &Episode<'_>) -> Result<(), FolderError> {
         let row = episode.row;
         if self.count > 0 {
             self.samples.raw(",\n")?;
         }
-        self.samples.raw(line)?;
         self.count += 1;
         if row.verdict != Verdict::Void {
             self.completed += 1;

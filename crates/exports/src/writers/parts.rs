@@ -31,14 +31,13 @@ impl PartFiles {
         out: &OutFolder,
         blobs: &Blobs,
     ) -> Result<String, EpisodeError> {
-        let line = out.json_line(value, blobs)?;
         let part = row.split.map_or("none", Split::as_str);
         let name = format!("{}.jsonl", part_file(part));
         if !self.0.contains_key(part) {
             self.0.insert(part, out.create(&name)?);
         }
         if let Some(file) = self.0.get_mut(part) {
-            file.raw(&line)?;
+            out.put(file, value, blobs)?;
             file.raw("\n")?;
         }
         Ok(name)
