@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, distill, do_task, doctor, fork, grade, init, learn, mcp, models,
-    plan, prompts, report, run, selftest, serve, skills, split, tasks, trace, view,
+    bench, bundle, collect, compare, config, demo, distill, do_task, doctor, export, fork, grade, init,
+    learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split, tasks, trace, view,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -32,6 +32,7 @@ enum Command {
     Distill(distill::Distill),
     Do(do_task::Do),
     Run(run::Run),
+    Collect(collect::Collect),
     Resume(run::Resume),
     Fork(fork::ForkCommand),
     Learn(learn::Learn),
@@ -45,6 +46,7 @@ enum Command {
     Mcp(mcp::Mcp),
     Serve(serve::Serve),
     Compare(compare::Compare),
+    Export(export::Export),
     Report(report::Report),
     Grade(grade::GradeCommand),
     Bundle(bundle::Bundle),
@@ -60,6 +62,7 @@ fn recorded(command: &[String]) -> Result<run::RecordedCommand, Failure> {
     let Apprentice { flags, command } = Apprentice::try_parse_from(command).kind(Kind::Config)?;
     let started = match command {
         Command::Run(run) => run::StartedBy::Run(run),
+        Command::Collect(collect) => run::StartedBy::Run(collect.run()),
         Command::Demo(demo) => run::StartedBy::Demo(demo),
         Command::Bench(bench) => run::StartedBy::Bench(bench),
         Command::Distill(distill) => run::StartedBy::Distill(distill),
@@ -78,6 +81,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Distill(distill) => distill::run(distill, &settings()?.config()?),
         Command::Do(arguments) => do_task::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
+        Command::Collect(collect) => collect::run(collect, &settings()?.config()?),
         Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),
         Command::Fork(arguments) => fork::run(arguments, &settings()?.config()?, recorded),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
@@ -91,6 +95,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Mcp(mcp) => mcp::run(mcp, &settings()?.config()?),
         Command::Serve(serve) => serve::run(serve, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
+        Command::Export(export) => export::run(export),
         Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),
         Command::Bundle(arguments) => bundle::run(arguments),

@@ -92,6 +92,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         | EventKind::SetupDone { .. }
         | EventKind::VersionsSeen { .. }
         | EventKind::Observed { .. }
+        | EventKind::ModelAsked { .. }
         | EventKind::CallAnswered(_)
         | EventKind::ToolCalled { .. }
         | EventKind::Notice { .. }

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::servers::Servers;
 
 /// Options for the guidance that a run's arm gets from a skillbook.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct GuidanceArgs {
     /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hidden_skill)]

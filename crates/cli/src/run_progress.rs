@@ -123,6 +123,21 @@ struct Summary<'a> {
 
 /// Prints the summary of a run and turns it into an exit code.
 pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> {
+    print(summary, json)?;
+    bug_or_interrupt(summary)?;
+    let missing = summary.count(Verdict::Void) + summary.not_run;
+    if missing > 0 {
+        let missing = counted(missing, "trial");
+        return Err(Failure::say(Kind::TrialsVoid, format!("{missing} without a result")));
+    }
+    match summary.count(Verdict::Fail) {
+        0 => Ok(()),
+        failed => Err(Failure::say(Kind::TasksFailed, format!("{} failed", counted(failed, "trial")))),
+    }
+}
+
+/// Prints the summary of a run.
+pub(crate) fn print(summary: &RunSummary, json: bool) -> Result<(), Failure> {
     let shown = Summary {
         schema: "apprentice.run-summary/1",
         run: &summary.run,
@@ -147,6 +162,11 @@ pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> 
             summary.folder.display()
         ));
     }
+    Ok(())
+}
+
+/// Fails if a bug ended an attempt, or if the run was interrupted.
+pub(crate) fn bug_or_interrupt(summary: &RunSummary) -> Result<(), Failure> {
     if summary.has_bug() {
         return Err(Failure::say(Kind::Bug, "a bug in this program ended an attempt"));
     }
@@ -154,12 +174,5 @@ pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> 
         let hint = format!("apprentice resume {}", summary.folder.display());
         return Err(Failure::say(Kind::Interrupted, "interrupted").hint(hint));
     }
-    if shown.void > 0 || shown.not_run > 0 {
-        let missing = counted(shown.void + shown.not_run, "trial");
-        return Err(Failure::say(Kind::TrialsVoid, format!("{missing} without a result")));
-    }
-    match shown.failed {
-        0 => Ok(()),
-        failed => Err(Failure::say(Kind::TasksFailed, format!("{} failed", counted(failed, "trial")))),
-    }
+    Ok(())
 }

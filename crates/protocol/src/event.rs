@@ -57,6 +57,10 @@ pub struct ActionRecord {
     /// Name of the target element, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_name: Option<String>,
+    /// The screen point that the action aims at: its own, or the centre of the element that it names, as the last
+    /// observation shows it. `None` for an action without a place, and in traces of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<ScreenPoint>,
     /// The outcome.
     pub outcome: ActionOutcome,
 }
@@ -134,6 +138,17 @@ pub enum EventKind {
         view: View,
         /// Duration in milliseconds.
         took_ms: u64,
+    },
+    /// The model was asked. Together with the replies, these events hold the whole conversation.
+    #[serde(rename = "model.asked")]
+    ModelAsked {
+        /// The blob of the request without its messages: the system prompt, the tools, the limits. `None` if it is the
+        /// same as before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<BlobHash>,
+        /// Blobs of the messages that are new since the last request, without the model's own. Their pictures are named
+        /// by hash, as they were sent.
+        messages: Vec<BlobHash>,
     },
     /// The model replied.
     #[serde(rename = "model.replied")]
@@ -318,6 +333,7 @@ impl EventKind {
         "setup.done",
         "versions.seen",
         "observed",
+        "model.asked",
         "model.replied",
         "action",
         "call.answered",

@@ -3,6 +3,8 @@
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod bundle;
+mod ci;
+pub(crate) mod collect;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -11,6 +13,7 @@ mod do_learning;
 pub(crate) mod do_task;
 pub(crate) mod doctor;
 pub(crate) mod experiment_command;
+pub(crate) mod export;
 pub(crate) mod fork;
 pub(crate) mod grade;
 pub(crate) mod init;

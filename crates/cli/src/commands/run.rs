@@ -25,6 +25,7 @@ use apprentice_tasks::suite::Suite;
 use clap::Args;
 
 use super::bench::Bench;
+use super::ci::{self, CiArgs};
 use super::demo::Demo;
 use super::distill::Distill;
 use crate::config::Config;
@@ -88,9 +89,49 @@ pub(crate) struct Run {
     out: Option<PathBuf>,
     #[command(flatten)]
     consent: SpendingArgs,
+    #[command(flatten)]
+    ci: CiArgs,
     /// Print one JSON object (`apprentice.run-summary/1`).
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The run of a `collect`: without help, over a whole suite.
+pub(crate) struct CollectedRun {
+    pub(crate) suite: PathBuf,
+    pub(crate) model: String,
+    pub(crate) seeds: u32,
+    pub(crate) tasks: Vec<String>,
+    pub(crate) consent: SpendingArgs,
+    pub(crate) json: bool,
+}
+
+impl Run {
+    /// The arguments of a collection's run.
+    pub(crate) fn for_collection(collected: CollectedRun) -> Self {
+        let CollectedRun { suite, model, seeds, tasks, consent, json } = collected;
+        Self {
+            suite,
+            model,
+            arm: Arm::None,
+            dev_run: Vec::new(),
+            skillbook: None,
+            admit: AdmissionPolicy::Auto,
+            guidance: GuidanceArgs::default(),
+            tasks,
+            pick: Pick::default(),
+            split: None,
+            only: None,
+            seeds,
+            max_steps: None,
+            order_seed: 0,
+            keep_conversations: false,
+            out: None,
+            consent,
+            ci: CiArgs::default(),
+            json,
+        }
+    }
 }
 
 /// Continues a run or an experiment that was stopped.
@@ -272,6 +313,12 @@ fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, Admis
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
+    let summary = execute(arguments, config)?;
+    summary.map_or(Ok(()), |summary| ci::conclude(&arguments.ci, &summary, arguments.json))
+}
+
+/// Plans the run and carries it out; `None` if nothing was to be run.
+pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSummary>, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     match arguments.consent.dry_run {
@@ -310,7 +357,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let planned = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
     let forecast = Forecast::of_plan(&models, &planned, &loaded.suite, &[])?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
-        return Ok(());
+        return Ok(None);
     }
     let planned = PlannedRun { plan: planned, suite: &loaded.suite, book: loaded.book.as_ref() };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
@@ -323,7 +370,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         display.finish().await;
         ended.map_err(wire::run_failure)
     })?;
-    conclude(&summary, arguments.json)
+    Ok(Some(summary))
 }
 
 /// Returns the selected tasks, or a failure that suggests the nearest id.

@@ -9,6 +9,7 @@ mod command;
 mod dependencies;
 mod differences;
 mod experiment;
+mod exporting;
 mod faults;
 mod first_suite;
 mod forks;

@@ -60,6 +60,7 @@ fn arrows_between_crates_only_go_down() {
         ("tasks", &["protocol", "cdp", "trace"]),
         ("results", &["protocol", "trace"]),
         ("policies", &["protocol", "harness", "trace"]),
+        ("exports", &["protocol", "trace", "results"]),
         (
             "evaluator",
             &["protocol", "pixels", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"],
@@ -76,6 +77,7 @@ fn arrows_between_crates_only_go_down() {
                 "tasks",
                 "results",
                 "policies",
+                "exports",
                 "evaluator",
                 "server",
                 "host",

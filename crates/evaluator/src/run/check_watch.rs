@@ -217,6 +217,7 @@ mod tests {
                 sent: Some(action),
                 target_role: None,
                 target_name: None,
+                point: None,
                 outcome: ActionOutcome::Done { text: None },
             };
             sink.emit(Some(StepId(step)), EventKind::Action(Box::new(record))).expect("records");

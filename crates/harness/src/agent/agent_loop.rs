@@ -46,6 +46,8 @@ pub(super) struct AgentLoop<'a> {
     pub(super) repeats: RepeatCounter,
     pub(super) step: StepId,
     pub(super) unusable: u32,
+    /// How many messages of the conversation the trace has.
+    pub(super) recorded_messages: usize,
     pub(super) finish: Option<Finish>,
     pub(super) delivered_chars: u64,
     pub(super) skills_viewed: Vec<SkillId>,
@@ -72,6 +74,7 @@ impl<'a> AgentLoop<'a> {
             repeats: RepeatCounter::default(),
             step: StepId(1),
             unusable: 0,
+            recorded_messages: 0,
             finish: None,
             delivered_chars: 0,
             skills_viewed: Vec::new(),

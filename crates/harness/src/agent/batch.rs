@@ -112,6 +112,7 @@ impl AgentLoop<'_> {
                 asked: asked.clone(),
                 target_role: target.map(|node| node.role.as_str().to_owned()),
                 target_name: target.map(|node| plain(&node.name)),
+                point: sent.as_ref().and_then(|sent| sight.point(sent)),
                 sent,
                 outcome: outcome.clone(),
             })))?;

@@ -16,6 +16,7 @@ mod picture;
 mod pinned_texts;
 mod prompt;
 mod reading;
+mod record;
 mod repeat;
 mod reply;
 mod stop;

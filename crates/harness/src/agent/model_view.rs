@@ -76,6 +76,19 @@ impl ModelView {
             other => other.target().and_then(|at| find(tree, at)),
         }
     }
+
+    /// Returns the screen point at which an action aims, as far as this observation shows: its own, or the centre of its
+    /// element.
+    pub(super) fn point(&self, action: &Action<ScreenPoint>) -> Option<ScreenPoint> {
+        match action {
+            Action::Drag { path, .. } => path.first().copied(),
+            Action::Hold { actions, .. } => actions.iter().find_map(|action| self.point(action)),
+            other => match other.target()? {
+                Target::Point(point) => Some(*point),
+                Target::Ref(node) => self.observation.tree.as_ref()?.get(node)?.bounds?.centre(),
+            },
+        }
+    }
 }
 
 fn find<'t>(tree: &'t UiTree, target: &Target<ScreenPoint>) -> Option<&'t UiNode> {

@@ -9,6 +9,7 @@ use apprentice_protocol::{
 use super::agent_loop::AgentLoop;
 use super::conversation::{ContextFit, LeftOut, Trimmed};
 use super::prompt;
+use super::record;
 use super::stop::{Stop, until};
 
 /// This many unusable replies in a row end an attempt.
@@ -40,6 +41,7 @@ impl AgentLoop<'_> {
     /// Asks the model and records its reply. A request that the provider finds too long is sent again with fewer
     /// pictures: the program decides how many there are, so they never end an attempt.
     async fn exchange(&mut self) -> Result<ChatReply, Stop> {
+        self.record_request()?;
         loop {
             let (model, request) = (self.attempt.model, self.talk.request());
             match until(&self.attempt.cancel, model.reply(request)).await? {
@@ -65,6 +67,18 @@ impl AgentLoop<'_> {
 
     fn record_left_out(&mut self, LeftOut { left_out, kept, why }: LeftOut) -> Result<(), Stop> {
         self.emit(EventKind::PicturesLeftOut { left_out, kept, why })
+    }
+
+    /// Records what this request holds that the last one did not.
+    fn record_request(&mut self) -> Result<(), Stop> {
+        let request = self.talk.request();
+        let first = self.recorded_messages == 0;
+        let frame = first.then(|| record::request(request, self.sink)).transpose()?;
+        let new = request.messages.get(self.recorded_messages..).unwrap_or_default();
+        let kept = new.iter().filter(|message| !matches!(message, Message::Assistant { .. }));
+        let messages = kept.map(|message| record::message(message, self.sink)).collect::<Result<_, _>>()?;
+        self.recorded_messages = request.messages.len();
+        self.emit(EventKind::ModelAsked { request: frame, messages })
     }
 
     fn record_reply(&mut self, reply: &ChatReply) -> Result<(), Stop> {

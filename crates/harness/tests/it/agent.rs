@@ -373,13 +373,70 @@ async fn what_was_sent_is_never_edited() {
         }
         assert!(open.is_empty(), "a call was left without an answer");
     }
-    assert!(matches!(left.trace.events[1].kind, EventKind::ModelReplied { .. }));
+    assert!(matches!(left.trace.events[1].kind, EventKind::ModelAsked { .. }));
+    assert!(matches!(left.trace.events[2].kind, EventKind::ModelReplied { .. }));
     let raw_finish = CallBody::Finish(apprentice_protocol::Finish::Done);
     let replied = left.trace.events.iter().rev().find_map(|event| match &event.kind {
         EventKind::ModelReplied { calls, .. } => Some(calls[0].body.clone()),
         _ => None,
     });
     assert_eq!(replied, Some(raw_finish));
+}
+
+#[tokio::test]
+async fn the_trace_holds_the_conversation_as_it_was_sent() {
+    let wait = acts(json!([{ "do": "wait", "ms": 5 }]));
+    let replies = vec![acts(json!([{ "do": "key", "chord": "tab" }])), says(""), wait, done()];
+    let mut bench = Bench::new(editor(), replies);
+    bench.script = bench.script.with_profile(seeing(ImageRule::AsIs, ALL));
+    bench.guidance = advised();
+    let left = bench.run().await;
+    let last = left.requests.last().expect("a request");
+    let (mut frames, mut messages) = (Vec::new(), Vec::new());
+    for event in &left.trace.events {
+        if let EventKind::ModelAsked { request, messages: new } = &event.kind {
+            frames.extend(request.iter().map(|hash| left.blob(hash, "json")));
+            messages.extend(new.iter().map(|hash| left.blob(hash, "json")));
+        }
+    }
+    let frames: Vec<ChatRequest> =
+        frames.iter().map(|bytes| serde_json::from_slice(bytes).expect("a request")).collect();
+    let [frame] = frames.as_slice() else { panic!("the frame is kept once: {frames:?}") };
+    assert_eq!((&frame.system, &frame.tools, &frame.world), (&last.system, &last.tools, &last.world));
+    let plain = |message: &Message| serde_json::to_value(message).expect("writes");
+    let sent = last.messages.iter().filter(|message| !matches!(message, Message::Assistant { .. }));
+    let sent: Vec<Value> = sent.map(plain).collect();
+    let kept: Vec<Value> =
+        messages.iter().map(|bytes| serde_json::from_slice(bytes).expect("JSON")).collect();
+    assert_eq!(kept, sent);
+    let pictures = last.messages.iter().filter_map(|message| match message {
+        Message::User { content } => Some(content),
+        Message::Results { .. } | Message::Assistant { .. } => None,
+    });
+    for part in pictures.flatten() {
+        if let Content::Image { image } = part {
+            assert_eq!(left.blob(&image.hash, "png"), image.bytes.0.to_vec());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_action_on_an_element_has_its_point() {
+    let menu = json!([{ "do": "click", "at": { "ref": "n2" } }, { "do": "key", "chord": "escape" }]);
+    let left = Bench::new(editor(), vec![acts(menu), done()]).run().await;
+    let records = left.trace.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Action(record) => Some(record),
+        _ => None,
+    });
+    let points: Vec<_> = records.map(|record| (record.sent.is_some(), record.point)).collect();
+    let observed = left.trace.events.iter().find_map(|event| match &event.kind {
+        EventKind::Observed { outline: Some(hash), .. } => Some(left.blob(hash, "txt")),
+        _ => None,
+    });
+    let outline = String::from_utf8(observed.expect("an outline")).expect("text");
+    let line = outline.lines().find(|line| line.ends_with("#n2")).expect("the element");
+    let [(true, Some(point)), (true, None)] = points.as_slice() else { panic!("{points:?}") };
+    assert!(line.contains(&format!("@{},{}", point.x, point.y)), "{line}: {point:?}");
 }
 
 /// A tool whose answer holds a picture larger than models take.

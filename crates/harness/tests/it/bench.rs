@@ -7,10 +7,10 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Machine,
-    ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, WorldSpec,
+    BlobHash, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,
+    Limits, Machine, ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, WorldSpec,
 };
-use apprentice_trace::{Recorder, Redactor, Trace};
+use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +47,7 @@ pub(crate) struct Left {
     pub(crate) trace: Trace,
     pub(crate) requests: Vec<ChatRequest>,
     pub(crate) machine: Arc<dyn Machine>,
+    folder: tempfile::TempDir,
 }
 
 impl Bench {
@@ -102,11 +103,17 @@ impl Bench {
         recorder.sync().expect("syncs");
         let trace = Trace::read(&folder.path().join("events.jsonl")).expect("reads");
         let requests = model.heard.into_inner().expect("unpoisoned");
-        Left { ended, trace, requests, machine: opened.machine }
+        Left { ended, trace, requests, machine: opened.machine, folder }
     }
 }
 
 impl Left {
+    /// A blob of the trace.
+    pub(crate) fn blob(&self, hash: &BlobHash, extension: &str) -> Vec<u8> {
+        let path = blob_path(&self.folder.path().join("blobs"), hash, extension);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
     /// The scene's page and values at the end.
     pub(crate) async fn state(&self) -> Value {
         let bytes = self.machine.read("/state.json").await.expect("reads");

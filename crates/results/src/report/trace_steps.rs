@@ -230,12 +230,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
         }
         EventKind::CallAnswered(result) => answer(result),
         EventKind::Skill(skill) => Some(skill_event(skill)),
-        EventKind::Notice { content } => Some((
-            "notice",
-            "notice to the model".into(),
-            None,
-            Some(text_of(content)).filter(|text| !text.is_empty()),
-        )),
+        EventKind::Notice { content } => Some(notice(content)),
         EventKind::LoopSuspected { repeats } => {
             Some(("failed", format!("the same actions on the same screen, {repeats} times"), None, None))
         }
@@ -258,6 +253,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
         EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
         EventKind::Started(_)
         | EventKind::Observed { .. }
+        | EventKind::ModelAsked { .. }
         | EventKind::ModelReplied { .. }
         | EventKind::Action(_)
         | EventKind::Stopped { .. }
@@ -273,6 +269,11 @@ fn answer(result: &CallResult) -> Option<EventView> {
     }
     let class = if result.is_error { "failed" } else { "notice" };
     Some((class, "tool result".into(), None, Some(text)))
+}
+
+fn notice(content: &[Content]) -> EventView {
+    let text = Some(text_of(content)).filter(|text| !text.is_empty());
+    ("notice", "notice to the model".into(), None, text)
 }
 
 fn skill_event(skill: &SkillEvent) -> EventView {

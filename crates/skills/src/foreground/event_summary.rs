@@ -81,6 +81,7 @@ fn seen(kind: &EventKind) -> Seen {
                 reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
             told("stopped", weight, format!("{}: {detail}", why.unwrap_or_default()))
         }
+        EventKind::ModelAsked { .. } => told("model.asked", Reason::Ordinary, String::new()),
         EventKind::ModelReplied { say, calls, .. } => {
             let calls = calls.iter().map(called);
             let words: Vec<String> = say.iter().cloned().chain(calls).collect();

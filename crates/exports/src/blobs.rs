@@ -1,0 +1,137 @@
+//! Reads the blobs of a run. Each is compared with its name, so that a foreign file is never taken for a recorded one.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use apprentice_protocol::{BlobHash, ChatRequest, Image, MediaType, Message};
+use apprentice_trace::{blob_path, hex};
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+
+/// Maximum size of a blob in bytes. A screenshot of three 4K displays takes less.
+const BLOB_LIMIT: u64 = 64 << 20;
+/// Characters of a hash in the name of a blob.
+const HASH_LENGTH: usize = 64;
+
+/// The reason a blob cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BlobError {
+    /// It is not there.
+    #[error("the blob {0} is missing")]
+    Missing(String),
+    /// Its content is not what was recorded.
+    #[error("the blob {0} is not the recorded one: its content has another hash")]
+    Foreign(String),
+    /// It exceeds the limit.
+    #[error("the blob {0} is larger than {BLOB_LIMIT} bytes")]
+    TooLarge(String),
+    /// It cannot be read.
+    #[error("the blob {name} cannot be read: {source}")]
+    Read {
+        /// The file's name.
+        name: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It does not hold what its event says.
+    #[error("the blob {name} cannot be parsed: {source}")]
+    Parse {
+        /// The file's name.
+        name: String,
+        /// The cause.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// The blobs of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Blobs {
+    folder: PathBuf,
+}
+
+impl Blobs {
+    pub(crate) fn of(run: &Path) -> Self {
+        Self { folder: run.join("blobs") }
+    }
+
+    /// Reads a blob. A hash in a trace may be anything: only a real one becomes a file's name.
+    pub(crate) fn read(&self, hash: &BlobHash, extension: &str) -> Result<Vec<u8>, BlobError> {
+        let digits = hash.as_str();
+        if digits.len() != HASH_LENGTH || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(BlobError::Missing(digits.chars().take(HASH_LENGTH).collect()));
+        }
+        let name = format!("{digits}.{extension}");
+        let failed = |source: std::io::Error| match source.kind() {
+            ErrorKind::NotFound => BlobError::Missing(name.clone()),
+            _ => BlobError::Read { name: name.clone(), source },
+        };
+        let file = File::open(blob_path(&self.folder, hash, extension)).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(BLOB_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > BLOB_LIMIT {
+            return Err(BlobError::TooLarge(name));
+        }
+        match hex(&Sha256::digest(&bytes)) == digits {
+            true => Ok(bytes),
+            false => Err(BlobError::Foreign(name)),
+        }
+    }
+
+    /// Reads a text; what is no UTF-8 is replaced.
+    pub(crate) fn text(&self, hash: &BlobHash) -> Result<String, BlobError> {
+        Ok(String::from_utf8_lossy(&self.read(hash, "txt")?).into_owned())
+    }
+
+    /// Reads a message that the model was sent.
+    pub(crate) fn message(&self, hash: &BlobHash) -> Result<Message, BlobError> {
+        self.json(hash)
+    }
+
+    /// Reads a request without its messages.
+    pub(crate) fn request(&self, hash: &BlobHash) -> Result<ChatRequest, BlobError> {
+        self.json(hash)
+    }
+
+    fn json<T: DeserializeOwned>(&self, hash: &BlobHash) -> Result<T, BlobError> {
+        let bytes = self.read(hash, "json")?;
+        serde_json::from_slice(&bytes)
+            .map_err(|source| BlobError::Parse { name: format!("{hash}.json"), source })
+    }
+}
+
+/// A picture of a trace: its blob and its encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PictureRef {
+    pub(crate) hash: BlobHash,
+    pub(crate) media: MediaType,
+}
+
+impl PictureRef {
+    /// A screenshot of an observation, which is always a PNG.
+    pub(crate) fn screenshot(hash: &BlobHash) -> Self {
+        Self { hash: hash.clone(), media: MediaType::Png }
+    }
+
+    pub(crate) fn of(image: &Image) -> Self {
+        Self { hash: image.hash.clone(), media: image.media }
+    }
+
+    pub(crate) fn extension(&self) -> &'static str {
+        match self.media {
+            MediaType::Png => "png",
+            MediaType::Jpeg => "jpg",
+            MediaType::Webp => "webp",
+        }
+    }
+
+    pub(crate) fn media_type(&self) -> &'static str {
+        match self.media {
+            MediaType::Png => "image/png",
+            MediaType::Jpeg => "image/jpeg",
+            MediaType::Webp => "image/webp",
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! One attempt as exports need it: its turns, each with what the model was sent and said, its acts with their points, and
+//! the pictures before and after.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::{
+    ActionRecord, BlobHash, Call, CallResult, Event, EventKind, Header, Judged, StopReason, Timing, Usage,
+    View, VoidCause,
+};
+use apprentice_results::row::TrialRow;
+use apprentice_trace::{Trace, hex};
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+/// What was seen at one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) title: String,
+    pub(crate) screenshot: Option<BlobHash>,
+    pub(crate) outline: Option<BlobHash>,
+    pub(crate) view: View,
+}
+
+/// One act and the time of its record.
+#[derive(Clone, Debug)]
+pub(crate) struct Act {
+    pub(crate) record: ActionRecord,
+    pub(crate) began: Timestamp,
+    pub(crate) ended: Timestamp,
+}
+
+/// One call of a function tool.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolRun {
+    pub(crate) call: String,
+    pub(crate) name: String,
+    pub(crate) is_error: bool,
+    pub(crate) took_ms: u64,
+    pub(crate) ended: Timestamp,
+}
+
+/// One turn of the model with its acts.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// The number of the step, from 1.
+    pub(crate) step: u32,
+    /// Blobs of the messages that were new in this turn's request.
+    pub(crate) messages: Vec<BlobHash>,
+    /// The last observation before the turn.
+    pub(crate) before: Option<Seen>,
+    pub(crate) asked: Timestamp,
+    pub(crate) replied: Timestamp,
+    pub(crate) say: Vec<String>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) usage: Usage,
+    pub(crate) timing: Timing,
+    pub(crate) cost_usd: Option<f64>,
+    pub(crate) provider_model: Option<String>,
+    pub(crate) acts: Vec<Act>,
+    pub(crate) tools: Vec<ToolRun>,
+    pub(crate) answers: Vec<CallResult>,
+    /// The observation after the whole batch; `None` if the world was not observed again.
+    pub(crate) after: Option<Seen>,
+}
+
+/// One attempt.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode<'a> {
+    pub(crate) row: &'a TrialRow,
+    pub(crate) header: Header,
+    /// The blob of the request without its messages; `None` in traces of earlier versions.
+    pub(crate) request: Option<BlobHash>,
+    pub(crate) turns: Vec<Turn>,
+    /// The texts of guidance that the model got outside of tools.
+    pub(crate) guidance: BTreeSet<String>,
+    pub(crate) began: Timestamp,
+    pub(crate) ended: Timestamp,
+    pub(crate) stop: Option<StopReason>,
+    pub(crate) void: Option<VoidCause>,
+    pub(crate) judged: Option<Judged>,
+    /// The last line was cut off.
+    pub(crate) torn: bool,
+    /// Old parts of the conversation were left out of later requests.
+    pub(crate) trimmed: bool,
+}
+
+impl<'a> Episode<'a> {
+    /// Reads the events of an attempt. `None` if the trace has no header.
+    pub(crate) fn of(row: &'a TrialRow, trace: Trace) -> Option<Self> {
+        let header = trace.header()?.clone();
+        let began = trace.events.first()?.wall;
+        let mut reader = Reader {
+            episode: Self {
+                row,
+                header,
+                request: None,
+                turns: Vec::new(),
+                guidance: BTreeSet::new(),
+                began,
+                ended: trace.events.last()?.wall,
+                stop: None,
+                void: None,
+                judged: None,
+                torn: trace.torn.is_some(),
+                trimmed: false,
+            },
+            seen: None,
+            asked: None,
+            messages: Vec::new(),
+            last: began,
+            after_view: false,
+        };
+        trace.events.into_iter().for_each(|event| reader.read(event));
+        Some(reader.episode)
+    }
+
+    /// Whether the trace holds the conversation as it was sent.
+    pub(crate) fn has_conversation(&self) -> bool {
+        self.request.is_some() && self.turns.iter().any(|turn| !turn.messages.is_empty())
+    }
+
+    /// Whether the model got any guidance.
+    pub(crate) fn has_guidance(&self) -> bool {
+        !self.guidance.is_empty() || !self.row.skills_viewed.is_empty() || self.row.delivered_tokens > 0
+    }
+
+    /// A hash over what was seen and done: equal for two attempts that repeat each other act by act.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.header.brief.instruction.as_bytes());
+        for turn in &self.turns {
+            if let Some(seen) = &turn.before {
+                let parts = [&seen.screenshot, &seen.outline];
+                parts.into_iter().flatten().for_each(|blob| hash.update(blob.as_str()));
+            }
+            hash.update(turn.say.join("\n"));
+            for call in &turn.calls {
+                hash.update(serde_json::to_string(&call.body).unwrap_or_default());
+            }
+            hash.update([0]);
+        }
+        hex(&hash.finalize())
+    }
+}
+
+/// Reads events in order.
+struct Reader<'a> {
+    episode: Episode<'a>,
+    seen: Option<Seen>,
+    asked: Option<Timestamp>,
+    messages: Vec<BlobHash>,
+    last: Timestamp,
+    /// The last event that counts was an observation, or guidance that followed one.
+    after_view: bool,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, event: Event) {
+        let wall = event.wall;
+        let after_view = self.after_view;
+        self.after_view = false;
+        match event.kind {
+            EventKind::Observed { title, screenshot, outline, view, .. } => {
+                self.after_view = true;
+                let seen = Seen { title, screenshot, outline, view };
+                if let Some(turn) = self.episode.turns.last_mut().filter(|turn| turn.after.is_none()) {
+                    turn.after = Some(seen.clone());
+                }
+                self.seen = Some(seen);
+            }
+            // Guidance is the only text that follows a view; warnings follow a reply or a suspected loop.
+            EventKind::Notice { content } if after_view => {
+                self.after_view = true;
+                let texts = content.iter().filter_map(|part| part.as_text());
+                self.episode.guidance.extend(texts.map(str::to_owned));
+            }
+            EventKind::Skill(_) => self.after_view = after_view,
+            EventKind::ModelAsked { request, messages } => {
+                self.asked = Some(wall);
+                self.episode.request = request.or(self.episode.request.take());
+                self.messages.extend(messages);
+            }
+            EventKind::ModelReplied { say, calls, usage, timing, cost_usd, provider_model, .. } => {
+                let step = event.step.map_or(self.episode.turns.len() as u32 + 1, |step| step.0);
+                let worked = i64::try_from(timing.working_ms + timing.waiting_ms).unwrap_or(i64::MAX);
+                let before = wall - jiff::SignedDuration::from_millis(worked.min(86_400_000));
+                self.episode.turns.push(Turn {
+                    step,
+                    messages: std::mem::take(&mut self.messages),
+                    before: self.seen.clone(),
+                    asked: self.asked.take().unwrap_or(before),
+                    replied: wall,
+                    say,
+                    calls,
+                    usage,
+                    timing,
+                    cost_usd,
+                    provider_model,
+                    acts: Vec::new(),
+                    tools: Vec::new(),
+                    answers: Vec::new(),
+                    after: None,
+                });
+            }
+            EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => {
+                self.episode.trimmed = true;
+            }
+            EventKind::Stopped { reason, void, .. } => {
+                (self.episode.stop, self.episode.void) = (reason, void);
+            }
+            EventKind::Judged(judged) => self.episode.judged = Some(judged),
+            other => self.read_of_turn(other, wall),
+        }
+        self.last = wall;
+    }
+
+    /// Reads an event that belongs to the turn under way.
+    fn read_of_turn(&mut self, kind: EventKind, wall: Timestamp) {
+        let began = self.last;
+        let Some(turn) = self.episode.turns.last_mut() else { return };
+        match kind {
+            EventKind::Action(record) => turn.acts.push(Act { record: *record, began, ended: wall }),
+            EventKind::ToolCalled { call, name, is_error, took_ms } => {
+                let call = call.as_str().to_owned();
+                turn.tools.push(ToolRun { call, name, is_error, took_ms, ended: wall });
+            }
+            EventKind::CallAnswered(result) => turn.answers.push(result),
+            _ => {}
+        }
+    }
+}

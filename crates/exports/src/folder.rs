@@ -1,0 +1,279 @@
+//! The output folder. It is written beside its place under another name and renamed at the end, so that it is there whole
+//! or not at all; a failed export removes what it has written.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_trace::Redactor;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::blobs::{BlobError, Blobs, PictureRef};
+use crate::formats::PictureForm;
+
+/// The folder of pictures in an export.
+const PICTURES: &str = "images";
+
+/// The reason an output folder cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// There is something at its place.
+    #[error("{} exists and is not an empty folder; give another --out, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// The disk is full.
+    #[error("the disk is full; {} was removed again: free some space, or give an --out on another disk", .0.display())]
+    DiskFull(PathBuf),
+    /// A file cannot be written.
+    #[error("{} cannot be written", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A folder under way.
+pub(crate) struct OutFolder {
+    draft: TempDir,
+    place: PathBuf,
+    /// Begins the reference to a picture in JSON, until the text around it has been searched for secrets. Nobody who wrote
+    /// a text of the run can know it.
+    mark: String,
+    redactor: Arc<Redactor>,
+    pub(crate) form: PictureForm,
+    copied: BTreeSet<String>,
+    pub(crate) picture_bytes: u64,
+}
+
+/// A text file under way. Everything that is written is searched for secrets first.
+pub(crate) struct OutFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+/// The elements of a list, separated by commas, in a file of the same folder.
+pub(crate) struct ListFile<'a> {
+    /// The name of the list's field.
+    pub(crate) field: &'a str,
+    pub(crate) path: &'a str,
+}
+
+impl OutFolder {
+    /// Starts a folder at `place`.
+    pub(crate) fn begin(
+        place: &Path,
+        redactor: Arc<Redactor>,
+        form: PictureForm,
+    ) -> Result<Self, FolderError> {
+        let taken = match fs::read_dir(place) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        };
+        if taken {
+            return Err(FolderError::Exists(place.to_owned()));
+        }
+        let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(parent).map_err(failed(parent))?;
+        let name = place.file_name().unwrap_or("export".as_ref()).to_string_lossy();
+        let draft = tempfile::Builder::new()
+            .prefix(&format!(".{name}.unfinished-"))
+            .tempdir_in(parent)
+            .map_err(failed(parent))?;
+        let (copied, picture_bytes) = (BTreeSet::new(), 0);
+        let random =
+            draft.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mark = format!("picture-{}:", random.rsplit('-').next().unwrap_or_default());
+        Ok(Self { mark, draft, place: place.to_owned(), redactor, form, copied, picture_bytes })
+    }
+
+    /// Creates a text file at a path that this program made: each part a plain name.
+    pub(crate) fn create(&self, path: &str) -> Result<OutFile, FolderError> {
+        let path = self.at(path)?;
+        let file = File::create(&path).map_err(failed(&path))?;
+        Ok(OutFile { path, file: BufWriter::new(file) })
+    }
+
+    /// Writes a whole text file.
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), FolderError> {
+        let mut file = self.create(path)?;
+        file.raw(&self.redactor.apply(text))?;
+        file.end()
+    }
+
+    /// Writes a whole JSON document.
+    pub(crate) fn write_json(&self, path: &str, value: &Value) -> Result<(), FolderError> {
+        let text = format!("{value:#}\n");
+        let mut file = self.create(path)?;
+        file.raw(&self.redactor.apply_to_json(&text))?;
+        file.end()
+    }
+
+    /// Writes a JSON object with one more field at its end: a list whose elements were written to a file of this folder,
+    /// which is removed.
+    pub(crate) fn json_with_list(
+        &self,
+        path: &str,
+        head: &Value,
+        list: &ListFile<'_>,
+    ) -> Result<(), FolderError> {
+        let text = head.to_string();
+        let open = self.redactor.apply_to_json(&text);
+        let open = open.strip_suffix('}').unwrap_or(&open);
+        let mut file = self.create(path)?;
+        file.raw(&format!("{open},\"{}\":[\n", list.field))?;
+        let elements = self.at(list.path)?;
+        let mut source = File::open(&elements).map_err(failed(&elements))?;
+        io::copy(&mut source, &mut file.file).map_err(failed(&file.path))?;
+        file.raw("\n]}\n")?;
+        fs::remove_file(&elements).map_err(failed(&elements))?;
+        file.end()
+    }
+
+    /// Writes a whole file as it is.
+    pub(crate) fn write_bytes(&self, path: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let path = self.at(path)?;
+        fs::write(&path, bytes).map_err(failed(&path))
+    }
+
+    fn at(&self, path: &str) -> Result<PathBuf, FolderError> {
+        let path = self.draft.path().join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(failed(folder))?;
+        }
+        Ok(path)
+    }
+
+    /// Adds a line of JSON to a file.
+    pub(crate) fn line(&self, file: &mut OutFile, value: &Value) -> Result<(), FolderError> {
+        file.raw(&self.redactor.apply_to_json(&value.to_string()))?;
+        file.raw("\n")
+    }
+
+    /// Returns a text without secrets.
+    pub(crate) fn redacted(&self, text: &str) -> String {
+        self.redactor.apply(text).into_owned()
+    }
+
+    /// Adds a value to a file as JSON in one line, without secrets and with its pictures in the form of this export. One
+    /// picture at a time is in memory.
+    pub(crate) fn put(&self, file: &mut OutFile, value: &Value, blobs: &Blobs) -> Result<(), FolderError> {
+        let text = value.to_string();
+        let text = self.redactor.apply_to_json(&text);
+        match self.form {
+            PictureForm::Inline => file.put_inlined(&text, &self.mark, blobs),
+            PictureForm::Files | PictureForm::None => file.raw(&text),
+        }
+    }
+
+    /// Adds a picture, and returns its reference: a path relative to the export, or a mark that [`Self::put`]
+    /// replaces. `None` where an export has no pictures.
+    pub(crate) fn picture(
+        &mut self,
+        picture: &PictureRef,
+        blobs: &Blobs,
+    ) -> Result<Option<String>, PictureError> {
+        match self.form {
+            PictureForm::None => Ok(None),
+            PictureForm::Inline => {
+                // Read here, so that a missing one is noticed before the line is written.
+                self.picture_bytes += blobs.read(&picture.hash, picture.extension())?.len() as u64;
+                Ok(Some(format!("{}{}.{}", self.mark, picture.hash, picture.extension())))
+            }
+            PictureForm::Files => {
+                let name = format!("{PICTURES}/{}.{}", picture.hash, picture.extension());
+                if !self.copied.contains(&name) {
+                    let bytes = blobs.read(&picture.hash, picture.extension())?;
+                    self.write_bytes(&name, &bytes)?;
+                    self.picture_bytes += bytes.len() as u64;
+                    self.copied.insert(name.clone());
+                }
+                Ok(Some(name))
+            }
+        }
+    }
+
+    /// The number of picture files.
+    pub(crate) fn pictures(&self) -> usize {
+        self.copied.len()
+    }
+
+    /// Puts the folder in its place.
+    pub(crate) fn finish(self) -> Result<(), FolderError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.draft.path(), open).map_err(failed(self.draft.path()))?;
+        fs::rename(self.draft.path(), &self.place).map_err(failed(&self.place))?;
+        // The folder has another name now, so there is nothing left to remove.
+        let _ = self.draft.keep();
+        Ok(())
+    }
+}
+
+/// A picture that cannot be added: the run lacks it, or the disk is full.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PictureError {
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+impl OutFile {
+    /// Writes text that has been searched for secrets.
+    pub(crate) fn raw(&mut self, text: &str) -> Result<(), FolderError> {
+        self.file.write_all(text.as_bytes()).map_err(failed(&self.path))
+    }
+
+    /// Ends the file. What a buffer still holds may not fit the disk.
+    pub(crate) fn end(mut self) -> Result<(), FolderError> {
+        self.file.flush().map_err(failed(&self.path))?;
+        self.file.get_ref().sync_data().map_err(failed(&self.path))
+    }
+
+    /// Writes JSON with its marks of pictures replaced by data URLs.
+    fn put_inlined(&mut self, text: &str, mark: &str, blobs: &Blobs) -> Result<(), FolderError> {
+        let mut rest = text;
+        // A quote in another string is escaped, so this stands only where a string begins.
+        let opening = format!("\"{mark}");
+        while let Some(at) = rest.find(&opening) {
+            self.raw(&rest[..=at])?;
+            rest = &rest[at + opening.len()..];
+            let end = rest.find('"').unwrap_or(rest.len());
+            self.data_url(&rest[..end], blobs)?;
+            rest = &rest[end..];
+        }
+        self.raw(rest)
+    }
+
+    /// Writes a blob, named `hash.extension`, as a data URL.
+    fn data_url(&mut self, name: &str, blobs: &Blobs) -> Result<(), FolderError> {
+        let (hash, extension) = name.split_once('.').unwrap_or((name, "png"));
+        let media = match extension {
+            "jpg" => "image/jpeg",
+            "webp" => "image/webp",
+            _ => "image/png",
+        };
+        // It was there when its mark was made: whoever changes a run while it is exported gets no export.
+        let bytes = blobs.read(&apprentice_protocol::BlobHash::new(hash), extension).map_err(|error| {
+            FolderError::Io { path: PathBuf::from(name), source: io::Error::other(error) }
+        })?;
+        self.raw(&format!("data:{media};base64,"))?;
+        self.raw(&STANDARD.encode(bytes))
+    }
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> FolderError + '_ {
+    move |source| match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            FolderError::DiskFull(path.to_owned())
+        }
+        _ => FolderError::Io { path: path.to_owned(), source },
+    }
+}

@@ -1,0 +1,26 @@
+//! Writes the attempts of a run in the formats of other programs: result trees, logs, spans, tables, training data.
+//!
+//! An export reads a run's plan, rows, events and blobs, one attempt at a time, and needs no suite, world or network.
+//! The output folder appears whole or not at all.
+
+mod blobs;
+mod card;
+mod conversation;
+mod episode;
+mod export;
+mod folder;
+mod formats;
+mod manifest;
+mod names;
+mod request;
+mod run;
+mod select;
+mod writers;
+
+pub use export::{ExportError, export};
+pub use folder::FolderError;
+pub use formats::{ExportFormat, PictureForm};
+pub use manifest::{EXPORT_SCHEMA, LeftOut, Manifest};
+pub use request::ExportRequest;
+pub use run::RunError;
+pub use select::{Guidance, Selection, SplitChoice, StepRange};

@@ -1,0 +1,32 @@
+//! What a user asks of an export.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_trace::Redactor;
+
+use crate::formats::{ExportFormat, PictureForm};
+use crate::select::Selection;
+
+/// What to export, and where to.
+pub struct ExportRequest {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The format.
+    pub format: ExportFormat,
+    /// The output folder, which must not exist or be empty.
+    pub out: PathBuf,
+    /// Which attempts, and which of their parts.
+    pub selection: Selection,
+    /// How pictures are held; the format's own way when `None`.
+    pub pictures: Option<PictureForm>,
+    /// The licence that the user states.
+    pub licence: Option<String>,
+    /// The application of each task, for formats that sort by it. Tasks that are missing are sorted under their suite.
+    pub apps: BTreeMap<String, String>,
+    /// Removes secrets from all text.
+    pub redactor: Arc<Redactor>,
+    /// The version of the program.
+    pub program: String,
+}

@@ -1,0 +1,153 @@
+//! One writer per format. A writer puts an attempt together before it writes, so that an attempt that cannot be exported
+//! leaves nothing behind.
+
+mod atif;
+mod csv_tables;
+mod inspect;
+mod openai;
+mod osworld;
+mod otel;
+mod parts;
+mod sharegpt;
+
+use apprentice_results::row::TrialRow;
+
+use crate::blobs::{BlobError, Blobs, PictureRef};
+use crate::conversation::{self, Conversation, Entry};
+use crate::episode::Episode;
+use crate::folder::{FolderError, OutFolder, PictureError};
+use crate::formats::ExportFormat;
+use crate::names::file_name;
+use crate::request::ExportRequest;
+use crate::run::{PlanHead, RunError};
+use crate::select::Selection;
+
+/// The reason one attempt is left out, or the whole export ends.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EpisodeError {
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    #[error(transparent)]
+    Trace(#[from] RunError),
+    #[error("{0}")]
+    Unfit(&'static str),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+impl From<PictureError> for EpisodeError {
+    fn from(error: PictureError) -> Self {
+        match error {
+            PictureError::Blob(error) => Self::Blob(error),
+            PictureError::Folder(error) => Self::Folder(error),
+        }
+    }
+}
+
+/// The writer of a format.
+pub(crate) enum Writer<'a> {
+    Osworld(osworld::ResultTree<'a>),
+    Csv(csv_tables::Tables),
+    Openai(openai::ChatLines<'a>),
+    Sharegpt(sharegpt::SharedLines<'a>),
+    Atif(atif::Trajectories<'a>),
+    Inspect(inspect::Logs<'a>),
+    Otel(otel::Spans<'a>),
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn begin(
+        request: &'a ExportRequest,
+        plan: &'a PlanHead,
+        rows: &[&'a TrialRow],
+        out: &OutFolder,
+    ) -> Result<Self, FolderError> {
+        let selection = &request.selection;
+        Ok(match request.format {
+            ExportFormat::Osworld => Self::Osworld(osworld::ResultTree::new(request, plan)),
+            ExportFormat::Csv => Self::Csv(csv_tables::Tables::begin(out, selection.steps)?),
+            ExportFormat::Openai => Self::Openai(openai::ChatLines::begin(out, selection)?),
+            ExportFormat::Sharegpt => Self::Sharegpt(sharegpt::SharedLines::begin(out, selection)?),
+            ExportFormat::Atif => Self::Atif(atif::Trajectories::new(&request.program, selection)),
+            ExportFormat::Inspect => Self::Inspect(inspect::Logs::new(request, plan, rows)),
+            ExportFormat::Otel => Self::Otel(otel::Spans::begin(request, plan, rows, out)?),
+        })
+    }
+
+    /// Writes an attempt and returns the file that holds it.
+    pub(crate) fn add(
+        &mut self,
+        episode: &Episode<'_>,
+        out: &mut OutFolder,
+        blobs: &Blobs,
+    ) -> Result<String, EpisodeError> {
+        match self {
+            Self::Osworld(writer) => writer.add(episode, out, blobs),
+            Self::Csv(writer) => writer.add(episode, out, blobs),
+            Self::Openai(writer) => writer.add(episode, out, blobs),
+            Self::Sharegpt(writer) => writer.add(episode, out, blobs),
+            Self::Atif(writer) => writer.add(episode, out, blobs),
+            Self::Inspect(writer) => writer.add(episode, out, blobs),
+            Self::Otel(writer) => writer.add(episode, out),
+        }
+    }
+
+    /// Ends all files.
+    pub(crate) fn finish(self, out: &mut OutFolder) -> Result<(), FolderError> {
+        match self {
+            Self::Osworld(_) | Self::Atif(_) => Ok(()),
+            Self::Csv(writer) => writer.finish(),
+            Self::Openai(writer) => writer.finish(),
+            Self::Sharegpt(writer) => writer.finish(),
+            Self::Inspect(writer) => writer.finish(out),
+            Self::Otel(writer) => writer.finish(),
+        }
+    }
+}
+
+/// The conversation of an attempt for training: exactly as it was sent, or not at all.
+fn sent(episode: &Episode<'_>, blobs: &Blobs, selection: &Selection) -> Result<Conversation, EpisodeError> {
+    let found = conversation::read(episode, blobs, selection.steps, selection.guidance)?;
+    let mut found = found.ok_or(EpisodeError::Unfit(
+        "its trace does not hold what the model was sent: it was recorded by an earlier version",
+    ))?;
+    // A conversation ends with what the model is to learn: nobody replies to the last answers.
+    while matches!(found.entries.last(), Some(Entry::Answers { .. } | Entry::User(_))) {
+        found.entries.pop();
+    }
+    let has_reply = found.entries.iter().any(|entry| matches!(entry, Entry::Assistant { .. }));
+    match has_reply {
+        true => Ok(found),
+        false => Err(EpisodeError::Unfit("no reply of the model is left in the chosen steps")),
+    }
+}
+
+/// The conversation of an attempt for reading: as it was sent, or put together from an older trace.
+fn readable(
+    episode: &Episode<'_>,
+    blobs: &Blobs,
+    selection: &Selection,
+) -> Result<Conversation, EpisodeError> {
+    match conversation::read(episode, blobs, selection.steps, selection.guidance)? {
+        Some(found) => Ok(found),
+        None => Ok(conversation::rebuild(episode, blobs, selection.steps)?),
+    }
+}
+
+/// A picture in a format for reading: its reference, or why it is not there.
+fn shown(
+    picture: &PictureRef,
+    out: &mut OutFolder,
+    blobs: &Blobs,
+) -> Result<Result<Option<String>, String>, FolderError> {
+    match out.picture(picture, blobs) {
+        Ok(reference) => Ok(Ok(reference)),
+        Err(PictureError::Blob(error)) => Ok(Err(format!("[no picture: {error}]"))),
+        Err(PictureError::Folder(error)) => Err(error),
+    }
+}
+
+/// The name of an attempt's files: readable, unique in its run, and one plain part of a path.
+fn attempt_name(row: &TrialRow) -> String {
+    format!("{}-{}-{:02}", file_name(row.task.as_str()), file_name(row.trial.as_str()), row.attempt)
+}

@@ -1,0 +1,109 @@
+//! Conversations in the form of OpenAI's chat API, as its fine-tuning takes them: one JSON object per line with `messages`
+//! and `tools`.
+
+use serde_json::{Value, json};
+
+use super::parts::PartFiles;
+use super::{EpisodeError, sent};
+use crate::blobs::Blobs;
+use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part, call_ids};
+use crate::episode::Episode;
+use crate::folder::{FolderError, OutFolder, PictureError};
+use crate::select::Selection;
+
+/// The files under way.
+pub(crate) struct ChatLines<'a> {
+    files: PartFiles,
+    selection: &'a Selection,
+}
+
+impl<'a> ChatLines<'a> {
+    pub(super) fn begin(out: &OutFolder, selection: &'a Selection) -> Result<Self, FolderError> {
+        Ok(Self { files: PartFiles::begin(out)?, selection })
+    }
+
+    pub(super) fn add(
+        &mut self,
+        episode: &Episode<'_>,
+        out: &mut OutFolder,
+        blobs: &Blobs,
+    ) -> Result<String, EpisodeError> {
+        let conversation = sent(episode, blobs, self.selection)?;
+        let messages = messages(&conversation, out, blobs)?;
+        let row = episode.row;
+        let line = json!({
+            "messages": messages,
+            "tools": conversation.tools,
+            "metadata": {
+                "trial": row.trial, "attempt": row.attempt.to_string(), "task": row.task, "template": row.template,
+            },
+        });
+        self.files.add(row, &line, out, blobs)
+    }
+
+    pub(super) fn finish(self) -> Result<(), FolderError> {
+        self.files.finish()
+    }
+}
+
+/// The messages. A tool's message holds text alone in this API, so its pictures follow as a user's message.
+fn messages(
+    conversation: &Conversation,
+    out: &mut OutFolder,
+    blobs: &Blobs,
+) -> Result<Vec<Value>, PictureError> {
+    let known = call_ids(conversation);
+    let mut messages: Vec<Value> =
+        conversation.system.iter().map(|system| json!({ "role": "system", "content": system })).collect();
+    for entry in &conversation.entries {
+        match entry {
+            Entry::User(parts) => messages.push(user(parts, out, blobs)?),
+            Entry::Assistant { text, calls, .. } => messages.push(assistant(text, calls)),
+            Entry::Answers { answers, below } => {
+                let mut rest = Vec::new();
+                for Answer { call, text, pictures, .. } in answers {
+                    match known.contains(call.as_str()) {
+                        true => {
+                            messages.push(json!({ "role": "tool", "tool_call_id": call, "content": text }));
+                        }
+                        false if text.is_empty() => {}
+                        false => rest.push(Part::Text(text.clone())),
+                    }
+                    rest.extend(pictures.iter().cloned().map(Part::Picture));
+                }
+                rest.extend(below.iter().cloned());
+                if !rest.is_empty() {
+                    messages.push(user(&rest, out, blobs)?);
+                }
+            }
+        }
+    }
+    Ok(messages)
+}
+
+fn user(parts: &[Part], out: &mut OutFolder, blobs: &Blobs) -> Result<Value, PictureError> {
+    let mut content = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => content.push(json!({ "type": "text", "text": text })),
+            Part::Picture(picture) => {
+                let url = out.picture(picture, blobs)?;
+                content.extend(url.map(|url| json!({ "type": "image_url", "image_url": { "url": url } })));
+            }
+        }
+    }
+    Ok(json!({ "role": "user", "content": content }))
+}
+
+fn assistant(text: &str, calls: &[FunctionCall]) -> Value {
+    let mut message = json!({ "role": "assistant", "content": text });
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.iter().map(call).collect();
+    }
+    message
+}
+
+fn call(call: &FunctionCall) -> Value {
+    let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+    json!({ "id": call.id, "type": "function", "function": function })
+}

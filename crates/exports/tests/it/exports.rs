@@ -1,0 +1,334 @@
+//! What each format holds, what is left out and said, and that nothing escapes.
+
+use std::fs;
+use std::sync::Arc;
+
+use apprentice_exports::{
+    ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm, Selection,
+    SplitChoice, StepRange, export,
+};
+use apprentice_protocol::Verdict;
+use apprentice_results::row::Split;
+use apprentice_trace::Redactor;
+use serde_json::{Value, json};
+
+use crate::sample::{ADVICE, Attempt, HOSTILE, SECRET, Sample, files, lines};
+
+/// Every kind of attempt.
+pub(crate) const ATTEMPTS: [Attempt<'_>; 6] = [
+    Attempt { trial: "t-one", ..BASE },
+    Attempt { trial: "t-again", seed: 1, ..BASE },
+    Attempt {
+        trial: "t-hostile",
+        task: "../../evil",
+        template: "evil",
+        split: None,
+        verdict: Verdict::Fail,
+        words: HOSTILE,
+        ..BASE
+    },
+    Attempt {
+        trial: "t-test",
+        task: "shop-sell",
+        template: "sell",
+        split: Some("test"),
+        words: "Sealed",
+        ..BASE
+    },
+    Attempt { trial: "t-void", task: "shop-void", verdict: Verdict::Void, ..BASE },
+    Attempt {
+        trial: "t-old",
+        task: "shop-old",
+        template: "old",
+        split: Some("dev"),
+        messages: false,
+        words: "Old",
+        ..BASE
+    },
+];
+const BASE: Attempt<'_> = Attempt {
+    trial: "t-one",
+    task: "shop-buy",
+    template: "shop",
+    split: Some("train"),
+    arm: "pull",
+    seed: 0,
+    verdict: Verdict::Pass,
+    words: "Shop",
+    messages: true,
+};
+
+fn asked(sample: &Sample, format: ExportFormat, selection: Selection) -> ExportRequest {
+    ExportRequest {
+        run: sample.run(),
+        format,
+        out: sample.out(format.name()),
+        selection,
+        pictures: None,
+        licence: Some("CC0-1.0".into()),
+        apps: [("shop-buy".to_owned(), "chrome".to_owned())].into(),
+        redactor: Arc::new(Redactor::new([SECRET]).expect("builds")),
+        program: "0.0.0".into(),
+    }
+}
+
+fn made(sample: &Sample, format: ExportFormat, selection: Selection) -> Manifest {
+    export(&asked(sample, format, selection)).expect("exports")
+}
+
+fn roles(line: &Value) -> Vec<&str> {
+    line["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .map(|one| one["role"].as_str().expect("a role"))
+        .collect()
+}
+
+#[test]
+fn every_format_is_whole_redacted_and_stays_in_its_folder() {
+    let sample = Sample::of(&ATTEMPTS);
+    for format in ExportFormat::ALL {
+        let manifest = made(&sample, format, Selection::default());
+        let expected = if format.is_training() { 2 } else { 5 };
+        assert_eq!(manifest.exported, expected, "{}: {:?}", format.name(), manifest.left_out);
+        assert_eq!(manifest.not_selected["void"], 1);
+        let found = files(&sample.out(format.name()));
+        for (name, text) in &found {
+            assert!(!text.contains(SECRET), "{}: {name} holds a secret", format.name());
+        }
+        for name in ["README.md", "manifest.json", "index.jsonl"] {
+            assert!(found.iter().any(|(file, _)| file == name), "{}: no {name}", format.name());
+        }
+        assert_eq!(lines(&sample.out(format.name()).join("index.jsonl")).len(), expected);
+    }
+    let beside: Vec<String> = fs::read_dir(sample.0.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name != "run" && !ExportFormat::ALL.iter().any(|format| format.name() == name))
+        .collect();
+    assert!(beside.is_empty(), "{beside:?}");
+}
+
+#[test]
+fn a_conversation_is_what_was_sent_with_its_pictures() {
+    let sample = Sample::of(&ATTEMPTS);
+    let manifest = made(&sample, ExportFormat::Openai, Selection::default());
+    assert_eq!(manifest.not_selected["repeats another attempt"], 1);
+    assert_eq!(manifest.not_selected["test task"], 1);
+    assert!(manifest.left_out.len() == 1 && manifest.left_out[0].reason.contains("earlier version"));
+    let all = lines(&sample.out("openai").join("train.jsonl"));
+    let [line] = all.as_slice() else { panic!("one conversation: {all:?}") };
+    assert_eq!(
+        roles(line),
+        ["system", "user", "assistant", "tool", "user", "assistant", "tool", "assistant"]
+    );
+    let call = &line["messages"][2]["tool_calls"][0];
+    assert_eq!((&call["id"], &call["function"]["name"]), (&json!("c1"), &json!("computer")));
+    let arguments: Value =
+        serde_json::from_str(call["function"]["arguments"].as_str().expect("text")).expect("JSON");
+    assert_eq!(arguments["actions"][1], json!({ "do": "type", "text": "=1+1" }));
+    let picture = line["messages"][1]["content"][3]["image_url"]["url"].as_str().expect("a path");
+    assert!(sample.out("openai").join(picture).is_file() && picture.starts_with("images/"), "{picture}");
+    assert!(line["messages"][1].to_string().contains("[redacted]"));
+    assert!(
+        sample.out("openai").join("unsplit.jsonl").is_file(),
+        "a run without a lock has a file of its own"
+    );
+}
+
+#[test]
+fn guidance_and_its_tools_can_be_removed() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    let selection = Selection { guidance: Guidance::Removed, ..Selection::default() };
+    made(&sample, ExportFormat::Openai, selection);
+    let text = fs::read_to_string(sample.out("openai").join("train.jsonl")).expect("read");
+    assert!(!text.contains("Menus") && !text.contains("skill_view") && !text.contains("advice"), "{text}");
+    assert!(text.contains("You work on a computer."));
+    made(&sample, ExportFormat::Sharegpt, Selection::default());
+    let kept = fs::read_to_string(sample.out("sharegpt").join("train.jsonl")).expect("read");
+    assert!(kept.contains("skill_view") && kept.contains(&ADVICE.replace('\n', "\\n")), "{kept}");
+}
+
+#[test]
+fn a_part_of_an_attempt_begins_with_its_task_and_its_view() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    let steps = StepRange { from: 2, to: Some(2) };
+    made(&sample, ExportFormat::Openai, Selection { steps, ..Selection::default() });
+    let all = lines(&sample.out("openai").join("train.jsonl"));
+    assert_eq!(roles(&all[0]), ["system", "user", "assistant"]);
+    let opening = all[0]["messages"][1].to_string();
+    assert!(
+        opening.contains("Task: Shop") && opening.contains("Screen now.") && opening.contains("image_url")
+    );
+    let none = StepRange { from: 9, to: None };
+    let out = ExportRequest {
+        out: sample.out("none"),
+        ..asked(&sample, ExportFormat::Openai, Selection { steps: none, ..Selection::default() })
+    };
+    assert!(matches!(export(&out), Err(ExportError::Nothing(_))));
+    assert!(!sample.out("none").exists());
+}
+
+#[test]
+fn a_mark_of_a_picture_in_a_text_is_no_picture() {
+    let sample = Sample::of(&ATTEMPTS[2..3]);
+    made(&sample, ExportFormat::Sharegpt, Selection::default());
+    let all = lines(&sample.out("sharegpt").join("unsplit.jsonl"));
+    let turns = all[0]["conversations"].as_array().expect("turns");
+    let sides: Vec<&str> = turns.iter().map(|turn| turn["from"].as_str().expect("a side")).collect();
+    assert_eq!(sides, ["human", "gpt", "human", "gpt", "human", "gpt"]);
+    let marks: usize =
+        turns.iter().map(|turn| turn["value"].as_str().expect("text").matches("<image>").count()).sum();
+    assert_eq!((marks, all[0]["images"].as_array().expect("images").len()), (2, 2));
+}
+
+#[test]
+fn training_takes_no_test_task_unless_it_is_named() {
+    let sample = Sample::of(&ATTEMPTS[3..4]);
+    let named = |include_test| Selection {
+        split: SplitChoice { only: [Split::Test].into(), include_test },
+        ..Selection::default()
+    };
+    let refused = export(&asked(&sample, ExportFormat::Sharegpt, named(false)));
+    assert!(matches!(refused, Err(ExportError::Test("sharegpt"))), "{refused:?}");
+    let silent = export(&asked(&sample, ExportFormat::Sharegpt, Selection::default()));
+    assert_eq!(silent.expect_err("nothing").to_string(), "no attempt can be exported: 1 test task");
+    assert!(!sample.out("sharegpt").exists());
+    assert_eq!(made(&sample, ExportFormat::Sharegpt, named(true)).exported, 1);
+    assert_eq!(
+        made(&sample, ExportFormat::Atif, Selection::default()).exported,
+        1,
+        "a format for reading takes it"
+    );
+}
+
+#[test]
+fn a_lost_or_foreign_picture_is_named() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    sample.lose_picture(1);
+    let refused =
+        export(&asked(&sample, ExportFormat::Openai, Selection::default())).expect_err("no conversation");
+    assert!(refused.to_string().contains(".png is missing"), "{refused}");
+    made(&sample, ExportFormat::Atif, Selection::default());
+    let whole = files(&sample.out("atif"));
+    assert!(whole.iter().any(|(_, text)| text.contains("[no picture: the blob")));
+    // Another file under the name of a blob.
+    let blobs = sample.run().join("blobs");
+    for entry in fs::read_dir(&blobs).expect("blobs") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "png") {
+            fs::write(path, b"something else").expect("written");
+        }
+    }
+    let foreign =
+        export(&asked(&sample, ExportFormat::Openai, Selection::default())).expect_err("no conversation");
+    assert!(foreign.to_string().contains("not the recorded one"), "{foreign}");
+}
+
+#[test]
+fn tables_hold_points_and_no_formulas() {
+    let sample = Sample::of(&ATTEMPTS);
+    made(&sample, ExportFormat::Csv, Selection::default());
+    let text = fs::read_to_string(sample.out("csv").join("steps.csv")).expect("read");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let names: Vec<String> = reader.headers().expect("a header").iter().map(str::to_owned).collect();
+    let place = |name: &str| names.iter().position(|one| one == name).expect("a column");
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    assert_eq!(
+        (&rows[0][place("x")], &rows[0][place("y")]),
+        ("60", "20"),
+        "an act by reference has its point"
+    );
+    assert!(
+        rows[0][place("picture_before")].starts_with("images/") && rows[0][place("picture_after")].is_empty()
+    );
+    assert!(
+        rows[1][place("picture_before")].is_empty() && rows[1][place("picture_after")].starts_with("images/")
+    );
+    for row in &rows {
+        for name in ["text", "target_name", "screen_title", "said", "task"] {
+            assert!(!row[place(name)].starts_with(['=', '+', '-', '@']), "{name}: {}", &row[place(name)]);
+        }
+    }
+    assert!(rows.iter().any(|row| row[place("screen_title")].starts_with("'=HYPERLINK")));
+}
+
+#[test]
+fn a_result_tree_is_sorted_as_osworld_sorts_it() {
+    let sample = Sample::of(&ATTEMPTS);
+    made(&sample, ExportFormat::Osworld, Selection { voids: true, ..Selection::default() });
+    let names: Vec<String> = files(&sample.out("osworld")).into_iter().map(|(name, _)| name).collect();
+    let base = "computer_13/screenshot_a11y_tree/compat-sample-pull-seed0";
+    assert!(names.contains(&format!("{base}/chrome/shop-buy/result.txt")), "{names:#?}");
+    assert!(names.contains(&format!("{base}/corner-shop/shop-void/status.json")));
+    assert!(!names.contains(&format!("{base}/corner-shop/shop-void/result.txt")), "void is no result");
+    let traj = lines(&sample.out("osworld").join(base).join("chrome/shop-buy/traj.jsonl"));
+    assert_eq!(traj[0]["info"]["point"], json!({ "x": 60, "y": 20 }));
+    assert_eq!(traj.last().expect("a line")["action"], "DONE");
+}
+
+#[test]
+fn a_folder_is_never_written_over_and_a_torn_row_is_told() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    let rows = sample.run().join("trials.jsonl");
+    let whole = fs::read_to_string(&rows).expect("read");
+    fs::write(&rows, format!("{whole}{}", &whole[..40])).expect("written");
+    let manifest = made(&sample, ExportFormat::Csv, Selection::default());
+    assert!(manifest.remarks[0].contains("line 2 of trials.jsonl is cut off"), "{:?}", manifest.remarks);
+    let again = export(&asked(&sample, ExportFormat::Csv, Selection::default()));
+    assert!(matches!(again, Err(ExportError::Folder(FolderError::Exists(_)))), "{again:?}");
+}
+
+#[test]
+fn a_row_cannot_lead_out_of_its_run() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    let rows = sample.run().join("trials.jsonl");
+    let text = fs::read_to_string(&rows).expect("read");
+    for place in ["../elsewhere", "/etc", "trials/link"] {
+        fs::write(&rows, text.replace("trials/t-one/attempt-01", place)).expect("written");
+        if place == "trials/link" {
+            let outside = sample.out("outside");
+            fs::create_dir(&outside).expect("a folder");
+            fs::copy(sample.run().join("trials/t-one/attempt-01/events.jsonl"), outside.join("events.jsonl"))
+                .expect("copied");
+            std::os::unix::fs::symlink(&outside, sample.run().join("trials/link")).expect("linked");
+        }
+        let refused = export(&asked(&sample, ExportFormat::Csv, Selection::default())).expect_err("outside");
+        assert!(refused.to_string().contains("not inside the run"), "{place}: {refused}");
+    }
+}
+
+#[test]
+fn pictures_may_stand_in_the_text_or_be_left_out() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    for (form, has) in [(PictureForm::Inline, true), (PictureForm::None, false)] {
+        let out = sample.out(if has { "inline" } else { "without" });
+        let request = ExportRequest {
+            pictures: Some(form),
+            out: out.clone(),
+            ..asked(&sample, ExportFormat::Openai, Selection::default())
+        };
+        export(&request).expect("exports");
+        let text = fs::read_to_string(out.join("train.jsonl")).expect("read");
+        assert_eq!((text.contains("data:image/png;base64,iVBOR"), out.join("images").exists()), (has, false));
+    }
+    let odd = ExportRequest {
+        pictures: Some(PictureForm::Inline),
+        ..asked(&sample, ExportFormat::Csv, Selection::default())
+    };
+    assert!(matches!(export(&odd), Err(ExportError::Pictures("csv"))));
+}
+
+#[test]
+fn manifests_are_as_published() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/export-1.json");
+    let mut text = serde_json::to_string_pretty(&schemars::schema_for!(Manifest)).expect("writes");
+    text.push('\n');
+    if fs::read_to_string(&path).is_ok_and(|committed| committed == text) {
+        return;
+    }
+    let draft = path.with_extension("json.new");
+    fs::write(&draft, text).expect("writes");
+    panic!("schemas/export-1.json is not what the types say; look at export-1.json.new, then move it there");
+}

@@ -1,0 +1,6 @@
+//! The one integration-test binary of the exports.
+#![expect(clippy::expect_used, reason = "a test may panic")]
+
+mod exports;
+mod lane;
+mod sample;
