@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, distill, do_task, doctor, fork, grade, init, learn, mcp, models,
-    plan, prompts, report, run, selftest, skills, split, tasks, trace, view,
+    bench, bundle, compare, config, demo, distill, do_task, doctor, fork, functions, grade, init, learn, mcp,
+    models, plan, prompts, report, run, selftest, skills, split, tasks, trace, view,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -34,6 +34,7 @@ enum Command {
     Run(run::Run),
     Resume(run::Resume),
     Fork(fork::ForkCommand),
+    Functions(functions::FunctionsCommand),
     Learn(learn::Learn),
     View(view::View),
     Trace(trace::TraceCommand),
@@ -79,6 +80,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),
         Command::Fork(arguments) => fork::run(arguments, &settings()?.config()?, recorded),
+        Command::Functions(arguments) => functions::run(arguments, &settings()?.config()?),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Trace(trace) => trace::run(trace),

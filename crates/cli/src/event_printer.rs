@@ -1,8 +1,8 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
 use apprentice_protocol::{
-    ActionDetail, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, FunctionEnd, FunctionRecord,
-    SinkError, SkillEventKind, StepId, counted,
+    ActionDetail, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink,
+    FunctionEnd, FunctionRecord, SinkError, SkillEventKind, StepId, counted,
 };
 use apprentice_skills::foreground::Timeline;
 

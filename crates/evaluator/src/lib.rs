@@ -14,6 +14,7 @@ pub mod demonstration;
 mod error_chain;
 pub mod experiment;
 pub mod fork;
+pub mod function_admission;
 pub mod grade;
 pub mod hidden_skills;
 pub mod learn;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Action, Button, Chord, FieldValue, FunctionFailure, History, ImagePoint, Observation, State, Target, UiNode,
+    Action, Button, Chord, FieldValue, FunctionFailure, History, ImagePoint, Observation, State, Target,
+    UiNode,
 };
 use rhai::{Engine, EvalAltResult, NativeCallContext};
 
@@ -19,15 +20,57 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Methods and functions of the world that a function may call. [`register`] registers exactly these.
 pub(crate) const NAMES: [&str; 34] = [
-    "goto", "go_back", "press", "type", "window", "menu", "get_by_role", "get_by_label", "get_by_text", "click",
-    "double_click", "right_click", "hover", "fill", "check", "uncheck", "select_option", "wait_for", "text", "value",
-    "count", "is_visible", "expect", "to_be_visible", "to_be_hidden", "to_have_text", "to_have_value",
-    "to_be_checked", "len", "trim", "contains", "to_lower", "to_upper", "split",
+    "goto",
+    "go_back",
+    "press",
+    "type",
+    "window",
+    "menu",
+    "get_by_role",
+    "get_by_label",
+    "get_by_text",
+    "click",
+    "double_click",
+    "right_click",
+    "hover",
+    "fill",
+    "check",
+    "uncheck",
+    "select_option",
+    "wait_for",
+    "text",
+    "value",
+    "count",
+    "is_visible",
+    "expect",
+    "to_be_visible",
+    "to_be_hidden",
+    "to_have_text",
+    "to_have_value",
+    "to_be_checked",
+    "len",
+    "trim",
+    "contains",
+    "to_lower",
+    "to_upper",
+    "split",
 ];
 /// Those that act.
 pub(crate) const ACTING: [&str; 14] = [
-    "goto", "go_back", "press", "type", "menu", "click", "double_click", "right_click", "hover", "fill", "check",
-    "uncheck", "select_option", "wait_for",
+    "goto",
+    "go_back",
+    "press",
+    "type",
+    "menu",
+    "click",
+    "double_click",
+    "right_click",
+    "hover",
+    "fill",
+    "check",
+    "uncheck",
+    "select_option",
+    "wait_for",
 ];
 
 /// The whole page or desktop, or an element of it.
@@ -101,7 +144,8 @@ impl<'c, 'n> CallSite<'c, 'n> {
                 Ok(found) => return Ok(found),
                 Err(Wait::Never(why)) => return Err(self.failed(why)),
                 Err(Wait::For(why)) if waited >= PATIENCE => {
-                    let why = format!("{why}, after {} s; the page or window may have changed", PATIENCE.as_secs());
+                    let why =
+                        format!("{why}, after {} s; the page or window may have changed", PATIENCE.as_secs());
                     return Err(self.failed(why));
                 }
                 Err(Wait::For(_)) => {}
@@ -187,7 +231,8 @@ impl<'c, 'n> CallSite<'c, 'n> {
         for (place, name) in names.iter().enumerate() {
             let part = Query::Menu((*name).to_owned());
             // The items of an open menu may stand outside the window's own elements.
-            let locator = if place == 0 { self.place.locator.inside(part) } else { Locator { parts: vec![part] } };
+            let locator =
+                if place == 0 { self.place.locator.inside(part) } else { Locator { parts: vec![part] } };
             let id = self.until(|seen| found(&locator, seen).map(|node| node.id.clone()))?;
             self.act(Action::Click { at: Target::Ref(id), button: Button::Left, count: 1, hold: None })?;
         }
@@ -244,14 +289,19 @@ fn register_locators(engine: &mut Engine) {
         .register_fn("get_by_role", |place: &mut Place, role: &str, name: &str| {
             place.inside(Query::Role { role: role.to_owned(), name: Some(name.to_owned()) })
         })
-        .register_fn("get_by_label", |place: &mut Place, label: &str| place.inside(Query::Label(label.to_owned())))
-        .register_fn("get_by_text", |place: &mut Place, text: &str| place.inside(Query::Text(text.to_owned())));
+        .register_fn("get_by_label", |place: &mut Place, label: &str| {
+            place.inside(Query::Label(label.to_owned()))
+        })
+        .register_fn("get_by_text", |place: &mut Place, text: &str| {
+            place.inside(Query::Text(text.to_owned()))
+        });
 }
 
 fn register_acts(engine: &mut Engine) {
     engine
         .register_fn("goto", |context: NativeCallContext<'_>, place: &mut Place, url: &str| {
-            CallSite::new(&context, place, &format!("goto({url:?})")).act(Action::Navigate { url: url.to_owned() })
+            CallSite::new(&context, place, &format!("goto({url:?})"))
+                .act(Action::Navigate { url: url.to_owned() })
         })
         .register_fn("go_back", |context: NativeCallContext<'_>, place: &mut Place| {
             CallSite::new(&context, place, "go_back()").act(Action::History { go: History::Back })
@@ -268,9 +318,13 @@ fn register_acts(engine: &mut Engine) {
         .register_fn("menu", |context: NativeCallContext<'_>, place: &mut Place, one: &str, two: &str| {
             CallSite::new(&context, place, &format!("menu({one:?}, {two:?})")).menu(&[one, two])
         })
-        .register_fn("menu", |context: NativeCallContext<'_>, place: &mut Place, one: &str, two: &str, three: &str| {
-            CallSite::new(&context, place, &format!("menu({one:?}, {two:?}, {three:?})")).menu(&[one, two, three])
-        })
+        .register_fn(
+            "menu",
+            |context: NativeCallContext<'_>, place: &mut Place, one: &str, two: &str, three: &str| {
+                CallSite::new(&context, place, &format!("menu({one:?}, {two:?}, {three:?})"))
+                    .menu(&[one, two, three])
+            },
+        )
         .register_fn("click", |context: NativeCallContext<'_>, place: &mut Place| {
             CallSite::new(&context, place, "click()").click(Button::Left, 1)
         })
@@ -345,20 +399,26 @@ fn register_expectations(engine: &mut Engine) {
                 Err(why) => Err(Wait::Never(why.to_string())),
             })
         })
-        .register_fn("to_have_text", |context: NativeCallContext<'_>, expected: &mut Expectation, text: &str| {
-            let site = CallSite::new(&context, &expected.0, &format!("to_have_text({text:?})"));
-            site.expect(|node| match node.name == text {
-                true => Ok(()),
-                false => Err(format!("its text is {:?}", node.name)),
-            })
-        })
-        .register_fn("to_have_value", |context: NativeCallContext<'_>, expected: &mut Expectation, value: &str| {
-            let site = CallSite::new(&context, &expected.0, &format!("to_have_value({value:?})"));
-            site.expect(|node| match value_of(node) == value {
-                true => Ok(()),
-                false => Err(format!("its value is {:?}", value_of(node))),
-            })
-        })
+        .register_fn(
+            "to_have_text",
+            |context: NativeCallContext<'_>, expected: &mut Expectation, text: &str| {
+                let site = CallSite::new(&context, &expected.0, &format!("to_have_text({text:?})"));
+                site.expect(|node| match node.name == text {
+                    true => Ok(()),
+                    false => Err(format!("its text is {:?}", node.name)),
+                })
+            },
+        )
+        .register_fn(
+            "to_have_value",
+            |context: NativeCallContext<'_>, expected: &mut Expectation, value: &str| {
+                let site = CallSite::new(&context, &expected.0, &format!("to_have_value({value:?})"));
+                site.expect(|node| match value_of(node) == value {
+                    true => Ok(()),
+                    false => Err(format!("its value is {:?}", value_of(node))),
+                })
+            },
+        )
         .register_fn("to_be_checked", |context: NativeCallContext<'_>, expected: &mut Expectation| {
             let site = CallSite::new(&context, &expected.0, "to_be_checked()");
             site.expect(|node| match is_checked(node) {

@@ -64,10 +64,7 @@ struct Body {
 }
 
 /// Reads and checks a function.
-pub(crate) fn read(
-    text: &str,
-    constants: &[SourceConstant],
-) -> Result<(AST, Signature), Vec<Violation>> {
+pub(crate) fn read(text: &str, constants: &[SourceConstant]) -> Result<(AST, Signature), Vec<Violation>> {
     let mut findings = Findings::default();
     if text.chars().count() > SOURCE_CAP {
         let problem = format!("the function has more than {SOURCE_CAP} characters");
@@ -77,7 +74,11 @@ pub(crate) fn read(
     let ast = engine().compile(text).map_err(|error| {
         let line = line_of(error.position());
         let mut found = Findings::default();
-        found.add(line, format!("it cannot be read: {}", error.err_type()), remedy_of(&error.err_type().to_string()));
+        found.add(
+            line,
+            format!("it cannot be read: {}", error.err_type()),
+            remedy_of(&error.err_type().to_string()),
+        );
         found.0
     })?;
     let Some((name, parameters, line)) = head(text, &ast, &mut findings) else { return Err(findings.0) };
@@ -88,7 +89,8 @@ pub(crate) fn read(
     let documented = check_comment(&comment, &parameters, line, &mut findings);
     let example = comment.example.clone().map(|(_, call)| call).unwrap_or_default();
     let surface = surface.unwrap_or(Surface::Page);
-    let signature = Signature { name, surface, about: comment.about.clone(), parameters: documented, example };
+    let signature =
+        Signature { name, surface, about: comment.about.clone(), parameters: documented, example };
     check_example(&signature, &comment, line, &mut findings);
     check_constants(&body, &comment, constants, &mut findings);
     if findings.0.is_empty() { Ok((ast, signature)) } else { Err(findings.0) }
@@ -108,7 +110,8 @@ fn remedy_of(problem: &str) -> String {
         return "the word is not part of the language: use `for` over a list, `if`, and the methods of page or desktop"
             .to_owned();
     }
-    "write one `fn name(page, …) { … }` with `let`, `if`, `for` and method calls, each ended by a semicolon".to_owned()
+    "write one `fn name(page, …) { … }` with `let`, `if`, `for` and method calls, each ended by a semicolon"
+        .to_owned()
 }
 
 /// Returns the one function's name, parameters and line.
@@ -168,7 +171,9 @@ fn see_statement(statement: &Stmt, own: &str, body: &mut Body, findings: &mut Fi
         Stmt::While(..) | Stmt::Do(..) => {
             findings.add(line, "a loop without data", "use `for` over a list");
         }
-        Stmt::TryCatch(..) => findings.add(line, "an error is caught", "let the function stop where it fails"),
+        Stmt::TryCatch(..) => {
+            findings.add(line, "an error is caught", "let the function stop where it fails")
+        }
         _ => {}
     }
 }
@@ -219,14 +224,22 @@ fn check_parameters(
 ) -> Option<Surface> {
     let surface = parameters.first().and_then(|first| Surface::of(first));
     if surface.is_none() {
-        findings.add(line, "the first parameter is neither page nor desktop", "begin with `fn name(page, …)`");
+        findings.add(
+            line,
+            "the first parameter is neither page nor desktop",
+            "begin with `fn name(page, …)`",
+        );
     }
     for name in parameters {
         if !body.used.contains(name) {
             findings.add(line, format!("the parameter {name} is not used"), "use it, or leave it out");
         }
         if !is_name(name) && name.len() != 1 {
-            findings.add(line, format!("{name:?} is no name for a parameter"), "use lower-case words joined by _");
+            findings.add(
+                line,
+                format!("{name:?} is no name for a parameter"),
+                "use lower-case words joined by _",
+            );
         }
     }
     surface
@@ -264,16 +277,26 @@ fn check_comment(
             Some(kind) if !about.is_empty() => {
                 documented.push(Parameter { name: name.clone(), kind, about: about.clone() });
             }
-            Some(_) => findings.add(*at, format!("nothing says what {name} is"), "describe it after the colon"),
+            Some(_) => {
+                findings.add(*at, format!("nothing says what {name} is"), "describe it after the colon")
+            }
             None => {
                 let words: Vec<&str> = ParameterKind::WORDS.iter().map(|(word, _)| *word).collect();
-                findings.add(*at, format!("{kind:?} is no kind"), format!("use one of: {}", words.join(", ")));
+                findings.add(
+                    *at,
+                    format!("{kind:?} is no kind"),
+                    format!("use one of: {}", words.join(", ")),
+                );
             }
         }
     }
     for (at, name, ..) in &comment.arguments {
         if !parameters.iter().skip(1).any(|known| known == name) {
-            findings.add(*at, format!("the function has no parameter {name}"), "leave out the line, or add it");
+            findings.add(
+                *at,
+                format!("the function has no parameter {name}"),
+                "leave out the line, or add it",
+            );
         }
     }
     documented

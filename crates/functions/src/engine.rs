@@ -1,7 +1,8 @@
 //! The engine that reads and runs functions: what the language lacks on purpose, and its limits.
 
 use rhai::packages::{
-    ArithmeticPackage, BasicArrayPackage, BasicIteratorPackage, BasicStringPackage, LogicPackage, Package as _,
+    ArithmeticPackage, BasicArrayPackage, BasicIteratorPackage, BasicStringPackage, LogicPackage,
+    Package as _,
 };
 use rhai::{Engine, OptimizationLevel, Token};
 

@@ -4,7 +4,9 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use apprentice_protocol::{Action, FunctionAnswer, FunctionFailure, FunctionRequest, ImagePoint, Observation};
+use apprentice_protocol::{
+    Action, FunctionAnswer, FunctionFailure, FunctionRequest, ImagePoint, Observation,
+};
 use tokio::sync::mpsc::Sender;
 
 use crate::engine::ACTS;

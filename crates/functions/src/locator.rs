@@ -6,17 +6,8 @@ use std::fmt;
 use apprentice_protocol::{NodeRef, Observation, State, UiNode, UiTree};
 
 /// Roles of elements that hold a value, which a label names.
-const FIELDS: [&str; 9] = [
-    "textbox",
-    "searchbox",
-    "combobox",
-    "listbox",
-    "checkbox",
-    "radio",
-    "switch",
-    "slider",
-    "spinbutton",
-];
+const FIELDS: [&str; 9] =
+    ["textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider", "spinbutton"];
 /// Roles of what `menu` may name.
 const MENUS: [&str; 4] = ["menu", "menuitem", "menuitemcheckbox", "menuitemradio"];
 /// Roles of what `desktop.window` may name.
@@ -26,7 +17,7 @@ const NAMED: usize = 4;
 /// Largest part of a name in an error, in characters.
 const NAME: usize = 80;
 
-/// One part of a locator. A name is compared whole, with runs of spaces as one; a `*` at its start or end stands for any
+/// One part of a locator. A name is compared whole, with runs of spaces as one and `…` as `...`; a `*` at its start or end stands for any
 /// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
@@ -203,9 +194,9 @@ fn fits(node: &UiNode, part: &Query) -> bool {
     }
 }
 
-/// Returns whether a name is the wanted one: equal but for runs of spaces, or fitting its `*`.
+/// Returns whether a name is the wanted one: equal but for runs of spaces and the form of dots, or fitting its `*`.
 fn is_named(name: &str, wanted: &str) -> bool {
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = |text: &str| text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" ");
     let (name, wanted) = (plain(name), plain(wanted));
     let (from_any, rest) = wanted.strip_prefix('*').map_or((false, wanted.as_str()), |rest| (true, rest));
     let (to_any, middle) = rest.strip_suffix('*').map_or((false, rest), |rest| (true, rest));

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, FunctionRecord, ImagePoint,
-    Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, StopReason, TaskBrief, Timing,
-    Usage, Verdict, View, VoidCause, WorldSpec,
+    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, FunctionRecord,
+    ImagePoint, Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, StopReason,
+    TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
 };
 
 /// The version of the line format.

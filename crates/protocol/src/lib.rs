@@ -78,5 +78,6 @@ pub use trajectory::{
 };
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};
 pub use world_function::{
-    FunctionAnswer, FunctionCall, FunctionEnd, FunctionFailure, FunctionRecord, FunctionRequest, WorldFunction,
+    FunctionAnswer, FunctionCall, FunctionEnd, FunctionFailure, FunctionRecord, FunctionRequest,
+    WorldFunction,
 };

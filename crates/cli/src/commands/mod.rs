@@ -12,6 +12,7 @@ pub(crate) mod do_task;
 pub(crate) mod doctor;
 pub(crate) mod experiment_command;
 pub(crate) mod fork;
+pub(crate) mod functions;
 pub(crate) mod grade;
 pub(crate) mod init;
 pub(crate) mod learn;

@@ -71,6 +71,7 @@ fn arrows_between_crates_only_go_down() {
                 "protocol",
                 "trace",
                 "sandbox",
+                "functions",
                 "harness",
                 "skills",
                 "tasks",

@@ -26,7 +26,12 @@ async fn each_call_is_one_action_on_the_element_that_it_names() {
     return dialog.get_by_label(\"Name\").value();",
     ));
     let world = |_: usize, _: u32| {
-        seen(&[(0, "dialog", "Rename"), (1, "textbox", "Name|old"), (1, "button", "Save"), (0, "button", "Save")])
+        seen(&[
+            (0, "dialog", "Rename"),
+            (1, "textbox", "Name|old"),
+            (1, "button", "Save"),
+            (0, "button", "Save"),
+        ])
     };
     let driven = drive(&source, &json!({ "name": "Draft" }), world).await;
     assert_eq!(driven.end, FunctionEnd::Returned { value: json!("old") });
@@ -51,11 +56,17 @@ async fn a_call_waits_for_its_element_and_stops_where_it_does_not_come() {
     let changed = drive(&source, &json!({}), |_, _| seen(&[(0, "button", "Submit")])).await;
     assert_eq!((changed.acts.len(), changed.pauses), (0, 50), "five seconds");
     let reason = changed.reason();
-    assert!(reason.starts_with("line 4: page.get_by_role(\"button\", \"Send\").click(): no element matches"), "{reason}");
+    assert!(
+        reason.starts_with("line 4: page.get_by_role(\"button\", \"Send\").click(): no element matches"),
+        "{reason}"
+    );
 
     let two = drive(&source, &json!({}), |_, _| seen(&[(0, "button", "Send"), (0, "button", "Send")])).await;
     let reason = two.reason();
-    assert!(reason.contains("2 elements match") && reason.contains("(n0)") && reason.contains("(n1)"), "{reason}");
+    assert!(
+        reason.contains("2 elements match") && reason.contains("(n0)") && reason.contains("(n1)"),
+        "{reason}"
+    );
     assert_eq!(two.pauses, 0, "waiting makes it no clearer");
 }
 

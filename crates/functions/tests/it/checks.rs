@@ -30,7 +30,10 @@ fn a_good_function_has_a_signature_and_a_schema() {
     let source = Source::read(GOOD, &[]).unwrap_or_else(|found| panic!("{found:?}"));
     let signature = source.signature();
     assert_eq!((signature.name.as_str(), signature.surface), ("set_email", Surface::Page));
-    assert_eq!(signature.about, "Sets the e-mail address of a person in the address book. The list of people must be open.");
+    assert_eq!(
+        signature.about,
+        "Sets the e-mail address of a person in the address book. The list of people must be open."
+    );
     assert_eq!(signature.parameters[1].kind, ParameterKind::Text);
     assert_eq!(source.example(), json!({ "name": "Ann Lee", "email": "ann@example.org" }));
     let schema = signature.schema();
@@ -43,9 +46,15 @@ fn a_good_function_has_a_signature_and_a_schema() {
 #[test]
 fn each_broken_rule_is_named_with_its_line_and_a_remedy() {
     let cases = [
-        (function("", "    page.get_by_role(\"button\", \"A\").clik();"), "line 4: there is no method clik; the methods are"),
+        (
+            function("", "    page.get_by_role(\"button\", \"A\").clik();"),
+            "line 4: there is no method clik; the methods are",
+        ),
         (function("", "    page.press(\"enter\")\n    page.press(\"tab\");"), "it cannot be read"),
-        (function("", "    fetch(\"http://a\"); page.press(\"enter\");"), "line 4: there is no function fetch"),
+        (
+            function("", "    fetch(\"http://a\"); page.press(\"enter\");"),
+            "line 4: there is no function fetch",
+        ),
         (function("name", "    page.press(\"enter\");"), "the parameter name is not used"),
         (function("", "    let a = \"x\"; page.press(\"enter\");"), "line 4: a is set and never used"),
         (function("", "    page.press(keys);"), "line 4: it cannot be read: Undefined variable: keys"),
@@ -57,11 +66,23 @@ fn each_broken_rule_is_named_with_its_line_and_a_remedy() {
         (function("", "    do_it(page); page.press(\"enter\");"), "line 4: the function calls itself"),
         (function("", "    page.press(#{a: 1});"), "line 4: an object literal"),
         (function("", "    let a = page.url; page.press(a);"), "line 4: url is no property"),
-        (function("", "    page.get_by_role(\"button\", \"A\").is_visible();"), "the function does nothing in the world"),
-        (GOOD.replace("(page, name", "(browser, name").replace("page.", "browser."), "neither page nor desktop"),
+        (
+            function("", "    page.get_by_role(\"button\", \"A\").is_visible();"),
+            "the function does nothing in the world",
+        ),
+        (
+            GOOD.replace("(page, name", "(browser, name").replace("page.", "browser."),
+            "neither page nor desktop",
+        ),
         (GOOD.replace("/// - email (text): the new address\n", ""), "the comment does not describe email"),
-        (GOOD.replace("(text): the new", "(string): the new"), "\"string\" is no kind; use one of: text, number, yes/no"),
-        (GOOD.replace("/// Example: set_email(\"Ann Lee\", \"ann@example.org\")\n", ""), "no example of a call"),
+        (
+            GOOD.replace("(text): the new", "(string): the new"),
+            "\"string\" is no kind; use one of: text, number, yes/no",
+        ),
+        (
+            GOOD.replace("/// Example: set_email(\"Ann Lee\", \"ann@example.org\")\n", ""),
+            "no example of a call",
+        ),
         (GOOD.replace(", \"ann@example.org\")", ")"), "the example has another number of arguments"),
         (GOOD.replace("\"ann@example.org\"", "7"), "is a text, not 7"),
         (GOOD.replace("fn set_email", "fn setEmail"), "\"setEmail\" is no name for a function"),
@@ -72,7 +93,10 @@ fn each_broken_rule_is_named_with_its_line_and_a_remedy() {
     ];
     for (text, expected) in cases {
         let found = violations(&text);
-        assert!(found.iter().any(|one| one.contains(expected)), "{text}\nexpected {expected}, found {found:#?}");
+        assert!(
+            found.iter().any(|one| one.contains(expected)),
+            "{text}\nexpected {expected}, found {found:#?}"
+        );
         assert!(found.iter().all(|one| one.contains("; ")), "a remedy: {found:?}");
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use apprentice_functions::Source;
 use apprentice_protocol::{
-    Action, FunctionAnswer, FunctionEnd, FunctionRequest, ImagePoint, NodeRef, Observation, Role, State, UiNode, UiTree,
+    Action, FunctionAnswer, FunctionEnd, FunctionRequest, ImagePoint, NodeRef, Observation, Role, State,
+    UiNode, UiTree,
 };
 use serde_json::Value;
 
@@ -78,7 +79,8 @@ pub(crate) fn function(parameters: &str, body: &str) -> String {
         .filter(|name| !name.is_empty())
         .map(|name| format!("/// - {name} (text): a text\n"))
         .collect();
-    let values: Vec<&str> = parameters.split(',').filter(|name| !name.trim().is_empty()).map(|_| "\"x\"").collect();
+    let values: Vec<&str> =
+        parameters.split(',').filter(|name| !name.trim().is_empty()).map(|_| "\"x\"").collect();
     let comma = if parameters.is_empty() { "" } else { ", " };
     format!(
         "/// Does something.\n{described}/// Example: do_it({})\nfn do_it(page{comma}{parameters}) {{\n{body}\n}}\n",

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery,
-    EventKind, Finish, FunctionCall, HiddenNodes, ImagePoint, ImageRule, PageReading, Rect, ScreenPoint, StepRef,
-    StopReason, TextBudget, Tool, TreeBudget, Want, Why, did_you_mean,
+    EventKind, Finish, FunctionCall, HiddenNodes, ImagePoint, ImageRule, PageReading, Rect, ScreenPoint,
+    StepRef, StopReason, TextBudget, Tool, TreeBudget, Want, Why, did_you_mean,
 };
 use serde_json::Value;
 

@@ -45,7 +45,9 @@ impl AgentLoop<'_> {
             let next = tokio::time::timeout(self.budget.time_left(), function.next(answer));
             let request = match until(&self.attempt.cancel, next).await {
                 Ok(Ok(request)) => request,
-                Ok(Err(_)) => break self.interrupted(&mut progress, Stop::at_limit(StopReason::WorkingTimeLimit)),
+                Ok(Err(_)) => {
+                    break self.interrupted(&mut progress, Stop::at_limit(StopReason::WorkingTimeLimit));
+                }
                 Err(stop) => break self.interrupted(&mut progress, stop),
             };
             answer = match self.answer_function(request, &mut progress).await {
@@ -105,7 +107,7 @@ impl AgentLoop<'_> {
         }
     }
 
-    async fn pause(&self, time: Duration) -> Result<(), Stop> {
+    async fn pause(&mut self, time: Duration) -> Result<(), Stop> {
         let time = time.min(self.budget.time_left());
         until(&self.attempt.cancel, self.attempt.clock.pause(time, Why::PollFloor)).await
     }
