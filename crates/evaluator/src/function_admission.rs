@@ -345,7 +345,10 @@ impl Admission<'_> {
             .results
             .iter()
             .filter_map(|row| seeds.get(&row.seed).map(|planned| replayed(row, planned, &summary.folder)));
-        Ok((replays.collect::<Result<_, _>>()?, summary.folder))
+        let mut replays = replays.collect::<Result<Vec<_>, _>>()?;
+        // A run is shuffled; the report is not.
+        replays.sort_by_key(|one| one.seed);
+        Ok((replays, summary.folder))
     }
 
     /// The model of each replay: one call of the function, then the end.

@@ -15,6 +15,7 @@ mod error_chain;
 pub mod experiment;
 pub mod fork;
 pub mod function_admission;
+pub mod function_synthesis;
 pub mod grade;
 pub mod hidden_skills;
 pub mod learn;

@@ -8,8 +8,9 @@ use apprentice_protocol::{
     Action, Button, Chord, FieldValue, FunctionFailure, History, ImagePoint, Observation, State, Target,
     UiNode,
 };
-use rhai::{Engine, EvalAltResult, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, EvalAltResult, NativeCallContext};
 
+use crate::engine::LIST;
 use crate::link::{Link, Unanswered};
 use crate::locator::{Locator, LocatorError, Query};
 use crate::signature::Surface;
@@ -56,7 +57,7 @@ pub(crate) const NAMES: [&str; 34] = [
     "split",
 ];
 /// Those that act.
-pub(crate) const ACTING: [&str; 14] = [
+pub(crate) const ACTING: [&str; 13] = [
     "goto",
     "go_back",
     "press",
@@ -70,7 +71,6 @@ pub(crate) const ACTING: [&str; 14] = [
     "check",
     "uncheck",
     "select_option",
-    "wait_for",
 ];
 
 /// The whole page or desktop, or an element of it.
@@ -278,6 +278,20 @@ pub(crate) fn register(engine: &mut Engine) {
     register_acts(engine);
     register_fields(engine);
     register_readings(engine);
+    register_texts(engine);
+}
+
+/// Registers what takes texts apart. Nothing of it multiplies a text.
+fn register_texts(engine: &mut Engine) {
+    engine
+        .register_fn("len", |text: &str| i64::try_from(text.chars().count()).unwrap_or(i64::MAX))
+        .register_fn("trim", |text: &str| text.trim().to_owned())
+        .register_fn("contains", |text: &str, part: &str| text.contains(part))
+        .register_fn("to_lower", |text: &str| text.to_lowercase())
+        .register_fn("to_upper", |text: &str| text.to_uppercase())
+        .register_fn("split", |text: &str, by: &str| {
+            text.split(by).take(LIST).map(|part| Dynamic::from(part.to_owned())).collect::<Array>()
+        });
 }
 
 fn register_locators(engine: &mut Engine) {

@@ -15,7 +15,7 @@ pub const ACTS: u32 = 60;
 
 /// Largest text that a function may make, in bytes; its longest list; its most variables.
 const STRING: usize = 16_000;
-const LIST: usize = 500;
+pub(crate) const LIST: usize = 500;
 const VARIABLES: usize = 60;
 /// Deepest nesting of expressions.
 const DEPTH: usize = 24;

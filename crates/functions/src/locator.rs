@@ -8,6 +8,8 @@ use apprentice_protocol::{NodeRef, Observation, State, UiNode, UiTree};
 /// Roles of elements that hold a value, which a label names.
 const FIELDS: [&str; 9] =
     ["textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider", "spinbutton"];
+/// Roles of texts that label a field.
+const LABELS: [&str; 3] = ["text", "label", "statictext"];
 /// Roles of what `menu` may name.
 const MENUS: [&str; 4] = ["menu", "menuitem", "menuitemcheckbox", "menuitemradio"];
 /// Roles of what `desktop.window` may name.
@@ -28,7 +30,7 @@ pub enum Query {
         /// The name.
         name: Option<String>,
     },
-    /// A field with this label.
+    /// A field with this label: its name, or the text before it.
     Label(String),
     /// The innermost element with this name or value.
     Text(String),
@@ -156,9 +158,39 @@ fn matching(tree: &UiTree, part: &Query, within: Option<usize>) -> Vec<usize> {
     if matches!(part, Query::Role { .. } | Query::Menu(_)) {
         return found;
     }
+    if let (true, Query::Label(label)) = (found.is_empty(), part) {
+        return labelled(tree, label, within);
+    }
     // A text, a label or a title often stands on an element and again on what holds it: the innermost counts.
     let holds_another = |place: usize| found.iter().any(|other| is_inside(tree, *other, place));
     found.iter().copied().filter(|place| !holds_another(*place)).collect()
+}
+
+/// Returns the fields beside a text that labels them: toolkits often tell of no other connection than the order. The field
+/// is the next one, before any other label; of a list box with an entry, the entry.
+
+fn labelled(tree: &UiTree, label: &str, within: Option<usize>) -> Vec<usize> {
+    let is_label = |place: usize| {
+        let node = &tree.nodes[place];
+        LABELS.contains(&node.role.as_str()) && !node.is(State::Hidden) && !node.name.trim().is_empty()
+    };
+    let is_wanted = |place: &usize| {
+        let name = tree.nodes[*place].name.trim();
+        is_label(*place) && (is_named(name, label) || is_named(name.trim_end_matches(':'), label))
+    };
+    let inside = |place: usize| within.is_none_or(|outer| is_inside(tree, place, outer));
+    let field_of = |place: usize| {
+        let mut after = (place + 1..tree.nodes.len()).take_while(|next| inside(*next) && !is_label(*next));
+        let field = after.find(|next| is_field(&tree.nodes[*next]))?;
+        let entry = (field + 1..tree.nodes.len())
+            .find(|next| is_inside(tree, *next, field) && tree.nodes[*next].is(State::Editable));
+        Some(entry.unwrap_or(field))
+    };
+    (0..tree.nodes.len()).filter(|place| inside(*place)).filter(is_wanted).filter_map(field_of).collect()
+}
+
+fn is_field(node: &UiNode) -> bool {
+    !node.is(State::Hidden) && (FIELDS.contains(&node.role.as_str()) || node.is(State::Editable))
 }
 
 /// Returns whether an element lies inside another one.
@@ -183,9 +215,7 @@ fn fits(node: &UiNode, part: &Query) -> bool {
         Query::Role { role: wanted, name } => {
             role == wanted && name.as_ref().is_none_or(|name| is_named(&node.name, name))
         }
-        Query::Label(label) => {
-            (FIELDS.contains(&role) || node.is(State::Editable)) && is_named(&node.name, label)
-        }
+        Query::Label(label) => is_field(node) && is_named(&node.name, label),
         Query::Text(text) => {
             is_named(&node.name, text) || node.value.as_ref().is_some_and(|value| is_named(value, text))
         }
@@ -264,6 +294,26 @@ mod tests {
         assert!(outer.to_string().starts_with("2 elements match get_by_role(\"dialog\", \"*\")"), "{outer}");
         let none = found(&seen, vec![role("button", "Save")]).expect_err("a name is compared whole");
         assert_eq!(none.to_string(), "no element matches get_by_role(\"button\", \"Save\")");
+    }
+
+    #[test]
+    fn a_text_before_a_field_is_its_label() {
+        let mut seen = seen(&[
+            (None, "dialog", "Find"),
+            (Some(0), "text", "Search for:"),
+            (Some(0), "combobox", ""),
+            (Some(2), "textbox", ""),
+            (Some(0), "text", "Direction:"),
+            (Some(0), "combobox", "Down"),
+            (Some(0), "text", "Note:"),
+            (Some(0), "text", "Case:"),
+            (Some(0), "checkbox", ""),
+        ]);
+        seen.tree.as_mut().expect("a tree").nodes[3].states.insert(State::Editable);
+        let label = |text: &str| found(&seen, vec![role("dialog", "Find"), Query::Label(text.into())]);
+        assert_eq!(label("Search for:"), Ok("n3".into()), "the entry of the list box");
+        assert_eq!((label("Direction"), label("Case:")), (Ok("n5".into()), Ok("n8".into())));
+        assert!(label("Note:").is_err(), "the field belongs to the label before it");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! times; then the function is rejected. Nothing is written here: a function that passes the checks still has to be
 //! admitted by replays.
 
-use apprentice_functions::{ArgumentError, Source, SourceConstant, Surface, Violation, arguments_of};
+use apprentice_functions::{ArgumentError, Source, Violation, arguments_of};
+pub use apprentice_functions::{SourceConstant, Surface};
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt, Purpose, SkillId,
     StepId, TextBudget, Trajectory,

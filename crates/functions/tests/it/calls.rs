@@ -100,6 +100,17 @@ async fn menus_fields_and_expectations_of_a_desktop() {
     assert_eq!(kinds, ["click", "click", "click", "key", "type", "key", "key"]);
 }
 
+#[tokio::test]
+async fn texts_and_lists_can_be_taken_apart() {
+    let source = read(&function(
+        "name",
+        "    let parts = name.split(\" \");\n    let last = parts[parts.len() - 1].trim().to_upper();
+    if name.contains(\"lee\") && last.to_lower() == \"lee\" { page.press(\"enter\"); }\n    return last;",
+    ));
+    let driven = drive(&source, &json!({ "name": "ann lee" }), |_, _| seen(&[])).await;
+    assert_eq!((driven.acts.len(), driven.end), (1, FunctionEnd::Returned { value: json!("LEE") }));
+}
+
 #[test]
 fn wrong_arguments_never_begin() {
     let source = read(&function("name", "    page.press(name);"));

@@ -198,7 +198,8 @@ fn replace_all(desktop, word, by) {
     let dialog = desktop.window(\"Find and Replace\");
     dialog.get_by_label(\"Search for:\").fill(word);
     dialog.get_by_label(\"Replace with:\").fill(by);
-    dialog.get_by_role(\"button\", \"Replace All\").click();
+    dialog.get_by_label(\"Replace all in:\").check();
+    dialog.get_by_role(\"button\", \"Replace\").click();
     dialog.get_by_role(\"button\", \"Close\").click();
     desktop.press(\"ctrl+s\");
 }

@@ -1,14 +1,13 @@
 //! `apprentice functions`: executable skills. Checks a function, writes it to a skill, admits it by replays, lists and
 //! retires those of a book.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod admit;
+mod learn;
 
-use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
-use apprentice_evaluator::run::RunControl;
-use apprentice_evaluator::split::SplitLock;
+use std::path::{Path, PathBuf};
+
 use apprentice_functions::{Signature, Violation};
-use apprentice_protocol::{Clock, SkillId, TaskId, Verdict};
+use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{
     Actor, At, Change, Gateway, GatewayOptions, SkillFunction, Snapshot, WriteRefusal, WriteRequest,
@@ -18,10 +17,12 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 
+use self::admit::AdmitArgs;
+use self::learn::LearnArgs;
+use super::skills::writable;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::run_progress::RunProgress;
-use crate::{process_env, terminal, wire};
+use crate::terminal;
 
 /// Executable skills: functions that do a whole procedure in a page or on a desktop.
 ///
@@ -64,6 +65,11 @@ enum FunctionsAction {
         /// The function's name.
         function: String,
     },
+    /// Have a model write a function from attempts at a training task that passed, and add it to a skill.
+    ///
+    /// What breaks a rule goes back to the model, at most ten times. The function is not verified until it is admitted: the
+    /// last line is the command for that.
+    Learn(LearnArgs),
     /// Replay a function with other arguments in fresh worlds, judged by the checks of a task.
     Admit(AdmitArgs),
     /// Retire a function: it stays in the skillbook and is lent no more.
@@ -79,40 +85,8 @@ enum FunctionsAction {
     },
 }
 
-#[derive(Debug, Args)]
-struct AdmitArgs {
-    /// The skill, `domain/name`.
-    #[arg(value_parser = skill)]
-    skill: SkillId,
-    /// The function's name.
-    function: String,
-    /// The suite of the task.
-    #[arg(long, value_name = "PATH")]
-    suite: PathBuf,
-    /// The task whose checks judge the replays.
-    #[arg(long, value_name = "ID")]
-    task: String,
-    /// The arguments as a JSON object, with placeholders of the task: '{"name": "{{name}}"}'.
-    #[arg(long, value_name = "JSON", value_parser = object)]
-    arguments: Value,
-    /// The split; a task outside its train part is refused.
-    #[arg(long, value_name = "FILE")]
-    split: Option<PathBuf>,
-    /// The variation that the function was learned on; it is not replayed.
-    #[arg(long, value_name = "SEED")]
-    learned_on: Option<u32>,
-    /// Folder for the runs [default: a new folder under the setting `runs`].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
-
 fn skill(text: &str) -> Result<SkillId, String> {
     SkillId::parse(text).map_err(|error| error.to_string())
-}
-
-fn object(text: &str) -> Result<Value, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    value.is_object().then_some(value).ok_or_else(|| "expected a JSON object".to_owned())
 }
 
 #[derive(Serialize)]
@@ -157,20 +131,22 @@ struct Card<'a> {
 /// Runs the command.
 pub(crate) fn run(arguments: &FunctionsCommand, config: &Config) -> Result<(), Failure> {
     let book = arguments.skillbook.as_deref().unwrap_or(&config.skillbook);
+    let changed = || writable(arguments.skillbook.as_deref(), config);
     let json = arguments.json;
     match &arguments.command {
         FunctionsAction::Check { file } => check(file, json),
-        FunctionsAction::Add { skill, file } => add(book, skill, file, json),
+        FunctionsAction::Add { skill, file } => add(changed()?, skill, file, json),
         FunctionsAction::List => list(&open(book)?, json),
         FunctionsAction::Show { skill, function } => show(&open(book)?, skill, function, json),
-        FunctionsAction::Admit(admit) => self::admit(admit, book, config, json),
+        FunctionsAction::Learn(learn) => learn::learn(learn, changed()?, config, json),
+        FunctionsAction::Admit(admit) => admit::admit(admit, changed()?, config, json),
         FunctionsAction::Retire { skill, function, why } => {
             let change = Change::FunctionRetired {
                 skill: skill.clone(),
                 function: function.clone(),
                 why: why.clone(),
             };
-            write(book, change)?;
+            write(changed()?, change)?;
             terminal::line(format_args!("{skill} {function} is retired"));
             Ok(())
         }
@@ -291,68 +267,5 @@ fn show(book: &Snapshot, skill: &SkillId, name: &str, json: bool) -> Result<(), 
     let state = state(missing.as_deref());
     terminal::line(format_args!("{skill} {name}, version {}, {state}\n", function.version));
     terminal::line(format_args!("{}", function.source.trim_end()));
-    Ok(())
-}
-
-fn admit(arguments: &AdmitArgs, book: &Path, config: &Config, json: bool) -> Result<(), Failure> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let suite = crate::suite::load(&arguments.suite)?;
-    let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
-    let admission = Admission {
-        suite: &suite,
-        task: TaskId::new(arguments.task.clone()),
-        split: split.as_ref(),
-        skill: arguments.skill.clone(),
-        function: arguments.function.clone(),
-        arguments: arguments.arguments.clone(),
-        learned_on: arguments.learned_on,
-        command: process_env::command_line(),
-    };
-    let name = format!("admit-{}-{}", wire::stamp(&*clock), arguments.function);
-    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(name));
-    let snapshot = open(book)?;
-    let models = wire::models(config, Arc::clone(&clock))?;
-    let replayed = wire::runtime()?.block_on(async {
-        let unaided = Arc::new(|_: &_| Ok(apprentice_evaluator::arm_guidance::ArmGuidance::unaided()));
-        let deps = wire::deps(config, unaided, &models)?;
-        let display = RunProgress::show(json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
-        let ended = admission.replay(&snapshot, &folder, &deps, &control).await;
-        display.finish().await;
-        ended.map_err(failure)
-    })?;
-    let now = clock.now();
-    let (mut gateway, _) = Gateway::open(book, GatewayOptions::at(now)).kind(Kind::Config)?;
-    let report = admission.record(&mut gateway, replayed, now).map_err(failure)?;
-    conclude(&report, json)
-}
-
-fn failure(error: AdmissionError) -> Failure {
-    let kind = match &error {
-        AdmissionError::NoTask { .. } | AdmissionError::NoFunction { .. } => Kind::NothingMatched,
-        AdmissionError::Void { .. } => Kind::TrialsVoid,
-        _ => Kind::Usage,
-    };
-    Failure::new(kind, error)
-}
-
-fn conclude(report: &AdmissionReport, json: bool) -> Result<(), Failure> {
-    if json {
-        return terminal::json(report);
-    }
-    for replay in &report.replays {
-        let verdict = match replay.verdict {
-            Verdict::Pass => "passed",
-            Verdict::Fail => "failed",
-            Verdict::Void => "void",
-        };
-        let as_expected = if replay.held { "as it must" } else { "as it must not" };
-        terminal::line(format_args!(
-            "variation {}: {verdict}, {as_expected} ({} actions, {:.1} s) {}",
-            replay.seed, replay.world_steps, replay.wall_s, replay.arguments
-        ));
-    }
-    let state = state(report.missing.as_deref());
-    terminal::line(format_args!("{} of {} is {state}", report.function, report.skill));
     Ok(())
 }
