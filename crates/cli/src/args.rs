@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, collect, compare, config, demo, distill, do_task, doctor, export, fork, grade, init,
-    learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split, tasks, trace, view,
+    bench, bundle, collect, compare, config, demo, distill, do_task, doctor, export, fork, functions, grade,
+    init, learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split, tasks, trace, view,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -35,6 +35,7 @@ enum Command {
     Collect(collect::Collect),
     Resume(run::Resume),
     Fork(fork::ForkCommand),
+    Functions(functions::FunctionsCommand),
     Learn(learn::Learn),
     View(view::View),
     Trace(trace::TraceCommand),
@@ -84,6 +85,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Collect(collect) => collect::run(collect, &settings()?.config()?),
         Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),
         Command::Fork(arguments) => fork::run(arguments, &settings()?.config()?, recorded),
+        Command::Functions(arguments) => functions::run(arguments, &settings()?.config()?),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Trace(trace) => trace::run(trace),

@@ -1,8 +1,8 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
 use apprentice_protocol::{
-    ActionDetail, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, SinkError,
-    SkillEventKind, StepId,
+    ActionDetail, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink,
+    FunctionEnd, FunctionRecord, SinkError, SkillEventKind, StepId, counted,
 };
 use apprentice_skills::foreground::Timeline;
 
@@ -88,6 +88,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
             | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },
+        EventKind::FunctionCalled { record, .. } => Some(describe_function(record)),
         EventKind::Started(_)
         | EventKind::SetupDone { .. }
         | EventKind::VersionsSeen { .. }
@@ -101,6 +102,16 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         | EventKind::Judged(_)
         | EventKind::WorldClosed { .. }
         | EventKind::Unknown { .. } => None,
+    }
+}
+
+fn describe_function(record: &FunctionRecord) -> String {
+    let FunctionRecord { skill, name, end, .. } = record;
+    let acts = counted(record.acts as usize, "action");
+    match end {
+        FunctionEnd::Returned { .. } => format!("{name} of {skill}: {acts}"),
+        FunctionEnd::Stopped(failure) => format!("{name} of {skill} stopped after {acts}: {failure}"),
+        FunctionEnd::Interrupted => format!("{name} of {skill} was interrupted after {acts}"),
     }
 }
 

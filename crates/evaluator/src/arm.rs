@@ -113,6 +113,8 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
         Delivery::Push => ArmPolicy::Push { count: PUSH_COUNT },
         Delivery::All => ArmPolicy::All,
         Delivery::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
+        Delivery::Code => ArmPolicy::Code { pull: false, unverified: false },
+        Delivery::CodePull => ArmPolicy::Code { pull: true, unverified: false },
         Delivery::PlaceboInert => ArmPolicy::PlaceboInert,
         Delivery::PlaceboWrong => ArmPolicy::PlaceboWrong,
     }

@@ -14,6 +14,8 @@ pub mod demonstration;
 mod error_chain;
 pub mod experiment;
 pub mod fork;
+pub mod function_admission;
+pub mod function_synthesis;
 pub mod grade;
 pub mod hidden_skills;
 pub mod learn;

@@ -6,6 +6,7 @@ use apprentice_protocol::NodeRef;
 use super::actions::{dismiss, keys, wait};
 use super::control_match::{ControlMatch, MatchThreshold};
 use super::executor::Executor;
+use super::function_choice::FunctionChoice;
 use super::goal::Goal;
 use super::guidance;
 use super::guidance_follower::{FollowOutcome, GuidanceFollower};
@@ -27,6 +28,7 @@ const ACCEPT_PARTIAL_AFTER: u32 = 26;
 pub(super) struct Explorer {
     goal: Goal,
     hands: Option<Executor>,
+    functions: FunctionChoice,
     consult: SkillLookup,
     plans: Option<Vec<GuidanceFollower>>,
     search: Search,
@@ -67,6 +69,9 @@ impl Explorer {
         }
         if hands.progress.awaits_close() {
             return wait("The dialog is about to close.");
+        }
+        if let Some(found) = self.functions.next(transcript, &self.goal, turn) {
+            return found;
         }
         if self.plans.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {

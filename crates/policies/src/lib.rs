@@ -13,6 +13,7 @@ mod control_match;
 mod dispatch;
 mod executor;
 mod explorer;
+mod function_choice;
 mod goal;
 mod guidance;
 mod guidance_follower;

@@ -4,6 +4,7 @@
 use super::actions::{dismiss, wait};
 use super::control_match::MatchThreshold;
 use super::executor::Executor;
+use super::function_choice::FunctionChoice;
 use super::goal::Goal;
 use super::guidance;
 use super::guidance_follower::{FollowOutcome, GuidanceFollower};
@@ -21,6 +22,7 @@ const MAX_PRESSES: u32 = 8;
 pub(super) struct Novice {
     goal: Goal,
     hands: Option<Executor>,
+    functions: FunctionChoice,
     consult: SkillLookup,
     plans: Option<Vec<GuidanceFollower>>,
     presses: u32,
@@ -52,6 +54,9 @@ impl Novice {
         }
         if hands.progress.awaits_close() {
             return wait("The dialog is about to close.");
+        }
+        if let Some(found) = self.functions.next(transcript, &self.goal, turn) {
+            return found;
         }
         if self.plans.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {

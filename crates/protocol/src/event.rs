@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, ImagePoint,
-    Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, StopReason, TaskBrief, Timing,
-    Usage, Verdict, View, VoidCause, WorldSpec,
+    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, FunctionRecord,
+    ImagePoint, Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, StopReason,
+    TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
 };
 
 /// The version of the line format.
@@ -51,6 +51,9 @@ pub struct ActionRecord {
     /// The action in screen coordinates; `None` if it was not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Action<ScreenPoint>>,
+    /// The line of the function that asked for the action; absent for a model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
     /// Role of the target element, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_role: Option<String>,
@@ -187,6 +190,15 @@ pub enum EventKind {
         is_error: bool,
         /// Duration in milliseconds.
         took_ms: u64,
+    },
+    /// A function of a skill was called. Its actions stand before this event, under the same call.
+    #[serde(rename = "function.called")]
+    FunctionCalled {
+        /// The call's id.
+        call: CallId,
+        /// The call.
+        #[serde(flatten)]
+        record: Box<FunctionRecord>,
     },
     /// An event of a skill.
     #[serde(rename = "skill")]
@@ -338,6 +350,7 @@ impl EventKind {
         "action",
         "call.answered",
         "tool.called",
+        "function.called",
         "skill",
         "notice",
         "loop.suspected",

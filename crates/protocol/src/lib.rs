@@ -33,6 +33,7 @@ mod stop;
 mod tool;
 mod trajectory;
 mod tree;
+mod world_function;
 
 pub use action::{Action, Button, Finish, History, TabAction, Target};
 pub use action_text::ActionDetail;
@@ -76,3 +77,7 @@ pub use trajectory::{
     JudgedBy, RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
 };
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};
+pub use world_function::{
+    FunctionAnswer, FunctionCall, FunctionEnd, FunctionFailure, FunctionRecord, FunctionRequest,
+    WorldFunction,
+};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Content, EventKind, PortFuture, StepId, ToolSpec};
+use crate::{Content, EventKind, FunctionCall, PortFuture, StepId, ToolSpec};
 
 /// A position in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,11 @@ impl ToolOutcome {
 pub trait Tool: Send + Sync {
     /// Returns the tool's description for the model.
     fn spec(&self) -> &ToolSpec;
+    /// Returns the function that a call with these arguments runs in the world. `None` for a tool that runs none, and
+    /// for arguments that do not fit: [`Tool::call`] then answers.
+    fn function(&self, _arguments: &Value) -> Option<FunctionCall> {
+        None
+    }
     /// Runs the tool. Invalid arguments give an outcome with `is_error`, never a panic.
     fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome>;
 }

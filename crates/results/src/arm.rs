@@ -40,6 +40,10 @@ pub enum Arm {
     PlaceboWrong,
     /// `masked`
     Masked,
+    /// `code`
+    Code,
+    /// `code+pull`
+    CodePull,
     /// `self-made`
     SelfMade,
     /// `human`
@@ -73,6 +77,10 @@ pub enum Delivery {
     Inline,
     /// A successful training attempt, in the prompt.
     RawTrace,
+    /// The signatures of functions in the prompt, and a tool that runs them.
+    Code,
+    /// [`Delivery::Code`] and [`Delivery::Pull`] together.
+    CodePull,
     /// As [`Delivery::Pull`], over skills that do not bear on the task.
     PlaceboInert,
     /// As [`Delivery::Pull`], over texts of other programs.
@@ -95,7 +103,7 @@ pub struct ArmEntry {
 }
 
 /// Every arm. Help, plans, reports and the guide read this table.
-pub const ARMS: [ArmEntry; 18] = [
+pub const ARMS: [ArmEntry; 20] = [
     without_book(Arm::None, "none", Delivery::Nothing, "none"),
     without_book(
         Arm::ToolsOnly,
@@ -170,6 +178,13 @@ pub const ARMS: [ArmEntry; 18] = [
         Delivery::Pull,
         "`pull` over about half of the book, drawn by lot for each trial",
     ),
+    of_book(
+        Arm::Code,
+        "code",
+        Delivery::Code,
+        "the verified functions of skills, each with its signature in the prompt, and the tool that runs them; no texts",
+    ),
+    of_book(Arm::CodePull, "code+pull", Delivery::CodePull, "`code` and `pull` together"),
     of_book(
         Arm::SelfMade,
         "self-made",

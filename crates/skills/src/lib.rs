@@ -31,6 +31,7 @@ mod search;
 mod sentence_origins;
 pub mod shipped;
 mod similar_pairs;
+pub mod synthesis;
 pub mod verification;
 mod word_vectors;
 mod words;

@@ -2,19 +2,21 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, effect, foreground, guidance, judge, manage, reflect};
+use crate::{author, effect, foreground, guidance, judge, manage, reflect, synthesis};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 13] = [
+pub const PROMPTS: [Prompt; 15] = [
     guidance::PULL,
     guidance::TOOLS,
     guidance::GIVEN,
+    guidance::FUNCTIONS,
     guidance::SEED,
     guidance::OTHER_VERSION,
     reflect::PROMPT,
     reflect::PROMPT_HERE,
     manage::PROMPT,
     judge::PROMPT,
+    synthesis::PROMPT,
     effect::PROMPT,
     author::CREATE,
     foreground::LEARN,

@@ -160,6 +160,13 @@ fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, Vari
     Ok(filled)
 }
 
+/// Replaces the placeholders of a value, such as a list of arguments, by drawn values.
+pub fn filled(value: &Value, values: &BTreeMap<String, Value>) -> Result<Value, VariationError> {
+    let mut value = value.clone();
+    fill(&mut value, values, "arguments")?;
+    Ok(value)
+}
+
 fn fill(json: &mut Value, values: &BTreeMap<String, Value>, place: &str) -> Result<(), VariationError> {
     let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
     match json {

@@ -15,6 +15,7 @@ pub(crate) mod doctor;
 pub(crate) mod experiment_command;
 pub(crate) mod export;
 pub(crate) mod fork;
+pub(crate) mod functions;
 pub(crate) mod grade;
 pub(crate) mod init;
 pub(crate) mod learn;

@@ -141,7 +141,7 @@ mod tests {
         let allowed = folder.path().join("allowed_signers");
         let line =
             |name: &str, key: &Path| format!("{name} {}", fs::read_to_string(public(key)).expect("a key"));
-        fs::write(&allowed, line("bert@example.org", &other) + &line("anna@example.org", &own))
+        fs::write(&allowed, line("bert@example.org", &other) + line("anna@example.org", &own).as_str())
             .expect("written");
         assert_eq!(check(&bundle, &signature, &allowed).expect("holds"), "anna@example.org");
 

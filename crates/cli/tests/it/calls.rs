@@ -14,7 +14,7 @@ const PLANTED: &str = "planted-gate-91c7";
 fn check(home: &Path, settings: &str, model: &str, variables: &[(&str, &str)]) -> (i32, String) {
     std::fs::write(home.join("apprentice.toml"), settings).expect("writes");
     let (code, shown, told) = apprentice(home, &["models", "check", model], variables);
-    (code, shown + &told)
+    (code, shown + told.as_str())
 }
 
 /// The head and the body of the first request for an answer.

@@ -135,7 +135,7 @@ fn difference(registered: Option<&Value>, done: Option<&Value>) -> String {
         let mut all: Vec<String> = keys.iter().filter(differs).map(|key| told(key)).collect();
         let more = all.len().saturating_sub(MAX_LISTED);
         all.truncate(MAX_LISTED);
-        return all.join("; ") + &if more > 0 { format!("; and {more} more") } else { String::new() };
+        return all.join("; ") + if more > 0 { format!("; and {more} more") } else { String::new() }.as_str();
     }
     let items = |value: Option<&Value>| -> Option<BTreeSet<String>> {
         match value? {

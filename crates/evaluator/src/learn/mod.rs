@@ -3,6 +3,7 @@
 mod cycle;
 mod demonstrations;
 mod figure_cut;
+mod function_calls;
 pub(crate) mod held_out;
 mod learning_run;
 mod locked_suites;

@@ -214,6 +214,7 @@ mod tests {
                 call: CallId::new("c"),
                 index: 0,
                 asked: Action::Screenshot,
+                line: None,
                 sent: Some(action),
                 target_role: None,
                 target_name: None,

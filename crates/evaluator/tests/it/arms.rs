@@ -89,9 +89,9 @@ async fn the_first_requests_of_all_arms_differ_in_the_guidance_alone() {
         let eligible = outcome.report.eligible.iter().find(|one| one.arm == arm).expect("every arm is told");
         assert_eq!(measured.contains(arm), eligible.templates > 0, "{arm}");
     }
-    // No skill was verified on another template.
+    // No skill was verified on another template, and none has functions.
     let not_run: Vec<Arm> = arms.into_iter().filter(|arm| !measured.contains(arm.as_str())).collect();
-    assert_eq!(not_run, [Arm::Verified]);
+    assert_eq!(not_run, [Arm::Verified, Arm::Code, Arm::CodePull]);
     for ((arm, task), request) in &heard {
         let own = &heard[&("none".to_owned(), task.clone())];
         let (rest, provided) = without_guidance(request.clone(), own);

@@ -6,6 +6,7 @@ mod auto_arm;
 mod bundle;
 mod experiment;
 mod fork;
+mod functions;
 mod leak;
 mod osworld;
 mod profile;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery,
-    EventKind, Finish, HiddenNodes, ImagePoint, ImageRule, PageReading, Rect, ScreenPoint, StepRef,
-    StopReason, TextBudget, Tool, TreeBudget, Want, Why, did_you_mean,
+    EventKind, Finish, FunctionCall, HiddenNodes, ImagePoint, ImageRule, PageReading, Rect, ScreenPoint,
+    StepRef, StopReason, TextBudget, Tool, TreeBudget, Want, Why, did_you_mean,
 };
 use serde_json::Value;
 
@@ -42,6 +42,13 @@ pub(super) struct Turn {
     has_unreadable: bool,
     /// An action was executed since the last observation.
     touched: bool,
+}
+
+impl Turn {
+    /// Notes that an action was executed.
+    pub(super) fn touch(&mut self) {
+        self.touched = true;
+    }
 }
 
 impl AgentLoop<'_> {
@@ -82,7 +89,10 @@ impl AgentLoop<'_> {
                     Err(error) => Ok(refusal(call, format!("finish was not understood: {error}"))),
                 }
             }
-            CallBody::Tool { name, arguments } => self.use_tool(call, name, arguments, turn).await,
+            CallBody::Tool { name, arguments } => match self.function_of(name, arguments) {
+                Some(function) if turn.stop.is_none() => self.run_function(call, function, sight, turn).await,
+                _ => self.use_tool(call, name, arguments, turn).await,
+            },
             CallBody::Finish(finish) => self.take_finish(call, finish, turn),
             CallBody::Unusable { problem } => Ok(refusal(call, problem)),
         }
@@ -110,6 +120,7 @@ impl AgentLoop<'_> {
                 call: call.id.clone(),
                 index,
                 asked: asked.clone(),
+                line: None,
                 target_role: target.map(|node| node.role.as_str().to_owned()),
                 target_name: target.map(|node| plain(&node.name)),
                 point: sent.as_ref().and_then(|sent| sight.point(sent)),
@@ -284,6 +295,12 @@ impl AgentLoop<'_> {
         })
     }
 
+    /// Returns the function that a call runs, if its tool runs one.
+    fn function_of(&self, name: &str, arguments: &Value) -> Option<FunctionCall> {
+        let mut tools = self.attempt.guidance.tools.iter().chain(self.attempt.tools);
+        tools.find(|tool| tool.spec().name == name)?.function(arguments)
+    }
+
     async fn use_tool(
         &mut self,
         call: &Call,
@@ -341,7 +358,7 @@ impl AgentLoop<'_> {
 }
 
 /// Strips the padding that menus put around the shortcut in a name.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -10,6 +10,7 @@ mod budget;
 mod context;
 mod conversation;
 mod element_search;
+mod function;
 mod model_view;
 mod observe;
 mod picture;

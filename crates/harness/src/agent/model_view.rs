@@ -60,21 +60,34 @@ impl ModelView {
     }
 
     fn focused_node(&self) -> Option<&UiNode> {
-        self.observation.tree.as_ref()?.nodes.iter().rfind(|node| node.is(State::Focused))
+        focused(&self.observation)
     }
 
-    /// Returns the element that an action hits, as far as this observation shows. Keys go to the focused element,
-    /// provided that no action was executed since.
+    /// Returns the element that an action hits, as far as this observation shows.
     pub(super) fn target(&self, action: &Action<ScreenPoint>, untouched: bool) -> Option<&UiNode> {
-        let tree = self.observation.tree.as_ref()?;
-        match action {
-            Action::Hold { actions, .. } => actions.iter().find_map(|action| self.target(action, untouched)),
-            Action::Drag { path, .. } => path.first().and_then(|start| at_point(tree, *start)),
-            Action::Type { .. } | Action::Key { .. } | Action::KeyDown { .. } | Action::KeyUp { .. } => {
-                self.focused_node().filter(|_| untouched)
-            }
-            other => other.target().and_then(|at| find(tree, at)),
+        target(&self.observation, action, untouched)
+    }
+}
+
+fn focused(seen: &Observation) -> Option<&UiNode> {
+    seen.tree.as_ref()?.nodes.iter().rfind(|node| node.is(State::Focused))
+}
+
+/// Returns the element that an action hits, as far as an observation shows. Keys go to the focused element, provided that
+/// no action was executed since.
+pub(super) fn target<'o>(
+    seen: &'o Observation,
+    action: &Action<ScreenPoint>,
+    untouched: bool,
+) -> Option<&'o UiNode> {
+    let tree = seen.tree.as_ref()?;
+    match action {
+        Action::Hold { actions, .. } => actions.iter().find_map(|action| target(seen, action, untouched)),
+        Action::Drag { path, .. } => path.first().and_then(|start| at_point(tree, *start)),
+        Action::Type { .. } | Action::Key { .. } | Action::KeyDown { .. } | Action::KeyUp { .. } => {
+            focused(seen).filter(|_| untouched)
         }
+        other => other.target().and_then(|at| find(tree, at)),
     }
 
     /// Returns the screen point at which an action aims, as far as this observation shows: its own, or the centre of its

@@ -11,6 +11,7 @@ mod desk;
 mod desktop;
 mod endings;
 mod examples;
+mod functions;
 mod legibility;
 mod model;
 mod scene;

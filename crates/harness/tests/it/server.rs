@@ -149,16 +149,16 @@ async fn talk(mut stream: TcpStream, answer: Speak) {
     };
     match answer {
         Speak::Answer(status, headers, body) => {
-            let text = head(status, &headers, body.len()) + &body;
+            let text = head(status, &headers, body.len()) + body.as_str();
             let _ = stream.write_all(text.as_bytes()).await;
             let _ = stream.shutdown().await;
         }
         Speak::Torn(promised, body) => {
-            let text = head(200, &[], promised) + &body;
+            let text = head(200, &[], promised) + body.as_str();
             let _ = stream.write_all(text.as_bytes()).await;
         }
         Speak::Stalled(promised, body) => {
-            let text = head(200, &[], promised) + &body;
+            let text = head(200, &[], promised) + body.as_str();
             let _ = stream.write_all(text.as_bytes()).await;
             std::future::pending::<()>().await;
         }

@@ -1,8 +1,8 @@
 //! Folds a trace's events into the contents of its page: a header, and one card per turn.
 
 use apprentice_protocol::{
-    ActionDetail, ActionRecord, BlobHash, CallResult, Content, Event, EventKind, Judged, ScreenPoint,
-    SkillEvent, View,
+    ActionDetail, ActionRecord, BlobHash, CallResult, Content, Event, EventKind, FunctionEnd, FunctionRecord,
+    Judged, ScreenPoint, SkillEvent, View,
 };
 use serde::Serialize;
 
@@ -228,6 +228,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             let class = if *is_error { "failed" } else { "done" };
             Some((class, format!("{name} returned"), Some(format!("{took_ms} ms")), None))
         }
+        EventKind::FunctionCalled { record, .. } => Some(function(record)),
         EventKind::CallAnswered(result) => answer(result),
         EventKind::Skill(skill) => Some(skill_event(skill)),
         EventKind::Notice { content } => Some(notice(content)),
@@ -274,6 +275,18 @@ fn answer(result: &CallResult) -> Option<EventView> {
 fn notice(content: &[Content]) -> EventView {
     let text = Some(text_of(content)).filter(|text| !text.is_empty());
     ("notice", "notice to the model".into(), None, text)
+}
+
+fn function(record: &FunctionRecord) -> EventView {
+    let FunctionRecord { skill, name, version, arguments, acts, end, took_ms } = record;
+    let (class, how) = match end {
+        FunctionEnd::Returned { value } if value.is_null() => ("done", "ran to its end".to_owned()),
+        FunctionEnd::Returned { value } => ("done", format!("returned {value}")),
+        FunctionEnd::Stopped(failure) => ("failed", format!("stopped at {failure}")),
+        FunctionEnd::Interrupted => ("failed", "was interrupted".to_owned()),
+    };
+    let what = format!("{name} of {skill}, version {version}, {how}");
+    (class, what, Some(format!("{acts} actions, {took_ms} ms")), Some(arguments.to_string()))
 }
 
 fn skill_event(skill: &SkillEvent) -> EventView {

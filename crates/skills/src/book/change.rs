@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::attachment::AttachedPackage;
 use super::citation::LeaveReason;
 use super::counts::Counts;
+use super::function::{FunctionEvidence, FunctionReference};
 use super::judgement::Judgement;
 use super::model::{NewDomain, OpId, Origin, SkillText};
 use super::restored::Restored;
@@ -226,6 +227,41 @@ pub enum Change {
         /// The package.
         package: AttachedPackage,
     },
+    /// Writes a function of a skill. A new source is a new version, of which nothing is known yet.
+    #[serde(rename = "function.written")]
+    FunctionWritten {
+        /// Id of the skill.
+        skill: SkillId,
+        /// The function's name, as its source gives it.
+        function: String,
+        /// The source.
+        source: String,
+        /// Where it was learned.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        references: Vec<FunctionReference>,
+    },
+    /// Records what a replay or a call of a function showed.
+    #[serde(rename = "function.tested")]
+    FunctionTested {
+        /// Id of the skill.
+        skill: SkillId,
+        /// The function's name.
+        function: String,
+        /// The version that was tried.
+        version: u32,
+        /// What it showed.
+        evidence: FunctionEvidence,
+    },
+    /// Retires a function: it stays in the book and is lent no more.
+    #[serde(rename = "function.retired")]
+    FunctionRetired {
+        /// Id of the skill.
+        skill: SkillId,
+        /// The function's name.
+        function: String,
+        /// The reason.
+        why: String,
+    },
     /// Reverts an operation, or several together: restores the state from before them.
     #[serde(rename = "operation.reverted")]
     Reverted {
@@ -305,6 +341,9 @@ impl Change {
         "package.attached",
         "trajectory.tried",
         "skill.published",
+        "function.written",
+        "function.tested",
+        "function.retired",
         "cleanup.flagged",
         "cleanup.by_words",
         "write.proposed",
@@ -338,6 +377,9 @@ impl Change {
             Self::Reverted { .. } => "operation.reverted",
             Self::PackageAttached { .. } => "package.attached",
             Self::SkillPublished { .. } => "skill.published",
+            Self::FunctionWritten { .. } => "function.written",
+            Self::FunctionTested { .. } => "function.tested",
+            Self::FunctionRetired { .. } => "function.retired",
             Self::WriteProposed { .. } => "write.proposed",
             Self::ProposalRefused { .. } => "proposal.refused",
             Self::AttemptJudged(_) => "attempt.judged",
@@ -357,6 +399,9 @@ impl Change {
             | Self::SkillReviewed { skill, .. }
             | Self::PackageAttached { skill, .. }
             | Self::SkillPublished { skill, .. }
+            | Self::FunctionWritten { skill, .. }
+            | Self::FunctionTested { skill, .. }
+            | Self::FunctionRetired { skill, .. }
             | Self::SkillDeleted { skill } => vec![skill],
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],
@@ -387,6 +432,9 @@ impl Change {
             | Self::WriteProposed { .. }
             | Self::SkillsTried { .. }
             | Self::PairKept { .. }
+            | Self::FunctionWritten { .. }
+            | Self::FunctionTested { .. }
+            | Self::FunctionRetired { .. }
             | Self::PackageAttached { .. } => Vec::new(),
             other => other.skills(),
         }
@@ -415,6 +463,9 @@ impl Change {
             }
             Self::SkillMerged { text, .. } => vec![&text.description, &text.situation, &text.guidance],
             Self::SkillAnnotated { note, .. } => vec![note],
+            Self::FunctionWritten { function, source, .. } => vec![function, source],
+            Self::FunctionTested { evidence, .. } => vec![&evidence.why],
+            Self::FunctionRetired { why, .. } => vec![why],
             Self::SkillReviewed { review, .. } => review.as_ref().map(SkillReview::texts).unwrap_or_default(),
             Self::TrajectoryReflected { checked, .. } => checked.texts(),
             Self::CandidateRecorded { learning, .. } => learning.texts(),

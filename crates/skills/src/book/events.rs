@@ -88,6 +88,9 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         Change::SkillUpdated { skill, .. }
         | Change::SkillEdited { skill, .. }
         | Change::SkillRenamed { to: skill, .. } => vec![of(Updated, skill)],
+        Change::FunctionWritten { skill, .. } | Change::FunctionRetired { skill, .. } => {
+            vec![of(Updated, skill)]
+        }
         Change::SkillMerged { source, target, .. } => vec![of(Merged, source), of(Updated, target)],
         Change::SkillAnnotated { skill, .. } => vec![of(Annotated, skill)],
         Change::SkillDeleted { skill } => vec![of(Tombstoned, skill)],
@@ -115,6 +118,7 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         | Change::SkillsTried { .. }
         | Change::CleanupFinished
         | Change::PackageAttached { .. }
+        | Change::FunctionTested { .. }
         | Change::AttemptJudged(_)
         | Change::SuspicionKept { .. }
         | Change::ItemHeldBack { .. }

@@ -10,6 +10,7 @@ use apprentice_protocol::{ChatModel, SkillId};
 use super::attachment::{self, AttachedPackage, FileText, reading};
 use super::change::Change;
 use super::figure::with_captions;
+use super::function_check;
 use super::gateway::Gateway;
 use super::hash::hash;
 use super::model::{Actor, NewDomain, Origin, SkillText};
@@ -157,6 +158,7 @@ impl Gateway {
                 .map(|text| Passage::new("page", text))
                 .collect(),
             Change::SkillAnnotated { note, .. } => vec![Passage::new("note", note)],
+            Change::FunctionWritten { source, .. } => function_check::passages(source),
             Change::SkillRenamed { to, .. } => {
                 vec![Passage::new("name", &to.as_str().replace(['/', '-'], " "))]
             }
@@ -181,6 +183,8 @@ impl Gateway {
             | Change::SkillsTried { .. }
             | Change::CleanupFinished
             | Change::AttemptJudged(_)
+            | Change::FunctionTested { .. }
+            | Change::FunctionRetired { .. }
             | Change::SuspicionKept { .. }
             | Change::ItemHeldBack { .. }
             | Change::ProposalRefused { .. }

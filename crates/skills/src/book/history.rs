@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::change::{Change, LeftItem};
 use super::citation::Citation;
+use super::function::{FunctionEvidence, FunctionTrial};
 use super::judgement::Judgement;
 use super::model::{Actor, Cause, OpId};
 use super::operation::Operation;
@@ -158,6 +159,9 @@ fn summary(change: &Change) -> String {
         Change::SkillPublished { text, package, .. } => {
             format!("{} ({} files)", text.description, package.files.len())
         }
+        Change::FunctionWritten { function, .. } => format!("the function {function}"),
+        Change::FunctionTested { function, version, evidence, .. } => tested(function, *version, evidence),
+        Change::FunctionRetired { function, why, .. } => format!("the function {function} is retired: {why}"),
         Change::Reverted { operation, also, .. } => reverted(*operation, also),
         Change::WriteProposed { change, .. } => format!("proposed: {}: {}", change.name(), summary(change)),
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
@@ -171,4 +175,17 @@ fn summary(change: &Change) -> String {
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= WORDS { line } else { line.chars().take(WORDS - 1).chain(['…']).collect() }
+}
+
+fn tested(function: &str, version: u32, evidence: &FunctionEvidence) -> String {
+    let what = match (evidence.trial, evidence.held) {
+        (FunctionTrial::Replay, true) => "a replay with other arguments passed",
+        (FunctionTrial::Replay, false) => "a replay failed",
+        (FunctionTrial::NearMiss, true) => "a wrong argument failed, as it must",
+        (FunctionTrial::NearMiss, false) => "a wrong argument passed",
+        (FunctionTrial::Call, true) => "a call ran to its end",
+        (FunctionTrial::Call, false) => "a call stopped",
+    };
+    let why = if evidence.why.is_empty() { String::new() } else { format!(": {}", evidence.why) };
+    format!("{function}, version {version}: {what}{why}")
 }

@@ -14,6 +14,8 @@ mod events;
 mod figure;
 mod file_stamps;
 mod freeze;
+mod function;
+mod function_check;
 mod gate;
 mod gateway;
 mod hash;
@@ -59,6 +61,10 @@ pub use events::BookEvent;
 pub use figure::{ALT_CAP, FIGURE_BYTES, FIGURE_SIDE, FIGURES, FigureRef, NewFigure, check_png, figure_refs};
 pub(crate) use figure::{figure_path, with_captions};
 pub use freeze::freeze;
+pub use function::{
+    FunctionEvidence, FunctionReference, FunctionTrial, REPLAYS_NEEDED, STOPPED_CALLS, SkillFunction,
+};
+pub use function_check::check_function;
 pub use gateway::{Gateway, GatewayOptions, OpenReport};
 pub(crate) use hash::hash;
 pub(crate) use held_back::held_back_cause;

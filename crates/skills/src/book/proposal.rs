@@ -54,7 +54,9 @@ pub(super) fn shows(change: &Change) -> bool {
         | Change::SkillAnnotated { .. }
         | Change::SkillDeleted { .. }
         | Change::SkillRenamed { .. }
-        | Change::SkillPublished { .. } => true,
+        | Change::SkillPublished { .. }
+        | Change::FunctionWritten { .. }
+        | Change::FunctionRetired { .. } => true,
         Change::SkillReviewed { .. }
         | Change::TrajectoryReflected { .. }
         | Change::CandidateRecorded { .. }
@@ -69,6 +71,7 @@ pub(super) fn shows(change: &Change) -> bool {
         | Change::SkillsTried { .. }
         | Change::CleanupFinished
         | Change::PackageAttached { .. }
+        | Change::FunctionTested { .. }
         | Change::Reverted { .. }
         | Change::WriteProposed { .. }
         | Change::ProposalRefused { .. }

@@ -1,9 +1,12 @@
 //! The content of a skill as a revert writes it to the log.
 
+use std::collections::BTreeMap;
+
 use apprentice_protocol::SkillId;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
+use super::function::SkillFunction;
 use super::model::{Origin, SkillText};
 use super::note::Note;
 use super::trial::ReviewRemark;
@@ -36,6 +39,9 @@ pub struct Content {
     pub version_evidence: Vec<VersionEvidence>,
     /// Origin of the text.
     pub origin: Origin,
+    /// Functions, by name. `None` leaves them as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<BTreeMap<String, SkillFunction>>,
 }
 
 /// The counters of one version for one class of consumer.
@@ -56,6 +62,7 @@ impl Restored {
         let SkillText { description, situation, guidance } = &content.text;
         let mut all = vec![description.as_str(), situation, guidance];
         all.extend(content.notes.iter().map(|note| note.text.as_str()));
+        all.extend(content.functions.iter().flat_map(BTreeMap::values).map(|one| one.source.as_str()));
         all
     }
 }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::change::Change;
 use super::citation::Citation;
 use super::counts::Counts;
+use super::function;
 use super::model::{Actor, NewDomain, OpId, SkillText};
 use super::note::Note;
 use super::operation::{OPERATION_VERSION, Operation};
@@ -34,6 +35,7 @@ fn content_of(skill: &Skill) -> Content {
         remarks: skill.remarks.clone(),
         version_evidence: skill.version_evidence.clone(),
         origin: skill.origin,
+        functions: (!skill.functions.is_empty()).then(|| skill.functions.clone()),
     }
 }
 
@@ -165,7 +167,15 @@ fn between(now: &State, then: &State, operation: OpId, also: Vec<OpId>) -> Chang
     let ids: BTreeSet<&SkillId> = now.skills.keys().chain(then.skills.keys()).collect();
     let content = |state: &State, id: &SkillId| state.skills.get(id).map(|skill| content_of(skill));
     let differing = ids.into_iter().filter(|id| content(now, id) != content(then, id));
-    let skills = differing.map(|id| Restored { skill: id.clone(), content: content(then, id) }).collect();
+    let restored = |id: &SkillId| {
+        let mut content = content(then, id);
+        if let Some(content) = &mut content {
+            // A skill that had no functions then has none again.
+            content.functions.get_or_insert_default();
+        }
+        content
+    };
+    let skills = differing.map(|id| Restored { skill: id.clone(), content: restored(id) }).collect();
     let closed = now.domains.keys().filter(|domain| !then.domains.contains_key(*domain)).cloned().collect();
     let opened = then.domains.iter().filter(|(domain, _)| !now.domains.contains_key(*domain));
     let opened = opened
@@ -242,6 +252,8 @@ fn merge_reversal(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
         situation: part(&was.text.situation, &became.text.situation, &now.text.situation)?,
         guidance: part(&was.text.guidance, &became.text.guidance, &now.text.guidance)?,
     };
+    let functions = function::reverted([&was.functions, &became.functions, &now.functions])?;
+    let functions = (functions != now.functions).then_some(functions);
     let notes = merge_notes(was, became, now);
     let mut counters = now.counters.clone();
     for (key, after) in &became.counters {
@@ -262,7 +274,7 @@ fn merge_reversal(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
         notes,
         ..now.clone()
     };
-    Some(Content { remarks, ..content_of(&Skill { counters, ..bare }) })
+    Some(Content { remarks, functions, ..content_of(&Skill { counters, ..bare }) })
 }
 
 fn merge_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::attachment::AttachedPackage;
 use super::counts::Counts;
+use super::function::SkillFunction;
 use super::hash::hash;
 use super::model::{OpId, Origin, SkillText};
 use super::note::Note;
@@ -56,6 +57,9 @@ pub struct Skill {
     /// The package that the skill was created from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<AttachedPackage>,
+    /// Its functions, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub functions: BTreeMap<String, SkillFunction>,
 }
 
 fn by_version<S: serde::Serializer>(
@@ -87,6 +91,7 @@ impl Skill {
             written: None,
             history: vec![by],
             package: None,
+            functions: BTreeMap::new(),
         }
     }
 

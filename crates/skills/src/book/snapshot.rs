@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::attachment;
 use super::citation::Citation;
 use super::disk::{self, DiskChanges};
+use super::function::SkillFunction;
 use super::hash::hash;
 use super::index::{domain_lines, index_file};
 use super::log::{self, Log};
@@ -306,6 +307,11 @@ impl Snapshot {
         }
         for skill in self.skills() {
             text.push_str(&skill.view());
+            for (name, function) in &skill.functions {
+                let SkillFunction { version, source, .. } = function;
+                let verified = function.is_verified();
+                text.push_str(&format!("{name} {version} {verified}\n{source}"));
+            }
         }
         hash(text.as_bytes())
     }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::change::{Change, LeftItem};
+use super::function;
 use super::hash::hash;
 use super::judgement::Judgement;
 use super::model::{Cause, NewDomain, OpId, Origin, SkillText};
@@ -218,6 +219,15 @@ impl State {
                 self.with(skill, |skill| skill.package = Some(package.clone()));
             }
             Change::SkillPublished { .. } => self.publish(operation),
+            Change::FunctionWritten { skill, function, source, references } => self.with(skill, |skill| {
+                function::write(&mut skill.functions, function, source, references, operation.id);
+            }),
+            Change::FunctionTested { skill, function, version, evidence } => self.with(skill, |skill| {
+                function::test(&mut skill.functions, function, *version, evidence, operation.id);
+            }),
+            Change::FunctionRetired { skill, function, why } => self.with(skill, |skill| {
+                function::retire(&mut skill.functions, function, why, operation.id);
+            }),
             Change::Reverted { skills, closed, opened, .. } => {
                 opened.iter().for_each(|domain| self.open_domain(domain));
                 skills.iter().for_each(|restored| self.restore(restored, operation.id));
@@ -357,6 +367,9 @@ impl State {
             skill.notes.clone_from(&content.notes);
             skill.hidden_notes = content.hidden_notes;
             skill.version_evidence.clone_from(&content.version_evidence);
+            if let Some(functions) = &content.functions {
+                skill.functions.clone_from(functions);
+            }
             if skill.text != content.text {
                 skill.text.clone_from(&content.text);
                 skill.renew(by);

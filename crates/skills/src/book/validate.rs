@@ -4,8 +4,10 @@ use apprentice_protocol::SkillId;
 
 use super::change::Change;
 use super::figure::{check_references, figure_refs};
+use super::function_check;
 use super::model::{Actor, NewDomain, OpId, Origin, SkillText};
 use super::page::is_own_heading;
+use super::skill::Skill;
 use super::state::State;
 use crate::shipped::is_shipped;
 
@@ -58,6 +60,16 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::PackageAttached { skill, .. }
         | Change::SkillRenamed { from: skill, .. }
         | Change::SkillEdited { skill, .. } => live(state, skill).map(|_| ()),
+        Change::FunctionWritten { skill, function, source, .. } => {
+            function_check::written(live_skill(state, skill)?, function, source)
+        }
+        Change::FunctionTested { skill, function, version, .. } => {
+            function_check::known(live_skill(state, skill)?, function, Some(*version))
+        }
+        Change::FunctionRetired { skill, function, why } => {
+            function_check::known(live_skill(state, skill)?, function, None)?;
+            one_line("reason", why, NOTE_CAP)
+        }
         Change::TrajectoryReflected { .. }
         | Change::CandidateRecorded { .. }
         | Change::ItemClosed { .. }
@@ -106,6 +118,10 @@ fn may(actor: Actor, change: &Change) -> bool {
             matches!(actor, Actor::Handler | Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
         }
         Change::SkillPublished { .. } => actor == Actor::Agent,
+        Change::FunctionWritten { .. } | Change::FunctionRetired { .. } => {
+            matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human)
+        }
+        Change::FunctionTested { .. } => matches!(actor, Actor::Handler | Actor::Human),
         Change::SkillCreated { .. } | Change::SkillUpdated { .. } | Change::SkillDeleted { .. } => {
             matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
         }
@@ -160,8 +176,12 @@ fn not_shipped(state: &State, actor: Actor, skill: &SkillId) -> Result<(), Fault
 }
 
 fn live<'a>(state: &'a State, skill: &SkillId) -> Result<&'a SkillText, Fault> {
+    live_skill(state, skill).map(|known| &known.text)
+}
+
+fn live_skill<'a>(state: &'a State, skill: &SkillId) -> Result<&'a Skill, Fault> {
     if let Some(known) = state.skills.get(skill) {
-        return Ok(&known.text);
+        return Ok(known);
     }
     if is_shipped(skill) && state.resolve(skill).is_none() {
         return Err(("read_only", format!("{skill} came with the program and is not changed")));

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish,
-    ImagePoint, SkillEvent, SkillEventKind,
+    FunctionEnd, ImagePoint, SkillEvent, SkillEventKind,
 };
 use serde_json::Value;
 
@@ -64,6 +64,14 @@ fn seen(kind: &EventKind) -> Seen {
             reason: if *is_error { Reason::Error } else { Reason::Ordinary },
             ..told("tool.called", Reason::Ordinary, outcome(name, *is_error))
         },
+        EventKind::FunctionCalled { record, .. } => {
+            let (reason, how) = match &record.end {
+                FunctionEnd::Returned { .. } => (Reason::Ordinary, "ran to its end".to_owned()),
+                FunctionEnd::Stopped(failure) => (Reason::Error, format!("stopped at {failure}")),
+                FunctionEnd::Interrupted => (Reason::Error, "was interrupted".to_owned()),
+            };
+            told("function.called", reason, format!("{} of {} {how}", record.name, record.skill))
+        }
         EventKind::CallAnswered(result) => answered(result),
         EventKind::Skill(event) => skill(event),
         EventKind::LoopSuspected { repeats } => told(

@@ -9,6 +9,7 @@ mod event;
 mod fence;
 mod figures;
 mod front_program;
+mod functions;
 mod model;
 mod other_version;
 mod package_file;
@@ -23,11 +24,12 @@ mod tools;
 pub use activation::{
     ContributedTools, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolFormat, ToolServers,
 };
+pub use functions::SKILL_CALL;
 pub use model::{ArmPolicy, GuidanceError, TaskView};
 pub(crate) use other_version::OTHER_VERSION;
 pub use package_file::SKILL_FILE;
 pub use policy::{build_guidance, build_guidance_with_tools};
-pub(crate) use prompts::{GIVEN, PULL, TOOLS};
+pub(crate) use prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
 pub(crate) use source_format::SEED;
 pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

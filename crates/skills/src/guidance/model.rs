@@ -44,6 +44,13 @@ pub enum ArmPolicy {
         /// The text.
         text: String,
     },
+    /// Functions that the agent may have run.
+    Code {
+        /// Whether the notes come with them, as with [`ArmPolicy::Pull`].
+        pull: bool,
+        /// Whether functions that are not verified come too.
+        unverified: bool,
+    },
     /// Genuine skills of the same program that are irrelevant to the task, at the delivered length, through the same
     /// tools.
     PlaceboInert,

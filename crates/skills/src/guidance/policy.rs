@@ -8,8 +8,9 @@ use apprentice_protocol::{BoundedText, Guidance, TextBudget};
 
 use super::activation::{self, ContributedTools, ToolFormat};
 use super::front_program::FrontProgram;
+use super::functions::Functions;
 use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
-use super::prompts::{GIVEN, PULL, TOOLS};
+use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
 use super::tools::ReadingContext;
 use super::{fence, placebo, source_format, tools};
@@ -69,9 +70,27 @@ pub fn build_guidance_with_tools(
             return Err(GuidanceError::NoEligibleSkill("there is no text to put in".to_owned()));
         }
         ArmPolicy::Inline { text } => included_texts(text),
+        ArmPolicy::Code { pull: with_notes, unverified } => {
+            let base = if *with_notes { pull(book) } else { Guidance::default() };
+            with_functions(base, Functions::of(book, *unverified))?
+        }
         ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
     })
+}
+
+/// Adds the functions of a book and the tool that calls them.
+fn with_functions(mut base: Guidance, functions: Functions) -> Result<Guidance, GuidanceError> {
+    if functions.is_empty() {
+        let why = "the book has no verified function".to_owned();
+        return Err(GuidanceError::NoEligibleSkill(why));
+    }
+    let told = format!("{}\n{}", FUNCTIONS.text(), functions.told());
+    let before = base.opening.as_str();
+    let opening = if before.is_empty() { told } else { format!("{before}\n{told}") };
+    base.opening = BoundedText::cut(&opening, INCLUDED_BUDGET);
+    base.tools.push(functions.tool());
+    Ok(base)
 }
 
 /// What distinguishes arms whose texts come on request.

@@ -55,7 +55,7 @@ pub(super) fn answered(tool: &str, mut outcome: ToolOutcome) -> ToolOutcome {
     for content in &mut outcome.content {
         if let Content::Text { text } = content {
             let warning = if is_addressed(text) { format!("{SPEAKS}\n") } else { String::new() };
-            let fenced = warning + &fence::tool_answer(tool, text);
+            let fenced = warning + fence::tool_answer(tool, text).as_str();
             *text = fenced;
         }
     }

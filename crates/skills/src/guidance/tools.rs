@@ -244,7 +244,7 @@ pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
         .unwrap_or_default();
     let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
     let shown = format!("{}{}", with_captions(&skill.view()), package_file::listed(skill));
-    let text = fence::note(skill, BoundedText::cut(&shown, room).as_str()) + "\n" + &remark;
+    let text = fence::note(skill, BoundedText::cut(&shown, room).as_str()) + "\n" + remark.as_str();
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),

@@ -77,7 +77,7 @@ fn shortened(name: &str, id: &str, when: Fit) -> String {
     }
     let tail = format!("-{:.6}", hash(id.as_bytes()));
     let head: String = name.chars().take(NAME_CAP - tail.len()).collect();
-    head.trim_end_matches('-').to_owned() + &tail
+    head.trim_end_matches('-').to_owned() + tail.as_str()
 }
 
 fn written(book: &Snapshot, skill: &Skill, history: &[crate::book::Entry]) -> Package {

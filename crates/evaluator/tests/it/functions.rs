@@ -1,0 +1,294 @@
+//! Functions through whole runs on `scene`: admitted by replays whose checks pass, called by a model, and counted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
+use apprentice_evaluator::run::{
+    Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, TrialSpec, start,
+};
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
+use apprentice_protocol::{
+    ChatModel, EnvironmentSource, EventKind, FunctionEnd, PortFuture, SkillId, TaskId, Verdict, VirtualClock,
+    World, WorldError, WorldErrorKind, WorldSpec,
+};
+use apprentice_results::row::Role;
+use apprentice_skills::book::{
+    Actor, Change, FunctionTrial, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest,
+};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::variation::drawn_values;
+use apprentice_trace::{Redactor, Trace};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// A task: tick one of four boxes that stand behind a button; the seed says which.
+fn task() -> Task {
+    let boxes = ["rulers", "margins", "guides", "grids"]
+        .map(|name| json!({ "role": "checkbox", "name": format!("Show {name}"), "bind": name }));
+    let main = json!({ "title": "Main", "controls": [
+        { "role": "button", "name": "Options", "click": [{ "go": "options" }] } ] });
+    serde_json::from_value(json!({
+        "id": "boxes",
+        "instruction": "Tick the box that shows {{what}}.",
+        "config": [],
+        "evaluator": {
+            "func": "check_json",
+            "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
+            "expected": { "type": "rule", "rules": { "expect": [
+                { "key": ["values", "{{what}}"], "method": "eq", "ref": true }
+            ] } }
+        },
+        "apprentice": {
+            "environment": "scene",
+            "template": "boxes",
+            "screen": { "width": 640, "height": 400 },
+            "scene": { "start": "main", "state": {}, "pages": {
+                "main": main, "options": { "title": "Options", "controls": boxes } } },
+            "vary": { "what": ["rulers", "margins", "guides", "grids"] },
+            "solution": [{ "click": { "role": "button", "name": "Options" } },
+                         { "click": { "role": "checkbox", "name": "Show {{what}}" } }],
+            "near_miss": [{ "click": { "role": "button", "name": "Options" } }]
+        }
+    }))
+    .expect("a task")
+}
+
+fn suite() -> Suite {
+    Suite { name: "test".into(), root: PathBuf::from("/"), hash: "h1".into(), tasks: vec![task()] }
+}
+
+fn source(body: &str) -> String {
+    format!(
+        "/// Shows something beside the text.\n/// - what (text): what to show\n/// Example: show(\"columns\")
+fn show(desktop, what) {{\n    desktop.get_by_role(\"button\", \"Options\").click();\n{body}\n}}\n"
+    )
+}
+
+const TICKS: &str = "    desktop.get_by_role(\"checkbox\", \"Show \" + what).check();";
+
+fn skill() -> SkillId {
+    SkillId::parse("notes/show").expect("an id")
+}
+
+/// A book whose one skill has this function.
+fn book(body: &str) -> (TempDir, Gateway) {
+    let folder = TempDir::new().expect("a folder");
+    let (mut gateway, _) =
+        Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let text = |words: &str| words.to_owned();
+    let created = Change::SkillCreated {
+        skill: skill(),
+        text: SkillText {
+            description: text("Showing more beside the text"),
+            situation: text("You want to show more."),
+            guidance: text("1. Press Options."),
+        },
+        annotations: Vec::new(),
+        origin: Origin::Learned,
+        domain: Some(NewDomain { domain: text("notes"), description: text("An editor.") }),
+    };
+    let written = Change::FunctionWritten {
+        skill: skill(),
+        function: "show".into(),
+        source: source(body),
+        references: Vec::new(),
+    };
+    for change in [created, written] {
+        gateway.apply(WriteRequest::of(Actor::Human, Timestamp::UNIX_EPOCH, change)).expect("written");
+    }
+    (folder, gateway)
+}
+
+/// Calls a function once in each trial, and finishes.
+struct Caller;
+
+impl ModelSource for Caller {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let values = drawn_values(&task(), "test", trial.seed).map_err(|error| error.to_string())?;
+        let arguments =
+            json!({ "skill": skill(), "function": "show", "arguments": { "what": values["what"] } });
+        let reply = |name: &str, arguments: Value| ScriptedReply {
+            calls: vec![ScriptedCall { name: name.into(), arguments }],
+            ..ScriptedReply::default()
+        };
+        let script = [reply("skill_call", arguments), reply("finish", json!({ "finish": "done" }))];
+        Scripted::new(script).map(|model| Arc::new(model) as _).map_err(|error| error.to_string())
+    }
+}
+
+fn deps() -> RunDeps {
+    RunDeps {
+        models: Arc::new(Caller),
+        worlds: Arc::new(SceneSource::default()),
+        clock: Arc::new(VirtualClock::default()),
+        guidance: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
+        redactor: Arc::new(Redactor::new([]).expect("builds")),
+        reading: apprentice_tasks::suite::SuiteOptions::default(),
+        cpu: 2,
+    }
+}
+
+fn control() -> RunControl {
+    RunControl::new(mpsc::unbounded_channel().0, CancellationToken::new())
+}
+
+fn admission(suite: &Suite) -> Admission<'_> {
+    Admission {
+        suite,
+        task: TaskId::new("boxes"),
+        split: None,
+        skill: skill(),
+        function: "show".into(),
+        arguments: json!({ "what": "{{what}}" }),
+        learned_on: Some(0),
+        command: vec!["test".into()],
+    }
+}
+
+async fn admitted(gateway: &mut Gateway) -> AdmissionReport {
+    let (suite, folder) = (suite(), TempDir::new().expect("a folder"));
+    let admission = admission(&suite);
+    let replayed =
+        admission.replay(&gateway.snapshot(), folder.path(), &deps(), &control()).await.expect("replays");
+    admission.record(gateway, replayed, Timestamp::UNIX_EPOCH).expect("recorded")
+}
+
+#[tokio::test]
+async fn a_function_is_admitted_by_replays_and_called_in_a_run() {
+    let (_folder, mut gateway) = book(TICKS);
+    let report = admitted(&mut gateway).await;
+    assert!(report.verified, "{report:?}");
+    let shown: Vec<_> = report.replays.iter().map(|one| (one.trial, one.verdict, one.held)).collect();
+    assert_eq!(
+        shown,
+        [
+            (FunctionTrial::Replay, Verdict::Pass, true),
+            (FunctionTrial::Replay, Verdict::Pass, true),
+            (FunctionTrial::NearMiss, Verdict::Fail, true)
+        ]
+    );
+    let learned = drawn_values(&task(), "test", 0).expect("values")["what"].clone();
+    let [first, second, wrong] = &report.replays[..] else { panic!("{report:?}") };
+    assert!(first.arguments["what"] != learned && second.arguments["what"] != learned);
+    assert_eq!((wrong.seed, &wrong.arguments), (first.seed, &second.arguments));
+    let stored = gateway.snapshot().skill(&skill()).expect("there").functions["show"].clone();
+    assert!(stored.evidence.iter().all(|one| one.arguments.len() == 64), "a book holds no argument");
+
+    let provider = GuidanceProvider::new(Arc::new(suite()), gateway.snapshot(), None);
+    let root = TempDir::new().expect("a folder");
+    let suite = suite();
+    let contender = |arm: &str| Contender {
+        role: Role::Baseline,
+        model: "scripted/caller".into(),
+        arm: arm.into(),
+        tasks: None,
+        seeds: None,
+    };
+    let request = PlanRequest {
+        suite: &suite,
+        split: None,
+        tasks: None,
+        contenders: vec![contender("code"), contender("code+pull")],
+        seeds: 2,
+        limits: None,
+        attempts: 1,
+        order_seed: 1,
+        conversations: Conversations::Dropped,
+        command: vec!["test".into()],
+        program: "0.0.0".into(),
+        books: Vec::new(),
+    };
+    let guidance =
+        move |trial: &TrialSpec| provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed);
+    let deps = RunDeps { guidance: Arc::new(guidance), ..deps() };
+    let summary = start(&request, root.path(), 2, deps, control()).await.expect("runs");
+    assert_eq!(summary.count(Verdict::Pass), 4, "{:?}", summary.results);
+    for row in &summary.results {
+        assert_eq!((row.world_steps, row.turns), (2, 2));
+        let trace = Trace::read(&summary.folder.join(&row.trace).join("events.jsonl")).expect("reads");
+        let lines: Vec<Option<u32>> = trace
+            .events
+            .iter()
+            .filter_map(|event| match &event.kind {
+                EventKind::Action(record) => Some(record.line),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(lines, [Some(5), Some(6)]);
+        let called = trace.events.iter().find_map(|event| match &event.kind {
+            EventKind::FunctionCalled { record, .. } => Some(record.clone()),
+            _ => None,
+        });
+        let record = called.expect("called");
+        assert_eq!((record.skill, record.version, record.acts), (skill(), 1, 2));
+        assert!(matches!(record.end, FunctionEnd::Returned { .. }));
+    }
+}
+
+/// What is not verified by its replays, and why.
+#[tokio::test]
+async fn a_call_that_ends_well_proves_nothing() {
+    for (body, expected) in [
+        // It runs to its end, and the checks fail.
+        ("    expect(desktop.get_by_role(\"checkbox\", \"Show \" + what)).to_be_visible();", "a replay failed: the checks gave fail"),
+        // It does the same whatever its argument, so a wrong one passes.
+        (
+            "    for one in [\"rulers\", \"margins\", \"guides\", \"grids\"] {
+        desktop.get_by_role(\"checkbox\", `Show ${one}`).check();\n    }\n    expect(desktop.get_by_role(\"checkbox\", \"Show \" + what)).to_be_checked();",
+            "a wrong argument passed the checks",
+        ),
+        // It does not find what it names.
+        ("    desktop.get_by_role(\"checkbox\", \"Hide \" + what).check();", "a replay failed: it stopped at line 6"),
+    ] {
+        let (_folder, mut gateway) = book(body);
+        let report = admitted(&mut gateway).await;
+        assert!(!report.verified, "{report:?}");
+        let missing = report.missing.unwrap_or_default();
+        assert!(missing.contains(expected), "{missing}, expected {expected}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_decided_records_nothing() {
+    let (_folder, gateway) = book(TICKS);
+    let (suite, folder) = (suite(), TempDir::new().expect("a folder"));
+    let before = gateway.snapshot().log_hash();
+    let fails = async |admission: Admission<'_>| {
+        let ended = admission.replay(&gateway.snapshot(), folder.path(), &deps(), &control()).await;
+        ended.expect_err("it cannot be decided").to_string()
+    };
+    let no_task = fails(Admission { task: TaskId::new("boxen"), ..admission(&suite) }).await;
+    assert!(no_task.contains("did you mean \"boxes\""), "{no_task}");
+    let no_function = fails(Admission { function: "hide".into(), ..admission(&suite) }).await;
+    assert!(no_function.contains("has no function hide"), "{no_function}");
+    let same = fails(Admission { arguments: json!({ "what": "grids" }), ..admission(&suite) }).await;
+    assert!(same.contains("0 different arguments"), "{same}");
+    let unknown = fails(Admission { arguments: json!({ "what": "{{that}}" }), ..admission(&suite) }).await;
+    assert!(unknown.contains("arguments"), "{unknown}");
+    assert_eq!(gateway.snapshot().log_hash(), before);
+    assert!(matches!(
+        admission(&suite).replay(&gateway.snapshot(), folder.path(), &broken(), &control()).await,
+        Err(AdmissionError::Void { .. })
+    ));
+}
+
+/// A source whose worlds do not open.
+struct Broken;
+
+impl EnvironmentSource for Broken {
+    fn open<'a>(&'a self, _spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+        Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, "no display"))))
+    }
+}
+
+fn broken() -> RunDeps {
+    RunDeps { worlds: Arc::new(Broken), ..deps() }
+}

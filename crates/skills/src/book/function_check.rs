@@ -1,0 +1,83 @@
+//! What must hold of a function before the book takes it: its source passes every static check and hides no words to the
+//! agent. Synthesis asks the same before it proposes one.
+
+use apprentice_functions::{Source, SourceConstant, Violation};
+
+use super::skill::Skill;
+use super::validate::Fault;
+use crate::effect::Passage;
+use crate::scan::{Finding, scan};
+
+/// Most functions of one skill.
+const FUNCTIONS: usize = 12;
+
+/// Reads a function by every static check: of the language, and of what a book may hold.
+pub fn check_function(text: &str, constants: &[SourceConstant]) -> Result<Source, Vec<Violation>> {
+    let mut found: Vec<Violation> =
+        (1..).zip(text.lines()).filter_map(|(line, said)| hidden(line, said)).collect();
+    // An instruction may run over several lines.
+    if found.is_empty() {
+        found.extend(hidden(1, &comment(text)));
+    }
+    match Source::read(text, constants) {
+        Ok(source) if found.is_empty() => Ok(source),
+        Ok(_) => Err(found),
+        Err(violations) => Err(violations.into_iter().chain(found).collect()),
+    }
+}
+
+fn hidden(line: u32, said: &str) -> Option<Violation> {
+    let (problem, remedy) = match scan(said)? {
+        Finding::Secret => ("it holds what looks like a secret", "make it an argument"),
+        Finding::Injection => {
+            ("it speaks to the agent about its instructions", "say only what the function does")
+        }
+        Finding::Address => return None,
+    };
+    Some(Violation { line, problem: problem.to_owned(), remedy: remedy.to_owned() })
+}
+
+/// Returns the words of the comments.
+fn comment(text: &str) -> String {
+    let comments = text.lines().filter_map(|line| line.split_once("//").map(|(_, said)| said));
+    comments.map(|said| said.trim_start_matches('/').trim()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the words of a function that an agent reads.
+pub(super) fn passages(source: &str) -> Vec<Passage> {
+    vec![Passage::new("comment", &comment(source))]
+}
+
+/// Checks a function that is to be written.
+pub(super) fn written(skill: &Skill, name: &str, source: &str) -> Result<(), Fault> {
+    let read = check_function(source, &[]).map_err(|found| {
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        ("function", found.join("\n"))
+    })?;
+    if read.signature().name != name {
+        return Err(("function", format!("the source defines {}, not {name}", read.signature().name)));
+    }
+    let known = skill.functions.get(name);
+    if known.is_some_and(|known| known.source == source && known.retired.is_none()) {
+        return Err(("no_change", format!("{} has this function already", skill.id)));
+    }
+    if known.is_none() && skill.functions.len() >= FUNCTIONS {
+        return Err(("too_many", format!("{} has {FUNCTIONS} functions already; retire one", skill.id)));
+    }
+    Ok(())
+}
+
+/// Checks that a skill has a function, in this version where one is given.
+pub(super) fn known(skill: &Skill, name: &str, version: Option<u32>) -> Result<(), Fault> {
+    let Some(known) = skill.functions.get(name) else {
+        let names: Vec<&str> = skill.functions.keys().map(String::as_str).collect();
+        let hint = apprentice_protocol::did_you_mean(name, names);
+        return Err(("unknown_function", format!("{} has no function {name}{hint}", skill.id)));
+    };
+    match version.filter(|version| *version != known.version) {
+        Some(version) => {
+            Err(("other_version", format!("{name} is at version {}, not {version}", known.version)))
+        }
+        None => Ok(()),
+    }
+}

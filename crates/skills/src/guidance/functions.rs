@@ -1,0 +1,136 @@
+//! Functions that an agent may have run: `skill_call { skill, function, arguments }`. Their signatures are told, their
+//! source is not: what is chosen by is apart from what is run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use apprentice_functions::Source;
+use apprentice_protocol::{
+    BoundedText, FunctionCall, PortFuture, SkillId, StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
+    did_you_mean,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::tools::{read, spec};
+use crate::book::{SkillFunction, Snapshot, check_function};
+
+/// `skill_call { skill, function, arguments }`: has a function of a skill run in the world.
+pub const SKILL_CALL: &str = "skill_call";
+
+/// Largest list of functions in a prompt, in characters.
+const LISTED: TextBudget = TextBudget(8_000);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CallArguments {
+    /// The note that the function belongs to, `domain/name`.
+    skill: String,
+    /// The function's name.
+    function: String,
+    /// A value for each of its arguments, by name.
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// A function that may be called.
+struct Callable {
+    version: u32,
+    source: Source,
+    verified: bool,
+}
+
+/// The functions of a book that a trial gets, by skill and name.
+#[derive(Default)]
+pub(super) struct Functions(BTreeMap<(SkillId, String), Callable>);
+
+impl Functions {
+    /// Returns the functions of a book: the verified ones, and the others on request.
+    pub(super) fn of(book: &Snapshot, with_unverified: bool) -> Self {
+        let mut found = BTreeMap::new();
+        for skill in book.skills() {
+            let lent = |one: &&SkillFunction| one.is_verified() || (with_unverified && one.retired.is_none());
+            for (name, function) in skill.functions.iter().filter(|(_, one)| lent(one)) {
+                // A book may come from elsewhere, or from a version that checked less.
+                let Ok(source) = check_function(&function.source, &[]) else { continue };
+                let (version, verified) = (function.version, function.is_verified());
+                found.insert((skill.id.clone(), name.clone()), Callable { version, source, verified });
+            }
+        }
+        Self(found)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the signatures as a model reads them, by skill.
+    pub(super) fn told(&self) -> String {
+        let mut text = String::new();
+        for ((skill, _), callable) in &self.0 {
+            let mark = if callable.verified { "" } else { " (not verified)" };
+            let _ = writeln!(text, "{skill}{mark}: {}", callable.source.signature().told());
+        }
+        BoundedText::cut(&text, LISTED).as_str().to_owned()
+    }
+
+    /// Returns the tool that calls them.
+    pub(super) fn tool(self) -> Arc<dyn Tool> {
+        let about = "Runs a function of a note in the world. It stops where something is not as it expects: then go on \
+                     by hand.";
+        Arc::new(CallTool { spec: spec::<CallArguments>(SKILL_CALL, about), functions: self })
+    }
+
+    fn find(&self, asked: &CallArguments) -> Option<(&SkillId, &Callable)> {
+        let mut of_name = self.0.iter().filter(|((skill, name), _)| {
+            *name == asked.function && (skill.as_str() == asked.skill || skill.slug() == asked.skill)
+        });
+        of_name.next().map(|((skill, _), callable)| (skill, callable))
+    }
+}
+
+struct CallTool {
+    spec: ToolSpec,
+    functions: Functions,
+}
+
+impl CallTool {
+    /// Says why a call runs nothing.
+    fn refusal(&self, arguments: &Value) -> String {
+        let asked = match read::<CallArguments>(arguments) {
+            Ok(asked) => asked,
+            Err(why) => return format!("the arguments of {SKILL_CALL} do not fit: {why}"),
+        };
+        let Some((_, callable)) = self.functions.find(&asked) else {
+            let known: Vec<String> =
+                self.functions.0.keys().map(|(skill, name)| format!("{skill} {name}")).collect();
+            let wanted = format!("{} {}", asked.skill, asked.function);
+            let hint = did_you_mean(&wanted, known.iter().map(String::as_str));
+            return format!("there is no function {} of {}{hint}", asked.function, asked.skill);
+        };
+        match callable.source.start(&asked.arguments) {
+            Ok(_) => "the function cannot be run here".to_owned(),
+            Err(why) => format!("{why}\n{}", callable.source.signature().told()),
+        }
+    }
+}
+
+impl Tool for CallTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn function(&self, arguments: &Value) -> Option<FunctionCall> {
+        let asked = read::<CallArguments>(arguments).ok()?;
+        let (skill, callable) = self.functions.find(&asked)?;
+        let function = callable.source.start(&asked.arguments).ok()?;
+        let (skill, version) = (skill.clone(), callable.version);
+        Some(FunctionCall { skill, name: asked.function, version, arguments: asked.arguments, function })
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        Box::pin(std::future::ready(ToolOutcome::error(self.refusal(arguments))))
+    }
+}
