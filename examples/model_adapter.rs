@@ -8,7 +8,7 @@ use apprentice_harness::model::http::{HttpResponse, Transport};
 use apprentice_protocol::{
     Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule,
     ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop, Timing,
-    ToolRule, ToolSpec, Usage,
+    ToolRule, ToolSpec, Usage, ViewRule,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ impl Ollama {
             space: CoordinateSpace::ImagePixels,
             images: ImageRule::None,
             outline: true,
+            views: ViewRule::Changes,
             history: HistoryRule::Window { images: 1, context: None },
             tools: ToolRule::MayChange,
             max_output_tokens: 1024,

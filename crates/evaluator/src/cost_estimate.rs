@@ -259,7 +259,7 @@ fn request(profile: &ModelProfile, turn: u64) -> u64 {
 mod tests {
     use apprentice_harness::model::price::{Price, Tariff};
     use apprentice_protocol::{
-        ContextRule, CoordinateSpace, HistoryRule, ImageRule, Limits, ModelProfile, Size, ToolRule,
+        ContextRule, CoordinateSpace, HistoryRule, ImageRule, Limits, ModelProfile, Size, ToolRule, ViewRule,
     };
     use proptest::prelude::{prop_assert, proptest};
 
@@ -272,6 +272,7 @@ mod tests {
             space: CoordinateSpace::ImagePixels,
             images,
             outline: false,
+            views: ViewRule::Whole,
             history,
             tools: ToolRule::Fixed,
             max_output_tokens: 1000,

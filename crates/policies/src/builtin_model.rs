@@ -6,6 +6,7 @@
 use apprentice_protocol::{
     Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule, ImageRule,
     ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop, Timing, ToolRule, Usage,
+    ViewRule,
 };
 use serde_json::json;
 
@@ -28,6 +29,7 @@ impl BuiltInModel {
             space: CoordinateSpace::ImagePixels,
             images: ImageRule::None,
             outline: true,
+            views: ViewRule::Whole,
             history: HistoryRule::AppendOnly { max_request_bytes: 64 << 20, uploads: false },
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,

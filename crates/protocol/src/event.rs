@@ -135,8 +135,11 @@ pub enum EventKind {
         focused: Option<String>,
         /// The screenshot's blob.
         screenshot: Option<BlobHash>,
-        /// The outline's blob (the text that the model got).
+        /// The outline's blob: the whole tree as text.
         outline: Option<BlobHash>,
+        /// The blob of the text about the screen as the model got it, where it is another than the outline.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<BlobHash>,
         /// The view for interpreting the model's next points.
         view: View,
         /// Duration in milliseconds.

@@ -64,10 +64,10 @@ pub use model::{
 };
 pub use narration::changes;
 pub use observation::{Observation, Tab, Want};
-pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline, outline_line};
+pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, is_listed, outline, outline_line};
 pub use page_reading::{FieldValue, PageReading, READ_DEPTH, ReadFilter};
 pub use port::PortFuture;
-pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
+pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule, ViewRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use skill_event::{SkillEvent, SkillEventKind};
 pub use spelling::{did_you_mean, nearest};

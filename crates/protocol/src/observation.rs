@@ -74,6 +74,10 @@ pub struct Observation {
     /// Text of an open page dialog, which blocks all other actions (browser worlds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<String>,
+    /// What the model should know about this view, in sentences: a program that is still at work, a window whose
+    /// elements cannot be listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 impl Observation {

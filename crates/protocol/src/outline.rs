@@ -73,7 +73,7 @@ pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
     let room = budget.0.saturating_sub(80);
     for node in &tree.nodes {
         let depth = node.parent.and_then(|parent| child_depth.get(parent as usize).copied()).unwrap_or(0);
-        if !is_shown(node) {
+        if !is_listed(node) {
             child_depth.push(depth);
             continue;
         }
@@ -97,7 +97,8 @@ pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
     BoundedText::cut(&text, budget)
 }
 
-fn is_shown(node: &UiNode) -> bool {
+/// Whether an outline lists a node: it is not hidden, and it says or does something.
+pub fn is_listed(node: &UiNode) -> bool {
     if node.is(State::Hidden) {
         return false;
     }

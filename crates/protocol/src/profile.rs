@@ -87,6 +87,17 @@ pub enum ToolRule {
     MayChange,
 }
 
+/// How the list of elements is written for a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ViewRule {
+    /// The whole tree as it is, each time.
+    #[default]
+    Whole,
+    /// The elements that matter for acting, and after the first view those that changed.
+    Changes,
+}
+
 /// The properties of a model that the agent loop needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelProfile {
@@ -100,6 +111,9 @@ pub struct ModelProfile {
     pub images: ImageRule,
     /// Whether the model gets the accessibility tree as text.
     pub outline: bool,
+    /// How that text is written.
+    #[serde(default)]
+    pub views: ViewRule,
     /// The part of the conversation that is sent with each request.
     pub history: HistoryRule,
     /// Whether the tool list may change.

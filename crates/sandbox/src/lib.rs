@@ -33,7 +33,7 @@ pub use state::state_folders;
 pub use supervisor::supervise;
 pub use wire::NodeFacts;
 
-use display::Display;
+use display::{Display, ProcessFolder};
 use launch::Sandbox;
 use machine::CellMachine;
 use supervisor_client::SupervisorClient;
@@ -115,11 +115,15 @@ impl Cell {
             Err(_) => return Err(failed(format!("the cell did not start within {START:?}"))),
         };
         let mut descriptors = frame.descriptors.into_iter();
-        let supervisor = descriptors.next().filter(|_| matches!(frame.head, Reply::Ready));
-        client.guard(supervisor.ok_or_else(|| failed("the supervisor sent an unexpected reply".into()))?);
+        let (Reply::Ready { supervisor: number }, Some(supervisor)) = (frame.head, descriptors.next()) else {
+            return Err(failed("the supervisor sent an unexpected reply".into()));
+        };
+        client.guard(supervisor);
         let display = match (descriptors.next(), spec.screen) {
             (Some(socket), Some(_)) => {
-                let opened = tokio::task::spawn_blocking(move || Display::open(socket, clock)).await;
+                let processes = descriptors.next().map(|folder| ProcessFolder { folder, supervisor: number });
+                let opened =
+                    tokio::task::spawn_blocking(move || Display::open(socket, processes, clock)).await;
                 let opened = opened.map_err(|error| failed(error.to_string()))?;
                 Some(Arc::new(opened.map_err(|error| failed(format!("the display: {error}")))?))
             }

@@ -171,8 +171,10 @@ pub(super) enum Reply {
     /// Success without a value. Descriptors may come with it.
     Done,
     /// The desktop is running. A process descriptor of the supervisor comes with it and, with a screen, a connection to
-    /// the display.
-    Ready,
+    /// the display and the folder of the process table, in which the supervisor has this number.
+    Ready {
+        supervisor: i32,
+    },
     Entries(Vec<DirEntry>),
     /// The body holds standard output, then standard error.
     Output {

@@ -198,6 +198,7 @@ mod tests {
             focused: None,
             screenshot: None,
             outline: None,
+            shown: None,
             view: View::whole(Size::new(10, 10)),
             took_ms: 0,
         };

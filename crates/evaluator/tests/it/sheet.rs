@@ -11,7 +11,7 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule};
+use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule, ViewRule};
 use apprentice_results::report::{Family, PrimaryComparison};
 use apprentice_results::row::Split;
 use jiff::Timestamp;
@@ -189,6 +189,7 @@ fn a_plan_counts_trials_money_and_power() {
             space: CoordinateSpace::Unit,
             images: ImageRule::None,
             outline: true,
+            views: ViewRule::Whole,
             history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false },
             tools: ToolRule::Fixed,
             max_output_tokens: 1000,

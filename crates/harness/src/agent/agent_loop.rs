@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::budget::Budget;
 use super::conversation::Conversation;
+use super::element_list::ElementList;
 use super::picture;
 use super::repeat::RepeatCounter;
 use super::stop::Stop;
@@ -52,6 +53,8 @@ pub(super) struct AgentLoop<'a> {
     pub(super) delivered_chars: u64,
     pub(super) skills_viewed: Vec<SkillId>,
     pub(super) provider_model: Option<String>,
+    /// What the model knows of the screen; `None` when it has to get the whole list.
+    pub(super) known: Option<ElementList>,
 }
 
 impl<'a> AgentLoop<'a> {
@@ -79,6 +82,7 @@ impl<'a> AgentLoop<'a> {
             delivered_chars: 0,
             skills_viewed: Vec::new(),
             provider_model: None,
+            known: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery,
     EventKind, Finish, FunctionCall, HiddenNodes, ImagePoint, ImageRule, PageReading, Rect, ScreenPoint,
-    StepRef, StopReason, TextBudget, Tool, TreeBudget, Want, Why, did_you_mean,
+    StepRef, StopReason, TextBudget, Tool, TreeBudget, ViewRule, Want, Why, did_you_mean,
 };
 use serde_json::Value;
 
@@ -153,11 +153,11 @@ impl AgentLoop<'_> {
             Err(outside) => return (None, ActionOutcome::Failed { problem: outside.to_string() }),
         };
         let done = match &sent {
-            Action::Screenshot => Ok(self.needs_pictures()),
+            Action::Screenshot => Ok(self.show_all()),
             Action::Zoom { region } => self.zoom(*region, sight, content).await,
             Action::Read { what } => self.read(what, &sent, sight, content).await,
+            // Waiting costs a turn, and no step.
             Action::Wait { ms } => {
-                self.budget.count_action();
                 turn.touched = true;
                 self.wait(Duration::from_millis(u64::from(*ms))).await
             }
@@ -232,6 +232,16 @@ impl AgentLoop<'_> {
         until(&self.attempt.cancel, self.attempt.clock.pause(time, Why::ModelAsked)).await?;
         let text = (time < asked).then(|| format!("waited {} ms, the most allowed", time.as_millis()));
         Ok(ActionOutcome::Done { text })
+    }
+
+    /// The next view shows everything again. A model without pictures gets the whole list of elements.
+    fn show_all(&mut self) -> ActionOutcome {
+        self.known = None;
+        let profile = self.attempt.model.profile();
+        match profile.outline && profile.views == ViewRule::Changes {
+            true => ActionOutcome::Done { text: None },
+            false => self.needs_pictures(),
+        }
     }
 
     /// A screenshot action needs no picture of its own: the observation at the end of the turn carries it.

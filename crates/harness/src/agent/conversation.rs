@@ -109,7 +109,7 @@ impl Conversation {
     ) -> Self {
         let request = ChatRequest {
             purpose: Purpose::Act,
-            system: prompt::system(),
+            system: prompt::system(profile),
             messages: Vec::new(),
             edited_before: 0,
             tools: std::iter::once(prompt::finish_tool()).chain(tools).collect(),

@@ -28,6 +28,8 @@ pub(super) struct ModelView {
     pub(super) outline: BoundedText,
     pub(super) picture: Option<Picture>,
     pub(super) observation: Observation,
+    /// The text that the model gets, where it is not the whole outline.
+    pub(super) told: Option<BoundedText>,
     /// Equal fingerprints mean that the visible screen did not change.
     pub(super) fingerprint: String,
 }
@@ -40,13 +42,13 @@ impl ModelView {
         let outline = tree.map_or_else(BoundedText::default, |tree| outline(tree, &view, OUTLINE_BUDGET));
         let shot = observation.screenshot.as_ref().map_or("", |image| image.hash.as_str());
         let fingerprint = format!("{}\n{}\n{shot}", heading.as_str(), outline.as_str());
-        Self { view, text: heading, outline, picture, observation, fingerprint }
+        Self { view, text: heading, outline, picture, observation, told: None, fingerprint }
     }
 
     /// Returns the observation as parts of a message.
     pub(super) fn contents(&self, with_outline: bool) -> Vec<Content> {
-        let mut text = self.text.as_str().to_owned();
-        if with_outline {
+        let mut text = self.told.as_ref().unwrap_or(&self.text).as_str().to_owned();
+        if with_outline && self.told.is_none() {
             text.push_str(ELEMENTS_HEADING);
             text.push_str(self.outline.as_str());
         }

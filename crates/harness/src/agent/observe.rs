@@ -27,7 +27,8 @@ impl AgentLoop<'_> {
             None => None,
         };
         let view = View { image: size, space: self.attempt.model.profile().space, ..View::whole(screen) };
-        let sight = ModelView::new(observation, shown, view);
+        let mut sight = ModelView::new(observation, shown, view);
+        self.tell(&mut sight);
         self.record_observation(&sight, begun)?;
         Ok(sight)
     }
@@ -38,11 +39,13 @@ impl AgentLoop<'_> {
         let screenshot = picture.map(|image| self.sink.keep(&image.bytes.0, "png"));
         let has_tree = sight.observation.tree.is_some();
         let outline = has_tree.then(|| self.sink.keep(sight.outline.as_str().as_bytes(), "txt"));
+        let shown = sight.told.as_ref().map(|told| self.sink.keep(told.as_str().as_bytes(), "txt"));
         self.emit(EventKind::Observed {
             title: sight.observation.title().to_owned(),
             focused: sight.focused(),
             screenshot: screenshot.transpose()?,
             outline: outline.transpose()?,
+            shown: shown.transpose()?,
             view: sight.view,
             took_ms: self.since(begun),
         })

@@ -1,6 +1,8 @@
 //! The loop's own prompt texts. They are files, so that a change is visible in review.
 
-use apprentice_protocol::{BoundedText, Content, Prompt, TextBudget, ToolSpec, replaced_prompts};
+use apprentice_protocol::{
+    BoundedText, Content, ModelProfile, Prompt, TextBudget, ToolSpec, ViewRule, replaced_prompts,
+};
 use apprentice_trace::hex;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -12,8 +14,11 @@ const ADVICE: Prompt = Prompt::new("agent/advice", include_str!("prompts/advice.
 const UNUSABLE: Prompt = Prompt::new("agent/unusable", include_str!("prompts/unusable.md"), &[]);
 const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.md"), &["repeats"]);
 
+const LIMITS: Prompt = Prompt::new("agent/limits", include_str!("prompts/limits.md"), &[]);
+const CHANGES: Prompt = Prompt::new("agent/changes", include_str!("prompts/changes.md"), &[]);
+
 /// All prompt texts of the loop.
-pub(crate) const PROMPTS: [Prompt; 6] = [SYSTEM, FINISH, TASK, ADVICE, UNUSABLE, REPEAT];
+pub(crate) const PROMPTS: [Prompt; 8] = [SYSTEM, FINISH, TASK, ADVICE, UNUSABLE, REPEAT, LIMITS, CHANGES];
 /// The name prefix of the loop's own texts.
 const OWN_PREFIX: &str = "agent/";
 
@@ -34,8 +39,12 @@ pub fn prompt_hash() -> String {
     hex(&hash.finalize())
 }
 
-pub(super) fn system() -> String {
-    SYSTEM.text().trim_end().to_owned()
+/// Returns the system prompt, with what a model must know of its views.
+pub(super) fn system(profile: &ModelProfile) -> String {
+    let changes = profile.views == ViewRule::Changes;
+    let parts = [Some(SYSTEM), changes.then_some(LIMITS), (changes && profile.outline).then_some(CHANGES)];
+    let parts: Vec<&str> = parts.iter().flatten().map(|prompt| prompt.text().trim_end()).collect();
+    parts.join("\n\n")
 }
 
 pub(super) fn task(instruction: &str) -> Content {

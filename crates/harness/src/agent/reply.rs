@@ -104,6 +104,10 @@ impl AgentLoop<'_> {
         match self.talk.make_room() {
             ContextFit::Fits => Ok(()),
             ContextFit::AfterTrimming(Trimmed { pictures, texts, before, after, limit }) => {
+                if texts > 0 {
+                    // The list that changes refer to may be gone.
+                    self.known = None;
+                }
                 self.emit(EventKind::HistoryTrimmed {
                     pictures,
                     texts,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture,
-    RawContent, ReplyStop, StepId, Timing, Usage,
+    RawContent, ReplyStop, StepId, Timing, Usage, ViewRule,
 };
 
 pub(crate) use as_text::TURN;
@@ -55,6 +55,7 @@ pub struct ForkedModel {
     turns: Vec<RecordedTurn>,
     point: Arc<ForkPoint>,
     live: Arc<dyn ChatModel>,
+    profile: ModelProfile,
     prior: PriorTurns,
     parted: PartingListener,
 }
@@ -70,7 +71,9 @@ impl ForkedModel {
         let profile = live.profile();
         let turns = point.turns.iter().cloned().map(|turn| replay::with_live_points(turn, profile));
         let turns = turns.collect::<Result<_, _>>()?;
-        Ok(Self { turns, point, live, prior, parted })
+        // A screen is compared with its record by all of its elements, and references are found again among them.
+        let profile = ModelProfile { views: ViewRule::Whole, ..profile.clone() };
+        Ok(Self { turns, point, live, profile, prior, parted })
     }
 
     async fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -149,7 +152,7 @@ impl ForkedModel {
 
 impl ChatModel for ForkedModel {
     fn profile(&self) -> &ModelProfile {
-        self.live.profile()
+        &self.profile
     }
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {

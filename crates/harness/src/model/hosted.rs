@@ -1,6 +1,6 @@
 //! Settings that the providers with their own computer tool share.
 
-use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
+use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule, ViewRule};
 
 use super::http::Endpoint;
 use super::options::CallOptions;
@@ -53,6 +53,7 @@ impl HostedConfig {
             space,
             images: ImageRule::Within { size: PICTURE },
             outline: false,
+            views: ViewRule::Changes,
             history: history(max_request_bytes),
             tools: ToolRule::Fixed,
             max_output_tokens: self.calls.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),

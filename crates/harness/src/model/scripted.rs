@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use apprentice_protocol::{
     Action, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish, HistoryRule,
     ImagePoint, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent,
-    ReplyStop, Timing, ToolRule, Usage,
+    ReplyStop, Timing, ToolRule, Usage, ViewRule,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -219,6 +219,7 @@ impl Scripted {
             space: CoordinateSpace::ImagePixels,
             images: ImageRule::None,
             outline: true,
+            views: ViewRule::Whole,
             history: HistoryRule::AppendOnly { max_request_bytes: 32 << 20, uploads: false },
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,

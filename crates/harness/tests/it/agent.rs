@@ -8,7 +8,7 @@ use apprentice_protocol::{
     ActionOutcome, BlobHash, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace,
     EventKind, Guidance, GuidanceRefresh, HistoryRule, Image, ImageBytes, ImageRule, MediaType, Message,
     ModelProfile, Observation, PortFuture, Size, SkillEvent, SkillEventKind, SkillId, StepId, StepRef,
-    StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec,
+    StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec, ViewRule,
 };
 use serde_json::{Value, json};
 
@@ -65,6 +65,7 @@ fn seeing(images: ImageRule, history: HistoryRule) -> ModelProfile {
         space: CoordinateSpace::ImagePixels,
         images,
         outline: true,
+        views: ViewRule::Whole,
         history,
         tools: ToolRule::Fixed,
         max_output_tokens: 1000,

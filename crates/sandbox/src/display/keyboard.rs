@@ -18,7 +18,7 @@ use super::{CancelToken, DisplayError, Screen};
 const BOUND: Duration = Duration::from_millis(30);
 /// Wait before a key is bound again, so that programs have used the old binding.
 const USED: Duration = Duration::from_millis(150);
-/// How long a key of a chord stays down.
+/// How long a key of a chord stays down, unless the program has noticed it earlier.
 const HOLD: Duration = Duration::from_millis(12);
 /// Characters typed between two round trips to the server.
 const BURST: usize = 32;
@@ -75,7 +75,10 @@ impl Screen {
         stop: &CancelToken,
     ) -> Result<bool, DisplayError> {
         let Some(held) = self.hold_chord(chord, stop)? else { return Ok(false) };
-        let held_out = self.pause(hold.unwrap_or(HOLD), stop);
+        let held_out = match hold {
+            Some(hold) => self.pause(hold, stop),
+            None => self.await_taken(HOLD, stop),
+        };
         for code in held.into_iter().rev() {
             self.key(code, false)?;
         }

@@ -7,6 +7,7 @@ mod keyboard;
 mod keyboard_map;
 mod keysym;
 mod pointer;
+mod programs;
 mod screen;
 mod screen_activity;
 mod settle;
@@ -28,6 +29,7 @@ use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 pub use pointer::Pointer;
+use programs::Programs;
 pub use screen::Screen;
 
 /// Why a job on the display failed.
@@ -97,6 +99,13 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// The process table of a cell, as its supervisor sees it.
+pub(super) struct ProcessFolder {
+    pub(super) folder: OwnedFd,
+    /// The supervisor's number in it.
+    pub(super) supervisor: i32,
+}
+
 type Job = Box<dyn FnOnce(&mut Screen) + Send>;
 
 /// A handle on the display's thread. Dropping it ends the thread.
@@ -107,8 +116,13 @@ pub(super) struct Display {
 
 impl Display {
     /// Takes over the display behind a socket. Blocks until the connection is set up.
-    pub(super) fn open(socket: OwnedFd, clock: Arc<dyn Clock>) -> Result<Self, DisplayError> {
-        let mut screen = Screen::open(connect(UnixStream::from(socket))?, clock)?;
+    pub(super) fn open(
+        socket: OwnedFd,
+        processes: Option<ProcessFolder>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, DisplayError> {
+        let programs = processes.map(|found| Programs::new(found.folder, found.supervisor));
+        let mut screen = Screen::open(connect(UnixStream::from(socket))?, programs, clock)?;
         let (jobs, inbox) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new().name("display".into()).spawn(move || {
             while let Ok(job) = inbox.recv() {

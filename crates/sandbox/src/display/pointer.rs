@@ -8,11 +8,11 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 
 use super::{CancelToken, DisplayError, Screen};
 
-/// How long a button stays down in a click.
+/// How long a button stays down in a click, unless the program has noticed it earlier.
 const HOLD: Duration = Duration::from_millis(20);
 /// Pause between the clicks of a double click, far below any toolkit's limit.
 const BETWEEN: Duration = Duration::from_millis(40);
-/// Pause after a move, so that the program below notices the pointer.
+/// Longest pause after a move, so that the program below notices the pointer.
 const HOVER: Duration = Duration::from_millis(10);
 /// Pause between the small moves of a drag.
 const STRIDE: Duration = Duration::from_millis(8);
@@ -84,7 +84,7 @@ impl Screen {
     ) -> Result<bool, DisplayError> {
         if let Some(at) = at {
             self.move_to(at)?;
-            self.pause(HOVER, stop)?;
+            self.await_taken(HOVER, stop)?;
         }
         match what {
             Pointer::Move => {}
@@ -96,9 +96,14 @@ impl Screen {
                     },
                     None => Vec::new(),
                 };
-                // All clicks are sent at once and timed by the server: on a busy machine they would otherwise drift
+                if *count == 1 {
+                    self.button(number(*button), true)?;
+                    self.await_taken(HOLD, stop)?;
+                    self.button(number(*button), false)?;
+                }
+                // Several clicks are sent at once and timed by the server: on a busy machine they would otherwise drift
                 // apart.
-                for turn in 0..*count {
+                for turn in (0..*count).filter(|_| *count > 1) {
                     let before = if turn == 0 { Duration::ZERO } else { BETWEEN };
                     self.button_after(before, number(*button), true)?;
                     self.button_after(HOLD, number(*button), false)?;

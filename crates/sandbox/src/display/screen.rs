@@ -14,6 +14,7 @@ use x11rb::rust_connection::RustConnection;
 
 use super::DisplayError;
 use super::keyboard_map::Keyboard;
+use super::programs::Programs;
 use super::screen_activity::ScreenActivity;
 
 x11rb::atom_manager! {
@@ -40,13 +41,19 @@ pub struct Screen {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) damage: damage::Damage,
     pub(super) unrest: ScreenActivity,
+    /// The cell's programs; `None` where they cannot be watched.
+    pub(super) programs: Option<Programs>,
     size: Size,
     segment: Segment,
     segment_id: shm::Seg,
 }
 
 impl Screen {
-    pub(super) fn open(connection: RustConnection, clock: Arc<dyn Clock>) -> Result<Self, DisplayError> {
+    pub(super) fn open(
+        connection: RustConnection,
+        programs: Option<Programs>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, DisplayError> {
         let setup = connection.setup().roots.first().ok_or(DisplayError::Late("a screen"))?;
         let (root, size) =
             (setup.root, Size::new(setup.width_in_pixels.into(), setup.height_in_pixels.into()));
@@ -82,6 +89,7 @@ impl Screen {
             clock,
             damage,
             unrest,
+            programs,
             size,
             segment,
             segment_id,

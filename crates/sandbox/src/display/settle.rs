@@ -2,21 +2,72 @@
 
 use std::time::Duration;
 
+use apprentice_protocol::Rect;
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
 
+use super::programs::Programs;
 use super::{CancelToken, DisplayError, Screen, await_event};
 
+/// Time between two looks at whether input was taken.
+const TAKEN: Duration = Duration::from_millis(1);
+
 impl Screen {
-    /// Waits until the screen has come to rest since the last input.
+    /// Waits until the screen has come to rest since the last input: nothing is drawn, and the cell's programs have
+    /// nothing left to do. The wait has a cap; [`Screen::busy_programs`] then names who is still at work.
     pub fn settle(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
+        // All input so far has reached the programs: they are awake from here on until they have dealt with it.
+        self.sync()?;
+        self.unrest.note_wait(self.clock.mono());
+        loop {
+            stop.check()?;
+            self.watch_programs();
+            self.take_events()?;
+            let now = self.clock.mono();
+            let Some(left) = self.unrest.left(now) else {
+                self.unrest.note_end(now);
+                return Ok(());
+            };
+            await_event(&self.connection, Some(stop), left)?;
+        }
+    }
+
+    /// Looks at what the cell's programs are doing.
+    fn watch_programs(&mut self) {
+        let Some(programs) = &self.programs else { return };
+        if let Some(idle) = self.unrest.note_look(self.clock.mono(), programs.look()) {
+            let timers = programs.with_short_timers(&idle);
+            self.unrest.note_idle(timers);
+        }
+    }
+
+    /// Waits until the programs have taken the input sent so far, but not longer than a person would hold on.
+    pub(super) fn await_taken(&mut self, cap: Duration, stop: &CancelToken) -> Result<(), DisplayError> {
+        self.sync()?;
+        let end = self.clock.mono() + cap;
         loop {
             stop.check()?;
             self.take_events()?;
-            let Some(left) = self.unrest.left(self.clock.mono()) else { return Ok(()) };
-            await_event(&self.connection, Some(stop), left)?;
+            let resting =
+                self.programs.as_ref().and_then(Programs::look).is_some_and(|look| look.running.is_empty());
+            let left = end.saturating_sub(self.clock.mono());
+            if resting || left.is_zero() {
+                return Ok(());
+            }
+            await_event(&self.connection, Some(stop), left.min(TAKEN))?;
         }
+    }
+
+    /// Names of the programs that were still at work when the last wait reached its cap.
+    pub fn busy_programs(&self) -> Vec<String> {
+        self.unrest.still_busy().to_vec()
+    }
+
+    /// Whether the last input changed anything on the screen.
+    pub fn changed_since_input(&mut self) -> Result<bool, DisplayError> {
+        self.take_events()?;
+        Ok(self.unrest.changed_since_input())
     }
 
     /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.
@@ -49,8 +100,10 @@ impl Screen {
     fn take_events(&mut self) -> Result<(), DisplayError> {
         while let Some(event) = self.connection.poll_for_event()? {
             match event {
-                Event::DamageNotify(_) => {
-                    self.unrest.note_drawing(self.clock.mono());
+                Event::DamageNotify(event) => {
+                    let area = event.area;
+                    let area = Rect::new(area.x.into(), area.y.into(), area.width.into(), area.height.into());
+                    self.unrest.note_drawing(self.clock.mono(), Some(area));
                     self.connection.damage_subtract(self.damage, x11rb::NONE, x11rb::NONE)?;
                     self.connection.flush()?;
                 }
@@ -59,10 +112,10 @@ impl Screen {
                 }
                 // A window manager hands the focus on after it has shown a window.
                 Event::PropertyNotify(event) if event.atom == self.atoms._NET_ACTIVE_WINDOW => {
-                    self.unrest.note_drawing(self.clock.mono());
+                    self.unrest.note_drawing(self.clock.mono(), None);
                 }
                 Event::MapNotify(_) | Event::UnmapNotify(_) => {
-                    self.unrest.note_drawing(self.clock.mono());
+                    self.unrest.note_drawing(self.clock.mono(), None);
                 }
                 _ => {}
             }

@@ -1,7 +1,7 @@
 //! The cell's accessibility bus, and the references given out for objects on it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use apprentice_protocol::{Capability, NodeRef};
 use atspi::Role as BusRole;
@@ -38,6 +38,13 @@ pub(super) struct Refs {
     lower: HashMap<Address, i32>,
     given: HashMap<Address, u64>,
     known: HashMap<u64, Address>,
+    /// References of cells by their table and their address in it: a spreadsheet makes new objects for the same cell.
+    cells: HashMap<(Address, String), u64>,
+    /// The reference that stood last in each place of a window.
+    paths: HashMap<u64, u64>,
+    /// What each reference named when it was last seen, and which reference last named that.
+    labels: HashMap<u64, String>,
+    latest: HashMap<String, u64>,
     count: u64,
 }
 
@@ -51,6 +58,58 @@ impl Refs {
             self.count
         });
         NodeRef(format!("n{number}"))
+    }
+
+    /// Returns the reference of an address. A new object that stands in the place of one that is gone takes over its
+    /// reference: programs make parts of their windows anew when nothing in them has changed.
+    pub(super) fn give_at(&mut self, address: &Address, path: u64, present: &HashSet<&Address>) -> NodeRef {
+        let taken_over = match self.given.contains_key(address) {
+            true => None,
+            false => self.paths.get(&path).copied(),
+        };
+        let old = taken_over.and_then(|number| Some((number, self.known.get(&number)?.clone())));
+        if let Some((number, old)) = old.filter(|(_, old)| !present.contains(old)) {
+            self.given.remove(&old);
+            self.given.insert(address.clone(), number);
+            self.known.insert(number, address.clone());
+        }
+        let given = self.give(address);
+        if let Some(number) = self.given.get(address).copied() {
+            self.paths.insert(path, number);
+        }
+        given
+    }
+
+    /// Returns the reference of a cell that its table names by an address such as `B7`, the same one for each object that
+    /// has stood for it.
+    pub(super) fn give_cell(&mut self, table: &Address, name: &str, address: &Address) -> NodeRef {
+        let key = (table.clone(), name.to_owned());
+        if let Some(number) = self.cells.get(&key).copied() {
+            if self.known.get(&number) != Some(address) {
+                self.known.insert(number, address.clone());
+                self.given.insert(address.clone(), number);
+            }
+            return NodeRef(format!("n{number}"));
+        }
+        let given = self.give(address);
+        self.cells.insert(key, self.given.get(address).copied().unwrap_or(self.count));
+        given
+    }
+
+    /// Records what a reference names.
+    pub(super) fn label(&mut self, node: &NodeRef, label: String) {
+        if let Some(number) = number(node) {
+            self.latest.insert(label.clone(), number);
+            self.labels.insert(number, label);
+        }
+    }
+
+    /// What a reference named, and the reference that names the like now, if it is another.
+    pub(super) fn successor(&self, node: &NodeRef) -> Option<(&str, NodeRef)> {
+        let old = number(node)?;
+        let label = self.labels.get(&old)?;
+        let new = self.latest.get(label).copied().filter(|new| *new != old)?;
+        Some((label, NodeRef(format!("n{new}"))))
     }
 
     /// Records that an object lies lower than it reports, by this many pixels.
@@ -69,12 +128,18 @@ impl Refs {
 
     /// The address behind a reference given out earlier.
     pub(super) fn find(&self, node: &NodeRef) -> Option<&Address> {
-        self.known.get(&node.0.strip_prefix('n')?.parse().ok()?)
+        self.known.get(&number(node)?)
     }
+}
+
+fn number(node: &NodeRef) -> Option<u64> {
+    node.0.strip_prefix('n')?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use apprentice_protocol::NodeRef;
 
     use super::super::node::Address;
@@ -88,7 +153,24 @@ mod tests {
         assert_eq!((first.0.as_str(), refs.give(&address("/b")).0.as_str()), ("n1", "n2"));
         assert_eq!(refs.give(&address("/a")), first);
         assert_eq!(refs.find(&first), Some(&address("/a")));
-        for unknown in ["n3", "n", "", "1", "n-1", "nn1"] {
+        let table = address("/table");
+        let cell = refs.give_cell(&table, "B7", &address("/c1"));
+        assert_eq!(refs.give_cell(&table, "B7", &address("/c2")), cell, "the same cell, another object");
+        assert_eq!(refs.find(&cell), Some(&address("/c2")));
+        assert_ne!(refs.give_cell(&table, "B8", &address("/c3")), cell);
+        let (old, new) = (address("/old"), address("/new"));
+        let bold = refs.give_at(&old, 7, &HashSet::from([&old]));
+        assert_ne!(refs.give_at(&new, 7, &HashSet::from([&old, &new])), bold, "both are there");
+        let newest = address("/newest");
+        let place = refs.give_at(&newest, 7, &HashSet::from([&newest]));
+        assert_eq!(refs.find(&place), Some(&newest), "it stands where a gone one stood");
+        assert_eq!(refs.give_at(&newest, 8, &HashSet::from([&newest])), place);
+        refs.label(&first, "button \"OK\"".into());
+        assert_eq!(refs.successor(&first), None);
+        let again = refs.give(&address("/d"));
+        refs.label(&again, "button \"OK\"".into());
+        assert_eq!(refs.successor(&first), Some(("button \"OK\"", again)));
+        for unknown in ["n99", "n", "", "1", "n-1", "nn1"] {
             assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");
         }
     }

@@ -33,13 +33,24 @@ impl Bus {
         Ok((self.connection()?, address))
     }
 
+    /// The error about a node that is gone, with the one that has taken its place.
+    fn gone(&self, node: &NodeRef) -> OperationError {
+        let refs = self.refs.borrow();
+        let Some((label, successor)) = refs.successor(node) else { return gone(node) };
+        let why = format!("it is gone; {label} is #{successor} now");
+        OperationError::refused(format!("element #{node}"), &why)
+    }
+
     /// Reads the current facts about a node.
     pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, OperationError> {
         let (bus, at) = self.address(node)?;
         let asked = async { tokio::try_join!(name(&bus, &at), bus_role(&bus, &at), bus_states(&bus, &at)) };
-        let (name, bus_role, bus_states) = asked.await.map_err(|miss| fault(node, miss))?;
+        let (name, bus_role, bus_states) = match asked.await {
+            Err(NodeError::Gone) => return Err(self.gone(node)),
+            asked => asked.map_err(|miss| fault(node, miss))?,
+        };
         if bus_states.contains(BusState::Defunct) {
-            return Err(gone(node));
+            return Err(self.gone(node));
         }
         let bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
         let states = role::states(bus_role, bus_states);

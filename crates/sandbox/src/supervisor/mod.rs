@@ -218,10 +218,12 @@ impl Supervisor {
         descriptors.push(own.map_err(|error| lost(&error))?);
         if let Some(socket) = &started.display {
             descriptors.push(desktop_session::connect(socket).map_err(|error| lost(&error))?);
+            descriptors.push(File::open("/proc").map_err(|error| lost(&error))?.into());
         }
         self.bus.attach(started.accessibility.clone());
         *self.running.borrow_mut() = Some(started);
-        Ok(Frame { head: Reply::Ready, body: Vec::new(), descriptors })
+        let supervisor = rustix::process::getpid().as_raw_nonzero().get();
+        Ok(Frame { head: Reply::Ready { supervisor }, body: Vec::new(), descriptors })
     }
 
     /// Starts a program for the agent to work in, and watches it. If the program crashes or is killed from outside, the

@@ -158,11 +158,26 @@ pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option
         }
         return text(bus, at, count.min(TEXT_LIMIT)).await;
     }
+    if of == BusRole::ComboBox {
+        return chosen(bus, at).await;
+    }
     if role::has_number(of) {
         let number: f64 = property(bus, at, VALUE, "CurrentValue").await.ok()?;
         return Some(format!("{number}"));
     }
     None
+}
+
+/// Reads what a closed list shows: the name of its chosen option, or else its text.
+async fn chosen(bus: &Connection, at: &Address) -> Option<String> {
+    let option: Result<Reference, NodeError> = call(bus, at, SELECTION, "GetSelectedChild", &(0i32,)).await;
+    if let Some(option) = option.ok().and_then(Address::of)
+        && let Ok(name) = name(bus, &option).await
+        && !name.is_empty()
+    {
+        return Some(name);
+    }
+    text(bus, at, TEXT_LIMIT).await.filter(|text| !text.trim().is_empty() && !text.contains(OBJECT))
 }
 
 /// Reads the first `count` characters of the text, or all of it if `count` is negative. [`OBJECT`] stands for each

@@ -118,6 +118,11 @@ pub(super) fn is_button(role: BusRole) -> bool {
     matches!(role, BusRole::Button | BusRole::ToggleButton | BusRole::RadioButton | BusRole::PushButtonMenu)
 }
 
+/// Whether the role shows a text. Some programs give it no name, but a text of its own.
+pub(super) fn is_label(role: BusRole) -> bool {
+    matches!(role, BusRole::Label | BusRole::Static)
+}
+
 /// Whether the role is an item of a menu.
 pub(super) fn is_menu_item(role: BusRole) -> bool {
     matches!(

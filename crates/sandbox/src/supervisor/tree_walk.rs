@@ -4,9 +4,11 @@
 //! once, each with its own deadline. A node that manages its descendants itself (a spreadsheet reports billions) is
 //! never asked for all of them.
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{Hash as _, Hasher as _};
 
-use apprentice_protocol::{HiddenNodes, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
+use apprentice_protocol::{HiddenNodes, NodeRef, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use atspi::zbus::Connection;
 use atspi::zbus::zvariant::OwnedValue;
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
@@ -31,6 +33,8 @@ const PARTS: usize = 4;
 const NEAR: i32 = 4;
 /// Most descendants that are read one by one of a node that manages them itself.
 const MANAGED_LIMIT: i32 = 400;
+/// Most characters that are read of a label without a name, such as a part of a status bar.
+const TEXT_OF_LABEL: usize = 200;
 
 /// A node found by the walk.
 struct FoundNode {
@@ -221,10 +225,41 @@ impl<'a> Walk<'a> {
         (pane.y >= bar.y - NEAR && under > 0).then_some(under)
     }
 
+    /// What each node is by its place: what holds it, its role and name, and its number among its like.
+    fn paths(&self) -> Vec<u64> {
+        let mut paths: Vec<u64> = Vec::with_capacity(self.found.len());
+        let mut counts: HashMap<u64, u64> = HashMap::new();
+        for found in &self.found {
+            let above = found.parent.and_then(|parent| paths.get(parent).copied()).unwrap_or_default();
+            let mut hash = DefaultHasher::new();
+            above.hash(&mut hash);
+            if let Some(read) = &found.read {
+                (read.role as u32).hash(&mut hash);
+                read.name.hash(&mut hash);
+            }
+            let count = counts.entry(hash.finish()).or_default();
+            count.hash(&mut hash);
+            *count += 1;
+            paths.push(hash.finish());
+        }
+        paths
+    }
+
+    /// The table of a cell that is named by its address in a spreadsheet.
+    fn table_of(&self, found: &FoundNode) -> Option<&Address> {
+        let read = found.read.as_ref().filter(|read| read.role == BusRole::TableCell)?;
+        let table = self.found.get(found.parent?)?;
+        let manages = table.read.as_ref()?.states.contains(BusState::ManagesDescendants);
+        (manages && is_cell_address(&read.name)).then_some(&table.address)
+    }
+
     /// Builds the tree, depth first, from the nodes that answered.
     fn finish(self, refs: &mut Refs) -> UiTree {
         let mut nodes: Vec<UiNode> = Vec::new();
         let drops = self.vertical_corrections();
+        let paths = self.paths();
+        let read = self.found.iter().filter(|found| found.read.is_some());
+        let present: HashSet<&Address> = read.map(|found| &found.address).collect();
         let roots = (0..self.found.len()).filter(|index| self.found[*index].parent.is_none());
         let mut stack: Vec<(usize, Option<u32>)> = roots.map(|index| (index, None)).collect();
         stack.reverse();
@@ -234,7 +269,14 @@ impl<'a> Walk<'a> {
             let Ok(own) = u32::try_from(nodes.len()) else { break };
             let drop = drops.get(index).copied().unwrap_or_default();
             refs.set_vertical_correction(&found.address, drop);
-            let mut node = ui_node(&found.address, read, parent, found.hidden, refs);
+            let id = match self.table_of(found) {
+                Some(table) => refs.give_cell(table, &read.name, &found.address),
+                None => refs.give_at(&found.address, paths.get(index).copied().unwrap_or_default(), &present),
+            };
+            let mut node = ui_node(id, read, parent, found.hidden);
+            if !node.name.is_empty() {
+                refs.label(&node.id, format!("{} {:?}", node.role.as_str(), node.name));
+            }
             node.bounds = node.bounds.map(|bounds| Rect { y: bounds.y.saturating_add(drop), ..bounds });
             nodes.push(node);
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
@@ -243,15 +285,22 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Whether a name is the address of a cell, such as `B7` or `AA120`.
+fn is_cell_address(name: &str) -> bool {
+    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    let letters = name.len() - digits.len();
+    (1..=3).contains(&letters) && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+}
+
 /// Converts a node to the protocol's form.
-fn ui_node(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs: &mut Refs) -> UiNode {
+fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNode {
     let mut states = role::states(read.role, read.states);
     if hidden {
         states.insert(State::Hidden);
     }
     let value = read.value.clone().filter(|value| *value != read.name);
     UiNode {
-        id: refs.give(address),
+        id,
         parent,
         role: role::role(read.role, &read.name, read.states),
         name: read.name.clone(),
@@ -321,7 +370,13 @@ async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<
     let showing = states.contains(BusState::Showing);
     let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
-    let value = async { if showing { node::value(bus, at, role).await } else { None } };
+    let value = async {
+        match showing {
+            true if role::is_label(role) && name.is_empty() => label_text(bus, at).await,
+            true => node::value(bus, at, role).await,
+            false => None,
+        }
+    };
     // A cell that has a name takes it from its content; it holds more only where its text says so.
     let cell = role == BusRole::TableCell && !name.is_empty();
     let (bounds, value) = tokio::join!(bounds, value);
@@ -344,12 +399,20 @@ async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
     }
-    let described = if showing && name.is_empty() && role::is_button(role) {
-        node::description(bus, at).await
-    } else {
-        None
-    };
+    let silent = value.as_deref().is_none_or(|value| value.trim().is_empty());
+    let described =
+        if showing && name.is_empty() && (role::is_button(role) || (role::is_label(role) && silent)) {
+            node::description(bus, at).await
+        } else {
+            None
+        };
     Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children })
+}
+
+/// The beginning of the text of a label without a name.
+async fn label_text(bus: &Connection, at: &Address) -> Option<String> {
+    let text = node::text(bus, at, -1).await?;
+    Some(text.trim().chars().take(TEXT_OF_LABEL).collect())
 }
 
 /// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off

@@ -125,7 +125,7 @@ impl ReviewerLimits {
 #[cfg(test)]
 mod tests {
     use apprentice_protocol::{
-        ContextRule, CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule,
+        ContextRule, CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule, ViewRule,
     };
 
     use super::ReviewerLimits;
@@ -137,6 +137,7 @@ mod tests {
             space: CoordinateSpace::ImagePixels,
             images,
             outline: true,
+            views: ViewRule::Whole,
             history,
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,

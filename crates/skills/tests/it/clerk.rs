@@ -10,7 +10,7 @@ use apprentice_protocol::{
     Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, ContextRule, CoordinateSpace, HistoryRule,
     ImageRule, Limits, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop,
     ResourceUsage, RetrievedSkill, Seen, StepAction, StepId, StopReason, Timing, ToolRule, Trajectory,
-    TrajectoryStep, Usage, Verdict, Versions,
+    TrajectoryStep, Usage, Verdict, Versions, ViewRule,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ fn profile() -> ModelProfile {
         space: CoordinateSpace::ImagePixels,
         images: ImageRule::None,
         outline: true,
+        views: ViewRule::Whole,
         history: HistoryRule::AppendOnly { max_request_bytes: 1_000_000, uploads: false },
         tools: ToolRule::Fixed,
         max_output_tokens: 1000,

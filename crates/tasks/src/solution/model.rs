@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use apprentice_protocol::{
     Action, ActionOutcome, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content,
     CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline,
-    OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage,
+    OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
 };
 
 use super::script::{Condition, Script, ScriptAction, ScriptEnd, ScriptError, TargetSelector};
@@ -123,6 +123,7 @@ fn profile(name: &str) -> ModelProfile {
         space: CoordinateSpace::ImagePixels,
         images: ImageRule::None,
         outline: true,
+        views: ViewRule::Whole,
         history: HistoryRule::AppendOnly { max_request_bytes: 1 << 30, uploads: false },
         tools: ToolRule::Fixed,
         max_output_tokens: 1024,

@@ -2,7 +2,8 @@
 
 use apprentice_protocol::{
     BlobHash, CallId, CallResult, Content, ContextRule, CoordinateSpace, HistoryRule, Image, ImageBytes,
-    ImageRule, MediaType, Message, ModelProfile, RawContent, Size, TextMark, ToolRule, Usage, WorldTool,
+    ImageRule, MediaType, Message, ModelProfile, RawContent, Size, TextMark, ToolRule, Usage, ViewRule,
+    WorldTool,
 };
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
@@ -16,6 +17,7 @@ fn talk(tokens: u64, images: u32) -> Conversation {
         space: CoordinateSpace::ImagePixels,
         images: ImageRule::AsIs,
         outline: true,
+        views: ViewRule::Whole,
         history: HistoryRule::Window { images, context: Some(ContextRule { tokens, patch: 28 }) },
         tools: ToolRule::Fixed,
         max_output_tokens: 1000,

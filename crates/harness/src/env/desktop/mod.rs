@@ -4,6 +4,7 @@
 //! action. An action that cannot be performed is refused with a sentence for the model; a failure of the system is an
 //! error of the world.
 
+mod remarks;
 mod target;
 
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ const NOTCHES: u32 = 50;
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
+/// What is said of an action after which nothing was drawn.
+const NO_EFFECT: &str = "delivered, but nothing on the screen changed";
 /// Most clicks in one action.
 const CLICKS: u8 = 5;
 
@@ -334,6 +337,26 @@ impl DesktopEnvironment {
         }
     }
 
+    /// Says so where an action that should change something has changed nothing that can be seen.
+    async fn with_effect(
+        &self,
+        action: &Action<ScreenPoint>,
+        report: ActReport,
+    ) -> Result<ActReport, WorldError> {
+        let acts = matches!(
+            action,
+            Action::Click { .. }
+                | Action::Key { .. }
+                | Action::Type { .. }
+                | Action::Scroll { .. }
+                | Action::Select { .. }
+        );
+        if !acts || self.cell.on_screen(|screen, _| screen.changed_since_input()).await? {
+            return Ok(report);
+        }
+        Ok(report.also(&[NO_EFFECT.to_owned()]))
+    }
+
     /// Converts an error of the supervisor into the outcome of an action.
     fn action_error(&self, error: MachineError) -> ActionError {
         match error {
@@ -358,7 +381,16 @@ impl DesktopEnvironment {
 
     /// Looks until picture, windows and tree belong to one moment. Programs tell the accessibility bus of a new dialog
     /// and its focus after they have drawn it, so after a window was opened or closed, two trees in a row must agree.
+    ///
+    /// A list that is empty or broken off is read again, and then told as such.
     async fn look(&self, want: Want) -> Result<Observation, WorldError> {
+        let mut seen = self.look_until_settled(want).await?;
+        let busy = self.cell.on_screen(|screen, _| Ok(screen.busy_programs())).await?;
+        seen.remarks = remarks::of(&seen, &busy);
+        Ok(seen)
+    }
+
+    async fn look_until_settled(&self, want: Want) -> Result<Observation, WorldError> {
         let mut earlier: Option<Observation> = None;
         for _ in 1..MOST_LOOKS {
             let (seen, before) = self.glance(&want).await?;
@@ -368,7 +400,8 @@ impl DesktopEnvironment {
             let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
             let agree =
                 |earlier: &Observation| (&earlier.tree, &earlier.windows) == (&seen.tree, &seen.windows);
-            if (before == after && !window_changed) || earlier.as_ref().is_some_and(agree) {
+            let whole = remarks::lists_its_window(&seen);
+            if (before == after && !window_changed && whole) || earlier.as_ref().is_some_and(agree) {
                 return Ok(seen);
             }
             earlier = Some(seen);
@@ -419,7 +452,7 @@ impl Environment for DesktopEnvironment {
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             let report = match self.perform(action).await {
-                Ok(report) => report,
+                Ok(report) => self.with_effect(action, report).await?,
                 Err(ActionError::Refused(problem)) => ActReport::refused(problem),
                 Err(ActionError::World(error)) => return Err(error),
             };

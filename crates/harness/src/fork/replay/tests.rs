@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::{
     Action, Button, Call, CallBody, CallId, Chord, CoordinateSpace, HistoryRule, ImagePoint, ImageRule,
-    ModelProfile, NodeRef, Outline, RawContent, Size, StepId, Target, ToolRule, View,
+    ModelProfile, NodeRef, Outline, RawContent, Size, StepId, Target, ToolRule, View, ViewRule,
 };
 
 use super::{ReplayError, present_calls, with_live_points};
@@ -18,6 +18,7 @@ fn profile(space: CoordinateSpace, images: ImageRule) -> ModelProfile {
         space,
         images,
         outline: true,
+        views: ViewRule::Whole,
         history: HistoryRule::AppendOnly { max_request_bytes: 1 << 20, uploads: false },
         tools: ToolRule::Fixed,
         max_output_tokens: 100,

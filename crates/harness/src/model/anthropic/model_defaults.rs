@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{CoordinateSpace, ImageRule, ModelProfile, Size, ToolRule};
+use apprentice_protocol::{CoordinateSpace, ImageRule, ModelProfile, Size, ToolRule, ViewRule};
 use serde::Deserialize;
 
 use crate::model::hosted::history;
@@ -147,6 +147,7 @@ impl ModelDefaults {
             space: CoordinateSpace::ImagePixels,
             images: ImageRule::Within { size: PICTURE },
             outline: false,
+            views: ViewRule::Changes,
             history: history(MAX_REQUEST_BYTES),
             tools: ToolRule::Fixed,
             max_output_tokens: max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use apprentice_protocol::{
-    ContextRule, CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule,
+    ContextRule, CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule, ViewRule,
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -97,6 +97,8 @@ pub struct StudentProfile {
     pub context_tokens: Option<u64>,
     /// Whether observations include the interface tree.
     pub outline: bool,
+    /// How the interface tree is written.
+    pub views: ViewRule,
     /// Stop sequences.
     pub stop: Vec<String>,
     /// Limit on output tokens.
@@ -139,6 +141,8 @@ struct ProfileFile {
     context_tokens: Option<Spanned<u64>>,
     #[serde(default)]
     outline: bool,
+    #[serde(default = "changes")]
+    views: ViewRule,
     #[serde(default)]
     stop: Vec<String>,
     max_output_tokens: u32,
@@ -152,7 +156,11 @@ struct ProfileFile {
     seed: bool,
 }
 
-const fn three() -> u32 {
+const fn changes() -> ViewRule {
+    ViewRule::Changes
+}
+
+fn three() -> u32 {
     3
 }
 
@@ -276,6 +284,7 @@ impl StudentProfile {
             history_images: written.history_images,
             context_tokens,
             outline: written.outline,
+            views: written.views,
             stop: written.stop,
             max_output_tokens: written.max_output_tokens,
             structured: written.structured,
@@ -293,6 +302,7 @@ impl StudentProfile {
             space: self.space,
             images: self.images,
             outline: self.outline || self.images == ImageRule::None,
+            views: self.views,
             history: HistoryRule::Window { images: self.history_images.max(1), context: self.context() },
             tools: ToolRule::MayChange,
             max_output_tokens: self.max_output_tokens,

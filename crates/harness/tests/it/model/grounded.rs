@@ -7,7 +7,7 @@ use apprentice_harness::model::middleware::{Cassette, Recorded, Recording};
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
     CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, ImageRule, Message,
-    ModelError, ModelProfile, PortFuture, ReplyStop, Size, StopReason, ToolRule, Usage, WorldTool,
+    ModelError, ModelProfile, PortFuture, ReplyStop, Size, StopReason, ToolRule, Usage, ViewRule, WorldTool,
 };
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -46,6 +46,7 @@ fn model(
         space,
         images,
         outline: true,
+        views: ViewRule::Whole,
         history: HistoryRule::Window { images: 3, context: None },
         tools: ToolRule::Fixed,
         max_output_tokens: 500,

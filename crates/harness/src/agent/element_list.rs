@@ -1,0 +1,279 @@
+//! The list of elements as a model gets it: what matters for acting, from a whole tree. Pure.
+//!
+//! What says nothing goes (frames, separators, a menu bar that is listed twice, a text that repeats its button), and the
+//! contents of windows that cannot be used now. Neighbours of one kind share a line. Tables show what they hold around
+//! the cursor and count the rest.
+
+mod selection;
+mod table;
+
+use apprentice_protocol::{NodeRef, State, UiNode, UiTree, View, outline_line};
+
+use selection::Selection;
+
+/// Roles of elements that are dragged or drawn on, so that their place matters although they have a reference.
+const PLACED: &[&str] = &[
+    "option",
+    "listitem",
+    "treeitem",
+    "slider",
+    "img",
+    "image",
+    "canvas",
+    "drawingarea",
+    "document",
+    "document_frame",
+    "terminal",
+    "unknown",
+    "group",
+    "scrollbar",
+    "spinbutton",
+];
+/// Roles of which neighbours share a line.
+const SHARING: &[&str] = &[
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "button",
+    "tab",
+    "cell",
+    "gridcell",
+    "columnheader",
+    "rowheader",
+    "radio",
+    "link",
+    "text",
+];
+/// Most elements on one line.
+const ON_A_LINE: usize = 24;
+
+/// One element of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) id: NodeRef,
+    /// `role "name"`, which tells it when it is gone.
+    pub(super) label: String,
+    /// Its line.
+    pub(super) text: String,
+    /// Its line without its role.
+    short: String,
+    role: String,
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) depth: usize,
+    /// The line above that holds it.
+    pub(super) parent: Option<usize>,
+    pub(super) parts: Vec<Part>,
+    /// A sentence about what is not listed.
+    pub(super) note: Option<String>,
+    /// What goes first when the list is too long has the highest number.
+    pub(super) rank: u8,
+}
+
+/// The list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ElementList {
+    pub(super) lines: Vec<Line>,
+    /// The element that has the keyboard focus.
+    pub(super) focus: Option<String>,
+}
+
+impl Line {
+    /// Writes these parts of the line, without indentation.
+    pub(super) fn write<'a>(&'a self, parts: impl Iterator<Item = &'a Part>) -> String {
+        let parts: Vec<&Part> = parts.collect();
+        match parts.as_slice() {
+            [] => self.note.clone().unwrap_or_default(),
+            [one] => one.text.clone(),
+            [first, ..] => {
+                let each: Vec<&str> = parts.iter().map(|part| part.short.as_str()).collect();
+                format!("{}: {}", first.role, each.join(" | "))
+            }
+        }
+    }
+}
+
+impl ElementList {
+    /// Builds the list of a tree.
+    pub(super) fn of(tree: &UiTree, view: &View) -> Self {
+        let selection = Selection::of(tree);
+        let mut list = Self::default();
+        // The line of each node, if it has one.
+        let mut line_of: Vec<Option<usize>> = vec![None; tree.nodes.len()];
+        for (index, node) in tree.nodes.iter().enumerate() {
+            let parent = selection.holder(index).and_then(|holder| line_of.get(holder).copied().flatten());
+            if !selection.has(index) {
+                continue;
+            }
+            let part = part(node, &selection, index, view);
+            if node.is(State::Focused) {
+                list.focus = Some(format!("{} #{}", part.label, part.id));
+            }
+            let place = match list.shares(node, parent, &selection, index) {
+                true => list.lines.len() - 1,
+                false => {
+                    list.lines.push(list.fresh_line(node, parent));
+                    list.lines.len() - 1
+                }
+            };
+            if let Some(line) = list.lines.get_mut(place) {
+                line.parts.push(part);
+            }
+            if let Some(slot) = line_of.get_mut(index) {
+                *slot = Some(place);
+            }
+            if let Some(note) = selection.note(index) {
+                let depth = list.lines.get(place).map_or(0, |line| line.depth + 1);
+                let rank = list.lines.get(place).map_or(0, |line| line.rank);
+                let note = Some(note.to_owned());
+                list.lines.push(Line { depth, parent: Some(place), parts: Vec::new(), note, rank });
+            }
+        }
+        list
+    }
+
+    fn fresh_line(&self, node: &UiNode, parent: Option<usize>) -> Line {
+        let above = parent.and_then(|parent| self.lines.get(parent));
+        let rank = rank(node).min(if above.is_some_and(|above| above.rank == IN_DIALOG) {
+            IN_DIALOG
+        } else {
+            u8::MAX
+        });
+        Line { depth: above.map_or(0, |above| above.depth + 1), parent, parts: Vec::new(), note: None, rank }
+    }
+
+    /// Whether a node goes on the last line.
+    fn shares(&self, node: &UiNode, parent: Option<usize>, selection: &Selection, index: usize) -> bool {
+        let Some(last) = self.lines.last() else { return false };
+        let role = node.role.as_str();
+        last.parent == parent
+            && last.note.is_none()
+            && last.parts.len() < ON_A_LINE
+            && SHARING.contains(&role)
+            && selection.is_leaf(index)
+            && last.parts.last().is_some_and(|part| part.role == role)
+            && selection.continues_row(index)
+    }
+
+    /// All elements, in order.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.lines.iter().flat_map(|line| &line.parts)
+    }
+
+    /// Writes the list within a number of characters. What matters least goes first, and is counted.
+    pub(super) fn write(&self, budget: usize) -> String {
+        let written: Vec<String> = self.lines.iter().map(|line| indented(line, line.parts.iter())).collect();
+        let mut order: Vec<usize> = (0..written.len()).collect();
+        order.sort_by_key(|index| self.lines.get(*index).map_or(0, |line| line.rank));
+        let room = budget.saturating_sub(LEFT_OUT_ROOM);
+        let (mut used, mut kept, mut left_out) = (0, vec![false; written.len()], 0);
+        for index in order {
+            let length = written.get(index).map_or(0, |line| line.chars().count() + 1);
+            if used + length > room {
+                left_out += self.lines.get(index).map_or(0, |line| line.parts.len());
+                continue;
+            }
+            used += length;
+            if let Some(slot) = kept.get_mut(index) {
+                *slot = true;
+            }
+        }
+        let mut text: String = written
+            .iter()
+            .zip(&kept)
+            .filter(|(_, kept)| **kept)
+            .map(|(line, _)| format!("{line}\n"))
+            .collect();
+        if left_out > 0 {
+            text.push_str(&format!(
+                "[{left_out} more elements do not fit: close or scroll something to see them]\n"
+            ));
+        }
+        text
+    }
+}
+
+/// Room for the line about elements that do not fit.
+const LEFT_OUT_ROOM: usize = 90;
+/// The rank of what stands in a dialog.
+const IN_DIALOG: u8 = 1;
+
+/// What matters more has a lower number: windows and the focus, dialogs, bars, controls, texts, cells.
+fn rank(node: &UiNode) -> u8 {
+    if node.is(State::Focused) {
+        return 0;
+    }
+    match node.role.as_str() {
+        "window" | "application" => 0,
+        "dialog" | "alertdialog" | "alert" => IN_DIALOG,
+        "menubar" | "menu" | "toolbar" | "status" | "tab" | "tablist" | "menuitem" => 2,
+        "cell" | "gridcell" | "row" => 5,
+        "text" | "paragraph" | "heading" | "img" | "image" | "listitem" => 4,
+        _ => 3,
+    }
+}
+
+fn indented<'a>(line: &'a Line, parts: impl Iterator<Item = &'a Part>) -> String {
+    format!("{}{}", "  ".repeat(line.depth), line.write(parts))
+}
+
+/// Writes one element.
+fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part {
+    let role = node.role.as_str();
+    let mut shown = node.clone();
+    if let Some(name) = selection.lent_name(index) {
+        name.clone_into(&mut shown.name);
+    }
+    let sayings: &[State] = match role {
+        "button" => &[State::Unchecked, State::Editable],
+        "combobox" | "slider" => &[],
+        _ => &[State::Editable],
+    };
+    shown.states.retain(|state| !sayings.contains(state));
+    if role == "menuitem" && shown.states.remove(&State::Collapsed) && !selection.is_leaf(index) {
+        shown.states.insert(State::Expanded);
+    }
+    let middle = node.bounds.and_then(|bounds| bounds.centre()).and_then(|centre| view.to_image(centre));
+    if !PLACED.contains(&role) {
+        shown.bounds = None;
+    }
+    let mut text = outline_line(&shown, 0, view);
+    if middle.is_none() && !WITHOUT_PLACE.contains(&role) {
+        text.push_str(" (off the screen)");
+    }
+    let word = role.replace(' ', "_");
+    let short = text.strip_prefix(word.as_str()).unwrap_or(&text).trim_start().to_owned();
+    let label = match shown.name.is_empty() {
+        true => word,
+        false => format!("{word} {:?}", shown.name.chars().take(60).collect::<String>()),
+    };
+    Part { id: node.id.clone(), label, text, short, role: role.to_owned() }
+}
+
+/// Roles that hold others, and lie where those lie.
+const WITHOUT_PLACE: &[&str] = &[
+    "window",
+    "application",
+    "dialog",
+    "menubar",
+    "toolbar",
+    "tablist",
+    "table",
+    "tree",
+    "treegrid",
+    "list",
+    "grid",
+    "row",
+    "status",
+    "menu",
+    "listbox",
+    "document",
+    "group",
+    "tab",
+];
+
+#[cfg(test)]
+mod tests;

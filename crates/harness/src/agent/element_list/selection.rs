@@ -1,0 +1,314 @@
+//! Selects the nodes of a tree that a model's list holds.
+
+use std::collections::{BTreeMap, HashSet};
+
+use apprentice_protocol::{State, UiNode, UiTree, is_listed};
+
+use super::table;
+
+/// Roles that never help a model to act.
+const SILENT: &[&str] = &[
+    "separator",
+    "filler",
+    "scrollbar",
+    "ruler",
+    "splitpane",
+    "rootpane",
+    "viewport",
+    "application",
+    "notification",
+];
+/// Roles that hold others and say nothing without them.
+const HOLDERS: &[&str] = &[
+    "rootpane",
+    "toolbar",
+    "menubar",
+    "tablist",
+    "tab",
+    "list",
+    "listbox",
+    "table",
+    "tree",
+    "treegrid",
+    "row",
+    "grid",
+    "scrollpane",
+    "group",
+    "generic",
+    "region",
+    "status",
+    "form",
+    "main",
+    "banner",
+    "navigation",
+    "section",
+    "article",
+    "paragraph",
+    "panel",
+    "menu",
+    "rowgroup",
+    "listitem",
+    "unknown",
+    "none",
+];
+/// Roles of texts, which often repeat what holds them.
+const TEXTS: &[&str] =
+    &["text", "generic", "label", "statictext", "img", "image", "cell", "option", "labeltext"];
+
+/// Which nodes are listed.
+pub(super) struct Selection {
+    listed: Vec<bool>,
+    holders: Vec<Option<usize>>,
+    leaves: Vec<bool>,
+    /// Names that nameless controls get from the group that holds nothing else.
+    lent: BTreeMap<usize, String>,
+    /// Whether a cell stands in the same row as the listed cell before it.
+    in_row: Vec<bool>,
+    notes: BTreeMap<usize, String>,
+}
+
+impl Selection {
+    /// Selects from a tree.
+    pub(super) fn of(tree: &UiTree) -> Self {
+        let parents: Vec<Option<usize>> = tree
+            .nodes
+            .iter()
+            .map(|node| node.parent.and_then(|parent| usize::try_from(parent).ok()))
+            .collect();
+        let mut notes = BTreeMap::new();
+        let gone = doubled_bars(tree, &parents);
+        let behind = windows_behind(tree, &parents);
+        let mut listed: Vec<bool> = Vec::with_capacity(tree.nodes.len());
+        let mut unusable: Vec<bool> = Vec::with_capacity(tree.nodes.len());
+        for (index, node) in tree.nodes.iter().enumerate() {
+            let above = parents[index];
+            let within = above.is_some_and(|above| unusable[above]);
+            let shown = says(node) && !within && !gone.contains(&index);
+            listed.push(shown);
+            unusable.push(within || gone.contains(&index) || behind.contains(&index));
+        }
+        for window in &behind {
+            let count = (0..tree.nodes.len())
+                .filter(|index| *index != *window && is_listed(&tree.nodes[*index]))
+                .filter(|index| is_below(&parents, *index, *window))
+                .count();
+            notes.insert(*window, format!("[behind: {count} elements, not listed until it is in front]"));
+        }
+        drop_repeated_texts(tree, &parents, &mut listed);
+        table::reduce(tree, &parents, &mut listed, &mut notes);
+        drop_empty_holders(tree, &parents, &mut listed, &notes);
+        let lent = lend_names(tree, &parents, &mut listed);
+        Self { lent, ..Self::with(tree, &parents, listed, notes) }
+    }
+
+    fn with(
+        tree: &UiTree,
+        parents: &[Option<usize>],
+        listed: Vec<bool>,
+        notes: BTreeMap<usize, String>,
+    ) -> Self {
+        let mut holders = Vec::with_capacity(listed.len());
+        let mut leaves = vec![true; listed.len()];
+        let mut in_row = vec![false; listed.len()];
+        let mut last: Option<usize> = None;
+        for index in 0..listed.len() {
+            let holder = nearest(parents, index, &listed);
+            holders.push(holder);
+            if !listed[index] {
+                continue;
+            }
+            if let Some(holder) = holder {
+                leaves[holder] = false;
+            }
+            in_row[index] = match last {
+                Some(last) => is_same_row(&tree.nodes[last], &tree.nodes[index]),
+                None => false,
+            };
+            last = Some(index);
+        }
+        Self { listed, holders, leaves, in_row, notes, lent: BTreeMap::new() }
+    }
+
+    /// Whether a node is listed.
+    pub(super) fn has(&self, index: usize) -> bool {
+        self.listed.get(index).copied().unwrap_or(false)
+    }
+
+    /// The nearest listed node that holds a node.
+    pub(super) fn holder(&self, index: usize) -> Option<usize> {
+        self.holders.get(index).copied().flatten()
+    }
+
+    /// Whether a node holds no listed node.
+    pub(super) fn is_leaf(&self, index: usize) -> bool {
+        self.leaves.get(index).copied().unwrap_or(true)
+    }
+
+    /// Whether a node continues the row of the one before it. What is no cell always does.
+    pub(super) fn continues_row(&self, index: usize) -> bool {
+        self.in_row.get(index).copied().unwrap_or(false)
+    }
+
+    /// The name that a nameless node has from its group.
+    pub(super) fn lent_name(&self, index: usize) -> Option<&str> {
+        self.lent.get(&index).map(String::as_str)
+    }
+
+    /// The sentence below a node.
+    pub(super) fn note(&self, index: usize) -> Option<&str> {
+        self.notes.get(&index).map(String::as_str)
+    }
+}
+
+fn nearest(parents: &[Option<usize>], index: usize, listed: &[bool]) -> Option<usize> {
+    std::iter::successors(parents[index], |at| parents[*at]).find(|at| listed[*at])
+}
+
+fn is_below(parents: &[Option<usize>], index: usize, above: usize) -> bool {
+    std::iter::successors(parents[index], |at| parents[*at]).any(|at| at == above)
+}
+
+fn is_same_row(one: &UiNode, other: &UiNode) -> bool {
+    if !table::is_cell(other) {
+        return true;
+    }
+    match (one.bounds, other.bounds) {
+        (Some(one), Some(other)) => one.y == other.y,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Whether a node says something, looked at by itself.
+fn says(node: &UiNode) -> bool {
+    let role = node.role.as_str();
+    let acts = node.is(State::Focused) || (node.is(State::Editable) && node.bounds.is_some());
+    let named = !node.name.is_empty() || node.value.as_deref().is_some_and(|value| !value.trim().is_empty());
+    let silent = SILENT.contains(&role) && (role == "rootpane" || !node.is(State::Focused));
+    let bare_button = role == "button" && !named && node.is(State::Disabled);
+    let empty_text = ["text", "paragraph", "img", "image", "heading", "option", "cell", "gridcell"]
+        .contains(&role)
+        && !named;
+    let placeless = ["cell", "text", "tab"].contains(&role) && node.bounds.is_none() && !acts;
+    is_listed(node)
+        && !silent
+        && !bare_button
+        && !(empty_text && !acts)
+        && !placeless
+        && (named || acts || role != "unknown")
+}
+
+/// Menu bars that list what an earlier one of their window lists. LibreOffice has two, of which the second reports wrong
+/// positions.
+fn doubled_bars(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
+    let mut known: HashSet<Vec<&str>> = HashSet::new();
+    let mut doubled = HashSet::new();
+    for (index, node) in tree.nodes.iter().enumerate().filter(|(_, node)| node.role.as_str() == "menubar") {
+        let items = || (0..tree.nodes.len()).filter(|at| parents[*at] == Some(index));
+        let names: Vec<&str> = items().map(|at| tree.nodes[at].name.as_str()).collect();
+        let open = tree
+            .nodes
+            .iter()
+            .enumerate()
+            .any(|(at, below)| items().any(|item| is_below(parents, at, item)) && is_listed(below));
+        let _ = node;
+        if !known.insert(names) && !open {
+            doubled.insert(index);
+        }
+    }
+    doubled
+}
+
+/// Windows that cannot be used as long as another is in front: a modal dialog blocks its program, and another program's
+/// window has to come to the front first.
+fn windows_behind(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
+    let is_window = |index: usize| {
+        let above = std::iter::successors(parents[index], |at| parents[*at]);
+        ["window", "dialog"].contains(&tree.nodes[index].role.as_str())
+            && above.map(|at| tree.nodes[at].role.as_str()).all(|role| role == "application")
+    };
+    let windows: Vec<usize> = (0..tree.nodes.len()).filter(|index| is_window(*index)).collect();
+    let Some(front) = windows.iter().copied().find(|index| tree.nodes[*index].is(State::Active)) else {
+        return HashSet::new();
+    };
+    let blocks = tree.nodes[front].is(State::Modal);
+    let other = |index: &usize| parents[*index] != parents[front] || blocks;
+    windows
+        .into_iter()
+        .filter(|index| *index != front && !tree.nodes[*index].name.is_empty())
+        .filter(|index| !tree.nodes[*index].is(State::Active) && !tree.nodes[*index].is(State::Modal))
+        .filter(other)
+        .collect()
+}
+
+/// Controls that may have no name of their own.
+const CONTROLS: &[&str] = &["button", "textbox", "combobox", "spinbutton", "slider", "checkbox", "radio"];
+/// Most controls of a group that get its name.
+const LENT: usize = 3;
+
+/// Gives the name of a group to the nameless controls in it, if it holds nothing else, and leaves the group out.
+fn lend_names(tree: &UiTree, parents: &[Option<usize>], listed: &mut [bool]) -> BTreeMap<usize, String> {
+    let mut lent = BTreeMap::new();
+    let groups = (0..tree.nodes.len()).filter(|index| {
+        let node = &tree.nodes[*index];
+        ["group", "toolbar", "panel"].contains(&node.role.as_str()) && !node.name.is_empty()
+    });
+    for group in groups {
+        let held: Vec<usize> = (group + 1..tree.nodes.len())
+            .take_while(|index| is_below(parents, *index, group))
+            .filter(|index| listed[*index])
+            .collect();
+        let bare = |index: &usize| {
+            let node = &tree.nodes[*index];
+            CONTROLS.contains(&node.role.as_str()) && node.name.is_empty()
+        };
+        if listed[group] && (1..=LENT).contains(&held.len()) && held.iter().all(bare) {
+            listed[group] = false;
+            lent.extend(held.into_iter().map(|index| (index, tree.nodes[group].name.clone())));
+        }
+    }
+    lent
+}
+
+/// Leaves out texts that repeat the element that holds them.
+fn drop_repeated_texts(tree: &UiTree, parents: &[Option<usize>], listed: &mut [bool]) {
+    for index in 0..tree.nodes.len() {
+        let node = &tree.nodes[index];
+        if !listed[index] || !TEXTS.contains(&node.role.as_str()) || node.is(State::Focused) {
+            continue;
+        }
+        let Some(holder) = nearest(parents, index, listed).map(|at| &tree.nodes[at]) else { continue };
+        let holds = |text: &str| !node.name.is_empty() && text.contains(&node.name);
+        let named = holds(&holder.name) || holder.value.as_deref().is_some_and(holds);
+        if named && holder.role.as_str() != "window" && node.value.is_none() {
+            listed[index] = false;
+        }
+    }
+}
+
+/// Leaves out what only holds others and holds none of the list, or only one line of it.
+fn drop_empty_holders(
+    tree: &UiTree,
+    parents: &[Option<usize>],
+    listed: &mut [bool],
+    notes: &BTreeMap<usize, String>,
+) {
+    let mut holds = vec![false; listed.len()];
+    for index in (0..tree.nodes.len()).rev() {
+        let node = &tree.nodes[index];
+        let bare = HOLDERS.contains(&node.role.as_str())
+            && !node.is(State::Focused)
+            && node.value.is_none()
+            && !notes.contains_key(&index);
+        let text =
+            ["paragraph", "listitem", "tab", "status"].contains(&node.role.as_str()) && !node.name.is_empty();
+        if listed[index] && bare && !holds[index] && !text {
+            listed[index] = false;
+        }
+        if (listed[index] || holds[index])
+            && let Some(parent) = parents[index]
+        {
+            holds[parent] = true;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Reduces tables and long lists to what stands around the cursor and the selection.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice_protocol::{State, UiNode, UiTree};
+
+/// Rows of a table that are listed from its beginning, and on both sides of the cursor or a selected row.
+const FIRST_ROWS: usize = 12;
+const AROUND: usize = 6;
+/// Fewer cells than this are all listed.
+const SMALL: usize = 30;
+
+/// Whether a node is a cell of a table.
+pub(super) fn is_cell(node: &UiNode) -> bool {
+    matches!(node.role.as_str(), "cell" | "gridcell" | "columnheader" | "rowheader")
+}
+
+/// Leaves out empty cells and rows far from the cursor, and tells their number below the table.
+pub(super) fn reduce(
+    tree: &UiTree,
+    parents: &[Option<usize>],
+    listed: &mut [bool],
+    notes: &mut BTreeMap<usize, String>,
+) {
+    let tables = (0..tree.nodes.len()).filter(|index| {
+        ["table", "grid", "treegrid", "tree", "treetable", "list", "listbox"]
+            .contains(&tree.nodes[*index].role.as_str())
+    });
+    for table in tables.collect::<Vec<_>>() {
+        let below =
+            |index: &usize| std::iter::successors(parents[*index], |at| parents[*at]).any(|at| at == table);
+        let entry = |index: &usize| {
+            let node = &tree.nodes[*index];
+            is_cell(node) || matches!(node.role.as_str(), "listitem" | "treeitem" | "option")
+        };
+        let cells: Vec<usize> =
+            (table + 1..tree.nodes.len()).take_while(|index| below(index)).filter(entry).collect();
+        if cells.len() < SMALL {
+            continue;
+        }
+        let empty = leave_out_empty(tree, &cells, listed);
+        let rows = rows(tree, cells.iter().copied().filter(|cell| listed[*cell]));
+        let far = leave_out_far(tree, &rows, listed);
+        if let Some(note) = note(tree, &rows, &far, empty) {
+            notes.insert(table, note);
+        }
+    }
+}
+
+fn is_empty(node: &UiNode) -> bool {
+    let text = node.value.as_deref().unwrap_or(if is_address(&node.name) { "" } else { &node.name });
+    text.trim().is_empty()
+}
+
+/// Whether a name is a place in a spreadsheet, such as `B7`.
+fn is_address(name: &str) -> bool {
+    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    (1..=3).contains(&(name.len() - digits.len()))
+        && !digits.is_empty()
+        && digits.bytes().all(|c| c.is_ascii_digit())
+}
+
+/// Leaves out empty cells, except those with the cursor. Returns their number.
+fn leave_out_empty(tree: &UiTree, cells: &[usize], listed: &mut [bool]) -> usize {
+    let mut empty = 0;
+    for cell in cells {
+        let node = &tree.nodes[*cell];
+        if is_empty(node) && !node.is(State::Focused) && !node.is(State::Selected) {
+            empty += usize::from(is_address(&node.name));
+            listed[*cell] = false;
+        }
+    }
+    empty
+}
+
+/// The rows of these cells, from top to bottom.
+fn rows(tree: &UiTree, cells: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    for cell in cells {
+        let node = &tree.nodes[cell];
+        let same = rows.last().and_then(|row| row.last()).is_some_and(|last| {
+            let last = &tree.nodes[*last];
+            is_cell(node) && last.bounds.map(|bounds| bounds.y) == node.bounds.map(|bounds| bounds.y)
+        });
+        match rows.last_mut() {
+            Some(row) if same => row.push(cell),
+            _ => rows.push(vec![cell]),
+        }
+    }
+    rows
+}
+
+/// Leaves out rows far from the beginning, the cursor and the selection. Returns their numbers.
+fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTreeSet<usize> {
+    let marked = |row: &Vec<usize>| {
+        row.iter().any(|cell| tree.nodes[*cell].is(State::Focused) || tree.nodes[*cell].is(State::Selected))
+    };
+    let marks: Vec<usize> = (0..rows.len()).filter(|row| marked(&rows[*row])).collect();
+    let is_near = |row: usize| row < FIRST_ROWS || marks.iter().any(|mark| row.abs_diff(*mark) <= AROUND);
+    let far: BTreeSet<usize> = (0..rows.len()).filter(|row| !is_near(*row)).collect();
+    for cell in far.iter().flat_map(|row| &rows[*row]) {
+        listed[*cell] = false;
+    }
+    far
+}
+
+fn note(tree: &UiTree, rows: &[Vec<usize>], far: &BTreeSet<usize>, empty: usize) -> Option<String> {
+    let name = |row: Option<&usize>| {
+        let cell = row.and_then(|row| rows.get(*row)).and_then(|row| row.first());
+        cell.map(|cell| tree.nodes[*cell].name.chars().take(40).collect::<String>()).unwrap_or_default()
+    };
+    let far_rows = (!far.is_empty()).then(|| {
+        format!(
+            "{} more rows on the screen, from {:?} to {:?}",
+            far.len(),
+            name(far.first()),
+            name(far.last())
+        )
+    });
+    let empties = (empty > 0).then(|| format!("{empty} empty cells"));
+    let told: Vec<String> = far_rows.into_iter().chain(empties).collect();
+    (!told.is_empty()).then(|| format!("[not listed: {}]", told.join(", ")))
+}

@@ -1,0 +1,174 @@
+//! What a model gets of a tree, and of a change.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::{NodeRef, Rect, Role, Size, State, UiNode, UiTree, View};
+
+use super::ElementList;
+use crate::agent::element_changes;
+
+/// A tree from lines: indentation, role, name, value, states, and y or `-` without a place; separated by `;`.
+fn tree(lines: &str) -> UiTree {
+    let mut above: Vec<(usize, u32)> = Vec::new();
+    let mut nodes = Vec::new();
+    for (index, line) in (0u32..).zip(lines.lines().filter(|line| !line.trim().is_empty())) {
+        let depth = line.len() - line.trim_start().len();
+        above.retain(|(other, _)| *other < depth);
+        let parent = above.last().map(|(_, index)| *index);
+        above.push((depth, index));
+        let fields: Vec<&str> = line.trim().split(';').collect();
+        let field = |place: usize| fields.get(place).copied().unwrap_or_default();
+        let state = |word: &str| match word {
+            "focused" => State::Focused,
+            "active" => State::Active,
+            "collapsed" => State::Collapsed,
+            "disabled" => State::Disabled,
+            "modal" => State::Modal,
+            "hidden" => State::Hidden,
+            other => panic!("{other}"),
+        };
+        let number: i32 = field(4).parse().unwrap_or(10);
+        nodes.push(UiNode {
+            id: NodeRef(format!("n{index}")),
+            parent,
+            role: Role::new(field(0)),
+            name: field(1).into(),
+            value: Some(field(2).to_owned()).filter(|value| !value.is_empty()),
+            states: field(3).split(',').filter(|word| !word.is_empty()).map(state).collect::<BTreeSet<_>>(),
+            bounds: (field(4) != "-").then(|| Rect::new(10, number, 20, 10)),
+        });
+    }
+    UiTree { nodes, truncated: None }
+}
+
+fn list(lines: &str) -> ElementList {
+    ElementList::of(&tree(lines), &View::whole(Size::new(800, 600)))
+}
+
+const SHEET: &str = "
+application;sheet
+ window;a.csv;;active
+  menubar
+   menuitem;File;;collapsed
+   menuitem;Edit;;collapsed
+  rootpane;a.csv
+   menubar
+    menuitem;File;;collapsed
+    menuitem;Edit;;collapsed
+   toolbar;Standard
+    button;Save
+    separator;
+    button;Undo;;disabled
+   group;Font Name
+    textbox;;Sans
+   table;Sheet1
+    cell;A1;Name;focused;20
+    cell;B1;Sum;;20
+    cell;C1;;;20
+    cell;A2;Ott;;30
+    cell;B2;7;;30
+    cell;C2;;;30
+   status
+    text;;Saved
+ window;Help
+  text;Long text
+application;other
+ window;Notes
+  button;Close
+";
+
+fn wide_sheet() -> String {
+    let row = |number: usize| {
+        format!(
+            "    cell;A{number};v{number};;{}\n    cell;B{number};;;{}\n",
+            (number + 1) * 10,
+            (number + 1) * 10
+        )
+    };
+    let rows: String = (3..40).map(row).collect();
+    SHEET.replace("   status\n", &format!("{rows}   status\n"))
+}
+
+#[test]
+fn a_list_holds_what_can_be_used_and_counts_the_rest() {
+    insta::assert_snapshot!(list(&wide_sheet()).write(4000), @r#"
+    window "a.csv" [active] #n1
+      menubar #n2
+        menuitem: "File" #n3 | "Edit" #n4
+      toolbar "Standard" #n9
+        button: "Save" #n10 | "Undo" [disabled] #n12
+      textbox "Font Name" = "Sans" #n14
+      table "Sheet1" #n15
+        [not listed: 27 more rows on the screen, from "A13" to "A39", 39 empty cells]
+        cell: "A1" = "Name" [focused] #n16 | "B1" = "Sum" #n17
+        cell: "A2" = "Ott" #n19 | "B2" = "7" #n20
+        cell "A3" = "v3" #n22
+        cell "A4" = "v4" #n24
+        cell "A5" = "v5" #n26
+        cell "A6" = "v6" #n28
+        cell "A7" = "v7" #n30
+        cell "A8" = "v8" #n32
+        cell "A9" = "v9" #n34
+        cell "A10" = "v10" #n36
+        cell "A11" = "v11" #n38
+        cell "A12" = "v12" #n40
+      status #n96
+        text = "Saved" #n97
+    window "Help" #n98
+      text "Long text" #n99
+    window "Notes" #n101
+      [behind: 1 elements, not listed until it is in front]
+    "#);
+}
+
+#[test]
+fn a_modal_dialog_hides_what_it_blocks() {
+    let text = "
+application;sheet
+ window;a.csv
+  button;Save
+ dialog;Save changes?;;active,modal
+  text;Save changes?
+  button;Discard
+  button;Cancel
+";
+    insta::assert_snapshot!(list(text).write(4000), @r#"
+    window "a.csv" #n1
+      [behind: 1 elements, not listed until it is in front]
+    dialog "Save changes?" [active, modal] #n3
+      button: "Discard" #n5 | "Cancel" #n6
+    "#);
+}
+
+#[test]
+fn what_matters_least_goes_first_when_the_room_is_small() {
+    let whole = list(&wide_sheet());
+    let text = whole.write(420);
+    assert!(text.chars().count() <= 420, "{text}");
+    assert!(text.contains("menuitem: \"File\"") && !text.contains("\"A2\""), "{text}");
+    assert!(text.trim_end().ends_with("do not fit: close or scroll something to see them]"), "{text}");
+}
+
+#[test]
+fn after_the_first_view_only_changes_are_told() {
+    let before = list(SHEET);
+    let after = SHEET
+        .replace("cell;A1;Name;focused", "cell;A1;Name;")
+        .replace("A2;Ott;", "A2;Ott;focused")
+        .replace("Saved", "Modified");
+    let check = |after: &str| element_changes::write(&before, &list(after));
+    assert_eq!(check(SHEET).as_deref(), Some("[nothing: every element is as it was]\n"));
+    insta::assert_snapshot!(check(&after).expect("few changes"), @r#"
+    in table "Sheet1" #n15:
+    ~   cell "A1" = "Name" #n16
+    ~   cell "A2" = "Ott" [focused] #n19
+    in status #n22:
+    ~   text = "Modified" #n23
+    focus: cell "A2" #n19
+    "#);
+    assert_eq!(
+        check("application;new\n window;Other;;active\n  button;Go"),
+        None,
+        "another screen is told as a whole"
+    );
+}

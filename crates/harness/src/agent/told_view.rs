@@ -1,0 +1,90 @@
+//! Writes the text about the screen for a model that gets changes: what is in front, what it may still do, and what has
+//! changed in the list of elements since its last view.
+
+use std::fmt::Write as _;
+
+use apprentice_protocol::{BoundedText, Limits, ResourceUsage, TextBudget, UiTree, View, ViewRule};
+
+use super::agent_loop::AgentLoop;
+use super::element_changes;
+use super::element_list::ElementList;
+use super::model_view::{ELEMENTS_HEADING, ModelView};
+
+/// The line above what changed in the list of elements.
+const CHANGES_HEADING: &str =
+    "Changed elements (`+` new, `~` different, `-` gone; the others are as listed before):\n";
+/// Limit on the list of elements, in characters.
+const LIST_BUDGET: usize = 12_000;
+/// Limit on the whole text, in characters.
+const TEXT_BUDGET: TextBudget = TextBudget(16_000);
+
+impl AgentLoop<'_> {
+    /// Writes the text of a view for a model that gets changes.
+    pub(super) fn tell(&mut self, sight: &mut ModelView) {
+        let profile = self.attempt.model.profile();
+        if profile.views != ViewRule::Changes {
+            return;
+        }
+        let mut text = sight.text.as_str().to_owned();
+        for remark in &sight.observation.remarks {
+            text.push_str(remark);
+            text.push('\n');
+        }
+        text.push_str(&limits_line(&self.attempt.brief.limits, &self.budget.spent()));
+        let tree = sight.observation.tree.as_ref().filter(|_| profile.outline);
+        let list = tree.map(|tree| (ElementList::of(tree, &sight.view), tree.truncated));
+        if let Some((list, truncated)) = &list {
+            text.push_str(&list_text(self.known.as_ref(), list));
+            if let Some(why) = truncated {
+                let _ = writeln!(text, "[the list is not whole: the budget of {why:?} ran out]");
+            }
+        }
+        self.known = list.map(|(list, _)| list);
+        sight.told = Some(BoundedText::cut(&text, TEXT_BUDGET));
+    }
+}
+
+/// Writes the elements of a screen as a model gets them after it has seen the elements of `before`.
+pub fn view_text(before: Option<&UiTree>, now: &UiTree, view: &View) -> String {
+    let known = before.map(|tree| ElementList::of(tree, view));
+    list_text(known.as_ref(), &ElementList::of(now, view))
+}
+
+/// The whole list, or what changed in it.
+fn list_text(known: Option<&ElementList>, list: &ElementList) -> String {
+    let changes = known.and_then(|known| element_changes::write(known, list));
+    match changes.filter(|changes| changes.len() <= LIST_BUDGET) {
+        Some(changes) => format!("{CHANGES_HEADING}{changes}"),
+        None if list.lines.is_empty() => {
+            format!("{ELEMENTS_HEADING}[no program lists its elements: use the picture, or keys]\n")
+        }
+        None => format!("{ELEMENTS_HEADING}{}", list.write(LIST_BUDGET)),
+    }
+}
+
+/// What the model may still do.
+fn limits_line(limits: &Limits, spent: &ResourceUsage) -> String {
+    let turn = spent.turns + 1;
+    let last = if turn >= limits.turns { " (your last)" } else { "" };
+    let left = limits.world_steps.saturating_sub(spent.world_steps);
+    format!("Turn {turn} of {}{last}; {left} of {} actions left.\n", limits.turns, limits.world_steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Limits, ResourceUsage};
+
+    use super::limits_line;
+
+    #[test]
+    fn a_model_is_told_what_is_left() {
+        let limits = Limits { world_steps: 25, turns: 3, ..Limits::default() };
+        let check = |turns, world_steps, expected: &str| {
+            let spent = ResourceUsage { turns, world_steps, ..ResourceUsage::default() };
+            assert_eq!(limits_line(&limits, &spent), format!("{expected}\n"));
+        };
+        check(0, 0, "Turn 1 of 3; 25 of 25 actions left.");
+        check(1, 7, "Turn 2 of 3; 18 of 25 actions left.");
+        check(2, 30, "Turn 3 of 3 (your last); 0 of 25 actions left.");
+    }
+}
