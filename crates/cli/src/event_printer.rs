@@ -88,7 +88,14 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
             | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },
+        EventKind::TurnEnded { turn, reason, void, detail, .. } => {
+            let why = reason
+                .map(|reason| terminal::words(&reason))
+                .or(void.map(|cause| format!("void: {}", terminal::words(&cause))));
+            Some(format!("turn {turn}: {} ({detail})", why.unwrap_or_default()))
+        }
         EventKind::Started(_)
+        | EventKind::TurnStarted(_)
         | EventKind::SetupDone { .. }
         | EventKind::VersionsSeen { .. }
         | EventKind::Observed { .. }

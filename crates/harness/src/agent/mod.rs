@@ -18,6 +18,7 @@ mod prompt;
 mod reading;
 mod repeat;
 mod reply;
+mod session;
 mod stop;
 
 pub use agent_loop::AttemptInput;
@@ -25,4 +26,5 @@ pub use attempt::{AttemptResult, run};
 pub use model_view::{ELEMENTS_HEADING, OUTLINE_BUDGET, SCREEN_HEADING};
 pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;
-pub use prompt::prompt_hash;
+pub use prompt::{MAX_INSTRUCTION_CHARS, prompt_hash};
+pub use session::{Session, TurnReport};
