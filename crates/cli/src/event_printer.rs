@@ -85,6 +85,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         EventKind::Skill(skill) => match skill.happening {
             SkillEventKind::LearningStarted
             | SkillEventKind::LearningFinished
+            | SkillEventKind::Suspended
             | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },

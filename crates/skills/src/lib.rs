@@ -5,6 +5,7 @@
 pub mod adherence;
 mod attach_figures;
 mod author;
+pub mod background;
 pub mod book;
 pub mod cleanup;
 pub mod effect;

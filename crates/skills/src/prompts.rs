@@ -2,10 +2,10 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, effect, foreground, guidance, judge, manage, reflect};
+use crate::{author, background, effect, foreground, guidance, judge, manage, reflect};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 13] = [
+pub const PROMPTS: [Prompt; 16] = [
     guidance::PULL,
     guidance::TOOLS,
     guidance::GIVEN,
@@ -19,6 +19,9 @@ pub const PROMPTS: [Prompt; 13] = [
     author::CREATE,
     foreground::LEARN,
     foreground::REPORT,
+    foreground::REMEMBER,
+    background::PROMPT,
+    background::READING_PROMPT,
 ];
 
 #[cfg(test)]

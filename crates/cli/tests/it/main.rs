@@ -29,6 +29,7 @@ mod proposals;
 mod reviews;
 mod reword;
 mod servers;
+mod sessions;
 mod signatures;
 mod skillbook;
 mod space;

@@ -91,6 +91,20 @@ pub enum Change {
         /// Id of the skill.
         skill: SkillId,
     },
+    /// Keeps a skill's present text from agents until somebody decides: a new text, or a person's word, ends it.
+    #[serde(rename = "skill.suspended")]
+    SkillSuspended {
+        /// Id of the skill.
+        skill: SkillId,
+        /// What was reported.
+        why: String,
+    },
+    /// Ends the suspension of a skill, on a person's word.
+    #[serde(rename = "skill.resumed")]
+    SkillResumed {
+        /// Id of the skill.
+        skill: SkillId,
+    },
     /// Renames a skill. The old id redirects to the new one.
     #[serde(rename = "skill.renamed")]
     SkillRenamed {
@@ -304,6 +318,8 @@ impl Change {
         "proposal.refused",
         "attempt.judged",
         "suspicion.kept",
+        "skill.suspended",
+        "skill.resumed",
     ];
 
     /// Returns the operation's name in the log.
@@ -316,6 +332,8 @@ impl Change {
             Self::SkillMerged { .. } => "skill.merged",
             Self::SkillAnnotated { .. } => "skill.annotated",
             Self::SkillDeleted { .. } => "skill.tombstoned",
+            Self::SkillSuspended { .. } => "skill.suspended",
+            Self::SkillResumed { .. } => "skill.resumed",
             Self::SkillRenamed { .. } => "skill.renamed",
             Self::SkillReviewed { .. } => "skill.reviewed",
             Self::TrajectoryReflected { .. } => "trajectory.reflected",
@@ -348,6 +366,8 @@ impl Change {
             | Self::SkillReviewed { skill, .. }
             | Self::PackageAttached { skill, .. }
             | Self::SkillPublished { skill, .. }
+            | Self::SkillSuspended { skill, .. }
+            | Self::SkillResumed { skill }
             | Self::SkillDeleted { skill } => vec![skill],
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],
@@ -377,6 +397,8 @@ impl Change {
             | Self::WriteProposed { .. }
             | Self::SkillsTried { .. }
             | Self::PairKept { .. }
+            | Self::SkillSuspended { .. }
+            | Self::SkillResumed { .. }
             | Self::PackageAttached { .. } => Vec::new(),
             other => other.skills(),
         }
@@ -409,7 +431,7 @@ impl Change {
             Self::TrajectoryReflected { checked, .. } => checked.texts(),
             Self::CandidateRecorded { learning, .. } => learning.texts(),
             Self::WriteProposed { change, .. } => change.texts(),
-            Self::ProposalRefused { why, .. } => vec![why],
+            Self::ProposalRefused { why, .. } | Self::SkillSuspended { why, .. } => vec![why],
             Self::ItemClosed { outcome, left } => {
                 left.iter().map(|left| left.why.as_str()).chain([outcome.as_str()]).collect()
             }
@@ -419,6 +441,7 @@ impl Change {
             Self::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
             Self::SkillRenamed { to, .. } => vec![to.as_str()],
             Self::SkillDeleted { .. }
+            | Self::SkillResumed { .. }
             | Self::PackageAttached { .. }
             | Self::CleanupFlagged { .. }
             | Self::SkillsTried { .. }

@@ -57,8 +57,8 @@ type EventFact = (SkillEventKind, Option<SkillId>, Option<String>);
 /// Returns the events of a change, each with the skill or domain that it concerns.
 fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
     use SkillEventKind::{
-        Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Reviewed,
-        Tombstoned, Updated,
+        Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Resumed,
+        Reviewed, Suspended, Tombstoned, Updated,
     };
     let of = |happening, skill: &SkillId| (happening, Some(skill.clone()), None);
     let opened = |domain: &super::NewDomain| (DomainCreated, None, Some(domain.domain.clone()));
@@ -77,6 +77,8 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         Change::SkillMerged { source, target, .. } => vec![of(Merged, source), of(Updated, target)],
         Change::SkillAnnotated { skill, .. } => vec![of(Annotated, skill)],
         Change::SkillDeleted { skill } => vec![of(Tombstoned, skill)],
+        Change::SkillSuspended { skill, .. } => vec![of(Suspended, skill)],
+        Change::SkillResumed { skill } => vec![of(Resumed, skill)],
         Change::SkillReviewed { skill, .. } => vec![of(Reviewed, skill)],
         Change::PairKept { skills, .. } => skills.iter().map(|skill| of(CleanupKept, skill)).collect(),
         Change::Reverted { skills, .. } => {

@@ -163,6 +163,8 @@ fn summary(change: &Change) -> String {
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
         Change::AttemptJudged(judgement) => judged(judgement),
         Change::SuspicionKept { why, .. } => why.clone(),
+        Change::SkillSuspended { why, .. } => format!("kept from agents until decided: {why}"),
+        Change::SkillResumed { .. } => "given to agents again".to_owned(),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -56,6 +56,8 @@ pub(super) fn shows(change: &Change) -> bool {
         | Change::SkillRenamed { .. }
         | Change::SkillPublished { .. } => true,
         Change::SkillReviewed { .. }
+        | Change::SkillSuspended { .. }
+        | Change::SkillResumed { .. }
         | Change::TrajectoryReflected { .. }
         | Change::CandidateRecorded { .. }
         | Change::ItemClosed { .. }
