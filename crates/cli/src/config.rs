@@ -1,9 +1,11 @@
 //! The typed settings. Module `settings` reads them from files, the environment and flags.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use apprentice_skills::book::{AuthoredPages, WriteMode};
 use apprentice_skills::effect::EffectRule;
+use apprentice_skills::foreground::Limits;
 use apprentice_tasks::check::Compat;
 use apprentice_tasks::setup::Mirror;
 use apprentice_tasks::suite::SuiteOptions;
@@ -65,6 +67,50 @@ pub(crate) struct Cells {
     pub(crate) shared_memory_mb: u64,
     /// Size of all other files, in MiB.
     pub(crate) files_mb: u64,
+}
+
+/// Whether finished sessions are reviewed after the answer was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BackgroundChoice {
+    /// By the process of `do --learn`, after its answer.
+    On,
+    /// Only by `skills learning run`.
+    Off,
+}
+
+/// When finished sessions are reviewed, and what that may cost (table `learning`).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LearningSettings {
+    /// Whether `do --learn` reviews after its answer.
+    pub(crate) background: BackgroundChoice,
+    /// Actions since the last review that call for one.
+    pub(crate) review_after_actions: u32,
+    /// Turns since the last review that call for one.
+    pub(crate) review_after_turns: u32,
+    /// Minutes between two reviews.
+    pub(crate) review_interval_minutes: u64,
+    /// Reviews per day (UTC).
+    pub(crate) reviews_per_day: u32,
+    /// Cost of one review, in US dollars.
+    pub(crate) review_usd: f64,
+    /// Cost of all reviews of a day, in US dollars.
+    pub(crate) reviews_usd_per_day: f64,
+}
+
+impl LearningSettings {
+    /// Returns the thresholds and caps of reviews.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            tool_iters: self.review_after_actions,
+            turns: self.review_after_turns,
+            interval: Duration::from_secs(self.review_interval_minutes.saturating_mul(60)),
+            reviews_per_day: self.reviews_per_day,
+            review_usd: self.review_usd,
+            day_usd: self.reviews_usd_per_day,
+        }
+    }
 }
 
 /// Machines that speak OSWorld's server protocol (table `vm`).
@@ -165,6 +211,8 @@ pub(crate) struct Config {
     pub(crate) provider: Providers,
     /// What one isolated world may use.
     pub(crate) cell: Cells,
+    /// Reviews of finished sessions.
+    pub(crate) learning: LearningSettings,
     /// Machines for desktop tasks when `world = "vm"`.
     pub(crate) vm: Machines,
     /// The embeddings server.

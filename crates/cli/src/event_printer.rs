@@ -85,11 +85,19 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         EventKind::Skill(skill) => match skill.happening {
             SkillEventKind::LearningStarted
             | SkillEventKind::LearningFinished
+            | SkillEventKind::Suspended
             | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },
         EventKind::FunctionCalled { record, .. } => Some(describe_function(record)),
+        EventKind::TurnEnded { turn, reason, void, detail, .. } => {
+            let why = reason
+                .map(|reason| terminal::words(&reason))
+                .or(void.map(|cause| format!("void: {}", terminal::words(&cause))));
+            Some(format!("turn {turn}: {} ({detail})", why.unwrap_or_default()))
+        }
         EventKind::Started(_)
+        | EventKind::TurnStarted(_)
         | EventKind::SetupDone { .. }
         | EventKind::VersionsSeen { .. }
         | EventKind::Observed { .. }

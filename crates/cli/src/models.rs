@@ -4,6 +4,7 @@
 mod client;
 mod readers;
 mod uncalled;
+mod within;
 
 pub(crate) use client::student;
 

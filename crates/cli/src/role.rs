@@ -27,8 +27,16 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
 ];
 
 /// The names of the roles.
-pub(crate) const ROLE_NAMES: [&str; 7] =
-    ["teacher", "student", "reflector", "manager", "grounder", "safety_reader", "second_safety_reader"];
+pub(crate) const ROLE_NAMES: [&str; 8] = [
+    "teacher",
+    "student",
+    "reflector",
+    "manager",
+    "background",
+    "grounder",
+    "safety_reader",
+    "second_safety_reader",
+];
 
 /// The settings of all roles. A role's name is accepted wherever a model's name is.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -42,6 +50,8 @@ pub(crate) struct Roles {
     pub(crate) reflector: RoleSettings,
     /// The model that curates the skillbook.
     pub(crate) manager: RoleSettings,
+    /// The model that reviews finished sessions in the background.
+    pub(crate) background: RoleSettings,
     /// The model that locates on the screenshot what another model describes.
     pub(crate) grounder: RoleSettings,
     /// The model that reads each text before it enters the skillbook.
@@ -115,12 +125,13 @@ impl DeliveryChoice {
 
 impl Roles {
     /// Returns all roles with their names.
-    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 7] {
+    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 8] {
         [
             ("teacher", &self.teacher),
             ("student", &self.student),
             ("reflector", &self.reflector),
             ("manager", &self.manager),
+            ("background", &self.background),
             ("grounder", &self.grounder),
             ("safety_reader", &self.safety_reader),
             ("second_safety_reader", &self.second_safety_reader),

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{BufWriter, Stdout, Write as _};
+use std::io::{BufWriter, IsTerminal as _, Stdout, Write as _};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use apprentice_trace::Redactor;
@@ -106,6 +106,14 @@ impl Lines {
 /// Prints one line of progress or diagnostics on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{}", shown(text));
+}
+
+/// Asks for a line, where a person sits at the terminal.
+pub(crate) fn prompt() {
+    if std::io::stdin().is_terminal() {
+        let mut to = std::io::stderr();
+        let _ = write!(to, "> ").and_then(|()| to.flush());
+    }
 }
 
 /// Prints one JSON document on standard output.

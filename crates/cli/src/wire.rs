@@ -212,16 +212,38 @@ fn limits(set: &Cells) -> Result<CellLimits, Failure> {
     })
 }
 
+/// A signal that asks the program to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopRequest {
+    /// SIGINT, as from Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
 /// Returns a token that the first SIGINT or SIGTERM cancels. The second signal ends the process at once.
+pub(crate) fn cancel_on_interrupt() -> CancellationToken {
+    let cancel = CancellationToken::new();
+    let token = cancel.clone();
+    on_stop_request(move |_| {
+        if token.is_cancelled() {
+            process_env::end_now();
+        }
+        terminal::note(format_args!("stopping; interrupt again to exit at once"));
+        token.cancel();
+    });
+    cancel
+}
+
+/// Calls the handler for each SIGINT and SIGTERM. A command calls this once.
 ///
 /// A dedicated thread handles the signals until the process ends, so that a second interrupt works even when the
 /// rest of the program hangs.
-pub(crate) fn cancel_on_interrupt() -> CancellationToken {
-    let cancel = CancellationToken::new();
-    let (token, (ready, listening)) = (cancel.clone(), std::sync::mpsc::channel());
+pub(crate) fn on_stop_request(handler: impl FnMut(StopRequest) + Send + 'static) {
+    let (ready, listening) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().name("interrupts".into()).spawn(move || {
         let heard = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let Err(error) = heard.and_then(|runtime| runtime.block_on(listen_for_signals(&token, &ready))) {
+        if let Err(error) = heard.and_then(|runtime| runtime.block_on(listen_for_signals(handler, &ready))) {
             terminal::note(format_args!("cannot listen for interrupts: {error}"));
         }
     });
@@ -230,29 +252,23 @@ pub(crate) fn cancel_on_interrupt() -> CancellationToken {
         Ok(_) => drop(listening.recv()),
         Err(error) => terminal::note(format_args!("cannot listen for interrupts: {error}")),
     }
-    cancel
 }
 
 async fn listen_for_signals(
-    token: &CancellationToken,
+    mut handler: impl FnMut(StopRequest),
     ready: &std::sync::mpsc::Sender<()>,
 ) -> std::io::Result<()> {
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut requests = signal(SignalKind::terminate())?;
     // The receiver may be gone.
     let _ = ready.send(());
-    for heard_before in [false, true] {
-        tokio::select! {
-            _ = interrupts.recv() => {}
-            _ = requests.recv() => {}
-        }
-        if heard_before {
-            process_env::end_now();
-        }
-        terminal::note(format_args!("stopping; interrupt again to exit at once"));
-        token.cancel();
+    loop {
+        let request = tokio::select! {
+            _ = interrupts.recv() => StopRequest::Interrupt,
+            _ = requests.recv() => StopRequest::Terminate,
+        };
+        handler(request);
     }
-    Ok(())
 }
 
 /// Collects the dependencies of a run.

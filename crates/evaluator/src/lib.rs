@@ -7,6 +7,7 @@ pub mod arm;
 pub mod arm_guidance;
 pub mod audit;
 pub mod auto_arms;
+pub mod background;
 pub mod bundle;
 pub mod contamination;
 pub mod cost_estimate;

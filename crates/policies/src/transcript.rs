@@ -62,6 +62,9 @@ impl Transcript {
             match message {
                 Message::User { content } => found.add_user_message(content),
                 Message::Assistant { calls, .. } => asked = calls,
+                Message::Results { notices, .. } if is_instruction(notices) => {
+                    found.add_user_message(notices)
+                }
                 Message::Results { results, .. } => {
                     let mut turn = Turn { scene: found.last_scene(), ..Turn::default() };
                     for result in results {
@@ -79,14 +82,17 @@ impl Transcript {
         self.turns.last().map(|turn| turn.scene.clone()).unwrap_or_default()
     }
 
-    /// Reads a user message. The first one holds the instruction, advice and the first observation; later ones hold
-    /// text only.
+    /// Reads a user message. The first one holds the instruction, advice and the first observation. A later one with an
+    /// instruction begins a further turn of the person, which is worked on as a task of its own; others hold text only.
     fn add_user_message(&mut self, content: &[Content]) {
         let text = text_of(content);
         let scene = Scene::read(&text);
-        if self.turns.is_empty() {
+        if self.turns.is_empty() || is_instruction(content) {
+            self.turns.clear();
             self.instruction = instruction_of(content);
-            self.opening = scene.notes.join("\n");
+            if self.opening.is_empty() {
+                self.opening = scene.notes.join("\n");
+            }
         }
         let scene = if scene.elements.is_empty() { self.last_scene() } else { scene };
         self.turns.push(Turn { scene, ..Turn::default() });
@@ -114,6 +120,11 @@ impl Turn {
             }
         }
     }
+}
+
+/// Returns whether a message holds an instruction in tags, as the first one does.
+fn is_instruction(content: &[Content]) -> bool {
+    content.iter().filter_map(Content::as_text).any(|text| text.contains("<task>"))
 }
 
 /// Returns the instruction: the text inside `<task>` tags; else the first text part, up to a line that starts another

@@ -39,6 +39,18 @@ pub struct Header {
     pub prompt_hash: String,
 }
 
+/// One instruction of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnStart {
+    /// Number of the turn, from 1.
+    pub turn: u32,
+    /// The person's words.
+    pub instruction: String,
+    /// Whether the person asked by a command, not by words, that a skill be learned from the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_to_learn: bool,
+}
+
 /// The record of one action: the model's point, the screen point, the target's role and name, and the outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionRecord {
@@ -102,6 +114,23 @@ pub enum EventKind {
     /// The attempt began.
     #[serde(rename = "started")]
     Started(Box<Header>),
+    /// A turn of a session began: a person gave an instruction. Attempts with one instruction have no such event.
+    #[serde(rename = "turn.started")]
+    TurnStarted(TurnStart),
+    /// A turn of a session ended.
+    #[serde(rename = "turn.ended")]
+    TurnEnded {
+        /// Number of the turn, from 1.
+        turn: u32,
+        /// The reason, if the turn ended regularly.
+        reason: Option<StopReason>,
+        /// The cause, if the turn is void.
+        void: Option<VoidCause>,
+        /// Details for the user.
+        detail: String,
+        /// The resources used in the turn.
+        spent: ResourceUsage,
+    },
     /// The world is open.
     #[serde(rename = "world.opened")]
     WorldOpened {
@@ -344,6 +373,8 @@ impl EventKind {
     /// The names of all kinds, as in a trace.
     pub const NAMES: &'static [&'static str] = &[
         "started",
+        "turn.started",
+        "turn.ended",
         "world.opened",
         "setup.done",
         "versions.seen",

@@ -48,7 +48,7 @@ pub use environment::{
 };
 pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
-    SinkError,
+    SinkError, TurnStart,
 };
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};

@@ -20,6 +20,9 @@ pub enum SkillEventKind {
     /// A file that the skill brings was delivered.
     #[serde(rename = "skill.file_viewed")]
     FileViewed,
+    /// A script that the skill brings was run in the world.
+    #[serde(rename = "skill.script_run")]
+    ScriptRun,
     /// The skill's tools were opened.
     #[serde(rename = "skill.activated")]
     Activated,
@@ -62,6 +65,12 @@ pub enum SkillEventKind {
     /// The skill was hidden from a kind of task that it harmed.
     #[serde(rename = "skill.suppressed")]
     Suppressed,
+    /// The skill's text is kept from agents until somebody decides about it.
+    #[serde(rename = "skill.suspended")]
+    Suspended,
+    /// The skill is given to agents again.
+    #[serde(rename = "skill.resumed")]
+    Resumed,
     /// The skill waits for verification; agents do not get it.
     #[serde(rename = "skill.quarantined")]
     Quarantined,

@@ -6,6 +6,7 @@ pub mod adherence;
 mod attach_figures;
 mod attempt_words;
 mod author;
+pub mod background;
 pub mod book;
 pub mod cleanup;
 pub mod effect;

@@ -2,10 +2,10 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, effect, foreground, guidance, judge, manage, reflect, synthesis};
+use crate::{author, background, effect, foreground, guidance, judge, manage, reflect, synthesis};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 15] = [
+pub const PROMPTS: [Prompt; 18] = [
     guidance::PULL,
     guidance::TOOLS,
     guidance::GIVEN,
@@ -21,6 +21,9 @@ pub const PROMPTS: [Prompt; 15] = [
     author::CREATE,
     foreground::LEARN,
     foreground::REPORT,
+    foreground::REMEMBER,
+    background::PROMPT,
+    background::READING_PROMPT,
 ];
 
 #[cfg(test)]

@@ -6,29 +6,33 @@ use std::time::Duration;
 
 use apprentice_evaluator::app_versions::AppVersions;
 use apprentice_evaluator::tool_servers::tool_contribution;
-use apprentice_harness::agent::{self, AttemptInput, AttemptResult, prompt_hash};
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
-    Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, ResourceUsage, SinkError, Size,
-    StopReason, TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
+    Finish, Guidance, Header, ImageRule, Limits, Machine, Size, StopReason, TaskBrief, TaskId, TurnStart,
+    VoidCause, World, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::KnownVersions;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
 use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::{GuidanceError, TaskView, build_guidance_with_tools};
+use apprentice_skills::guidance::{GuidanceError, SkillScripts, TaskView, build_guidance_with_tools};
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_trace::Recorder;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::do_learning::{self, Learning};
+use super::do_chat::{Chat, ChatResult};
+use super::do_learning::{Learning, SessionLearning};
+use super::do_setup::SetupFailure;
 use crate::config::Config;
 use crate::event_printer::EventPrinter;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::interrupts::SessionInterrupts;
+use crate::models::Models;
 use crate::role::DeliveryChoice;
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
@@ -39,8 +43,13 @@ const CLOSE: Duration = Duration::from_secs(10);
 /// Carries out one instruction in a fresh world and prints every step.
 #[derive(Debug, Args)]
 pub(crate) struct Do {
-    /// The instruction for the agent.
-    instruction: String,
+    /// The instruction for the agent; with --chat the first one, or else the first line of the input.
+    #[arg(required_unless_present = "chat")]
+    instruction: Option<String>,
+    /// Read further instructions from standard input, one per line, over the same world and conversation. `/remember`
+    /// asks for a skill; the end of the input or `/quit` ends the session. Ctrl-C ends the turn, twice the session.
+    #[arg(long)]
+    chat: bool,
     /// The model of the agent.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
@@ -82,68 +91,141 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     let mut forecast = Forecast::default();
-    forecast.add_attempt(&models, &arguments.model, &brief(arguments).limits)?;
+    forecast.add_attempt(&models, &arguments.model, &limits(arguments))?;
     if forecast.agree(config, arguments.consent)? == Proceed::Off {
         return Ok(());
     }
     models.reach([arguments.model.as_str()]).await?;
     models.identify(&arguments.model).await;
     let model = models.get(&arguments.model, "do")?;
+    check_image_input(arguments, &*model)?;
+    let mut chat = match arguments.chat {
+        true => Some(Chat::open(SessionInterrupts::listen())?),
+        false => None,
+    };
+    let Some(first) = first_instruction(arguments, chat.as_mut()).await? else { return Ok(()) };
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
-    let servers = arguments.servers.make(&clock)?.map(|(make, _)| make());
+    let wiring = Wiring { config, models: &models, clock: &clock, folder };
+    let ended = record(arguments, &wiring, &*model, Conversation { first, chat }).await?;
+    // A session has told each report at the end of its turn.
+    let answer = ended.finish.as_ref().filter(|_| !arguments.chat);
+    let concluded = conclude(&ended, answer);
+    if ended.stop != Err(VoidCause::Interrupted)
+        && let Some(book) = &arguments.skillbook
+    {
+        arguments.learning.review_after(book, config, &models).await;
+    }
+    concluded
+}
+
+/// The first instruction, and whoever gives further ones.
+struct Conversation {
+    first: TurnStart,
+    chat: Option<Chat>,
+}
+
+/// What the whole command shares.
+struct Wiring<'a> {
+    config: &'a Config,
+    models: &'a Models,
+    clock: &'a Arc<dyn Clock>,
+    /// Folder of the trace.
+    folder: PathBuf,
+}
+
+/// Returns the first instruction: the argument, or the first line. `None` if the input ends before one.
+async fn first_instruction(arguments: &Do, chat: Option<&mut Chat>) -> Result<Option<TurnStart>, Failure> {
+    match (&arguments.instruction, chat) {
+        (Some(instruction), _) => {
+            Ok(Some(TurnStart { instruction: instruction.clone(), ..TurnStart::default() }))
+        }
+        (None, Some(chat)) => chat.instruction(false).await,
+        (None, None) => Ok(None),
+    }
+}
+
+/// Opens a world and a trace, has the work done, and closes both on every path.
+async fn record(
+    arguments: &Do,
+    wiring: &Wiring<'_>,
+    model: &dyn ChatModel,
+    mut conversation: Conversation,
+) -> Result<AttemptResult, Failure> {
+    let Wiring { config, models, clock, folder } = wiring;
+    let servers = arguments.servers.make(clock)?.map(|(make, _)| make());
     let learning =
-        arguments.learning.attempt_learning(arguments.skillbook.as_deref(), &folder, &clock, config)?;
+        arguments.learning.attempt_learning(arguments.skillbook.as_deref(), folder, clock, config)?;
     let known_versions = KnownVersions::default();
-    let guidance = match &arguments.skillbook {
+    let instruction = conversation.first.instruction.as_str();
+    let Lent { guidance, scripts } = match &arguments.skillbook {
         Some(book) => {
             let role = config.role.settings_of_model(models.resolve(&arguments.model)?)?;
             let delivery = role.and_then(|role| role.delivery).unwrap_or_default();
-            let source = SkillSource { folder: book, known_versions: &known_versions, delivery };
+            let source = SkillSource { folder: book, known_versions: &known_versions, delivery, instruction };
             guidance_for(&source, arguments, servers.as_ref(), learning.as_ref())?
         }
-        None => Guidance::default(),
+        None => Lent { guidance: Guidance::default(), scripts: None },
     };
-    check_image_input(arguments, &*model)?;
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let cancel = wire::cancel_on_interrupt();
-    let worlds = if arguments.host {
-        host::source(Arc::clone(&clock), &cancel)?
-    } else {
-        wire::worlds(config, Arc::clone(&clock))?
+    let cancel = match &conversation.chat {
+        Some(chat) => chat.session_token(),
+        None => wire::cancel_on_interrupt(),
     };
-    let header = header(arguments, &*model);
-    let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
+    let worlds = match arguments.host {
+        true => host::source(Arc::clone(clock), &cancel)?,
+        false => wire::worlds(config, Arc::clone(clock))?,
+    };
+    let header = header(arguments, instruction, model);
+    let recorder = Recorder::create(folder, &folder.join("blobs"), Arc::clone(clock), models.redactor()?);
     let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?);
+    let redactor = models.redactor()?;
+    let session_learning = match &learning {
+        Some(learning) => Some(SessionLearning::begin(learning, folder, redactor.as_ref())?),
+        None => None,
+    };
     sink.set_timeline(learning.as_deref().map(AttemptLearning::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let session =
-        DoSession { arguments, files, header, servers, learning, known_versions, clock: &*clock, cancel };
+    let (told, known) = (session_learning.as_ref(), known_versions);
+    let session = DoSession {
+        arguments,
+        files,
+        header,
+        servers,
+        learning: told,
+        scripts,
+        known_versions: known,
+        clock: &***clock,
+        cancel,
+    };
     let mut world = None;
     let ended = match session.open(&*worlds, &mut world, &mut sink).await {
-        Ok(world) => Ok(session.carry_out(&*model, &guidance, world, &mut sink).await),
-        Err(setback) => Err(setback),
+        Ok(world) => session.carry_out(model, &guidance, world, &mut sink, &mut conversation).await,
+        Err(setback) => setback.record(&mut sink),
     };
     let closed = match world {
         Some(world) => world.environment.close(CLOSE).await,
         None => Ok(()),
     };
-    let ended = ended.or_else(|setback| setback.record(&mut sink));
     sink.inner_mut().sync().kind(Kind::Environment)?;
-    if let Some(learning) = &session.learning {
-        do_learning::conclude(learning, &folder, models.redactor()?.as_ref())?;
+    if let Some(learning) = session_learning {
+        drop(learning);
         arguments.learning.settle(arguments.skillbook.as_deref(), config)?;
     }
     terminal::note(format_args!("trace: {}", folder.display()));
     let ended = ended?;
     closed.kind(Kind::Environment)?;
-    conclude(&ended)
+    Ok(ended)
 }
 
-fn header(arguments: &Do, model: &dyn ChatModel) -> Header {
+fn header(arguments: &Do, instruction: &str, model: &dyn ChatModel) -> Header {
     Header {
         version: EVENT_VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
-        brief: brief(arguments),
+        brief: TaskBrief {
+            id: TaskId::new("do"),
+            instruction: instruction.to_owned(),
+            limits: limits(arguments),
+        },
         world: world_of(arguments),
         model: model.profile().clone(),
         seed: None,
@@ -151,13 +233,10 @@ fn header(arguments: &Do, model: &dyn ChatModel) -> Header {
     }
 }
 
-fn brief(arguments: &Do) -> TaskBrief {
+/// The limits of one instruction.
+fn limits(arguments: &Do) -> Limits {
     let (world_steps, turns) = (arguments.max_steps, arguments.max_steps.saturating_mul(2));
-    TaskBrief {
-        id: TaskId::new("do"),
-        instruction: arguments.instruction.clone(),
-        limits: Limits { world_steps, turns, ..Limits::default() },
-    }
+    Limits { world_steps, turns, ..Limits::default() }
 }
 
 /// Returns an error for a model without image input on the user's own desktop, which offers only screenshots.
@@ -176,52 +255,6 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
 }
 
-/// A failure before the agent's first turn.
-struct SetupFailure {
-    cause: VoidCause,
-    failure: Failure,
-}
-
-impl SetupFailure {
-    fn new(cause: VoidCause, kind: Kind, message: impl std::fmt::Display) -> Self {
-        Self { cause, failure: Failure::say(kind, message) }
-    }
-
-    /// Writes the `stopped` event for an attempt that ended before the agent started.
-    fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
-        let detail = self.failure.source.to_string();
-        let (reason, void, spent) = (None, Some(self.cause), ResourceUsage::default());
-        sink.emit(None, EventKind::Stopped { reason, void, detail, spent }).kind(Kind::Environment)?;
-        Err(self.failure)
-    }
-}
-
-impl From<WorldError> for SetupFailure {
-    fn from(error: WorldError) -> Self {
-        Self::new(error.void_cause(), Kind::Environment, error)
-    }
-}
-
-impl From<SinkError> for SetupFailure {
-    fn from(error: SinkError) -> Self {
-        Self::new(error.void_cause(), Kind::Environment, error)
-    }
-}
-
-impl From<MachineError> for SetupFailure {
-    fn from(error: MachineError) -> Self {
-        let cause = match &error {
-            MachineError::Lost(_) => VoidCause::WorldLost,
-            MachineError::MissingProgram(_) => VoidCause::MissingProgram,
-            MachineError::Unsupported(_)
-            | MachineError::NotFound(_)
-            | MachineError::Refused { .. }
-            | MachineError::TimedOut(_) => VoidCause::Setup,
-        };
-        Self::new(cause, Kind::Environment, error)
-    }
-}
-
 /// The state of one `do` command.
 struct DoSession<'a> {
     arguments: &'a Do,
@@ -230,7 +263,9 @@ struct DoSession<'a> {
     /// Tool servers that skills may open; they end before the world does.
     servers: Option<Arc<McpServers>>,
     /// Where the agent may write skills, with `--learn`.
-    learning: Option<Arc<AttemptLearning>>,
+    learning: Option<&'a SessionLearning<'a>>,
+    /// Scripts that skills bring.
+    scripts: Option<Arc<SkillScripts>>,
     /// Program versions of the world, shared with the skill tools.
     known_versions: KnownVersions,
     clock: &'a dyn Clock,
@@ -305,7 +340,8 @@ impl DoSession<'_> {
         guidance: &Guidance,
         world: &mut World,
         sink: &mut impl EventSink,
-    ) -> AttemptResult {
+        conversation: &mut Conversation,
+    ) -> Result<AttemptResult, Failure> {
         let attempt = AttemptInput {
             brief: &self.header.brief,
             model,
@@ -319,19 +355,36 @@ impl DoSession<'_> {
         if let Some(servers) = &self.servers {
             servers.enter(Arc::clone(&world.machine));
         }
+        if let Some(scripts) = &self.scripts {
+            scripts.enter(Arc::clone(&world.machine));
+            if let Some(learning) = &self.learning {
+                learning.attempt().set_scripts(Arc::clone(scripts));
+            }
+        }
         if let Some(learning) = &self.learning {
-            learning.enter(Arc::clone(&world.machine));
+            learning.attempt().enter(Arc::clone(&world.machine));
         }
         let mut versions = AppVersions::default();
         self.query_versions(&mut versions, &*world.machine, sink).await;
-        let ended = agent::run(attempt, &mut *world.environment, sink).await;
+        let environment = &mut *world.environment;
+        let (ended, told) = match &mut conversation.chat {
+            None => {
+                let ended = agent::run(attempt, environment, sink).await;
+                (ended, self.learning.map_or(Ok(()), SessionLearning::end_attempt))
+            }
+            Some(chat) => {
+                let (session, first) = (Session::new(attempt, environment, sink), conversation.first.clone());
+                let ChatResult { ended, told } = chat.converse(session, first, self.learning).await;
+                (ended, told)
+            }
+        };
         if ended.stop.is_ok() {
             self.query_versions(&mut versions, &*world.machine, sink).await;
         }
         if let Some(servers) = &self.servers {
             servers.leave().await;
         }
-        ended
+        told.map(|()| ended)
     }
 }
 
@@ -340,6 +393,14 @@ struct SkillSource<'a> {
     folder: &'a Path,
     known_versions: &'a KnownVersions,
     delivery: DeliveryChoice,
+    /// The first instruction.
+    instruction: &'a str,
+}
+
+/// What an agent is lent, and the scripts that wait for a world.
+struct Lent {
+    guidance: Guidance,
+    scripts: Option<Arc<SkillScripts>>,
 }
 
 /// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
@@ -348,8 +409,8 @@ fn guidance_for(
     arguments: &Do,
     servers: Option<&Arc<McpServers>>,
     learning: Option<&Arc<AttemptLearning>>,
-) -> Result<Guidance, Failure> {
-    let (instruction, present) = (arguments.instruction.clone(), source.known_versions.clone());
+) -> Result<Lent, Failure> {
+    let (instruction, present) = (source.instruction.to_owned(), source.known_versions.clone());
     let task = TaskView { instruction, present, ..TaskView::default() };
     let book = match learning.is_some() && !source.folder.is_dir() {
         true => Snapshot::empty(),
@@ -357,6 +418,8 @@ fn guidance_for(
     };
     let part = if learning.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
     let rules = arguments.servers.rules();
+    // Scripts run in the world, and the user's own desktop is none.
+    let scripts = SkillScripts::of(&book).filter(|_| !arguments.host);
     let guidance = build_guidance_with_tools(
         &book.with_shipped(part),
         &source.delivery.policy(),
@@ -370,10 +433,15 @@ fn guidance_for(
         }
         Ok(guidance) => guidance,
     };
-    Ok(match learning {
+    let guidance = match &scripts {
+        Some(scripts) => scripts.extend_guidance(guidance),
+        None => guidance,
+    };
+    let guidance = match learning {
         Some(learning) => learning.extend_guidance(guidance),
         None => guidance,
-    })
+    };
+    Ok(Lent { guidance, scripts })
 }
 
 /// Returns the programs that the world starts with, as domains.
@@ -394,8 +462,8 @@ fn world_of(arguments: &Do) -> WorldSpec {
 }
 
 /// Prints the answer and converts the end of the attempt into the command's result; an unfinished task is a failure.
-fn conclude(ended: &AttemptResult) -> Result<(), Failure> {
-    if let Some(Finish::Answer { text }) = &ended.finish {
+fn conclude(ended: &AttemptResult, answer: Option<&Finish>) -> Result<(), Failure> {
+    if let Some(Finish::Answer { text }) = answer {
         terminal::line(format_args!("{text}"));
     }
     match ended.stop {

@@ -123,6 +123,115 @@ fn a_skill_that_an_agent_writes_in_its_world_is_in_the_book_when_it_ends() {
     assert_eq!(place.cells(), [""; 0], "the world is gone");
 }
 
+#[test]
+fn a_script_of_a_skill_runs_inside_the_world() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let package = place.path("count-words");
+    let put = |path: &str, text: &str| {
+        let file = package.join(path);
+        fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
+        fs::write(file, text).expect("written");
+    };
+    put(
+        "SKILL.md",
+        "---\nname: count-words\ndescription: Counting the words of a text\n---\n\nRun scripts/count.sh TEXT.\n",
+    );
+    put(
+        "scripts/count.sh",
+        "echo \"$1\" | wc -w\ncat \"$(dirname \"$0\")/../references/unit.txt\"\n[ \"$HOME\" = /home/user ] || exit 9\n",
+    );
+    put("scripts/fails", "#!/bin/sh\necho broken >&2\nexit 3\n");
+    put("references/unit.txt", "words\n");
+    put("scripts/check.sh", "sh \"$(dirname \"$0\")/fails\" || exit 4\n");
+    let path = |name: &str| place.path(name).to_string_lossy().into_owned();
+    let (book, out) = (path("book"), path("out"));
+    let imported =
+        place.output(&["skills", "--skillbook", &book, "import", &path("count-words"), "--accept-effects"]);
+    assert!(imported.status.success(), "{imported:?}");
+    let listed = told(&place.output(&["skills", "--json", "--skillbook", &book, "list"]));
+    let skill = listed["skills"][0]["id"].as_str().expect("a skill").to_owned();
+    let run = |path: &str, arguments: &[&str]| {
+        let arguments = json!({ "skill": skill, "path": path, "arguments": arguments });
+        json!({ "calls": [{ "name": "skill_run", "arguments": arguments }] }).to_string()
+    };
+    let end = json!({ "calls": [{ "name": "finish", "arguments": { "finish": "done" } }] }).to_string();
+    let lines = [
+        run("scripts/count.sh", &["one two; exit 1"]),
+        run("scripts/fails", &[]),
+        run("../../../bin/ls", &[]),
+        run("references/unit.txt", &[]),
+        json!({ "calls": [{ "name": "skill_report", "arguments": { "skill_issue_signal": {
+            "kind": "update_candidate", "skill_name": skill, "issue": "broken_script",
+            "reason_not_patched": "needs_existing_skill_diff", "observed_effect": "manual_override",
+            "event_refs": ["e1", "e2"], "patch_hint": "One script fails." } } }] })
+        .to_string(),
+        end,
+    ];
+    fs::write(path("script.jsonl"), lines.join("\n")).expect("written");
+    let model = format!("scripted:{}", path("script.jsonl"));
+    let asked = [
+        "do",
+        "Count.",
+        "--app",
+        "mousepad",
+        "--model",
+        &model,
+        "--out",
+        &out,
+        "--skillbook",
+        &book,
+        "--learn",
+    ];
+    let done = place.output(&asked);
+    assert!(done.status.success(), "{done:?}");
+    let learning = told(&place.output(&["skills", "--json", "--skillbook", &book, "learning"]));
+    let signal =
+        learning["lines"].as_array().expect("lines").iter().find(|line| line["event"] == "learning.signal");
+    let signal = signal.expect("a signal");
+    assert_eq!(
+        (&signal["skill"], &signal["data"]["check"]["passed"]),
+        (&json!(skill), &json!(false)),
+        "{signal}"
+    );
+    assert!(
+        signal["data"]["check"]["told"].as_str().is_some_and(|told| told.contains("exit code 4")),
+        "{signal}"
+    );
+    let trace = fs::read_to_string(place.path("out").join("events.jsonl")).expect("a trace");
+    let events: Vec<Value> =
+        trace.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
+    let answers: Vec<(&str, bool)> = events
+        .iter()
+        .filter(|event| event["kind"] == "call.answered" && event["data"]["content"][0]["text"] != "finished")
+        .map(|event| {
+            let data = &event["data"];
+            (data["content"][0]["text"].as_str().unwrap_or_default(), data["is_error"] == true)
+        })
+        .collect();
+    assert!(
+        answers[0].0.starts_with("exit code 0\nstandard output:\n4\nwords\n") && !answers[0].1,
+        "{answers:?}"
+    );
+    assert!(
+        answers[1].0.starts_with("exit code 3") && answers[1].0.ends_with("broken") && answers[1].1,
+        "{answers:?}"
+    );
+    assert_eq!(answers[4].0, "Noted.");
+    for refused in &answers[2..4] {
+        assert!(refused.1 && refused.0.contains("brings no such script"), "{answers:?}");
+    }
+    let ran: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["data"]["happening"] == "skill.script_run")
+        .map(|event| &event["data"]["detail"])
+        .collect();
+    assert_eq!(ran, ["scripts/count.sh: exit code 0", "scripts/fails: exit code 3"]);
+    assert_eq!(place.cells(), [""; 0], "the world is gone");
+}
+
 /// The skills that a model saw at its first step, and what `do` said.
 fn viewed_unasked(role: &str, instruction: &str) -> (usize, String) {
     let place = Place::new();

@@ -33,6 +33,7 @@ mod reviews;
 mod reword;
 mod serve;
 mod servers;
+mod sessions;
 mod signatures;
 mod skillbook;
 mod space;

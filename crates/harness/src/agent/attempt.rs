@@ -51,17 +51,22 @@ pub async fn run<'a>(
     run.end(stop)
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
 impl AgentLoop<'_> {
     async fn execute(&mut self) -> Stop {
-        let mut sight = match self.open().await {
-            Ok(sight) => sight,
-            Err(stop) => return stop,
-        };
+        let instruction = self.attempt.brief.instruction.clone();
+        match self.open(&instruction).await {
+            Ok(sight) => self.work(sight).await,
+            Err(stop) => stop,
+        }
+    }
+
+    /// Asks and acts until something stops the work.
+    pub(super) async fn work(&mut self, mut sight: ModelView) -> Stop {
         loop {
             match self.turn(&sight).await {
                 Ok(Some(next)) => sight = next,
@@ -72,10 +77,10 @@ impl AgentLoop<'_> {
     }
 
     /// Takes the first observation and builds the first user message.
-    async fn open(&mut self) -> Result<ModelView, Stop> {
+    pub(super) async fn open(&mut self, instruction: &str) -> Result<ModelView, Stop> {
         let sight = self.look().await?;
         let guidance = self.attempt.guidance;
-        let mut told = vec![prompt::task(&self.attempt.brief.instruction)];
+        let mut told = vec![prompt::task(instruction)];
         if !guidance.opening.is_empty() {
             let advice = prompt::advice(&guidance.opening);
             self.deliver(&guidance.opening, vec![advice.clone()])?;
@@ -116,7 +121,14 @@ impl AgentLoop<'_> {
             self.talk.push(Message::Results { results: turn.results, notices });
             return Ok(None);
         };
-        let next = self.look().await?;
+        let next = match self.look().await {
+            Ok(next) => next,
+            Err(stop) => {
+                // Without a view the results still belong to their calls, should a further turn follow.
+                self.talk.push(Message::Results { results: turn.results, notices });
+                return Err(stop);
+            }
+        };
         turn.results[place].content.extend(next.contents(self.attempt.model.profile().outline));
         notices.extend(self.refresh(&next)?);
         self.talk.push_view(Message::Results { results: turn.results, notices });
@@ -141,9 +153,14 @@ impl AgentLoop<'_> {
         Ok(Some(told))
     }
 
-    fn end(mut self, stop: Stop) -> AttemptResult {
-        let Stop { mut how, mut detail } = stop;
+    fn end(self, stop: Stop) -> AttemptResult {
         let spent = self.budget.spent();
+        self.end_with(stop, spent)
+    }
+
+    /// Records the only `stopped` event, with everything that was used.
+    pub(super) fn end_with(mut self, stop: Stop, spent: ResourceUsage) -> AttemptResult {
+        let Stop { mut how, mut detail } = stop;
         let (reason, void) = (how.ok(), how.err());
         let stopped = EventKind::Stopped { reason, void, detail: detail.clone(), spent };
         // An attempt whose trace could not be written to its end must not be judged.

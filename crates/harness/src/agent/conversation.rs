@@ -6,8 +6,8 @@ mod old_pictures;
 use std::collections::VecDeque;
 
 use apprentice_protocol::{
-    CallId, ChatRequest, Content, HistoryRule, Message, ModelProfile, Purpose, TextMark, ToolSpec, Usage,
-    WorldTool,
+    ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, HistoryRule, Message,
+    ModelProfile, Purpose, TextMark, ToolSpec, Usage, WorldTool,
 };
 
 use super::context::{TokenMeter, tokens_of};
@@ -18,6 +18,8 @@ use super::prompt;
 const PICTURE_LEFT_OUT: &str = "[an earlier picture, left out]";
 /// Replaces an old observation or a tool's long answer.
 const TEXT_LEFT_OUT: &str = "[an earlier text, left out]";
+/// Answers a call that its turn's end left undone.
+const TURN_ENDED: &str = "not carried out: the turn had ended";
 /// Texts of up to this many bytes are kept: removing them would save next to no tokens.
 const MIN_TRIMMED_BYTES: usize = 200;
 /// The share of the context that is kept when it is trimmed. Freeing more than the next turn needs avoids an edit on
@@ -165,6 +167,73 @@ impl Conversation {
         self.push_with(Message::User { content }, |part| view.contains(&part));
     }
 
+    /// Adds the instruction of a later turn. Calls that a turn left unanswered when it ended are answered first; a message
+    /// that was not answered yet is completed, so that a provider gets one message of the user between two of the model.
+    pub(super) fn instruct(&mut self, told: Content, seen: Vec<Content>, below: Option<Content>) {
+        let seen_count = seen.len();
+        let content: Vec<Content> = std::iter::once(told).chain(seen).chain(below).collect();
+        let is_view = |part: usize| (1..=seen_count).contains(&part);
+        let unanswered = match self.request.messages.last() {
+            Some(Message::Assistant { calls, .. }) if !calls.is_empty() => unanswered(calls),
+            Some(Message::Results { .. } | Message::User { .. }) => {
+                self.complete_last(content, is_view);
+                return;
+            }
+            Some(Message::Assistant { .. }) | None => Vec::new(),
+        };
+        self.latest_view = self.request.messages.len();
+        match unanswered.is_empty() {
+            true => self.push_with(Message::User { content }, is_view),
+            false => {
+                let before: usize = unanswered.iter().map(|result| result.content.len()).sum();
+                let message = Message::Results { results: unanswered, notices: content };
+                self.push_with(message, |part| part < before || is_view(part - before));
+            }
+        }
+    }
+
+    /// Adds parts to the last message, which the model has not answered.
+    fn complete_last(&mut self, content: Vec<Content>, may_go: impl Fn(usize) -> bool) {
+        let Some(message) = self.request.messages.len().checked_sub(1) else { return };
+        let first = contents_of(&self.request.messages[message]).count();
+        for (offset, part) in content.iter().enumerate() {
+            let place = Place { message, part: first + offset };
+            self.text_bytes += serialized(part) + 1;
+            self.note_part(place, part, may_go(offset), None);
+            if let Some(meter) = &mut self.meter {
+                meter.add(weight(meter, part));
+            }
+        }
+        match &mut self.request.messages[message] {
+            Message::Results { notices, .. } => notices.extend(content),
+            Message::User { content: before } => before.extend(content),
+            Message::Assistant { .. } => {}
+        }
+        self.latest_view = message;
+        self.latest_answers = message;
+        self.keep_window();
+    }
+
+    /// Remembers where a part stands that may be left out later.
+    fn note_part(&mut self, place: Place, content: &Content, may_go: bool, key: Option<String>) {
+        match content {
+            Content::Image { .. } => self.pictures.push_back(place),
+            Content::Text { text } if may_go && text.len() > MIN_TRIMMED_BYTES => {
+                self.texts.push_back(Text { place, key });
+            }
+            Content::Text { .. } => {}
+        }
+    }
+
+    /// Leaves out the pictures that a window has no room for.
+    fn keep_window(&mut self) {
+        if let HistoryRule::Window { images, .. } = self.rule {
+            while self.pictures.len() > images as usize {
+                self.leave_out(PartKind::Picture);
+            }
+        }
+    }
+
     /// Stores the marks of a call's result before the result is added.
     pub(super) fn note(&mut self, call: &CallId, marks: Vec<TextMark>) {
         self.pinned.note(call, marks);
@@ -188,19 +257,13 @@ impl Conversation {
     fn push_with(&mut self, message: Message, may_go: impl Fn(usize) -> bool) {
         self.text_bytes += serialized(&message) + 1;
         let mut keys = self.pinned.keys(&message);
-        let place = |part| Place { message: self.request.messages.len(), part };
+        let index = self.request.messages.len();
         for (part, content) in contents_of(&message).enumerate() {
             if may_go(part) {
-                self.latest_answers = self.request.messages.len();
+                self.latest_answers = index;
             }
-            match content {
-                Content::Image { .. } => self.pictures.push_back(place(part)),
-                Content::Text { text } if may_go(part) && text.len() > MIN_TRIMMED_BYTES => {
-                    let key = keys.get_mut(part).and_then(Option::take);
-                    self.texts.push_back(Text { place: place(part), key });
-                }
-                Content::Text { .. } => {}
-            }
+            let key = keys.get_mut(part).and_then(Option::take);
+            self.note_part(Place { message: index, part }, content, may_go(part), key);
         }
         if let Some(meter) = &mut self.meter {
             meter.add_message();
@@ -210,11 +273,7 @@ impl Conversation {
             }
         }
         self.request.messages.push(message);
-        if let HistoryRule::Window { images, .. } = self.rule {
-            while self.pictures.len() > images as usize {
-                self.leave_out(PartKind::Picture);
-            }
-        }
+        self.keep_window();
     }
 
     /// Stores the provider's token count for the request that was sent last.
@@ -349,6 +408,20 @@ fn weight(meter: &TokenMeter, content: &Content) -> u64 {
         Content::Text { text } => tokens_of(text),
         Content::Image { image } => meter.rule.picture(image.size),
     }
+}
+
+/// Answers calls that were not carried out, because their turn had ended.
+fn unanswered(calls: &[Call]) -> Vec<CallResult> {
+    let not_done = |call: &Call| CallResult {
+        id: call.id.clone(),
+        per_action: match &call.body {
+            CallBody::World { actions } => actions.iter().map(|_| ActionOutcome::NotExecuted).collect(),
+            CallBody::Tool { .. } | CallBody::Finish(_) | CallBody::Unusable { .. } => Vec::new(),
+        },
+        content: vec![Content::text(TURN_ENDED)],
+        is_error: true,
+    };
+    calls.iter().map(not_done).collect()
 }
 
 /// The parts of a message, in the order in which [`part_of`] counts them.

@@ -22,6 +22,7 @@ mod reading;
 mod record;
 mod repeat;
 mod reply;
+mod session;
 mod stop;
 mod told_view;
 
@@ -30,5 +31,6 @@ pub use attempt::{AttemptResult, run};
 pub use model_view::{ELEMENTS_HEADING, OUTLINE_BUDGET, SCREEN_HEADING};
 pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;
-pub use prompt::prompt_hash;
+pub use prompt::{MAX_INSTRUCTION_CHARS, prompt_hash};
+pub use session::{Session, TurnReport};
 pub use told_view::view_text;

@@ -10,6 +10,8 @@ use sha2::{Digest as _, Sha256};
 const SYSTEM: Prompt = Prompt::new("agent/system", include_str!("prompts/system.md"), &[]);
 const FINISH: Prompt = Prompt::new("agent/finish", include_str!("prompts/finish.md"), &[]);
 const TASK: Prompt = Prompt::new("agent/task", include_str!("prompts/task.md"), &["instruction"]);
+const FOLLOW_UP: Prompt =
+    Prompt::new("agent/follow_up", include_str!("prompts/follow_up.md"), &["instruction"]);
 const ADVICE: Prompt = Prompt::new("agent/advice", include_str!("prompts/advice.md"), &["advice"]);
 const UNUSABLE: Prompt = Prompt::new("agent/unusable", include_str!("prompts/unusable.md"), &[]);
 const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.md"), &["repeats"]);
@@ -18,13 +20,17 @@ const LIMITS: Prompt = Prompt::new("agent/limits", include_str!("prompts/limits.
 const CHANGES: Prompt = Prompt::new("agent/changes", include_str!("prompts/changes.md"), &[]);
 
 /// All prompt texts of the loop.
-pub(crate) const PROMPTS: [Prompt; 8] = [SYSTEM, FINISH, TASK, ADVICE, UNUSABLE, REPEAT, LIMITS, CHANGES];
+pub(crate) const PROMPTS: [Prompt; 9] =
+    [SYSTEM, FINISH, TASK, FOLLOW_UP, ADVICE, UNUSABLE, REPEAT, LIMITS, CHANGES];
 /// The name prefix of the loop's own texts.
 const OWN_PREFIX: &str = "agent/";
 
 /// The tool that a model calls to finish.
 pub(super) const FINISH_TOOL: &str = "finish";
-const INSTRUCTION_BUDGET: TextBudget = TextBudget(20_000);
+const INSTRUCTION_BUDGET: TextBudget = TextBudget(MAX_INSTRUCTION_CHARS);
+
+/// The longest instruction that a model gets whole, in characters.
+pub const MAX_INSTRUCTION_CHARS: usize = 20_000;
 
 /// Returns the SHA-256 in hexadecimal over every text that the loop sends to a model, and every other text that a user
 /// has replaced.
@@ -50,6 +56,12 @@ pub(super) fn system(profile: &ModelProfile) -> String {
 pub(super) fn task(instruction: &str) -> Content {
     let bounded = BoundedText::cut(instruction, INSTRUCTION_BUDGET);
     Content::text(TASK.fill(&[("instruction", bounded.as_str())]))
+}
+
+/// The instruction of a later turn.
+pub(super) fn follow_up(instruction: &str) -> Content {
+    let bounded = BoundedText::cut(instruction, INSTRUCTION_BUDGET);
+    Content::text(FOLLOW_UP.fill(&[("instruction", bounded.as_str())]))
 }
 
 /// Wraps guidance in the text that marks it as advice.

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, TurnReport};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     BlobHash, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,
-    Limits, Machine, ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, WorldSpec,
+    Limits, Machine, ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, TurnStart,
+    WorldSpec,
 };
 use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 use serde_json::{Value, json};
@@ -39,6 +40,8 @@ pub(crate) struct Bench {
     pub(crate) guidance: Guidance,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) cancel: CancellationToken,
+    /// With instructions here, a session of several turns is run; each comes with whether its turn is interrupted.
+    pub(crate) session: Vec<(&'static str, bool)>,
 }
 
 /// What an attempt left.
@@ -46,6 +49,7 @@ pub(crate) struct Left {
     pub(crate) ended: AttemptResult,
     pub(crate) trace: Trace,
     pub(crate) requests: Vec<ChatRequest>,
+    pub(crate) reports: Vec<TurnReport>,
     pub(crate) machine: Arc<dyn Machine>,
     folder: tempfile::TempDir,
 }
@@ -59,6 +63,7 @@ impl Bench {
             guidance: Guidance::default(),
             tools: Vec::new(),
             cancel: CancellationToken::new(),
+            session: Vec::new(),
         }
     }
 
@@ -99,11 +104,25 @@ impl Bench {
             seed: Some(7),
             cancel: self.cancel,
         };
-        let ended = agent::run(attempt, opened.environment.as_mut(), &mut recorder).await;
+        let mut reports = Vec::new();
+        let ended = if self.session.is_empty() {
+            agent::run(attempt, opened.environment.as_mut(), &mut recorder).await
+        } else {
+            let mut session = Session::new(attempt, opened.environment.as_mut(), &mut recorder);
+            for (instruction, is_interrupted) in self.session {
+                let cancel = CancellationToken::new();
+                if is_interrupted {
+                    cancel.cancel();
+                }
+                let start = TurnStart { instruction: instruction.into(), ..TurnStart::default() };
+                reports.push(session.instruct(start, cancel).await);
+            }
+            session.end()
+        };
         recorder.sync().expect("syncs");
         let trace = Trace::read(&folder.path().join("events.jsonl")).expect("reads");
         let requests = model.heard.into_inner().expect("unpoisoned");
-        Left { ended, trace, requests, machine: opened.machine, folder }
+        Left { ended, trace, requests, reports, machine: opened.machine, folder }
     }
 }
 

@@ -16,5 +16,6 @@ mod legibility;
 mod model;
 mod scene;
 mod server;
+mod session;
 mod tools;
 mod trees;

@@ -250,6 +250,15 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
         EventKind::CheckState { changed } => {
             changed.then(|| ("notice", "something that the checks read changed".into(), None, None))
         }
+        EventKind::TurnStarted(start) => Some((
+            "notice",
+            format!("turn {}: the person says", start.turn),
+            Some(start.instruction.clone()),
+            None,
+        )),
+        EventKind::TurnEnded { turn, detail, .. } => {
+            Some(("notice", format!("turn {turn} ended: {detail}"), None, None))
+        }
         EventKind::Finished(finish) => Some(("finish", action_text::finish(finish), None, None)),
         EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
         EventKind::Started(_)

@@ -92,6 +92,20 @@ pub enum Change {
         /// Id of the skill.
         skill: SkillId,
     },
+    /// Keeps a skill's present text from agents until somebody decides: a new text, or a person's word, ends it.
+    #[serde(rename = "skill.suspended")]
+    SkillSuspended {
+        /// Id of the skill.
+        skill: SkillId,
+        /// What was reported.
+        why: String,
+    },
+    /// Ends the suspension of a skill, on a person's word.
+    #[serde(rename = "skill.resumed")]
+    SkillResumed {
+        /// Id of the skill.
+        skill: SkillId,
+    },
     /// Renames a skill. The old id redirects to the new one.
     #[serde(rename = "skill.renamed")]
     SkillRenamed {
@@ -351,6 +365,8 @@ impl Change {
         "attempt.judged",
         "suspicion.kept",
         "item.held_back",
+        "skill.suspended",
+        "skill.resumed",
     ];
 
     /// Returns the operation's name in the log.
@@ -363,6 +379,8 @@ impl Change {
             Self::SkillMerged { .. } => "skill.merged",
             Self::SkillAnnotated { .. } => "skill.annotated",
             Self::SkillDeleted { .. } => "skill.tombstoned",
+            Self::SkillSuspended { .. } => "skill.suspended",
+            Self::SkillResumed { .. } => "skill.resumed",
             Self::SkillRenamed { .. } => "skill.renamed",
             Self::SkillReviewed { .. } => "skill.reviewed",
             Self::TrajectoryReflected { .. } => "trajectory.reflected",
@@ -402,6 +420,8 @@ impl Change {
             | Self::FunctionWritten { skill, .. }
             | Self::FunctionTested { skill, .. }
             | Self::FunctionRetired { skill, .. }
+            | Self::SkillSuspended { skill, .. }
+            | Self::SkillResumed { skill }
             | Self::SkillDeleted { skill } => vec![skill],
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],
@@ -435,6 +455,8 @@ impl Change {
             | Self::FunctionWritten { .. }
             | Self::FunctionTested { .. }
             | Self::FunctionRetired { .. }
+            | Self::SkillSuspended { .. }
+            | Self::SkillResumed { .. }
             | Self::PackageAttached { .. } => Vec::new(),
             other => other.skills(),
         }
@@ -470,7 +492,7 @@ impl Change {
             Self::TrajectoryReflected { checked, .. } => checked.texts(),
             Self::CandidateRecorded { learning, .. } => learning.texts(),
             Self::WriteProposed { change, .. } => change.texts(),
-            Self::ProposalRefused { why, .. } => vec![why],
+            Self::ProposalRefused { why, .. } | Self::SkillSuspended { why, .. } => vec![why],
             Self::ItemClosed { outcome, left } => {
                 left.iter().map(|left| left.why.as_str()).chain([outcome.as_str()]).collect()
             }
@@ -480,6 +502,7 @@ impl Change {
             Self::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
             Self::SkillRenamed { to, .. } => vec![to.as_str()],
             Self::SkillDeleted { .. }
+            | Self::SkillResumed { .. }
             | Self::PackageAttached { .. }
             | Self::CleanupFlagged { .. }
             | Self::ItemHeldBack { .. }

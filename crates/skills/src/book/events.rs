@@ -67,8 +67,8 @@ impl EventFact {
 /// Returns the events of a change, each with the skill or domain that it concerns.
 fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
     use SkillEventKind::{
-        Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Reviewed,
-        Tombstoned, Updated,
+        Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Resumed,
+        Reviewed, Suspended, Tombstoned, Updated,
     };
     let of = EventFact::of_skill;
     let opened = |domain: &super::NewDomain| EventFact {
@@ -94,6 +94,8 @@ fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
         Change::SkillMerged { source, target, .. } => vec![of(Merged, source), of(Updated, target)],
         Change::SkillAnnotated { skill, .. } => vec![of(Annotated, skill)],
         Change::SkillDeleted { skill } => vec![of(Tombstoned, skill)],
+        Change::SkillSuspended { skill, .. } => vec![of(Suspended, skill)],
+        Change::SkillResumed { skill } => vec![of(Resumed, skill)],
         Change::SkillReviewed { skill, .. } => vec![of(Reviewed, skill)],
         Change::PairKept { skills, .. } => skills.iter().map(|skill| of(CleanupKept, skill)).collect(),
         Change::Reverted { skills, .. } => {

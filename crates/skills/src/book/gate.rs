@@ -172,6 +172,8 @@ impl Gateway {
             }
             Change::WriteProposed { change, .. } => self.passages(change),
             Change::SkillDeleted { .. }
+            | Change::SkillSuspended { .. }
+            | Change::SkillResumed { .. }
             | Change::SkillReviewed { .. }
             | Change::TrajectoryReflected { .. }
             | Change::CandidateRecorded { .. }

@@ -171,6 +171,8 @@ fn summary(change: &Change) -> String {
             let found: Vec<&str> = found.iter().map(|concern| concern.word()).collect();
             format!("held back: {}", found.join(", "))
         }
+        Change::SkillSuspended { why, .. } => format!("kept from agents until decided: {why}"),
+        Change::SkillResumed { .. } => "given to agents again".to_owned(),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -44,6 +44,8 @@ pub enum Actor {
     Cleaner,
     /// An agent with the authoring tools.
     Agent,
+    /// A background review of finished sessions. It creates learned skills and changes learned ones, and nothing else.
+    Background,
     /// A person.
     Human,
 }
@@ -62,6 +64,8 @@ pub enum Stage {
     Clean,
     /// Completing a trajectory.
     Learn,
+    /// Reviewing a finished session.
+    Review,
 }
 
 /// The cause of a change. The same cause never acts twice.

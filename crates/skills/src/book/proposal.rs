@@ -58,6 +58,8 @@ pub(super) fn shows(change: &Change) -> bool {
         | Change::FunctionWritten { .. }
         | Change::FunctionRetired { .. } => true,
         Change::SkillReviewed { .. }
+        | Change::SkillSuspended { .. }
+        | Change::SkillResumed { .. }
         | Change::TrajectoryReflected { .. }
         | Change::CandidateRecorded { .. }
         | Change::ItemClosed { .. }

@@ -91,6 +91,17 @@ impl Snapshot {
         Self { folder, meaning, app_versions, ..Self::of(state, self.log.to_vec()) }
     }
 
+    /// Returns the book without suspended skills, as agents get it.
+    #[must_use]
+    pub fn lendable(&self) -> Self {
+        if !self.state.skills.keys().any(|id| self.state.is_suspended(id)) {
+            return self.clone();
+        }
+        let kept = self.state.skills.iter().filter(|(id, _)| !self.state.is_suspended(id));
+        let kept = kept.map(|(id, skill)| (id.clone(), Arc::clone(skill))).collect();
+        Self { meaning: self.meaning.clone(), ..self.with_skills(kept) }
+    }
+
     /// Returns the same book with search by meaning.
     #[must_use]
     pub fn with_embedding(self, meaning: Option<Arc<EmbeddingModel>>) -> Self {
@@ -312,6 +323,9 @@ impl Snapshot {
                 let verified = function.is_verified();
                 text.push_str(&format!("{name} {version} {verified}\n{source}"));
             }
+        }
+        for id in self.state.skills.keys().filter(|id| self.state.is_suspended(id)) {
+            text.push_str(&format!("suspended {id}\n"));
         }
         hash(text.as_bytes())
     }

@@ -76,6 +76,8 @@ pub struct State {
     pub proposals: BTreeMap<OpId, Arc<Proposal>>,
     /// Refusals by people, by the fingerprint of the change, with the operation.
     pub refused: BTreeMap<String, OpId>,
+    /// Suspended skills, with the version that is kept from agents. A new text ends a suspension.
+    pub suspended: BTreeMap<SkillId, u32>,
     /// The last operation.
     pub last: OpId,
 }
@@ -101,6 +103,7 @@ impl Default for State {
             files: BTreeMap::new(),
             proposals: BTreeMap::new(),
             refused: BTreeMap::new(),
+            suspended: BTreeMap::new(),
             last: OpId(0),
         }
     }
@@ -114,6 +117,12 @@ impl State {
             state.apply(operation);
         }
         state
+    }
+
+    /// Returns whether a skill's present text is kept from agents.
+    pub fn is_suspended(&self, id: &SkillId) -> bool {
+        let known = self.skills.get(id).map(|skill| skill.version);
+        known.is_some() && self.suspended.get(id).copied() == known
     }
 
     /// Returns a skill, following redirects of removed skills.
@@ -196,6 +205,11 @@ impl State {
                 self.with(skill, |skill| skill.annotate(read_note(note, operation)));
             }
             Change::SkillDeleted { skill } => self.remove(skill, None),
+            Change::SkillSuspended { skill, .. } => {
+                let version = self.skills.get(skill).map(|known| known.version);
+                self.suspended.extend(version.map(|version| (skill.clone(), version)));
+            }
+            Change::SkillResumed { skill } => drop(self.suspended.remove(skill)),
             Change::SkillRenamed { from, to } => self.rename(from, to),
             Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
                 self.observe(operation, trajectory());
@@ -382,6 +396,9 @@ impl State {
     fn rename(&mut self, from: &SkillId, to: &SkillId) {
         let Some(skill) = self.skills.get(from).cloned() else { return };
         self.remove(from, Some(to.clone()));
+        if let Some(version) = self.suspended.remove(from) {
+            self.suspended.insert(to.clone(), version);
+        }
         self.domains.entry(to.domain().to_owned()).or_default();
         self.tombstones.remove(to);
         self.skills.insert(to.clone(), Arc::new(Skill { id: to.clone(), ..(*skill).clone() }));

@@ -11,6 +11,9 @@ use super::skill::Skill;
 use super::state::State;
 use crate::shipped::is_shipped;
 
+/// Prefix of the names of skills that agents publish on their own.
+const OWN_PREFIX: &str = "rl-";
+
 const DESCRIPTION_CAP: usize = 160;
 const SITUATION_CAP: usize = 1500;
 const GUIDANCE_CAP: usize = 3600;
@@ -24,6 +27,9 @@ pub(super) type Fault = (&'static str, String);
 pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(), Fault> {
     if !may(actor, change) {
         return Err(("not_permitted", format!("{actor:?} may not make this change")));
+    }
+    if actor == Actor::Background {
+        in_background(state, change)?;
     }
     match change {
         Change::DomainCreated(domain) => new_domain(state, &domain.domain, &domain.description),
@@ -55,6 +61,16 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
             live(state, skill)?;
             one_line("annotation", note, NOTE_CAP)
         }
+        Change::SkillSuspended { skill, why } => {
+            live(state, skill)?;
+            one_line("reason", why, NOTE_CAP)
+        }
+        Change::SkillResumed { skill } => match live(state, skill) {
+            Ok(_) if !state.is_suspended(skill) => {
+                Err(("not_suspended", format!("{skill} is not suspended")))
+            }
+            other => other.map(|_| ()),
+        },
         Change::SkillDeleted { skill }
         | Change::SkillReviewed { skill, .. }
         | Change::PackageAttached { skill, .. }
@@ -94,6 +110,27 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
     }
 }
 
+/// Nobody sits beside a background review: it creates learned skills under the prefix of agents' own, and changes only
+/// what was learned and no person has rewritten.
+fn in_background(state: &State, change: &Change) -> Result<(), Fault> {
+    let refused = |why: String| Err(("not_permitted", why));
+    match change {
+        Change::SkillCreated { origin, .. } if *origin != Origin::Learned => {
+            refused("a review creates learned skills only".to_owned())
+        }
+        Change::SkillCreated { skill, .. } if !skill.slug().starts_with(OWN_PREFIX) => {
+            refused(format!("{skill}: a skill of a review is named {OWN_PREFIX}…"))
+        }
+        Change::SkillUpdated { skill, .. } => match state.skills.get(skill) {
+            Some(known) if known.origin != Origin::Learned || known.by_person => {
+                refused(format!("{skill} was not learned, or a person has rewritten it; a review leaves it"))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
 fn updated(known: &SkillText, skill: &SkillId, parts: [&Option<String>; 3]) -> Result<(), Fault> {
     let [description, situation, guidance] = parts;
     if parts.iter().all(|part| part.is_none()) {
@@ -122,13 +159,17 @@ fn may(actor: Actor, change: &Change) -> bool {
             matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human)
         }
         Change::FunctionTested { .. } => matches!(actor, Actor::Handler | Actor::Human),
+        Change::SkillCreated { .. } | Change::SkillUpdated { .. } if actor == Actor::Background => true,
         Change::SkillCreated { .. } | Change::SkillUpdated { .. } | Change::SkillDeleted { .. } => {
             matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
         }
         Change::DomainCreated(_) | Change::SkillMerged { .. } => {
             matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human)
         }
+        // The program suspends on an agent's report; a person may, too.
+        Change::SkillSuspended { .. } => matches!(actor, Actor::Handler | Actor::Human),
         Change::SkillEdited { .. }
+        | Change::SkillResumed { .. }
         | Change::SkillRenamed { .. }
         | Change::Reverted { .. }
         | Change::ProposalRefused { .. }

@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 
 use super::call::{FinishCall, LearnAction, LearnReason, StartCall};
 use super::gate::Counters;
-use super::journal::{BookSpan, Journal, JournalEntry, JournalLine, counters};
+use super::journal::{BookSpan, Journal, JournalEntry, JournalLine, TurnPlace, counters};
 use super::publish::{Base, Fault, Published, collect, publish, unreachable};
 use super::receipt::{Language, Receipt, receipt};
 use super::signal::{FinalReport, OWN_PREFIX};
 use super::timeline::Timeline;
 use crate::book::{Actor, At, BookError, Gateway, OpId, Skill, Snapshot, WriteMode, open_unlocked};
+use crate::guidance::{ScriptCheck, SkillScripts};
 use crate::package::{Package, to_edit};
 use crate::shipped::{ShippedPart, is_shipped};
 
@@ -37,6 +38,8 @@ pub struct AttemptLearningOptions {
     pub language: Language,
     /// Name of the run.
     pub run: String,
+    /// Folder of the trace, from which a later review reads the turns. `None` where no trace is kept.
+    pub trace: Option<PathBuf>,
     /// Whether finished skills take effect at once.
     pub mode: WriteMode,
 }
@@ -46,6 +49,7 @@ pub struct AttemptLearning {
     plan: AttemptLearningOptions,
     pub(super) timeline: Timeline,
     machine: OnceLock<Arc<dyn Machine>>,
+    scripts: OnceLock<Arc<SkillScripts>>,
     state: Mutex<AttemptState>,
 }
 
@@ -55,6 +59,8 @@ pub(super) struct AttemptState {
     pub(super) finished: bool,
     pub(super) wrong_reports: u32,
     pub(super) report: Option<(FinalReport, Verdict)>,
+    /// Actions and tool calls that earlier turns counted.
+    counted: u32,
 }
 
 /// A package that is being written.
@@ -100,8 +106,8 @@ pub struct FinalOutput {
 impl AttemptLearning {
     /// Prepares learning for one attempt. The environment is connected with [`Self::enter`] once it is open.
     pub fn new(plan: AttemptLearningOptions) -> Arc<Self> {
-        let (timeline, machine, state) = (Timeline::default(), OnceLock::new(), Mutex::default());
-        Arc::new(Self { plan, timeline, machine, state })
+        let (machine, scripts) = (OnceLock::new(), OnceLock::new());
+        Arc::new(Self { plan, timeline: Timeline::default(), machine, scripts, state: Mutex::default() })
     }
 
     /// Returns the timeline to which the owner of the trace forwards each event.
@@ -112,6 +118,19 @@ impl AttemptLearning {
     /// Sets the environment in which packages are written. Only the first call counts.
     pub fn enter(&self, machine: Arc<dyn Machine>) {
         let _ = self.machine.set(machine);
+    }
+
+    /// Sets the scripts of the attempt's skills, so that a script that is reported as broken can be checked in the world.
+    pub fn set_scripts(&self, scripts: Arc<SkillScripts>) {
+        let _ = self.scripts.set(scripts);
+    }
+
+    /// Runs the check of a skill's scripts, if it brings one.
+    pub(super) async fn check_scripts(&self, skill: &SkillId) -> Option<ScriptCheck> {
+        match self.scripts.get() {
+            Some(scripts) => scripts.check(skill).await,
+            None => None,
+        }
     }
 
     pub(super) fn shown(&self) -> String {
@@ -258,28 +277,38 @@ impl AttemptLearning {
         }
     }
 
-    /// Ends learning for this attempt: an open package stays unpublished, and the turn is counted.
-    pub fn close(&self) -> Result<FinalOutput, BookError> {
+    /// Begins a further turn of a session: it may finish skills and make a report of its own.
+    pub fn begin_turn(&self) {
+        let mut state = self.state();
+        (state.finished, state.wrong_reports, state.report) = (false, 0, None);
+    }
+
+    /// Ends a turn: an open package stays unpublished, and the turn is counted. `turn` is its number in a session.
+    pub fn end_turn(&self, turn: Option<u32>) -> Result<FinalOutput, BookError> {
         let last = Snapshot::open(&self.plan.book, At::Now).map(|book| book.last());
         let last = match last {
             Ok(last) => last,
             Err(BookError::Missing(_)) => OpId(0),
             Err(error) => return Err(error),
         };
-        let (report, open) = {
+        let all = self.timeline.action_count();
+        let (report, open, tool_iters) = {
             let mut state = self.state();
-            (state.report.clone(), state.open.take())
+            let new = all.saturating_sub(std::mem::replace(&mut state.counted, all));
+            (state.report.clone(), state.open.take(), new)
         };
-        let turn = JournalEntry::Turn { tool_iters: self.timeline.action_count(), usd: 0.0 };
+        let turn = JournalEntry::Turn { tool_iters, usd: 0.0 };
         let blank = self.blank(None, turn, BookSpan::unchanged(last));
         let left = open.map(|open| JournalLine {
             told: JournalEntry::Event { event: SkillEventKind::LearningFinished },
             skill: skill_of(&open),
-            data: json!({ "skill_name": open.call.skill_name, "status": "failed", "summary": "the attempt ended" }),
+            data: json!({ "skill_name": open.call.skill_name, "status": "failed", "summary": "the turn ended" }),
             ..blank.clone()
         });
+        let place = TurnPlace { trace: self.plan.trace.clone(), turn };
+        let counted = JournalLine { data: json!(place), ..blank };
         let journal = Journal::beside(&self.plan.book);
-        journal.append(left.into_iter().chain([blank]).collect())?;
+        journal.append(left.into_iter().chain([counted]).collect())?;
         let (output, signal) = report
             .unwrap_or_else(|| (FinalReport::default(), Verdict { code: "silent".to_owned(), why: None }));
         let receipts =
@@ -319,9 +348,13 @@ impl AttemptLearning {
     }
 
     /// Opens the book for writing. Waits for another writer for a while.
-    async fn open_book(&self) -> Result<Gateway, Fault> {
+    pub(super) async fn open_book(&self) -> Result<Gateway, Fault> {
         let opened = open_unlocked(&self.plan.book, self.plan.clock.as_ref(), self.plan.mode).await;
         opened.map_err(|error| ("unavailable", error.to_string()))
+    }
+
+    pub(super) fn now(&self) -> jiff::Timestamp {
+        self.plan.clock.now()
     }
 
     pub(super) fn say(&self, what: Receipt, name: &str) -> String {
@@ -405,7 +438,7 @@ fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<OpenPackage, 
 }
 
 /// Finds a skill by its id, by its package's name, or by its own name if that is unique.
-pub(super) fn named<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
+pub(crate) fn named<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     if let Ok(id) = SkillId::parse(name) {
         return book.skill(&id);
     }

@@ -57,6 +57,17 @@ fn seen(kind: &EventKind) -> Seen {
         EventKind::Started(header) => {
             told("started", Reason::UserInput, format!("the user asks: {}", header.brief.instruction))
         }
+        EventKind::TurnStarted(start) => {
+            let asks = if start.asks_to_learn { ", and to remember it" } else { "" };
+            let said = format!("turn {}: the user asks{asks}: {}", start.turn, start.instruction);
+            told("turn.started", Reason::UserInput, said)
+        }
+        EventKind::TurnEnded { turn, reason, void, detail, .. } => {
+            let weight = if void.is_some() { Reason::Error } else { Reason::Ordinary };
+            let why =
+                reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
+            told("turn.ended", weight, format!("turn {turn}: {}: {detail}", why.unwrap_or_default()))
+        }
         EventKind::Finished(finish) => told("finished", Reason::FinalAnswer, ended(finish)),
         EventKind::Action(record) => action(record),
         EventKind::ToolCalled { name, is_error, .. } => Seen {

@@ -1,6 +1,7 @@
 //! The journal of foreground learning: an append-only list, stored beside the book, of what was learned, tried and
 //! signalled. Folding it yields the counters that trigger a review.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -106,7 +107,7 @@ impl Journal {
     }
 
     /// Appends lines and sets their id and version. Locks out other processes meanwhile.
-    pub(super) fn append(&self, lines: Vec<JournalLine>) -> Result<(), BookError> {
+    pub(crate) fn append(&self, lines: Vec<JournalLine>) -> Result<(), BookError> {
         self.write(lines).map_err(|source| self.failed(source))
     }
 
@@ -143,37 +144,135 @@ fn end_of(file: &mut File) -> std::io::Result<(usize, bool)> {
     Ok((bytes.iter().filter(|byte| **byte == b'\n').count() + usize::from(!whole), whole))
 }
 
-/// Returns the counters since the last review.
+/// Where the events of a turn are, in the turn's journal line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnPlace {
+    /// Folder of the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    /// Number of the turn in a session; `None` for an attempt at one instruction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+}
+
+/// What the line of a finished review says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReviewRecord {
+    /// How it ended. `None` in lines of earlier versions: such a review covers all turns before it.
+    pub outcome: Option<ReviewOutcome>,
+    /// Journal lines of the turns that count as reviewed.
+    pub turns: Vec<String>,
+    /// Those of them whose trace could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+    /// Keys of the candidates that were decided.
+    pub decided: Vec<String>,
+    /// Keys of candidates for the next review.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_for_later: Vec<String>,
+    /// Cost in US dollars. It is also in a line of its own per reply, and counted there.
+    pub usd: f64,
+    /// Why it ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl ReviewRecord {
+    /// Returns the record of a line that ends a review.
+    pub(crate) fn finished(line: &JournalLine) -> Option<Self> {
+        let ends = matches!(line.told, JournalEntry::Event { event: SkillEventKind::ReviewFinished });
+        ends.then(|| serde_json::from_value(line.data.clone()).unwrap_or_default())
+    }
+}
+
+/// How a review ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewOutcome {
+    /// A skill was created or changed, or is proposed.
+    Learned,
+    /// Candidates were looked at, and nothing was changed.
+    Nothing,
+    /// No turn held anything to look at.
+    NoCandidate,
+    /// The model failed.
+    Failed,
+    /// The money of the review or of the day was used up on the way.
+    Budget,
+    /// The process ended on the way.
+    Interrupted,
+}
+
+impl ReviewOutcome {
+    /// Returns whether the review came to its end.
+    pub fn is_complete(self) -> bool {
+        matches!(self, Self::Learned | Self::Nothing | Self::NoCandidate)
+    }
+}
+
+/// What one turn counts for, until a review has covered it.
+#[derive(Clone, Copy, Debug, Default)]
+struct CountedTurn<'a> {
+    line: Option<&'a str>,
+    tool_iters: u32,
+    hints: u32,
+    skipped: u32,
+}
+
+/// Returns the counters over the turns that no review has covered. A review that came to no end covers none, but the next
+/// one keeps the interval all the same.
 pub fn counters(lines: &[JournalLine]) -> Counters {
-    let mut counters = Counters::default();
+    let mut turns: Vec<CountedTurn<'_>> = Vec::new();
+    let mut open: BTreeMap<&str, CountedTurn<'_>> = BTreeMap::new();
+    let mut last_review_at = None;
     for line in lines {
-        match &line.told {
-            JournalEntry::Event { event: SkillEventKind::ReviewFinished } => {
-                counters = Counters { last_review_at: Some(line.time), ..Counters::default() };
+        let run = line.run.as_str();
+        if let Some(record) = ReviewRecord::finished(line) {
+            last_review_at = Some(line.time);
+            match record.outcome {
+                // Reviews of earlier versions covered everything.
+                None => {
+                    turns.clear();
+                    open.clear();
+                }
+                Some(_) => turns
+                    .retain(|turn| !record.turns.iter().any(|reviewed| Some(reviewed.as_str()) == turn.line)),
             }
+            continue;
+        }
+        match &line.told {
             JournalEntry::Event { event: SkillEventKind::LearningSignal } => match line.data["kind"].as_str()
             {
-                Some("update_candidate") => counters.skill_issue_hints_since_review += 1,
-                _ => counters.skipped_foreground += 1,
+                Some("update_candidate") => open.entry(run).or_default().hints += 1,
+                _ => open.entry(run).or_default().skipped += 1,
             },
             // A rejected signal beside a finished skill still counts as a hint.
             JournalEntry::Event { event: SkillEventKind::LearningSignalRejected }
                 if line.data["code"] == "finish_recorded" =>
             {
-                counters.skill_issue_hints_since_review += 1;
+                open.entry(run).or_default().hints += 1;
             }
-            JournalEntry::Turn { tool_iters, .. } => {
-                counters.turns_since_review += 1;
-                counters.tool_iters_since_review =
-                    counters.tool_iters_since_review.saturating_add(*tool_iters);
+            JournalEntry::Turn { tool_iters, .. } if line.actor != Actor::Background => {
+                let counted = open.remove(run).unwrap_or_default();
+                turns.push(CountedTurn { line: Some(&line.id), tool_iters: *tool_iters, ..counted });
             }
-            JournalEntry::Event { .. } => {}
+            JournalEntry::Event { .. } | JournalEntry::Turn { .. } => {}
         }
+    }
+    let mut counters = Counters { last_review_at, ..Counters::default() };
+    for turn in turns.iter().chain(open.values()) {
+        counters.turns_since_review += u32::from(turn.line.is_some());
+        counters.tool_iters_since_review = counters.tool_iters_since_review.saturating_add(turn.tool_iters);
+        counters.skill_issue_hints_since_review += turn.hints;
+        counters.skipped_foreground += turn.skipped;
     }
     counters
 }
 
-/// Returns the usage of the UTC day that contains `now`, and whether a review is running.
+/// Returns the usage of the UTC day that contains `now`, and whether a review began and did not end. Whoever holds the
+/// lock of reviews knows that none is running.
 pub fn budgets(lines: &[JournalLine], now: Timestamp) -> Budgets {
     let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
     let mut budgets = Budgets::default();

@@ -1,5 +1,5 @@
 //! Foreground learning: what an agent writes and reports during an attempt, which reports count, when a background
-//! review is due, and what it would see. The worker that would run such reviews is not part of this module.
+//! review is due, and what it sees. The reviews themselves are in `background`.
 
 mod attempt_learning;
 mod bundle;
@@ -15,6 +15,7 @@ mod signal;
 mod timeline;
 mod tools;
 
+pub(crate) use attempt_learning::named;
 pub use attempt_learning::{AttemptLearning, AttemptLearningOptions, FinalOutput, Verdict};
 pub use bundle::{
     Bundle, BundleBudget, CoveredEvents, IncludedEvent, IndexEntry, OmittedSpan, Reason, SummarizedEvent,
@@ -23,13 +24,17 @@ pub use bundle::{
 pub use call::{FinishCall, LearnAction, LearnReason, LearnStatus, StartCall};
 pub use event_summary::summarize_events;
 pub use gate::{Budgets, Counters, Gate, Limits, Origin, Trigger, gate};
-pub use journal::{Journal, JournalEntry, JournalLine, budgets, counters};
+pub use journal::{
+    Journal, JournalEntry, JournalLine, ReviewOutcome, ReviewRecord, TurnPlace, budgets, counters,
+};
 pub use receipt::{Language, Receipt, receipt};
 pub use review::review;
+pub(crate) use signal::OWN_PREFIX;
 pub use signal::{
     AcceptedSignal, CreateTrigger, Defer, Effect, FinalReport, Invocation, Issue, IssueSignal,
     LearningSignal, Ruling, SkillKind, UsedReceipt, judge,
 };
 pub use timeline::Timeline;
-pub(crate) use tools::{LEARN, REPORT};
+pub use tools::remember_instruction;
+pub(crate) use tools::{LEARN, REMEMBER, REPORT};
 pub use tools::{SKILL_LEARNING_FINISH, SKILL_LEARNING_START, SKILL_REPORT, SKILL_TIMELINE};

@@ -31,6 +31,8 @@ pub enum Receipt {
     Updated,
     /// A skill waits for the user's approval.
     Proposed,
+    /// A skill is kept from agents until somebody decides.
+    Suspended,
     /// A skill guided the work.
     Used,
 }
@@ -42,11 +44,13 @@ pub fn receipt(language: Language, receipt: Receipt, skill: &str) -> String {
         (Language::English, Receipt::Learned) => "Learned skill",
         (Language::English, Receipt::Updated) => "Updated skill",
         (Language::English, Receipt::Proposed) => "Proposed skill, for you to accept or refuse",
+        (Language::English, Receipt::Suspended) => "Suspended skill, until you resume or change it",
         (Language::English, Receipt::Used) => "Used learned skill",
         (Language::German, Receipt::Writing) => "Ich schreibe auf, was ich gelernt habe",
         (Language::German, Receipt::Learned) => "Fertigkeit gelernt",
         (Language::German, Receipt::Updated) => "Fertigkeit verbessert",
         (Language::German, Receipt::Proposed) => "Fertigkeit vorgeschlagen, zum Annehmen oder Ablehnen",
+        (Language::German, Receipt::Suspended) => "Fertigkeit ausgesetzt, bis du sie freigibst oder änderst",
         (Language::German, Receipt::Used) => "Gelernte Fertigkeit benutzt",
     };
     format!("{words}: {skill}")

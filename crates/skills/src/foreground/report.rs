@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{EventKind, SkillEvent, SkillEventKind, StepId, ToolOutcome};
+use apprentice_protocol::{EventKind, SkillEvent, SkillEventKind, SkillId, StepId, ToolOutcome};
 use serde_json::{Value, json};
 
 use super::attempt_learning::{AttemptLearning, Verdict, bounded, happened, named};
 use super::journal::{BookSpan, JournalLine};
 use super::publish::Fault;
-use super::signal::{FinalReport, Invocation, Ruling, SkillKind, judge};
-use crate::book::Snapshot;
+use super::receipt::Receipt;
+use super::signal::{AcceptedSignal, FinalReport, Invocation, Issue, IssueSignal, Ruling, SkillKind, judge};
+use crate::book::{Actor, Change, OpId, Snapshot, WriteRefusal, WriteRequest};
+use crate::guidance::ScriptCheck;
 use crate::shipped::is_shipped;
 
 /// Malformed reports that are allowed before the attempt continues without one.
 const REPORT_TRIES: u32 = 3;
 
 impl AttemptLearning {
-    pub(super) fn report(&self, arguments: &Value, step: StepId) -> Result<ToolOutcome, Fault> {
+    pub(super) async fn report(&self, arguments: &Value, step: StepId) -> Result<ToolOutcome, Fault> {
         {
             let state = self.state();
             if state.report.is_some() {
@@ -48,18 +50,57 @@ impl AttemptLearning {
                 (one, other) => json!({ "learning_signal": one, "skill_issue_signal": other }),
             };
             data["code"] = json!(verdict.code);
-            let detail =
+            let mut detail =
                 verdict.why.as_ref().map_or(verdict.code.clone(), |why| format!("{}: {why}", verdict.code));
+            let about = about(&ruling, &book);
+            if let Some(check) = self.check_of(&ruling, about.as_ref()).await {
+                let result = if check.passed { "passes" } else { "fails" };
+                detail = format!("{detail}; {} {result}", check.path);
+                data["check"] = json!(check);
+            }
             events.push(EventKind::Skill(SkillEvent { detail: Some(detail), ..happened(happening) }));
-            lines.push(JournalLine { data, ..self.line(step, happening, at) });
+            lines.push(JournalLine { skill: about, data, ..self.line(step, happening, at) });
         }
         self.journal(lines)?;
+        if let Ruling::AcceptedSignal(AcceptedSignal::Update(signal)) = &ruling
+            && signal.issue == Issue::UnsafeInstruction
+        {
+            events.extend(self.suspend(signal).await?);
+        }
         let answer = match &verdict.why {
             None => "Noted.".to_owned(),
             Some(why) => format!("Noted without the signal, {}: {why}.", verdict.code),
         };
         self.state().report = Some((report, verdict));
         Ok(ToolOutcome { events, ..ToolOutcome::text(answer) })
+    }
+
+    /// Runs the check of a script that is reported as broken: whoever decides later knows more than the report.
+    async fn check_of(&self, ruling: &Ruling, about: Option<&SkillId>) -> Option<ScriptCheck> {
+        match ruling {
+            Ruling::AcceptedSignal(AcceptedSignal::Update(signal)) if signal.issue == Issue::BrokenScript => {
+                self.check_scripts(about?).await
+            }
+            _ => None,
+        }
+    }
+
+    /// Keeps a skill that would do harm from agents at once. A person, or a new text, ends that.
+    async fn suspend(&self, signal: &IssueSignal) -> Result<Vec<EventKind>, Fault> {
+        let skill =
+            named(&self.read_book()?, &signal.skill_name).map(|skill| (skill.id.clone(), skill.version));
+        let Some((skill, version)) = skill else { return Ok(Vec::new()) };
+        let why = format!("reported as unsafe: {}", bounded(&signal.patch_hint));
+        let change = Change::SkillSuspended { skill: skill.clone(), why: why.clone() };
+        let mut gateway = self.open_book().await?;
+        gateway.apply(WriteRequest::of(Actor::Handler, self.now(), change)).map_err(|error| match error {
+            WriteRefusal::Refused { code, why } => (code, why),
+            WriteRefusal::Book(error) => ("unavailable", error.to_string()),
+        })?;
+        let text = self.say(Receipt::Suspended, skill.as_str());
+        let (version, detail, text) = (Some(version), Some(why), Some(text));
+        let event = happened(SkillEventKind::Suspended);
+        Ok(vec![EventKind::Skill(SkillEvent { skill: Some(skill), version, detail, text, ..event })])
     }
 
     /// Compares the skills that the agent says it used with those that it really received.
@@ -110,6 +151,16 @@ impl AttemptLearning {
             skills,
             one_off: false,
         }
+    }
+}
+
+/// Returns the skill that an accepted signal is about.
+fn about(ruling: &Ruling, book: &Snapshot) -> Option<SkillId> {
+    match ruling {
+        Ruling::AcceptedSignal(AcceptedSignal::Update(signal)) => {
+            named(book, &signal.skill_name).map(|skill| skill.id.clone())
+        }
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Prefix of packages that an agent writes on its own.
-pub(super) const OWN_PREFIX: &str = "rl-";
+pub(crate) const OWN_PREFIX: &str = "rl-";
 /// Number of event references that make a signal worth a review.
 const USEFUL_REFS: usize = 2;
 

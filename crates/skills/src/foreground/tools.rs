@@ -18,6 +18,8 @@ use super::signal::FinalReport;
 
 pub(crate) const REPORT: Prompt = Prompt::new("skills/report", include_str!("prompts/report.md"), &[]);
 pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
+pub(crate) const REMEMBER: Prompt =
+    Prompt::new("skills/remember", include_str!("prompts/remember.md"), &["words"]);
 /// Size cap of the opening text with the learning prompt, in characters.
 const OPENING: TextBudget = TextBudget(6000);
 
@@ -52,6 +54,11 @@ struct LearningTool {
     action: LearningAction,
     spec: ToolSpec,
     learning: Arc<AttemptLearning>,
+}
+
+/// Returns the instruction with which a person asks for a skill, and the person's further words.
+pub fn remember_instruction(words: &str) -> String {
+    REMEMBER.fill(&[("words", words)]).trim_end().to_owned()
 }
 
 impl AttemptLearning {
@@ -112,7 +119,7 @@ impl Tool for LearningTool {
                 LearningAction::Timeline => {
                     read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.learning.shown()))
                 }
-                LearningAction::Report => self.learning.report(arguments, at.step),
+                LearningAction::Report => self.learning.report(arguments, at.step).await,
             };
             outcome.unwrap_or_else(|(code, why)| self.refused(code, &why))
         })

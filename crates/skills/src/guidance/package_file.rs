@@ -1,4 +1,5 @@
-//! The files that an imported package brings beside its text. A model may read them; nothing here runs them.
+//! The files that a package brings beside its text. A model may read them, in parts where they are long; nothing here runs
+//! them.
 
 use std::fmt::Write as _;
 
@@ -8,19 +9,21 @@ use super::event::happened;
 use crate::book::{AttachedFile, FileText, Skill, Snapshot, reading};
 use crate::scan::{Finding, scan};
 
-/// `skill_file { skill, path }`: a file that a note brings. Lent only where some note brings files.
+/// `skill_file { skill, path, from? }`: a file that a note brings, from a character on. Lent only where some note brings files.
 pub const SKILL_FILE: &str = "skill_file";
 
 /// Folders of a package whose files a model may read.
 const FOLDERS: [&str; 2] = ["scripts/", "references/"];
-/// Largest part of a file that one call shows, in characters.
+/// Largest part of a file that one call shows, in characters, with its heading and the remark on the rest.
 const FILE_BUDGET: TextBudget = TextBudget(12_000);
+/// Characters of the remark on the rest at most.
+const REMARK: usize = 64;
 /// Largest number of files that a skill's text names.
 const LISTED: usize = 20;
 /// Largest part of a path that an answer repeats, in characters.
 const PATH: usize = 120;
 
-fn readable(skill: &Skill) -> impl Iterator<Item = &AttachedFile> {
+pub(super) fn readable(skill: &Skill) -> impl Iterator<Item = &AttachedFile> {
     let files = skill.package.iter().flat_map(|package| &package.files);
     files.filter(|file| FOLDERS.iter().any(|folder| file.path.starts_with(folder)))
 }
@@ -46,8 +49,19 @@ pub(super) fn listed(skill: &Skill) -> String {
     text
 }
 
-/// Shows one file of a skill.
-pub(super) fn show(book: &Snapshot, skill: &Skill, path: &str) -> ToolOutcome {
+/// Returns the part of a text that begins at a character, and what it leaves out.
+fn part_of(text: &str, from: usize, room: usize) -> String {
+    let left = text.chars().count().saturating_sub(from);
+    if left <= room {
+        return text.chars().skip(from).collect();
+    }
+    let room = room.saturating_sub(REMARK);
+    let part: String = text.chars().skip(from).take(room).collect();
+    format!("{part}\n[`from`: {} shows the next of {} more characters]", from + room, left - room)
+}
+
+/// Shows one file of a skill, from a character on.
+pub(super) fn show(book: &Snapshot, skill: &Skill, path: &str, from: usize) -> ToolOutcome {
     let asked: String = path.trim().chars().take(PATH).collect();
     let Some(file) = readable(skill).find(|file| file.path == asked.trim_start_matches("./")) else {
         let known: Vec<&str> = readable(skill).map(|file| file.path.as_str()).take(LISTED).collect();
@@ -64,8 +78,20 @@ pub(super) fn show(book: &Snapshot, skill: &Skill, path: &str) -> ToolOutcome {
     if let Some(found @ (Finding::Secret | Finding::Injection)) = scan(&text) {
         return ToolOutcome::error(format!("{} is not shown: {}.", file.path, found.why()));
     }
-    let heading = format!("# {}, {}\n\n", skill.id, file.path);
-    let shown = BoundedText::cut(&format!("{heading}{text}"), FILE_BUDGET).as_str().to_owned();
+    let length = text.chars().count();
+    if from > 0 && from >= length {
+        return ToolOutcome::error(format!(
+            "{} has {length} characters; `from` lies behind its end.",
+            file.path
+        ));
+    }
+    let heading = match from {
+        0 => format!("# {}, {}\n\n", skill.id, file.path),
+        _ => format!("# {}, {}, from character {from}\n\n", skill.id, file.path),
+    };
+    let room = FILE_BUDGET.0.saturating_sub(heading.chars().count());
+    let shown = format!("{heading}{}", part_of(&text, from, room));
+    let shown = BoundedText::cut(&shown, FILE_BUDGET).as_str().to_owned();
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),

@@ -41,6 +41,7 @@ pub fn build_guidance_with_tools(
     task: &TaskView,
     contributed: &ContributedTools,
 ) -> Result<Guidance, GuidanceError> {
+    let book = &book.lendable();
     let lend = |book: &Snapshot, pulled| pull(book, task, contributed, pulled);
     let pull = |book: &Snapshot| lend(book, Pulled::default());
     Ok(match policy {

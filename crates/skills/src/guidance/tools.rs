@@ -67,6 +67,9 @@ struct FileArguments {
     skill: String,
     /// The file's path, as the note names it.
     path: String,
+    /// The first character to show, from 0; a long file comes in parts.
+    #[serde(default)]
+    from: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -97,7 +100,7 @@ struct SkillTool {
 /// Returns the read-only tools over a book.
 pub fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
     let front = FrontProgram::default();
-    within(&ReadingContext { book: book.clone(), front, pictures: false })
+    within(&ReadingContext { book: book.lendable(), front, pictures: false })
 }
 
 /// Returns the read-only tools of one trial.
@@ -114,7 +117,10 @@ pub(super) fn within(context: &ReadingContext) -> Vec<Arc<dyn Tool>> {
     if context.book.skills().any(package_file::has_files) {
         tools.push(tool(
             Kind::File,
-            spec::<FileArguments>(SKILL_FILE, "Shows a file that a note brings. It is only read, never run."),
+            spec::<FileArguments>(
+                SKILL_FILE,
+                "Shows a file that a note brings. It is only read, never run by this.",
+            ),
         ));
     }
     tools
@@ -142,7 +148,7 @@ impl Tool for SkillTool {
             Kind::View => read(arguments).map(|arguments| view(&self.context, &arguments)),
             Kind::File => read::<FileArguments>(arguments).map(|asked| {
                 match find(&self.context.book, asked.skill.trim()) {
-                    Some(skill) => package_file::show(&self.context.book, skill, &asked.path),
+                    Some(skill) => package_file::show(&self.context.book, skill, &asked.path, asked.from),
                     None => ToolOutcome::error(unknown(&self.context.book, &asked.skill)),
                 }
             }),

@@ -268,6 +268,26 @@ fn files_of_a_package_are_read_bounded_and_never_run() {
     let cut = show("references/long.md");
     assert_eq!(said(&cut).chars().count().max(11_900), said(&cut).chars().count());
     assert!(said(&cut).chars().count() <= 12_000 && said(&cut).ends_with("more characters]"));
+    let part = |from: usize| {
+        let asked = json!({ "skill": "gimp/batch", "path": "references/long.md", "from": from });
+        call(&guidance, SKILL_FILE, &asked)
+    };
+    let next: usize = said(&cut)
+        .rsplit_once("[`from`: ")
+        .expect("where it goes on")
+        .1
+        .split(' ')
+        .next()
+        .and_then(|number| number.parse().ok())
+        .expect("a number");
+    let rest = part(next);
+    let body = |outcome: &ToolOutcome| {
+        let text = said(outcome).split_once("\n\n").expect("a heading").1;
+        text.split("\n[`from`").next().expect("a part").to_owned()
+    };
+    let both: String = [body(&cut), body(&rest)].concat();
+    assert!(long.starts_with(&both) && both.len() > body(&cut).len(), "the parts follow each other");
+    assert!(part(long.chars().count()).is_error, "behind the end there is nothing");
     for path in ["SKILL.md", "assets/provenance.txt", "references/../SKILL.md", "/etc/passwd", ""] {
         let refused = show(path);
         assert!(refused.is_error && said(&refused).contains("references/codes.md"), "{path}");

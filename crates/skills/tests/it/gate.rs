@@ -88,6 +88,8 @@ fn log_only() -> Vec<Change> {
         json!({"op": "attempt.judged", "data": {"by": "model", "why": HARM}}),
         json!({"op": "suspicion.kept", "data": {"cited": [], "why": HARM}}),
         json!({"op": "item.held_back", "data": {"found": ["delete"]}}),
+        json!({"op": "skill.suspended", "data": {"skill": "gimp/a", "why": HARM}}),
+        json!({"op": "skill.resumed", "data": {"skill": "gimp/a"}}),
         json!({"op": "proposal.refused", "data": {"proposal": "o9", "why": HARM}}),
         json!({"op": "operation.reverted", "data": {"operation": "o1", "skills": []}}),
         json!({"op": "cleanup.kept", "data": {"skills": ["gimp/a", "gimp/b"], "hashes": ["", ""]}}),
@@ -101,7 +103,8 @@ fn no_kind_of_change_brings_a_text_with_an_effect_before_an_agent() {
     let all = changes();
     let named: BTreeSet<&str> = all.iter().map(Change::name).collect();
     assert_eq!(named, Change::NAMES.iter().copied().collect(), "every kind of change is tried");
-    let writers = [Actor::Manager, Actor::Cleaner, Actor::Handler, Actor::Learner, Actor::Agent];
+    let writers =
+        [Actor::Manager, Actor::Cleaner, Actor::Handler, Actor::Learner, Actor::Agent, Actor::Background];
     for change in all {
         let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/z", "zeta")]);
         for actor in writers {

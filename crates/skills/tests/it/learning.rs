@@ -11,24 +11,25 @@ use apprentice_protocol::{
     Clock, Event, EventId, EventKind, Finish, Guidance, Machine, PortFuture, SkillEvent, SkillEventKind,
     StepId, StepRef, ToolOutcome, Why,
 };
-use apprentice_skills::book::{At, Gateway, GatewayOptions, Origin, Snapshot, WriteMode};
+use apprentice_skills::book::{Actor, At, Change, Gateway, GatewayOptions, Origin, Snapshot, WriteMode};
 use apprentice_skills::foreground::{
     AttemptLearning, AttemptLearningOptions, BundleBudget, Journal, JournalEntry, Language, Reason, counters,
     expand, review, summarize_events,
 };
+use apprentice_skills::guidance::{SKILL_VIEW, reading_tools};
 use apprentice_skills::package::export;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::folder::Folder;
-use crate::shelf::{Shelf, id, tree, write};
+use crate::shelf::{Shelf, id, request, tree, write};
 
 const HOME: &str = "/home/user/.claude/skills";
 const PAGE: &str = "---\nname: rl-export\ndescription: \"Exporting without a background\"\nmetadata:\n  cua-domain: gimp\n\
                     ---\n\n## Situation\n\nA picture must keep its transparency.\n\n## Guidance\n\n1. Choose File > Export As.\n\n\
                     ## Annotations\n\nNone\n";
 
-struct Standing;
+pub(crate) struct Standing;
 
 impl Clock for Standing {
     fn now(&self) -> Timestamp {
@@ -62,6 +63,7 @@ fn turn_in(shelf: Shelf, language: Language) -> Turn {
 
 fn turn_writing(shelf: Shelf, language: Language, mode: WriteMode) -> Turn {
     let plan = AttemptLearningOptions {
+        trace: None,
         book: shelf.path().to_owned(),
         clock: Arc::new(Standing),
         language,
@@ -376,7 +378,7 @@ fn a_report_is_judged_noted_and_counted() {
     assert!(events[1].detail.as_deref().is_some_and(|detail| detail.contains("not delivered")), "{events:?}");
     assert_eq!((events[2].happening, said(&outcome)), (SkillEventKind::LearningSignal, "Noted."));
     assert!(said(&turn.call("skill_report", report)).starts_with("already_reported"));
-    let output = turn.workshop.close().expect("closes");
+    let output = turn.workshop.end_turn(None).expect("closes");
     assert_eq!(output.signal.code, "valid");
     assert_eq!(output.receipts, ["Used learned skill: layers", "Used learned skill: dialogs"]);
     assert_eq!((output.counters.skipped_foreground, output.counters.turns_since_review), (1, 1));
@@ -389,7 +391,7 @@ fn a_report_is_judged_noted_and_counted() {
 fn most_attempts_report_nothing_and_are_counted_all_the_same() {
     let turn = turn();
     turn.start();
-    let output = turn.workshop.close().expect("closes");
+    let output = turn.workshop.end_turn(None).expect("closes");
     assert_eq!((output.output.learning_signal, output.receipts.len()), (None, 0));
     let lines = Journal::beside(turn.shelf.path()).read().expect("reads");
     assert_eq!(lines[1].data["status"], "failed", "what was open is ended, too: {lines:?}");
@@ -458,7 +460,64 @@ fn a_wrong_report_is_answered_with_its_fault_three_times() {
     );
     assert!(report(json!({"skill_receipt": []})).contains("goes without one"));
     assert!(report(json!({})).starts_with("report_left_out"));
-    assert_eq!(turn.workshop.close().expect("closes").signal.code, "silent");
+    assert_eq!(turn.workshop.end_turn(None).expect("closes").signal.code, "silent");
+}
+
+#[test]
+fn an_unsafe_skill_is_kept_from_agents_at_once_until_somebody_decides() {
+    let turn = turn();
+    let skill = id("gimp/layers");
+    let view = |book: &Snapshot| {
+        let tool =
+            reading_tools(book).into_iter().find(|tool| tool.spec().name == SKILL_VIEW).expect("a tool");
+        let asked = json!({ "skill": "gimp/layers" });
+        poll(tool.call(&asked, StepRef { step: StepId(1) }), 10).expect("answers")
+    };
+    let before = turn.book().content_hash();
+    assert!(!view(&turn.book()).is_error);
+    let issue = |issue: &str| {
+        json!({ "skill_issue_signal": { "kind": "update_candidate", "skill_name": "gimp/layers", "issue": issue,
+            "reason_not_patched": "needs_existing_skill_diff", "observed_effect": "manual_override",
+            "event_refs": ["e1", "e2"], "patch_hint": "It deletes the backup." } })
+    };
+    let outcome = turn.call("skill_report", issue("unsafe_instruction"));
+    let told: Vec<&SkillEvent> = skills(&outcome);
+    let suspended = told.iter().find(|event| event.happening == SkillEventKind::Suspended).expect("told");
+    assert!(
+        suspended.text.as_deref().is_some_and(|text| text.starts_with("Suspended skill")),
+        "{suspended:?}"
+    );
+    let book = turn.book();
+    assert!(book.state().is_suspended(&skill) && book.skill(&skill).is_some(), "it is still in the book");
+    assert!(view(&book).is_error, "no agent gets it");
+    assert_ne!(book.content_hash(), before);
+
+    // A person's word ends it, and so does another text.
+    let mut gateway = turn.shelf.open().0;
+    let resumed = || Change::SkillResumed { skill: skill.clone() };
+    assert!(gateway.apply(request(Actor::Manager, resumed())).is_err(), "no model resumes");
+    gateway.apply(request(Actor::Human, resumed())).expect("resumed");
+    assert!(gateway.apply(request(Actor::Human, resumed())).is_err(), "once is enough");
+    drop(gateway);
+    assert!(!view(&turn.book()).is_error);
+    assert_eq!(turn.book().content_hash(), before);
+    let mut gateway = turn.shelf.open().0;
+    let why = "as before".to_owned();
+    let again = Change::SkillSuspended { skill: skill.clone(), why };
+    assert!(
+        gateway.apply(request(Actor::Agent, again.clone())).is_err(),
+        "an agent reports, and does not decide"
+    );
+    gateway.apply(request(Actor::Handler, again)).expect("suspended");
+    let guidance = Some("1. Keep the backup, and open layers.".to_owned());
+    let update = Change::SkillUpdated { skill: skill.clone(), description: None, situation: None, guidance };
+    gateway.apply(request(Actor::Manager, update)).expect("written");
+    drop(gateway);
+    assert!(!view(&turn.book()).is_error, "the new text is another one");
+
+    let other = self::turn();
+    other.call("skill_report", issue("missing_step"));
+    assert!(!other.book().state().is_suspended(&skill), "other faults suspend nothing");
 }
 
 #[test]
@@ -473,7 +532,7 @@ fn signals_beside_a_finished_skill_and_two_at_once_do_not_count() {
     );
     assert!(said(&outcome).contains("finish_recorded"), "{outcome:?}");
     assert_eq!(skills(&outcome)[0].happening, SkillEventKind::LearningSignalRejected);
-    assert_eq!(turn.workshop.close().expect("closes").counters.skill_issue_hints_since_review, 1);
+    assert_eq!(turn.workshop.end_turn(None).expect("closes").counters.skill_issue_hints_since_review, 1);
 
     let turn = self::turn();
     let issue = json!({"kind": "update_candidate", "skill_name": "gimp/layers", "issue": "missing_step",
@@ -481,18 +540,18 @@ fn signals_beside_a_finished_skill_and_two_at_once_do_not_count() {
         "event_refs": ["e1", "e2"], "patch_hint": "Say which."});
     let both = json!({"learning_signal": signal("rl-x", "recovered_surprise", &["e1", "e2"]), "skill_issue_signal": issue});
     assert!(said(&turn.call("skill_report", both)).contains("both_signals"));
-    assert_eq!(turn.workshop.close().expect("closes").counters.skipped_foreground, 0);
+    assert_eq!(turn.workshop.end_turn(None).expect("closes").counters.skipped_foreground, 0);
 }
 
 #[test]
 fn the_journal_survives_a_line_that_was_cut_off() {
     let turn = turn();
-    turn.workshop.close().expect("closes");
+    turn.workshop.end_turn(None).expect("closes");
     let path = turn.shelf.path().join(".meta/learning.jsonl");
     let mut text = fs::read_to_string(&path).expect("a journal");
     text.push_str("{\"v\":1,\"id\":\"l2\",\"ti");
     fs::write(&path, text).expect("written");
-    turn.workshop.close().expect("closes again");
+    turn.workshop.end_turn(None).expect("closes again");
     let lines = Journal::beside(turn.shelf.path()).read().expect("reads");
     assert_eq!(lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>(), ["l1", "l3"]);
 }

@@ -3,6 +3,7 @@
 
 mod activation;
 mod author;
+mod background;
 mod book;
 mod citations;
 mod clerk;

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
+use apprentice_skills::background::ReviewLock;
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::foreground::{Gate, Journal, JournalEntry, Limits, budgets, counters, gate};
+use apprentice_skills::foreground::{Budgets, Gate, Journal, JournalEntry, budgets, counters, gate};
 use serde_json::json;
 
 use super::{id, unknown};
+use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
@@ -41,10 +43,13 @@ pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Res
     Ok(())
 }
 
-pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
+pub(super) fn learning(folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let lines = Journal::beside(folder).read().kind(Kind::Config)?;
     let (counted, now) = (counters(&lines), SystemClock::default().now());
-    let decided = gate(&counted, &Limits::default(), &budgets(&lines, now), now);
+    // Only a review that holds its lock is running; one that was cut off is not.
+    let running = ReviewLock::try_take(folder).kind(Kind::Config)?.is_none();
+    let used = Budgets { running, ..budgets(&lines, now) };
+    let decided = gate(&counted, &config.learning.limits(), &used, now);
     let (due, why) = match decided {
         Gate::Run(trigger, origin) => {
             (true, format!("{}, {}", terminal::words(&trigger), terminal::words(&origin)))
@@ -78,6 +83,6 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
         apprentice_protocol::counted(counted.skipped_foreground, "skill")
     ));
     let due = if due { "a review is due" } else { "no review is due" };
-    terminal::line(format_args!("{due} ({why}); this version does not run reviews in the background"));
+    terminal::line(format_args!("{due} ({why}); `apprentice skills learning run` reviews what waits"));
     Ok(())
 }

@@ -8,7 +8,8 @@ use apprentice_evaluator::learn::screenshot;
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{
-    self, Applied, At, BlameLine, Change, Citation, CitedReport, OpId, SentenceOrigin, Snapshot, WriteRefusal,
+    self, Actor, Applied, At, BlameLine, Change, Citation, CitedReport, OpId, SentenceOrigin, Snapshot,
+    WriteRefusal, WriteRequest,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -162,6 +163,28 @@ fn undo(folder: &Path, names: &[String]) -> Result<Undo, Failure> {
         }
         names => names.iter().map(|name| operation(name)).collect::<Result<_, _>>().map(Undo::Operations),
     }
+}
+
+/// Gives a suspended skill to agents again.
+pub(super) fn resume(folder: &Path, name: &str, as_json: bool) -> Result<(), Failure> {
+    let skill = id(name)?;
+    let mut gateway = write(folder)?;
+    let change = Change::SkillResumed { skill: skill.clone() };
+    let request = WriteRequest::of(Actor::Human, SystemClock::default().now(), change);
+    let applied = gateway.apply(request).map_err(|refusal| match refusal {
+        WriteRefusal::Refused { .. } => Failure::new(Kind::NothingMatched, refusal),
+        WriteRefusal::Book(_) => Failure::new(Kind::Config, refusal),
+    })?;
+    let (Applied::Written(by) | Applied::Proposed(by) | Applied::AlreadyThere(by)) = applied;
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.resume/1",
+            "skill": skill,
+            "operation": by,
+        }));
+    }
+    terminal::line(format_args!("{skill} is given to agents again ({by})"));
+    Ok(())
 }
 
 pub(super) fn revert(folder: &Path, names: &[String], as_json: bool) -> Result<(), Failure> {

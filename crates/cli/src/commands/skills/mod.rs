@@ -5,6 +5,7 @@ pub(crate) mod curate;
 mod events;
 mod figure;
 mod history;
+pub(crate) mod learning;
 mod package;
 mod package_files;
 pub(crate) mod proposals;
@@ -98,13 +99,17 @@ enum What {
     },
     Accept(proposals::Accept),
     Refuse(proposals::Refuse),
+    /// Gives a suspended skill to agents again.
+    Resume {
+        /// `<domain>/<name>`.
+        skill: String,
+    },
     /// Lists the events of skills.
     Events {
         /// `<domain>/<name>`.
         skill: Option<String>,
     },
-    /// Shows learning activity and signals of agents, the counters since the last review, and whether a review is due.
-    Learning,
+    Learning(learning::Learning),
     /// Shows the operation, attempt, step and screenshot from which each line of a skill came.
     Blame {
         /// `<domain>/<name>`.
@@ -133,12 +138,14 @@ impl What {
         match self {
             Self::Sync
             | Self::Revert { .. }
+            | Self::Resume { .. }
             | Self::Apply(_)
             | Self::Import(_)
             | Self::Accept(_)
             | Self::Refuse(_)
             | Self::AddFigure(_) => true,
             Self::Clean(clean) => clean.writes(),
+            Self::Learning(learning) => learning.writes(),
             Self::List
             | Self::Show { .. }
             | Self::Search { .. }
@@ -147,7 +154,6 @@ impl What {
             | Self::At { .. }
             | Self::Events { .. }
             | Self::Proposals { .. }
-            | Self::Learning
             | Self::Blame { .. }
             | Self::Validate(_)
             | Self::Export(_) => false,
@@ -199,8 +205,9 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Proposals { operation } => proposals::list(folder, operation.as_deref(), json),
         What::Accept(accept) => proposals::accept(accept, folder, json),
         What::Refuse(refuse) => proposals::refuse(refuse, folder, json),
+        What::Resume { skill } => history::resume(folder, skill, json),
         What::Events { skill } => events::events(&open(folder)?, skill.as_deref(), json),
-        What::Learning => events::learning(folder, json),
+        What::Learning(learning) => learning.run(folder, json, config),
         What::Blame { skill } => history::blame(folder, skill, &config.runs, json),
         What::Apply(apply) => curate::apply(apply, folder, json, config),
         What::Clean(clean) => curate::clean(clean, folder, json, config),

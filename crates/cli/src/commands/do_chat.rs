@@ -1,0 +1,111 @@
+//! `apprentice do --chat`: several instructions over one world and one conversation.
+
+use std::sync::Arc;
+
+use apprentice_harness::agent::{AttemptResult, Session, TurnReport};
+use apprentice_protocol::{Finish, TurnStart};
+use apprentice_skills::foreground::remember_instruction;
+
+use tokio_util::sync::CancellationToken;
+
+use super::do_learning::SessionLearning;
+use crate::chat_input::{ChatInput, ChatLine};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::interrupts::SessionInterrupts;
+use crate::terminal;
+
+/// Who talks, and how they stop the agent.
+pub(super) struct Chat {
+    input: ChatInput,
+    interrupts: Arc<SessionInterrupts>,
+}
+
+/// The end of a session, with the first failure on the terminal's side of it.
+pub(super) struct ChatResult {
+    /// How the agent's side ended.
+    pub(super) ended: AttemptResult,
+    /// A failure to read input or to write the record of a turn.
+    pub(super) told: Result<(), Failure>,
+}
+
+impl Chat {
+    /// Prepares to read instructions from standard input.
+    pub(super) fn open(interrupts: Arc<SessionInterrupts>) -> Result<Self, Failure> {
+        Ok(Self { input: ChatInput::open().kind(Kind::Environment)?, interrupts })
+    }
+
+    /// Returns the token that ends the session.
+    pub(super) fn session_token(&self) -> CancellationToken {
+        self.interrupts.session().clone()
+    }
+
+    /// Waits for the next instruction. `None` at the end of the input, or when the session is interrupted.
+    pub(super) async fn instruction(&mut self, may_learn: bool) -> Result<Option<TurnStart>, Failure> {
+        loop {
+            terminal::prompt();
+            let line = tokio::select! {
+                biased;
+                () = self.interrupts.session().cancelled() => return Ok(None),
+                line = self.input.next() => line.kind(Kind::Environment)?,
+            };
+            match line {
+                ChatLine::End => return Ok(None),
+                ChatLine::Unusable(why) => terminal::note(format_args!("{why}")),
+                ChatLine::Remember(_) if !may_learn => {
+                    terminal::note(format_args!(
+                        "/remember requires --learn: without it no skills are written"
+                    ));
+                }
+                ChatLine::Remember(words) => {
+                    let instruction = remember_instruction(&words);
+                    return Ok(Some(TurnStart { instruction, asks_to_learn: true, ..TurnStart::default() }));
+                }
+                ChatLine::Instruction(instruction) => {
+                    return Ok(Some(TurnStart { instruction, ..TurnStart::default() }));
+                }
+            }
+        }
+    }
+
+    /// Carries out instructions until the person ends the session, or no further turn can follow.
+    pub(super) async fn converse(
+        &mut self,
+        mut session: Session<'_>,
+        first: TurnStart,
+        learning: Option<&SessionLearning<'_>>,
+    ) -> ChatResult {
+        let mut next = Some(first);
+        let mut told = Ok(());
+        while let Some(start) = next.take() {
+            if let Some(learning) = learning {
+                learning.begin_turn();
+            }
+            let report = session.instruct(start, self.interrupts.begin_turn()).await;
+            tell(&report);
+            if let Some(learning) = learning
+                && let Err(failure) = learning.end_turn(report.turn)
+            {
+                told = Err(failure);
+                break;
+            }
+            if !report.may_go_on() {
+                break;
+            }
+            match self.instruction(learning.is_some()).await {
+                Ok(instruction) => next = instruction,
+                Err(failure) => told = Err(failure),
+            }
+        }
+        ChatResult { ended: session.end(), told }
+    }
+}
+
+/// Prints the agent's report.
+fn tell(report: &TurnReport) {
+    match &report.finish {
+        Some(Finish::Answer { text }) => terminal::line(format_args!("{text}")),
+        Some(Finish::Done) => terminal::line(format_args!("done")),
+        Some(Finish::GiveUp { reason }) => terminal::line(format_args!("given up: {reason}")),
+        None => terminal::line(format_args!("not finished: {}", report.detail)),
+    }
+}
