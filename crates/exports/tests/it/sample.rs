@@ -10,8 +10,8 @@ use apprentice_protocol::{
     Content, CoordinateSpace, EventKind, EventSink, Finish, Header, HistoryRule, Image, ImageBytes,
     ImagePoint, ImageRule, Judged, Limits, MediaType, Message, ModelProfile, NodeRef, Purpose, Rect,
     ResourceUsage, ScreenPoint, Size, SkillEvent, SkillEventKind, SkillId, StepId, StopReason, Target,
-    TaskBrief, TaskId, Timing, ToolRule, ToolSpec, Usage, Verdict, View, VirtualClock, VoidCause, WorldSpec,
-    WorldTool,
+    TaskBrief, TaskId, Timing, ToolRule, ToolSpec, Usage, Verdict, View, ViewRule, VirtualClock, VoidCause,
+    WorldSpec, WorldTool,
 };
 use apprentice_trace::{Recorder, Redactor, blob_path};
 use base64::Engine as _;
@@ -198,6 +198,7 @@ impl Script<'_> {
             focused: None,
             screenshot: Some(hash.clone()),
             outline: Some(outline),
+            shown: None,
             view,
             took_ms: 1,
         });
@@ -234,6 +235,7 @@ impl Script<'_> {
             index,
             asked,
             sent: None,
+            line: None,
             target_role: Some("button".into()),
             target_name: Some(self.attempt.words.to_owned()),
             point,
@@ -331,6 +333,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
             space: CoordinateSpace::ImagePixels,
             images: ImageRule::AsIs,
             outline: true,
+            views: ViewRule::default(),
             history: HistoryRule::AppendOnly { max_request_bytes: 1 << 20, uploads: false },
             tools: ToolRule::Fixed,
             max_output_tokens: 100,

@@ -12,7 +12,7 @@ use apprentice_protocol::{
 
 use super::agent_loop::AgentLoop;
 use super::batch::{Turn, plain};
-use super::model_view::{ModelView, target};
+use super::model_view::{ModelView, point, target};
 use super::stop::{Stop, until, world};
 
 /// Limit on what a function returns or says of its end, in characters.
@@ -128,8 +128,9 @@ impl AgentLoop<'_> {
         self.budget.count_action();
         progress.turn.touch();
         let outcome = self.delivered(&sent).await;
-        let hit = progress.seen.take();
-        let hit = hit.as_ref().and_then(|seen| target(seen, &sent, true));
+        let seen = progress.seen.take();
+        let hit = seen.as_ref().and_then(|seen| target(seen, &sent, true));
+        let at = seen.as_ref().and_then(|seen| point(seen, &sent));
         let record = ActionRecord {
             call: progress.call.id.clone(),
             index,
@@ -137,6 +138,7 @@ impl AgentLoop<'_> {
             line: Some(line),
             target_role: hit.map(|node| node.role.as_str().to_owned()),
             target_name: hit.map(|node| plain(&node.name)),
+            point: at,
             sent: Some(sent),
             outcome: match &outcome {
                 Ok(outcome) => outcome.clone(),

@@ -69,6 +69,11 @@ impl ModelView {
     pub(super) fn target(&self, action: &Action<ScreenPoint>, untouched: bool) -> Option<&UiNode> {
         target(&self.observation, action, untouched)
     }
+
+    /// Returns the screen point at which an action aims, as far as this observation shows.
+    pub(super) fn point(&self, action: &Action<ScreenPoint>) -> Option<ScreenPoint> {
+        point(&self.observation, action)
+    }
 }
 
 fn focused(seen: &Observation) -> Option<&UiNode> {
@@ -91,18 +96,17 @@ pub(super) fn target<'o>(
         }
         other => other.target().and_then(|at| find(tree, at)),
     }
+}
 
-    /// Returns the screen point at which an action aims, as far as this observation shows: its own, or the centre of its
-    /// element.
-    pub(super) fn point(&self, action: &Action<ScreenPoint>) -> Option<ScreenPoint> {
-        match action {
-            Action::Drag { path, .. } => path.first().copied(),
-            Action::Hold { actions, .. } => actions.iter().find_map(|action| self.point(action)),
-            other => match other.target()? {
-                Target::Point(point) => Some(*point),
-                Target::Ref(node) => self.observation.tree.as_ref()?.get(node)?.bounds?.centre(),
-            },
-        }
+/// Returns the screen point at which an action aims, as far as an observation shows: its own, or the centre of its element.
+pub(super) fn point(seen: &Observation, action: &Action<ScreenPoint>) -> Option<ScreenPoint> {
+    match action {
+        Action::Drag { path, .. } => path.first().copied(),
+        Action::Hold { actions, .. } => actions.iter().find_map(|action| point(seen, action)),
+        other => match other.target()? {
+            Target::Point(point) => Some(*point),
+            Target::Ref(node) => seen.tree.as_ref()?.get(node)?.bounds?.centre(),
+        },
     }
 }
 

@@ -297,8 +297,8 @@ impl AttemptLearning {
             let new = all.saturating_sub(std::mem::replace(&mut state.counted, all));
             (state.report.clone(), state.open.take(), new)
         };
-        let turn = JournalEntry::Turn { tool_iters, usd: 0.0 };
-        let blank = self.blank(None, turn, BookSpan::unchanged(last));
+        let entry = JournalEntry::Turn { tool_iters, usd: 0.0 };
+        let blank = self.blank(None, entry, BookSpan::unchanged(last));
         let left = open.map(|open| JournalLine {
             told: JournalEntry::Event { event: SkillEventKind::LearningFinished },
             skill: skill_of(&open),

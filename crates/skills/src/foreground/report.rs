@@ -10,7 +10,7 @@ use super::journal::{BookSpan, JournalLine};
 use super::publish::Fault;
 use super::receipt::Receipt;
 use super::signal::{AcceptedSignal, FinalReport, Invocation, Issue, IssueSignal, Ruling, SkillKind, judge};
-use crate::book::{Actor, Change, OpId, Snapshot, WriteRefusal, WriteRequest};
+use crate::book::{Actor, Change, Snapshot, WriteRefusal, WriteRequest};
 use crate::guidance::ScriptCheck;
 use crate::shipped::is_shipped;
 

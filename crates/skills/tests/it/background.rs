@@ -53,6 +53,8 @@ impl Script {
             index: 0,
             asked,
             sent: None,
+            line: None,
+            point: None,
             target_role: Some("button".into()),
             target_name: Some(name.into()),
             outcome,
