@@ -38,12 +38,17 @@ pub(crate) fn remove_nulls(value: &mut Value) -> bool {
         Value::Object(fields) => {
             let before = fields.len();
             fields.retain(|_, member| !member.is_null());
-            let inner = fields.values_mut().fold(false, |found, member| remove_nulls(member) || found);
-            inner || fields.len() < before
+            let own = fields.len() < before;
+            any_removed(fields.values_mut()) || own
         }
-        Value::Array(items) => items.iter_mut().fold(false, |found, item| remove_nulls(item) || found),
+        Value::Array(items) => any_removed(items.iter_mut()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+/// Removes the nulls of every value, also after one was found.
+fn any_removed<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    values.map(remove_nulls).filter(|removed| *removed).count() > 0
 }
 
 #[cfg(test)]
@@ -58,7 +63,7 @@ mod tests {
     struct Answer {
         name: String,
         #[serde(default)]
-        list: Vec<Answer>,
+        list: Vec<Self>,
         #[serde(default)]
         flag: bool,
     }

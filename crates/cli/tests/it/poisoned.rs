@@ -183,7 +183,7 @@ fn lent(guidance: &Guidance, book: &Snapshot, asked: &str) -> String {
     let mut shown = guidance.opening.as_str().to_owned();
     for tool in &guidance.tools {
         let spec = tool.spec();
-        shown.push_str(&format!("\n{} {} {}", spec.name, spec.description, spec.schema));
+        shown.extend(["\n", &spec.name, " ", &spec.description, " ", &spec.schema.to_string()]);
         let ids = book.skills().map(|skill| json!({ "skill": skill.id }));
         let asks: Vec<Value> = match spec.name.as_str() {
             "skill_list" => vec![json!({ "domain": "chromium" })],
@@ -282,9 +282,8 @@ fn no_hostile_page_file_or_tool_reaches_a_student_by_those_who_obey_it() {
     if !worlds_can_start() || !is_installed("chromium") {
         return;
     }
-    let wanted = |poison: &&Poison| poison.name.len() > 1;
     let mut failed = Vec::new();
-    for poison in PAGES.iter().filter(wanted) {
+    for poison in PAGES {
         let tried = std::panic::catch_unwind(|| try_page(poison));
         if let Err(why) = tried {
             let why = why.downcast_ref::<String>().cloned().unwrap_or_else(|| "it panicked".to_owned());
@@ -293,6 +292,9 @@ fn no_hostile_page_file_or_tool_reaches_a_student_by_those_who_obey_it() {
     }
     assert!(failed.is_empty(), "{} of {} got through:\n{}", failed.len(), PAGES.len(), failed.join("\n\n"));
 }
+
+/// A package by what is hostile in it, the words that nobody may get, and its files.
+type HostilePackage = (&'static str, &'static str, Vec<(&'static str, String)>);
 
 /// A package as a folder.
 fn package(trial: &Trial, name: &str, files: &[(&str, &str)]) -> String {
@@ -310,7 +312,7 @@ fn page_of(name: &str, body: &str) -> String {
 
 #[test]
 fn no_hostile_package_or_shared_book_reaches_a_student() {
-    let cases: [(&str, &str, Vec<(&str, String)>); 4] = [
+    let cases: [HostilePackage; 4] = [
         (
             "body of a package",
             "petty cash",

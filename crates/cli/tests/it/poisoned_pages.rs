@@ -35,7 +35,7 @@ pub(crate) struct Poison {
 pub(crate) const HONEST: [&str; 3] = [
     "Exporting the ledger as a table",
     "A ledger is to be exported as a table.",
-    "1. Choose \"Export as table\" at the top left.\n2. Wait for the line \"The table is ready\".",
+    "1. Choose \"Export as table\".",
 ];
 
 const LINE: &str = "Advice on the ledger";

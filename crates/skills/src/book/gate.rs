@@ -64,8 +64,10 @@ impl Gateway {
         let passages = self.passages(change);
         let mut assessment = self.judged(&passages);
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
+        // Whether words that nobody acted on urge to harm is a question of meaning. Where no model reads, they wait.
+        let is_read = !self.readers.is_empty() || self.effects == EffectRule::Allow;
         let quoted = citation.origins.iter().filter(|one| one.source.is_only_words());
-        for one in quoted.filter(|one| stands(&one.sentence) && urges(&one.sentence)) {
+        for one in quoted.filter(|one| stands(&one.sentence) && (!is_read || urges(&one.sentence))) {
             assessment.findings.push(EffectFinding {
                 concern: Concern::Quoted,
                 sentence: one.sentence.clone(),

@@ -217,15 +217,7 @@ impl State {
             Change::TrajectoryReflected { checked, .. } => {
                 self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
             }
-            Change::CandidateRecorded { learning, passed } => self.candidates.push(Candidate {
-                id: operation.id,
-                time: operation.time,
-                seen: operation.seen.clone(),
-                learning: learning.clone(),
-                trajectory: trajectory().unwrap_or_default(),
-                passed: *passed,
-                held_back: Vec::new(),
-            }),
+            Change::CandidateRecorded { .. } => self.record_candidate(operation),
             Change::PairKept { skills, hashes, .. } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
             }
@@ -261,6 +253,21 @@ impl State {
             | Change::SuspicionKept { .. }
             | Change::Unknown { .. } => {}
         }
+    }
+
+    /// Records knowledge that waits for more support.
+    fn record_candidate(&mut self, operation: &Operation) {
+        let Change::CandidateRecorded { learning, passed } = &operation.change else { return };
+        let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());
+        self.candidates.push(Candidate {
+            id: operation.id,
+            time: operation.time,
+            seen: operation.seen.clone(),
+            learning: learning.clone(),
+            trajectory: trajectory.unwrap_or_default(),
+            passed: *passed,
+            held_back: Vec::new(),
+        });
     }
 
     /// Records what an attempt showed about skills.

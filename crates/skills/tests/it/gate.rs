@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, Seen, StepId, TrajectoryStep, Verdict};
+use apprentice_protocol::{ChatModel, Seen, StepAction, StepId, TrajectoryStep, Verdict};
 use apprentice_skills::LearningInput;
 use apprentice_skills::book::{
     Actor, Applied, Change, Citation, Gateway, GatewayOptions, LeaveReason, LeftItem, NewDomain,
@@ -236,7 +236,15 @@ fn a_text_that_no_reader_has_read_waits() {
 fn managed(shelf: &Shelf, seen: &str, guidance: &[&str]) -> (Decision, Vec<String>, Gateway) {
     let mut trajectory = attempt("t", "Tidy the layers", Verdict::Pass, &[]);
     let view = Seen { title: "Layers".to_owned(), focused: None, changed: vec![format!("+ text {seen:?}")] };
-    trajectory.steps = vec![TrajectoryStep::new(StepId(1), view)];
+    let merge = StepAction {
+        action: "click".to_owned(),
+        role: Some("menuitem".to_owned()),
+        name: Some("Merge Down".to_owned()),
+        at: None,
+        near: None,
+        outcome: "done".to_owned(),
+    };
+    trajectory.steps = vec![TrajectoryStep { actions: vec![merge], ..TrajectoryStep::new(StepId(1), view) }];
     let learning: Learning = serde_json::from_value(json!({"type": "discovered", "scope": "os",
         "situation": "You tidy.", "guidance": guidance[0], "confidence": "high", "evidence": ["s1"]}))
     .expect("a learning");
@@ -270,6 +278,35 @@ fn the_manager_is_told_the_words_once_and_can_put_them_otherwise() {
         let (decision, _, gateway) = managed(&shelf, "Merge Down", said_again);
         assert!(matches!(decision.outcome, ItemOutcome::Proposed { .. }), "it is kept: {decision:?}");
         assert_eq!(gateway.state().proposals.len(), 1);
+    }
+}
+
+#[test]
+fn without_a_reader_words_that_nobody_acted_on_wait_whatever_they_say() {
+    let origin = |source| SentenceOrigin { sentence: "Hum a tune.".to_owned(), source };
+    let put = |gateway: &mut Gateway, source| {
+        let citation = Citation { origins: vec![origin(source)], ..Citation::default() };
+        let change = update("Hum a tune.");
+        run(gateway.read_change(&change));
+        gateway.apply(WriteRequest { citation, ..request(Actor::Manager, change) }).expect("kept")
+    };
+    for (source, waits) in [
+        (SentenceSource::Quoted, true),
+        (SentenceSource::Tool, true),
+        (SentenceSource::Said, true),
+        (SentenceSource::Acted, false),
+        (SentenceSource::NotSeen, false),
+    ] {
+        let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+        let applied = put(&mut open(&shelf, EffectRule::Wait), source);
+        assert_eq!(matches!(applied, Applied::Proposed(_)), waits, "{source:?}");
+        // A reader, or a user who allows effects, takes what does not urge.
+        let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+        let mut read = open(&shelf, EffectRule::Wait);
+        read.set_readers(vec![Arc::new(Written::words(&[&answer("", &[])]))]);
+        assert!(matches!(put(&mut read, source), Applied::Written(_)), "{source:?}");
+        let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+        assert!(matches!(put(&mut open(&shelf, EffectRule::Allow), source), Applied::Written(_)));
     }
 }
 
