@@ -176,10 +176,9 @@ impl ScreenActivity {
 
     /// Whether a program that usually rests has been doing something for a while.
     fn is_busy(&self, now: Duration) -> bool {
-        let busy = |(pid, (since, _)): (&i32, &(Duration, String))| {
-            !self.restless.contains(pid) && now.saturating_sub(*since) >= BUSY
-        };
-        self.awake.iter().any(busy)
+        self.awake
+            .iter()
+            .any(|(pid, (since, _))| !self.restless.contains(pid) && now.saturating_sub(*since) >= BUSY)
     }
 
     /// How long to wait for another event before checking again. `None` if the screen has settled, or the wait has

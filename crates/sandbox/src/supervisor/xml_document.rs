@@ -13,6 +13,7 @@ use atspi::{Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::Bus;
+use super::cells;
 use super::node::{self, ACCESSIBLE, ACTION, Address, COMPONENT, NodeError, OBJECT, VALUE};
 use super::tree_walk;
 use crate::wire::OperationError;
@@ -213,11 +214,11 @@ async fn actions(bus: &Connection, at: &Address) -> Vec<(String, String)> {
 
 async fn below(bus: &Connection, at: &Address, states: StateSet, is_sheet: bool) -> Vec<Address> {
     if is_sheet {
-        return tree_walk::managed_descendants(bus, at).await;
+        return cells::managed_descendants(bus, at).await;
     }
     let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
     if count > WIDTH || states.contains(BusState::ManagesDescendants) {
-        return tree_walk::by_index(bus, at, count.min(WIDTH)).await;
+        return cells::by_index(bus, at, count.min(WIDTH)).await;
     }
     node::children(bus, at).await.unwrap_or_default()
 }
