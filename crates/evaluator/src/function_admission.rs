@@ -16,6 +16,7 @@ use apprentice_skills::guidance::{ArmPolicy, GuidanceError, SKILL_CALL, TaskView
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::variation::{VariationError, drawn_values, filled};
 use apprentice_trace::{Trace, TraceError};
+use futures_util::future::try_join;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -199,16 +200,18 @@ impl Admission<'_> {
         self.check_split()?;
         let known = book.skill(&self.skill).and_then(|skill| skill.functions.get(&self.function));
         let version = known.ok_or_else(|| self.no_function())?.version;
-        let (mut replays, mut runs) = (Vec::new(), Vec::new());
         let planned = self.planned()?;
         let (near_miss, others): (Vec<Planned>, Vec<Planned>) =
             planned.into_iter().partition(|one| one.trial == FunctionTrial::NearMiss);
-        for (name, group) in [("replays", others), ("near-miss", near_miss)] {
-            let (found, run) = self.run(&group, book, &folder.join(name), deps, control).await?;
-            replays.extend(found);
-            runs.push(run);
-        }
-        Ok(ReplayedFunction { version, replays, runs })
+        let (good, wrong) = (folder.join("replays"), folder.join("near-miss"));
+        // One after the other would wait for the near miss, which often ends by waiting for an element that never comes.
+        let (good, wrong) = try_join(
+            self.run(&others, book, &good, deps, control),
+            self.run(&near_miss, book, &wrong, deps, control),
+        )
+        .await?;
+        let replays = good.0.into_iter().chain(wrong.0).collect();
+        Ok(ReplayedFunction { version, replays, runs: vec![good.1, wrong.1] })
     }
 
     /// Records what the replays showed.

@@ -22,7 +22,7 @@ use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
 use super::figure_cut::TraceFigures;
-use super::function_calls::note_calls;
+use super::function_calls::{function_calls, note_calls};
 use super::step_pictures::{PictureError, TraceFiles, step_pictures};
 use crate::split::{SplitError, SplitLock, TrainTrajectory};
 use apprentice_results::arm::Arm;
@@ -375,7 +375,8 @@ pub(super) async fn learn_admitted(
         ..LearningInput::new(trajectory.trajectory(), time)
     };
     note_trial(gateway, &input, trajectory.template()).map_err(LearnError::from)?;
-    note_calls(gateway, input.trajectory, files, time)?;
+    let calls = function_calls(files)?;
+    note_calls(gateway, input.trajectory, &calls, time).map_err(LearnError::from)?;
     let result = learn_trajectory(gateway, learners, &input, options).await?;
     record.received = trajectory.trajectory().skills.len();
     if let Some(unread) = &result.unread {

@@ -1,32 +1,34 @@
 //! Counts the calls of functions in an attempt for their versions: a call that stopped counts against its version.
 
 use apprentice_protocol::{EventKind, FunctionEnd, FunctionRecord, Trajectory};
-use apprentice_skills::LearnError;
 use apprentice_skills::book::{
     Actor, Cause, Change, FunctionEvidence, FunctionTrial, Gateway, Stage, WriteRefusal, WriteRequest,
 };
 use apprentice_trace::Trace;
 use jiff::Timestamp;
 
-use super::cycle::CycleError;
 use super::step_pictures::{PictureError, TraceFiles};
 use crate::trial_identity::hashed;
+
+/// Reads the calls of an attempt. Without its files, none are known.
+pub(super) fn function_calls(files: Option<&TraceFiles>) -> Result<Vec<FunctionRecord>, PictureError> {
+    let Some(files) = files else { return Ok(Vec::new()) };
+    let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
+    let calls = trace.events.into_iter().filter_map(|event| match event.kind {
+        EventKind::FunctionCalled { record, .. } => Some(*record),
+        _ => None,
+    });
+    Ok(calls.collect())
+}
 
 /// Records the calls of an attempt. Repeated calls for the same attempt record each once.
 pub(super) fn note_calls(
     gateway: &mut Gateway,
     trajectory: &Trajectory,
-    files: Option<&TraceFiles>,
+    calls: &[FunctionRecord],
     time: Timestamp,
-) -> Result<(), CycleError> {
-    let Some(files) = files else { return Ok(()) };
-    let trace =
-        Trace::read(&files.run.join(&files.attempt).join("events.jsonl")).map_err(PictureError::from)?;
-    let calls = trace.events.iter().filter_map(|event| match &event.kind {
-        EventKind::FunctionCalled { record, .. } => Some(record.as_ref()),
-        _ => None,
-    });
-    for (place, record) in calls.enumerate() {
+) -> Result<(), WriteRefusal> {
+    for (place, record) in calls.iter().enumerate() {
         let known = gateway.state().skills.get(&record.skill);
         let version = known.and_then(|skill| skill.functions.get(&record.name)).map(|one| one.version);
         let Some(evidence) = evidence(record, trajectory).filter(|_| version == Some(record.version)) else {
@@ -41,7 +43,7 @@ pub(super) fn note_calls(
         let item = format!("call:{place}");
         let cause = Cause { trajectory: trajectory.id.clone(), item, stage: Stage::Handle };
         let request = WriteRequest { cause: Some(cause), ..WriteRequest::of(Actor::Handler, time, change) };
-        gateway.apply(request).map_err(|refusal: WriteRefusal| LearnError::from(refusal))?;
+        gateway.apply(request)?;
     }
     Ok(())
 }

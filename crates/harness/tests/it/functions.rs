@@ -199,7 +199,7 @@ fn replace_all(desktop, word, by) {
     dialog.get_by_label(\"Search for:\").fill(word);
     dialog.get_by_label(\"Replace with:\").fill(by);
     dialog.get_by_label(\"Replace all in:\").check();
-    dialog.get_by_role(\"button\", \"Replace\").click();
+    dialog.get_by_role(\"button\", \"Replace*\").click();
     dialog.get_by_role(\"button\", \"Close\").click();
     desktop.press(\"ctrl+s\");
 }

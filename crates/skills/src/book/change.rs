@@ -6,7 +6,7 @@ use apprentice_protocol::{SkillId, Versions};
 use serde::{Deserialize, Serialize};
 
 use super::attachment::AttachedPackage;
-use super::citation::LeaveReason;
+use super::citation::LeftItem;
 use super::counts::Counts;
 use super::function::{FunctionEvidence, FunctionReference};
 use super::judgement::Judgement;
@@ -322,15 +322,6 @@ pub enum Change {
         /// Data of the operation, as JSON text.
         data: String,
     },
-}
-
-/// The manager's reason for leaving an item without a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftItem {
-    /// The kind of reason.
-    pub reason: LeaveReason,
-    /// The reason in words.
-    pub why: String,
 }
 
 impl Change {

@@ -78,3 +78,12 @@ impl LeaveReason {
         }
     }
 }
+
+/// The manager's reason for leaving an item without a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftItem {
+    /// The kind of reason.
+    pub reason: LeaveReason,
+    /// The reason in words.
+    pub why: String,
+}

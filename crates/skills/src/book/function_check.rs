@@ -4,7 +4,6 @@
 use apprentice_functions::{Source, SourceConstant, Violation};
 
 use super::skill::Skill;
-use super::validate::Fault;
 use crate::effect::Passage;
 use crate::scan::{Finding, scan};
 
@@ -43,13 +42,14 @@ fn comment(text: &str) -> String {
     comments.map(|said| said.trim_start_matches('/').trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the words of a function that an agent reads.
+/// Returns the text of a function as it is judged: the words that an agent reads, and what the code does.
 pub(super) fn passages(source: &str) -> Vec<Passage> {
-    vec![Passage::new("comment", &comment(source))]
+    let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    vec![Passage::new("comment", &comment(source)), Passage::new("code", &code.join("\n"))]
 }
 
 /// Checks a function that is to be written.
-pub(super) fn written(skill: &Skill, name: &str, source: &str) -> Result<(), Fault> {
+pub(super) fn written(skill: &Skill, name: &str, source: &str) -> Result<(), (&'static str, String)> {
     let read = check_function(source, &[]).map_err(|found| {
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         ("function", found.join("\n"))
@@ -68,7 +68,7 @@ pub(super) fn written(skill: &Skill, name: &str, source: &str) -> Result<(), Fau
 }
 
 /// Checks that a skill has a function, in this version where one is given.
-pub(super) fn known(skill: &Skill, name: &str, version: Option<u32>) -> Result<(), Fault> {
+pub(super) fn known(skill: &Skill, name: &str, version: Option<u32>) -> Result<(), (&'static str, String)> {
     let Some(known) = skill.functions.get(name) else {
         let names: Vec<&str> = skill.functions.keys().map(String::as_str).collect();
         let hint = apprentice_protocol::did_you_mean(name, names);

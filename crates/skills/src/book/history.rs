@@ -6,8 +6,8 @@ use apprentice_protocol::{JudgedBy, SkillId, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::change::{Change, LeftItem};
-use super::citation::Citation;
+use super::change::Change;
+use super::citation::{Citation, LeftItem};
 use super::function::{FunctionEvidence, FunctionTrial};
 use super::judgement::Judgement;
 use super::model::{Actor, Cause, OpId};

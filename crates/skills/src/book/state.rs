@@ -8,7 +8,8 @@ use apprentice_protocol::{SkillId, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::change::{Change, LeftItem};
+use super::change::Change;
+use super::citation::LeftItem;
 use super::function;
 use super::hash::hash;
 use super::judgement::Judgement;

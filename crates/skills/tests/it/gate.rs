@@ -67,6 +67,14 @@ fn changes() -> Vec<Change> {
         Change::SkillRenamed { from: id("gimp/a"), to: id("gimp/d") },
         Change::CandidateRecorded { learning, passed: true },
         Change::ItemClosed { outcome: HARM.into(), left },
+        Change::FunctionWritten {
+            skill: id("gimp/a"),
+            function: "do_it".into(),
+            source: format!(
+                "/// {HARM}\n/// Example: do_it()\nfn do_it(desktop) {{\n    desktop.press(\"enter\");\n}}\n"
+            ),
+            references: Vec::new(),
+        },
         read(&published),
         read(&attached),
     ];
@@ -91,6 +99,9 @@ fn log_only() -> Vec<Change> {
         json!({"op": "skill.suspended", "data": {"skill": "gimp/a", "why": HARM}}),
         json!({"op": "skill.resumed", "data": {"skill": "gimp/a"}}),
         json!({"op": "proposal.refused", "data": {"proposal": "o9", "why": HARM}}),
+        json!({"op": "function.tested", "data": {"skill": "gimp/a", "function": "do_it", "version": 1, "evidence":
+            {"trial": "call", "held": false, "attempt": "r/t/1", "arguments": "", "why": HARM}}}),
+        json!({"op": "function.retired", "data": {"skill": "gimp/a", "function": "do_it", "why": HARM}}),
         json!({"op": "operation.reverted", "data": {"operation": "o1", "skills": []}}),
         json!({"op": "cleanup.kept", "data": {"skills": ["gimp/a", "gimp/b"], "hashes": ["", ""]}}),
         json!({"op": "write.proposed", "data": {"change": {"op": "skill.annotated", "data": {"skill": "gimp/a", "note": HARM}}}}),
@@ -111,6 +122,9 @@ fn no_kind_of_change_brings_a_text_with_an_effect_before_an_agent() {
             let mut gateway = open(&shelf, EffectRule::Wait);
             // Whether it is refused, waits or is only in the log: no page and no index shows it.
             let _ = gateway.apply(request(actor, change.clone()));
+            let book = gateway.snapshot();
+            let lent = book.skills().flat_map(|skill| skill.functions.values());
+            assert!(lent.into_iter().all(|one| !one.source.contains(HARM)), "{actor:?}: a function");
             let pages = crate::shelf::tree(shelf.path());
             let shown = pages.iter().filter(|(path, _)| path.ends_with(".md"));
             for (path, bytes) in shown {
