@@ -200,11 +200,7 @@ impl State {
                 self.with(skill, |skill| skill.annotate(read_note(note, operation)));
             }
             Change::SkillDeleted { skill } => self.remove(skill, None),
-            Change::SkillSuspended { skill, .. } => {
-                let version = self.skills.get(skill).map(|known| known.version);
-                self.suspended.extend(version.map(|version| (skill.clone(), version)));
-            }
-            Change::SkillResumed { skill } => drop(self.suspended.remove(skill)),
+            Change::SkillSuspended { .. } | Change::SkillResumed { .. } => self.suspend(&operation.change),
             Change::SkillRenamed { from, to } => self.rename(from, to),
             Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
                 self.observe(operation, trajectory());
@@ -212,14 +208,7 @@ impl State {
             Change::TrajectoryReflected { checked, .. } => {
                 self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
             }
-            Change::CandidateRecorded { learning, passed } => self.candidates.push(Candidate {
-                id: operation.id,
-                time: operation.time,
-                seen: operation.seen.clone(),
-                learning: learning.clone(),
-                trajectory: trajectory().unwrap_or_default(),
-                passed: *passed,
-            }),
+            Change::CandidateRecorded { .. } => self.record_candidate(operation),
             Change::PairKept { skills, hashes, .. } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
             }
@@ -242,6 +231,29 @@ impl State {
             | Change::ProposalRefused { .. }
             | Change::SuspicionKept { .. }
             | Change::Unknown { .. } => {}
+        }
+    }
+
+    fn record_candidate(&mut self, operation: &Operation) {
+        let Change::CandidateRecorded { learning, passed } = &operation.change else { return };
+        let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());
+        self.candidates.push(Candidate {
+            id: operation.id,
+            time: operation.time,
+            seen: operation.seen.clone(),
+            learning: learning.clone(),
+            trajectory: trajectory.unwrap_or_default(),
+            passed: *passed,
+        });
+    }
+
+    /// Begins or ends the suspension of a skill's present text.
+    fn suspend(&mut self, change: &Change) {
+        if let Change::SkillSuspended { skill, .. } = change {
+            let version = self.skills.get(skill).map(|known| known.version);
+            self.suspended.extend(version.map(|version| (skill.clone(), version)));
+        } else if let Change::SkillResumed { skill } = change {
+            self.suspended.remove(skill);
         }
     }
 
