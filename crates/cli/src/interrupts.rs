@@ -13,21 +13,21 @@ pub(crate) struct SessionInterrupts {
     turn: Mutex<CancellationToken>,
 }
 
-/// What one signal does.
+/// What one signal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    EndTurn,
-    EndSession,
-    EndProcess,
+    Turn,
+    Session,
+    Process,
 }
 
 /// Decides what a signal does, from what earlier ones did. A request to terminate ends the session at once.
 fn effect(request: StopRequest, turn_ended: bool, session_ended: bool) -> Effect {
     match (session_ended, request) {
-        (true, _) => Effect::EndProcess,
-        (false, StopRequest::Terminate) => Effect::EndSession,
-        (false, StopRequest::Interrupt) if turn_ended => Effect::EndSession,
-        (false, StopRequest::Interrupt) => Effect::EndTurn,
+        (true, _) => Effect::Process,
+        (false, StopRequest::Terminate) => Effect::Session,
+        (false, StopRequest::Interrupt) if turn_ended => Effect::Session,
+        (false, StopRequest::Interrupt) => Effect::Turn,
     }
 }
 
@@ -57,15 +57,15 @@ impl SessionInterrupts {
     fn handle(&self, request: StopRequest) {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match effect(request, turn.is_cancelled(), self.session.is_cancelled()) {
-            Effect::EndTurn => {
+            Effect::Turn => {
                 terminal::note(format_args!("stopping the turn; interrupt again to end the session"));
                 turn.cancel();
             }
-            Effect::EndSession => {
+            Effect::Session => {
                 terminal::note(format_args!("ending the session; interrupt again to exit at once"));
                 self.session.cancel();
             }
-            Effect::EndProcess => process_env::end_now(),
+            Effect::Process => process_env::end_now(),
         }
     }
 }
@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn one_signal_ends_the_turn_two_the_session_three_the_process() {
-        assert_eq!(effect(Interrupt, false, false), Effect::EndTurn);
-        assert_eq!(effect(Interrupt, true, false), Effect::EndSession);
-        assert_eq!(effect(Interrupt, true, true), Effect::EndProcess);
-        assert_eq!(effect(Terminate, false, false), Effect::EndSession);
-        assert_eq!(effect(Terminate, true, true), Effect::EndProcess);
+        assert_eq!(effect(Interrupt, false, false), Effect::Turn);
+        assert_eq!(effect(Interrupt, true, false), Effect::Session);
+        assert_eq!(effect(Interrupt, true, true), Effect::Process);
+        assert_eq!(effect(Terminate, false, false), Effect::Session);
+        assert_eq!(effect(Terminate, true, true), Effect::Process);
     }
 }

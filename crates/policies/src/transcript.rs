@@ -63,7 +63,7 @@ impl Transcript {
                 Message::User { content } => found.add_user_message(content),
                 Message::Assistant { calls, .. } => asked = calls,
                 Message::Results { notices, .. } if is_instruction(notices) => {
-                    found.add_user_message(notices)
+                    found.add_user_message(notices);
                 }
                 Message::Results { results, .. } => {
                     let mut turn = Turn { scene: found.last_scene(), ..Turn::default() };

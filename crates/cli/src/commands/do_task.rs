@@ -133,6 +133,23 @@ struct Wiring<'a> {
     folder: PathBuf,
 }
 
+impl Conversation {
+    /// Returns the token that ends all work.
+    fn cancellation(&self) -> CancellationToken {
+        self.chat.as_ref().map_or_else(wire::cancel_on_interrupt, Chat::session_token)
+    }
+}
+
+impl Wiring<'_> {
+    /// Returns the source of the world to work in.
+    fn worlds(&self, host: bool, cancel: &CancellationToken) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+        match host {
+            true => host::source(Arc::clone(self.clock), cancel),
+            false => wire::worlds(self.config, Arc::clone(self.clock)),
+        }
+    }
+}
+
 /// Returns the first instruction: the argument, or the first line. `None` if the input ends before one.
 async fn first_instruction(arguments: &Do, chat: Option<&mut Chat>) -> Result<Option<TurnStart>, Failure> {
     match (&arguments.instruction, chat) {
@@ -167,27 +184,21 @@ async fn record(
         None => Lent { guidance: Guidance::default(), scripts: None },
     };
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let cancel = match &conversation.chat {
-        Some(chat) => chat.session_token(),
-        None => wire::cancel_on_interrupt(),
-    };
-    let worlds = match arguments.host {
-        true => host::source(Arc::clone(clock), &cancel)?,
-        false => wire::worlds(config, Arc::clone(clock))?,
-    };
+    let cancel = conversation.cancellation();
+    let worlds = wiring.worlds(arguments.host, &cancel)?;
     let header = header(arguments, instruction, model);
     let recorder = Recorder::create(folder, &folder.join("blobs"), Arc::clone(clock), models.redactor()?);
     let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?);
     let redactor = models.redactor()?;
-    let session_learning = match &learning {
-        Some(learning) => Some(SessionLearning::begin(learning, folder, redactor.as_ref())?),
-        None => None,
-    };
+    let begun = learning.as_ref().map(|own| SessionLearning::begin(own, folder, redactor.as_ref()));
+    let session_learning = begun.transpose()?;
     sink.set_timeline(learning.as_deref().map(AttemptLearning::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
     let (told, known) = (session_learning.as_ref(), known_versions);
     let session = DoSession {
         arguments,
+        model,
+        guidance: &guidance,
         files,
         header,
         servers,
@@ -199,7 +210,7 @@ async fn record(
     };
     let mut world = None;
     let ended = match session.open(&*worlds, &mut world, &mut sink).await {
-        Ok(world) => session.carry_out(model, &guidance, world, &mut sink, &mut conversation).await,
+        Ok(world) => session.carry_out(world, &mut sink, &mut conversation).await,
         Err(setback) => setback.record(&mut sink),
     };
     let closed = match world {
@@ -258,6 +269,8 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 /// The state of one `do` command.
 struct DoSession<'a> {
     arguments: &'a Do,
+    model: &'a dyn ChatModel,
+    guidance: &'a Guidance,
     files: Vec<(String, Vec<u8>)>,
     header: Header,
     /// Tool servers that skills may open; they end before the world does.
@@ -336,16 +349,14 @@ impl DoSession<'_> {
 
     async fn carry_out(
         &self,
-        model: &dyn ChatModel,
-        guidance: &Guidance,
         world: &mut World,
         sink: &mut impl EventSink,
         conversation: &mut Conversation,
     ) -> Result<AttemptResult, Failure> {
         let attempt = AttemptInput {
             brief: &self.header.brief,
-            model,
-            guidance,
+            model: self.model,
+            guidance: self.guidance,
             tools: &[],
             clock: self.clock,
             header: self.header.clone(),

@@ -208,6 +208,10 @@ impl OwnTally {
                 self.void += 1;
                 return Ok(None);
             }
+            Err(error @ OwnAttemptError::Session { .. }) => {
+                terminal::note(format_args!("  own attempt, not learned from: {error}"));
+                return Ok(None);
+            }
             Err(error) => return Err(Failure::new(Kind::Config, error)),
         };
         let wanted = judging.origin();

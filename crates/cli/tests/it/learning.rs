@@ -123,12 +123,8 @@ fn a_skill_that_an_agent_writes_in_its_world_is_in_the_book_when_it_ends() {
     assert_eq!(place.cells(), [""; 0], "the world is gone");
 }
 
-#[test]
-fn a_script_of_a_skill_runs_inside_the_world() {
-    if !worlds_can_start() {
-        return;
-    }
-    let place = Place::new();
+/// Writes a package with scripts of which one fails, and a check that finds that.
+fn put_word_counter(place: &Place) {
     let package = place.path("count-words");
     let put = |path: &str, text: &str| {
         let file = package.join(path);
@@ -146,19 +142,16 @@ fn a_script_of_a_skill_runs_inside_the_world() {
     put("scripts/fails", "#!/bin/sh\necho broken >&2\nexit 3\n");
     put("references/unit.txt", "words\n");
     put("scripts/check.sh", "sh \"$(dirname \"$0\")/fails\" || exit 4\n");
-    let path = |name: &str| place.path(name).to_string_lossy().into_owned();
-    let (book, out) = (path("book"), path("out"));
-    let imported =
-        place.output(&["skills", "--skillbook", &book, "import", &path("count-words"), "--accept-effects"]);
-    assert!(imported.status.success(), "{imported:?}");
-    let listed = told(&place.output(&["skills", "--json", "--skillbook", &book, "list"]));
-    let skill = listed["skills"][0]["id"].as_str().expect("a skill").to_owned();
+}
+
+/// What the agent does: runs scripts that are there and some that are not, reports one as broken, ends.
+fn script_calls(skill: &str) -> [String; 6] {
     let run = |path: &str, arguments: &[&str]| {
         let arguments = json!({ "skill": skill, "path": path, "arguments": arguments });
         json!({ "calls": [{ "name": "skill_run", "arguments": arguments }] }).to_string()
     };
     let end = json!({ "calls": [{ "name": "finish", "arguments": { "finish": "done" } }] }).to_string();
-    let lines = [
+    [
         run("scripts/count.sh", &["one two; exit 1"]),
         run("scripts/fails", &[]),
         run("../../../bin/ls", &[]),
@@ -169,7 +162,36 @@ fn a_script_of_a_skill_runs_inside_the_world() {
             "event_refs": ["e1", "e2"], "patch_hint": "One script fails." } } }] })
         .to_string(),
         end,
-    ];
+    ]
+}
+
+/// The answers to calls, in order, with whether each is an error.
+fn answers(events: &[Value]) -> Vec<(&str, bool)> {
+    events
+        .iter()
+        .filter(|event| event["kind"] == "call.answered" && event["data"]["content"][0]["text"] != "finished")
+        .map(|event| {
+            let data = &event["data"];
+            (data["content"][0]["text"].as_str().unwrap_or_default(), data["is_error"] == true)
+        })
+        .collect()
+}
+
+#[test]
+fn a_script_of_a_skill_runs_inside_the_world() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    put_word_counter(&place);
+    let path = |name: &str| place.path(name).to_string_lossy().into_owned();
+    let (book, out) = (path("book"), path("out"));
+    let imported =
+        place.output(&["skills", "--skillbook", &book, "import", &path("count-words"), "--accept-effects"]);
+    assert!(imported.status.success(), "{imported:?}");
+    let listed = told(&place.output(&["skills", "--json", "--skillbook", &book, "list"]));
+    let skill = listed["skills"][0]["id"].as_str().expect("a skill").to_owned();
+    let lines = script_calls(&skill);
     fs::write(path("script.jsonl"), lines.join("\n")).expect("written");
     let model = format!("scripted:{}", path("script.jsonl"));
     let asked = [
@@ -203,14 +225,7 @@ fn a_script_of_a_skill_runs_inside_the_world() {
     let trace = fs::read_to_string(place.path("out").join("events.jsonl")).expect("a trace");
     let events: Vec<Value> =
         trace.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
-    let answers: Vec<(&str, bool)> = events
-        .iter()
-        .filter(|event| event["kind"] == "call.answered" && event["data"]["content"][0]["text"] != "finished")
-        .map(|event| {
-            let data = &event["data"];
-            (data["content"][0]["text"].as_str().unwrap_or_default(), data["is_error"] == true)
-        })
-        .collect();
+    let answers = answers(&events);
     assert!(
         answers[0].0.starts_with("exit code 0\nstandard output:\n4\nwords\n") && !answers[0].1,
         "{answers:?}"

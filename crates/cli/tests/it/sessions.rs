@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::place::{Place, Running, await_some, worlds_can_start};
 use crate::starter::is_installed;
 
+#[expect(clippy::needless_pass_by_value, reason = "literals read better so")]
 fn tool(name: &str, arguments: Value) -> Value {
     json!({ "name": name, "arguments": arguments })
 }

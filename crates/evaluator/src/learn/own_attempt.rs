@@ -41,6 +41,14 @@ pub enum OwnAttemptError {
     /// Its trace cannot be converted to a trajectory.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
+    /// It is a session of several turns, which have a goal each.
+    #[error("{} is a session of {turns} turns, which `apprentice skills learning run` reviews", path.display())]
+    Session {
+        /// The folder.
+        path: PathBuf,
+        /// Number of turns.
+        turns: usize,
+    },
     /// The folder has no name.
     #[error("{0} has no name by which its attempt could be known")]
     NoName(PathBuf),
@@ -64,6 +72,11 @@ impl OwnAttempt {
     /// Reads an attempt. Fails for one that is void or was interrupted.
     pub fn read(folder: &Path) -> Result<Self, OwnAttemptError> {
         let trace = Trace::read(&folder.join(TRACE))?;
+        let turns =
+            trace.events.iter().filter(|event| matches!(event.kind, EventKind::TurnStarted(_))).count();
+        if turns > 1 {
+            return Err(OwnAttemptError::Session { path: folder.to_owned(), turns });
+        }
         let id = own_id(folder, &trace)?;
         let blobs = folder.join("blobs");
         let text_of = |hash: &BlobHash| fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();

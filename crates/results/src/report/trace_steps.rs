@@ -235,6 +235,26 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
         EventKind::LoopSuspected { repeats } => {
             Some(("failed", format!("the same actions on the same screen, {repeats} times"), None, None))
         }
+        EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => history_event(kind),
+        EventKind::CheckState { changed } => {
+            changed.then(|| ("notice", "something that the checks read changed".into(), None, None))
+        }
+        EventKind::TurnStarted(_) | EventKind::TurnEnded { .. } => turn_event(kind),
+        EventKind::Finished(finish) => Some(("finish", action_text::finish(finish), None, None)),
+        EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
+        EventKind::Started(_)
+        | EventKind::Observed { .. }
+        | EventKind::ModelAsked { .. }
+        | EventKind::ModelReplied { .. }
+        | EventKind::Action(_)
+        | EventKind::Stopped { .. }
+        | EventKind::Judged(_) => None,
+    }
+}
+
+/// What was left out of the history.
+fn history_event(kind: &EventKind) -> Option<EventView> {
+    match kind {
         EventKind::HistoryTrimmed { pictures, texts, before_tokens, after_tokens, limit_tokens } => Some((
             "notice",
             format!("{pictures} old screenshots and {texts} old texts removed from the history"),
@@ -247,9 +267,13 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             Some(why.clone()),
             None,
         )),
-        EventKind::CheckState { changed } => {
-            changed.then(|| ("notice", "something that the checks read changed".into(), None, None))
-        }
+        _ => None,
+    }
+}
+
+/// The beginning or the end of a turn of a session.
+fn turn_event(kind: &EventKind) -> Option<EventView> {
+    match kind {
         EventKind::TurnStarted(start) => Some((
             "notice",
             format!("turn {}: the person says", start.turn),
@@ -259,15 +283,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
         EventKind::TurnEnded { turn, detail, .. } => {
             Some(("notice", format!("turn {turn} ended: {detail}"), None, None))
         }
-        EventKind::Finished(finish) => Some(("finish", action_text::finish(finish), None, None)),
-        EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
-        EventKind::Started(_)
-        | EventKind::Observed { .. }
-        | EventKind::ModelAsked { .. }
-        | EventKind::ModelReplied { .. }
-        | EventKind::Action(_)
-        | EventKind::Stopped { .. }
-        | EventKind::Judged(_) => None,
+        _ => None,
     }
 }
 

@@ -183,7 +183,8 @@ fn corrected(session: &SessionRecord, turn: &SessionTurn, read: &TurnReading) ->
 
 /// Something failed, or went in circles, and was got over.
 fn recovered(session: &SessionRecord, turn: &SessionTurn) -> Option<Candidate> {
-    if !turn.recovered() && !(turn.ended_well && !turn.loops.is_empty()) {
+    let left_a_loop = turn.ended_well && !turn.loops.is_empty();
+    if !turn.recovered() && !left_a_loop {
         return None;
     }
     let mut refs: Vec<String> =

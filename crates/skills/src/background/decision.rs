@@ -103,7 +103,7 @@ pub(super) struct EventArguments {
 pub(super) struct CreateArguments {
     /// `rl-` and lower-case words with hyphens.
     pub(super) name: String,
-    /// The program, as in `domains`; `general` for what holds in many.
+    /// The program in lower case: one of `domains` where it fits, else a new one; `general` for what holds in many.
     pub(super) domain: String,
     /// One line that says when to look at it.
     pub(super) description: String,
@@ -228,7 +228,7 @@ pub(super) fn decision_request(
         skill,
         whole,
         bundle,
-        domains: book.state().domains.keys().map(String::as_str).collect(),
+        domains: domains(book),
         skills: skills.collect(),
         skills_left_out: count.saturating_sub(LISTED),
         authoring: guide.and_then(|id| book.skill(&id)).map(Skill::view).unwrap_or_default(),
@@ -244,6 +244,15 @@ pub(super) fn decision_request(
         max_output_tokens: MAX_OUTPUT_TOKENS,
         ..ChatRequest::default()
     })
+}
+
+/// Returns the domains in which a review may write: those that hold more than skills of the program.
+fn domains(book: &Snapshot) -> Vec<&str> {
+    let own = |domain: &&str| {
+        let mut skills = book.state().skills_of(domain).peekable();
+        skills.peek().is_none() || skills.any(|skill| !is_shipped(&skill.id))
+    };
+    book.state().domains.keys().map(String::as_str).filter(own).collect()
 }
 
 /// Returns the skill that a candidate is about.

@@ -68,6 +68,12 @@ pub(super) struct Reviewer<'a> {
 /// A refusal of a call: a code and a sentence for the model.
 type Refusal = (&'static str, String);
 
+/// The skill of a change, and the version that was read; `None` for a new skill.
+struct ReadSkill {
+    skill: SkillId,
+    version: Option<u32>,
+}
+
 /// The answer to one call.
 enum CallAnswer {
     Said(String),
@@ -227,7 +233,7 @@ impl Reviewer<'_> {
             origin: Origin::Learned,
             domain,
         };
-        Ok(self.staged(session, candidate, skill, change, None))
+        Ok(self.staged(session, candidate, change, ReadSkill { skill, version: None }))
     }
 
     fn patched(
@@ -247,16 +253,16 @@ impl Reviewer<'_> {
             situation: asked.situation,
             guidance: asked.guidance,
         };
-        Ok(self.staged(session, candidate, known.id.clone(), change, Some(known.version)))
+        let read = ReadSkill { skill: known.id.clone(), version: Some(known.version) };
+        Ok(self.staged(session, candidate, change, read))
     }
 
     fn staged(
         &self,
         session: &SessionRecord,
         candidate: &Candidate,
-        skill: SkillId,
         change: Change,
-        version: Option<u32>,
+        ReadSkill { skill, version }: ReadSkill,
     ) -> StagedChange {
         let read: BTreeMap<SkillId, u32> =
             version.map(|version| (skill.clone(), version)).into_iter().collect();

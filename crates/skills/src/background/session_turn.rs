@@ -249,7 +249,7 @@ impl SessionRecord {
                 found.extend([first.event.clone(), again.event.clone()]);
             }
         }
-        self.in_order(found)
+        self.in_order(&found)
     }
 
     /// Returns whether a turn began right after a report that the work was done.
@@ -264,7 +264,7 @@ impl SessionRecord {
     }
 
     /// Sorts ids by their place in the timeline.
-    fn in_order(&self, ids: BTreeSet<String>) -> Vec<String> {
+    fn in_order(&self, ids: &BTreeSet<String>) -> Vec<String> {
         let known = self.timeline.iter().map(|event| &event.id);
         known.filter(|id| ids.contains(*id)).cloned().collect()
     }

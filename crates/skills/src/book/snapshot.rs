@@ -325,7 +325,9 @@ impl Snapshot {
             }
         }
         for id in self.state.skills.keys().filter(|id| self.state.is_suspended(id)) {
-            text.push_str(&format!("suspended {id}\n"));
+            text.push_str("suspended ");
+            text.push_str(id.as_str());
+            text.push('\n');
         }
         hash(text.as_bytes())
     }

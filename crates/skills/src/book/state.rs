@@ -206,11 +206,7 @@ impl State {
                 self.with(skill, |skill| skill.annotate(read_note(note, operation)));
             }
             Change::SkillDeleted { skill } => self.remove(skill, None),
-            Change::SkillSuspended { skill, .. } => {
-                let version = self.skills.get(skill).map(|known| known.version);
-                self.suspended.extend(version.map(|version| (skill.clone(), version)));
-            }
-            Change::SkillResumed { skill } => drop(self.suspended.remove(skill)),
+            Change::SkillSuspended { .. } | Change::SkillResumed { .. } => self.suspend(&operation.change),
             Change::SkillRenamed { from, to } => self.rename(from, to),
             Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
                 self.observe(operation, trajectory());
@@ -269,6 +265,16 @@ impl State {
             passed: *passed,
             held_back: Vec::new(),
         });
+    }
+
+    /// Begins or ends the suspension of a skill's present text.
+    fn suspend(&mut self, change: &Change) {
+        if let Change::SkillSuspended { skill, .. } = change {
+            let version = self.skills.get(skill).map(|known| known.version);
+            self.suspended.extend(version.map(|version| (skill.clone(), version)));
+        } else if let Change::SkillResumed { skill } = change {
+            self.suspended.remove(skill);
+        }
     }
 
     /// Records what an attempt showed about skills.

@@ -31,6 +31,11 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
     if actor == Actor::Background {
         in_background(state, change)?;
     }
+    check(state, actor, change)
+}
+
+/// Checks shape, size and references.
+fn check(state: &State, actor: Actor, change: &Change) -> Result<(), Fault> {
     match change {
         Change::DomainCreated(domain) => new_domain(state, &domain.domain, &domain.description),
         Change::SkillCreated { skill, text, domain, origin, .. } => {
@@ -61,16 +66,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
             live(state, skill)?;
             one_line("annotation", note, NOTE_CAP)
         }
-        Change::SkillSuspended { skill, why } => {
-            live(state, skill)?;
-            one_line("reason", why, NOTE_CAP)
-        }
-        Change::SkillResumed { skill } => match live(state, skill) {
-            Ok(_) if !state.is_suspended(skill) => {
-                Err(("not_suspended", format!("{skill} is not suspended")))
-            }
-            other => other.map(|_| ()),
-        },
+        Change::SkillSuspended { .. } | Change::SkillResumed { .. } => suspension(state, change),
         Change::SkillDeleted { skill }
         | Change::SkillReviewed { skill, .. }
         | Change::PackageAttached { skill, .. }
@@ -107,6 +103,22 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         // Only the gateway makes a proposal, from a change that it could write.
         Change::WriteProposed { .. } => Err(("not_permitted", "a proposal is not proposed".to_owned())),
         Change::Unknown { op, .. } => Err(("unknown_operation", format!("{op:?} is not of this version"))),
+    }
+}
+
+fn suspension(state: &State, change: &Change) -> Result<(), Fault> {
+    match change {
+        Change::SkillSuspended { skill, why } => {
+            live(state, skill)?;
+            one_line("reason", why, NOTE_CAP)
+        }
+        Change::SkillResumed { skill } => match live(state, skill) {
+            Ok(_) if !state.is_suspended(skill) => {
+                Err(("not_suspended", format!("{skill} is not suspended")))
+            }
+            other => other.map(|_| ()),
+        },
+        _ => Ok(()),
     }
 }
 

@@ -57,17 +57,7 @@ fn seen(kind: &EventKind) -> Seen {
         EventKind::Started(header) => {
             told("started", Reason::UserInput, format!("the user asks: {}", header.brief.instruction))
         }
-        EventKind::TurnStarted(start) => {
-            let asks = if start.asks_to_learn { ", and to remember it" } else { "" };
-            let said = format!("turn {}: the user asks{asks}: {}", start.turn, start.instruction);
-            told("turn.started", Reason::UserInput, said)
-        }
-        EventKind::TurnEnded { turn, reason, void, detail, .. } => {
-            let weight = if void.is_some() { Reason::Error } else { Reason::Ordinary };
-            let why =
-                reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
-            told("turn.ended", weight, format!("turn {turn}: {}: {detail}", why.unwrap_or_default()))
-        }
+        EventKind::TurnStarted(_) | EventKind::TurnEnded { .. } => turn(kind),
         EventKind::Finished(finish) => told("finished", Reason::FinalAnswer, ended(finish)),
         EventKind::Action(record) => action(record),
         EventKind::ToolCalled { name, is_error, .. } => Seen {
@@ -130,6 +120,25 @@ fn seen(kind: &EventKind) -> Seen {
         EventKind::WorldClosed { .. } => told("world.closed", Reason::Ordinary, String::new()),
         EventKind::Unknown { kind, .. } => told(kind, Reason::Ordinary, String::new()),
     }
+}
+
+/// Prepares the beginning or the end of a turn of a session.
+fn turn(kind: &EventKind) -> Seen {
+    let (name, reason, detail) = match kind {
+        EventKind::TurnStarted(start) => {
+            let asks = if start.asks_to_learn { ", and to remember it" } else { "" };
+            let said = format!("turn {}: the user asks{asks}: {}", start.turn, start.instruction);
+            ("turn.started", Reason::UserInput, said)
+        }
+        EventKind::TurnEnded { turn, reason, void, detail, .. } => {
+            let weight = if void.is_some() { Reason::Error } else { Reason::Ordinary };
+            let why =
+                reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
+            ("turn.ended", weight, format!("turn {turn}: {}: {detail}", why.unwrap_or_default()))
+        }
+        _ => ("turn", Reason::Ordinary, String::new()),
+    };
+    Seen { name: name.to_owned(), tool: None, reason, detail }
 }
 
 fn ended(finish: &Finish) -> String {
