@@ -177,6 +177,23 @@ fn answers(events: &[Value]) -> Vec<(&str, bool)> {
         .collect()
 }
 
+/// The report of a broken script stands in the journal with what the check of the skill found.
+fn check_script_signal(place: &Place, book: &str, skill: &str) {
+    let learning = told(&place.output(&["skills", "--json", "--skillbook", book, "learning"]));
+    let signal =
+        learning["lines"].as_array().expect("lines").iter().find(|line| line["event"] == "learning.signal");
+    let signal = signal.expect("a signal");
+    assert_eq!(
+        (&signal["skill"], &signal["data"]["check"]["passed"]),
+        (&json!(skill), &json!(false)),
+        "{signal}"
+    );
+    assert!(
+        signal["data"]["check"]["told"].as_str().is_some_and(|told| told.contains("exit code 4")),
+        "{signal}"
+    );
+}
+
 #[test]
 fn a_script_of_a_skill_runs_inside_the_world() {
     if !worlds_can_start() {
@@ -209,19 +226,7 @@ fn a_script_of_a_skill_runs_inside_the_world() {
     ];
     let done = place.output(&asked);
     assert!(done.status.success(), "{done:?}");
-    let learning = told(&place.output(&["skills", "--json", "--skillbook", &book, "learning"]));
-    let signal =
-        learning["lines"].as_array().expect("lines").iter().find(|line| line["event"] == "learning.signal");
-    let signal = signal.expect("a signal");
-    assert_eq!(
-        (&signal["skill"], &signal["data"]["check"]["passed"]),
-        (&json!(skill), &json!(false)),
-        "{signal}"
-    );
-    assert!(
-        signal["data"]["check"]["told"].as_str().is_some_and(|told| told.contains("exit code 4")),
-        "{signal}"
-    );
+    check_script_signal(&place, &book, &skill);
     let trace = fs::read_to_string(place.path("out").join("events.jsonl")).expect("a trace");
     let events: Vec<Value> =
         trace.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
