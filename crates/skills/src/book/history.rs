@@ -13,6 +13,7 @@ use super::judgement::Judgement;
 use super::model::{Actor, Cause, OpId};
 use super::operation::Operation;
 use super::trial::ReceivedSkill;
+use crate::effect::Concern;
 use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;
@@ -144,10 +145,7 @@ fn summary(change: &Change) -> String {
             format!("left as it is, {}: {why}", reason.word())
         }
         Change::ItemClosed { outcome, left: None } => outcome.clone(),
-        Change::PairKept { skills: [one, other], left, .. } => {
-            let why = left.as_ref().map(|left| format!(", {}: {}", left.reason.word(), left.why));
-            format!("{one} and {other} stay separate{}", why.unwrap_or_default())
-        }
+        Change::PairKept { skills, left, .. } => kept_apart(skills, left.as_ref()),
         Change::CleanupFlagged { finding, .. } => finding.clone(),
         Change::CleanupByWords { why } => format!("compared by words alone: {why}"),
         Change::TrajectoryLearned => "learning from the trajectory is complete".to_owned(),
@@ -167,16 +165,23 @@ fn summary(change: &Change) -> String {
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
         Change::AttemptJudged(judgement) => judged(judgement),
         Change::SuspicionKept { why, .. } => why.clone(),
-        Change::ItemHeldBack { found } => {
-            let found: Vec<&str> = found.iter().map(|concern| concern.word()).collect();
-            format!("held back: {}", found.join(", "))
-        }
+        Change::ItemHeldBack { found } => held_back(found),
         Change::SkillSuspended { why, .. } => format!("kept from agents until decided: {why}"),
         Change::SkillResumed { .. } => "given to agents again".to_owned(),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= WORDS { line } else { line.chars().take(WORDS - 1).chain(['…']).collect() }
+}
+
+fn held_back(found: &[Concern]) -> String {
+    let found: Vec<&str> = found.iter().map(|concern| concern.word()).collect();
+    format!("held back: {}", found.join(", "))
+}
+
+fn kept_apart([one, other]: &[SkillId; 2], left: Option<&LeftItem>) -> String {
+    let why = left.map(|left| format!(", {}: {}", left.reason.word(), left.why));
+    format!("{one} and {other} stay separate{}", why.unwrap_or_default())
 }
 
 fn tested(function: &str, version: u32, evidence: &FunctionEvidence) -> String {
