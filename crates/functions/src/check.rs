@@ -172,7 +172,7 @@ fn see_statement(statement: &Stmt, own: &str, body: &mut Body, findings: &mut Fi
             findings.add(line, "a loop without data", "use `for` over a list");
         }
         Stmt::TryCatch(..) => {
-            findings.add(line, "an error is caught", "let the function stop where it fails")
+            findings.add(line, "an error is caught", "let the function stop where it fails");
         }
         _ => {}
     }
@@ -278,7 +278,7 @@ fn check_comment(
                 documented.push(Parameter { name: name.clone(), kind, about: about.clone() });
             }
             Some(_) => {
-                findings.add(*at, format!("nothing says what {name} is"), "describe it after the colon")
+                findings.add(*at, format!("nothing says what {name} is"), "describe it after the colon");
             }
             None => {
                 let words: Vec<&str> = ParameterKind::WORDS.iter().map(|(word, _)| *word).collect();

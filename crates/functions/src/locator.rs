@@ -168,7 +168,6 @@ fn matching(tree: &UiTree, part: &Query, within: Option<usize>) -> Vec<usize> {
 
 /// Returns the fields beside a text that labels them: toolkits often tell of no other connection than the order. The field
 /// is the next one, before any other label; of a list box with an entry, the entry.
-
 fn labelled(tree: &UiTree, label: &str, within: Option<usize>) -> Vec<usize> {
     let is_label = |place: usize| {
         let node = &tree.nodes[place];

@@ -311,7 +311,8 @@ impl Snapshot {
             for (name, function) in &skill.functions {
                 let SkillFunction { version, source, .. } = function;
                 let verified = function.is_verified();
-                text.push_str(&format!("{name} {version} {verified}\n{source}"));
+                let parts = [name.clone(), version.to_string(), verified.to_string(), source.clone()];
+                text.push_str(&parts.join("\n"));
             }
         }
         hash(text.as_bytes())

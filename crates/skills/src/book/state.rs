@@ -200,14 +200,9 @@ impl State {
             Change::TrajectoryReflected { checked, .. } => {
                 self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
             }
-            Change::CandidateRecorded { learning, passed } => self.candidates.push(Candidate {
-                id: operation.id,
-                time: operation.time,
-                seen: operation.seen.clone(),
-                learning: learning.clone(),
-                trajectory: trajectory().unwrap_or_default(),
-                passed: *passed,
-            }),
+            Change::CandidateRecorded { learning, passed } => {
+                self.add_candidate(operation, learning, *passed);
+            }
             Change::PairKept { skills, hashes, .. } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
             }
@@ -215,15 +210,11 @@ impl State {
                 self.with(skill, |skill| skill.package = Some(package.clone()));
             }
             Change::SkillPublished { .. } => self.publish(operation),
-            Change::FunctionWritten { skill, function, source, references } => self.with(skill, |skill| {
-                function::write(&mut skill.functions, function, source, references, operation.id);
-            }),
-            Change::FunctionTested { skill, function, version, evidence } => self.with(skill, |skill| {
-                function::test(&mut skill.functions, function, *version, evidence, operation.id);
-            }),
-            Change::FunctionRetired { skill, function, why } => self.with(skill, |skill| {
-                function::retire(&mut skill.functions, function, why, operation.id);
-            }),
+            Change::FunctionWritten { .. }
+            | Change::FunctionTested { .. }
+            | Change::FunctionRetired { .. } => {
+                self.change_function(operation);
+            }
             Change::Reverted { skills, closed, opened, .. } => {
                 opened.iter().for_each(|domain| self.open_domain(domain));
                 skills.iter().for_each(|restored| self.restore(restored, operation.id));
@@ -239,6 +230,34 @@ impl State {
             | Change::ProposalRefused { .. }
             | Change::SuspicionKept { .. }
             | Change::Unknown { .. } => {}
+        }
+    }
+
+    fn add_candidate(&mut self, operation: &Operation, learning: &Learning, passed: bool) {
+        let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());
+        self.candidates.push(Candidate {
+            id: operation.id,
+            time: operation.time,
+            seen: operation.seen.clone(),
+            learning: learning.clone(),
+            trajectory: trajectory.unwrap_or_default(),
+            passed,
+        });
+    }
+
+    fn change_function(&mut self, operation: &Operation) {
+        let by = operation.id;
+        match &operation.change {
+            Change::FunctionWritten { skill, function, source, references } => self.with(skill, |skill| {
+                function::write(&mut skill.functions, function, source, references, by);
+            }),
+            Change::FunctionTested { skill, function, version, evidence } => self.with(skill, |skill| {
+                function::test(&mut skill.functions, function, *version, evidence, by);
+            }),
+            Change::FunctionRetired { skill, function, why } => self.with(skill, |skill| {
+                function::retire(&mut skill.functions, function, why, by);
+            }),
+            _ => {}
         }
     }
 
