@@ -321,7 +321,8 @@ impl Snapshot {
             for (name, function) in &skill.functions {
                 let SkillFunction { version, source, .. } = function;
                 let verified = function.is_verified();
-                text.push_str(&format!("{name} {version} {verified}\n{source}"));
+                let parts = [name.clone(), version.to_string(), verified.to_string(), source.clone()];
+                text.push_str(&parts.join("\n"));
             }
         }
         for id in self.state.skills.keys().filter(|id| self.state.is_suspended(id)) {

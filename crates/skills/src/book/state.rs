@@ -222,15 +222,11 @@ impl State {
                 self.with(skill, |skill| skill.package = Some(package.clone()));
             }
             Change::SkillPublished { .. } => self.publish(operation),
-            Change::FunctionWritten { skill, function, source, references } => self.with(skill, |skill| {
-                function::write(&mut skill.functions, function, source, references, operation.id);
-            }),
-            Change::FunctionTested { skill, function, version, evidence } => self.with(skill, |skill| {
-                function::test(&mut skill.functions, function, *version, evidence, operation.id);
-            }),
-            Change::FunctionRetired { skill, function, why } => self.with(skill, |skill| {
-                function::retire(&mut skill.functions, function, why, operation.id);
-            }),
+            Change::FunctionWritten { .. }
+            | Change::FunctionTested { .. }
+            | Change::FunctionRetired { .. } => {
+                self.change_function(operation);
+            }
             Change::Reverted { skills, closed, opened, .. } => {
                 opened.iter().for_each(|domain| self.open_domain(domain));
                 skills.iter().for_each(|restored| self.restore(restored, operation.id));
@@ -274,6 +270,22 @@ impl State {
             self.suspended.extend(version.map(|version| (skill.clone(), version)));
         } else if let Change::SkillResumed { skill } = change {
             self.suspended.remove(skill);
+        }
+    }
+
+    fn change_function(&mut self, operation: &Operation) {
+        let by = operation.id;
+        match &operation.change {
+            Change::FunctionWritten { skill, function, source, references } => self.with(skill, |skill| {
+                function::write(&mut skill.functions, function, source, references, by);
+            }),
+            Change::FunctionTested { skill, function, version, evidence } => self.with(skill, |skill| {
+                function::test(&mut skill.functions, function, *version, evidence, by);
+            }),
+            Change::FunctionRetired { skill, function, why } => self.with(skill, |skill| {
+                function::retire(&mut skill.functions, function, why, by);
+            }),
+            _ => {}
         }
     }
 

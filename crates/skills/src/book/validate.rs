@@ -72,15 +72,8 @@ fn check(state: &State, actor: Actor, change: &Change) -> Result<(), Fault> {
         | Change::PackageAttached { skill, .. }
         | Change::SkillRenamed { from: skill, .. }
         | Change::SkillEdited { skill, .. } => live(state, skill).map(|_| ()),
-        Change::FunctionWritten { skill, function, source, .. } => {
-            function_check::written(live_skill(state, skill)?, function, source)
-        }
-        Change::FunctionTested { skill, function, version, .. } => {
-            function_check::known(live_skill(state, skill)?, function, Some(*version))
-        }
-        Change::FunctionRetired { skill, function, why } => {
-            function_check::known(live_skill(state, skill)?, function, None)?;
-            one_line("reason", why, NOTE_CAP)
+        Change::FunctionWritten { .. } | Change::FunctionTested { .. } | Change::FunctionRetired { .. } => {
+            validate_function(state, change)
         }
         Change::TrajectoryReflected { .. }
         | Change::CandidateRecorded { .. }
@@ -95,11 +88,7 @@ fn check(state: &State, actor: Actor, change: &Change) -> Result<(), Fault> {
         | Change::SuspicionKept { .. }
         | Change::ItemHeldBack { .. }
         | Change::Reverted { .. } => Ok(()),
-        Change::ProposalRefused { proposal, why } => match state.proposals.contains_key(proposal) {
-            true if why.is_empty() => Ok(()),
-            true => one_line("reason", why, NOTE_CAP),
-            false => Err(unknown_proposal(state, *proposal)),
-        },
+        Change::ProposalRefused { proposal, why } => refused_proposal(state, *proposal, why),
         // Only the gateway makes a proposal, from a change that it could write.
         Change::WriteProposed { .. } => Err(("not_permitted", "a proposal is not proposed".to_owned())),
         Change::Unknown { op, .. } => Err(("unknown_operation", format!("{op:?} is not of this version"))),
@@ -139,6 +128,30 @@ fn in_background(state: &State, change: &Change) -> Result<(), Fault> {
             }
             _ => Ok(()),
         },
+        _ => Ok(()),
+    }
+}
+
+fn refused_proposal(state: &State, proposal: OpId, why: &str) -> Result<(), Fault> {
+    match state.proposals.contains_key(&proposal) {
+        true if why.is_empty() => Ok(()),
+        true => one_line("reason", why, NOTE_CAP),
+        false => Err(unknown_proposal(state, proposal)),
+    }
+}
+
+fn validate_function(state: &State, change: &Change) -> Result<(), Fault> {
+    match change {
+        Change::FunctionWritten { skill, function, source, .. } => {
+            function_check::written(live_skill(state, skill)?, function, source)
+        }
+        Change::FunctionTested { skill, function, version, .. } => {
+            function_check::known(live_skill(state, skill)?, function, Some(*version))
+        }
+        Change::FunctionRetired { skill, function, why } => {
+            function_check::known(live_skill(state, skill)?, function, None)?;
+            one_line("reason", why, NOTE_CAP)
+        }
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish,
-    FunctionEnd, ImagePoint, SkillEvent, SkillEventKind,
+    FunctionEnd, FunctionRecord, ImagePoint, SkillEvent, SkillEventKind,
 };
 use serde_json::Value;
 
@@ -50,6 +50,16 @@ fn is_action(kind: &EventKind) -> bool {
     matches!(kind, EventKind::Action(_) | EventKind::ToolCalled { .. })
 }
 
+fn function(record: &FunctionRecord) -> Seen {
+    let (reason, how) = match &record.end {
+        FunctionEnd::Returned { .. } => (Reason::Ordinary, "ran to its end".to_owned()),
+        FunctionEnd::Stopped(failure) => (Reason::Error, format!("stopped at {failure}")),
+        FunctionEnd::Interrupted => (Reason::Error, "was interrupted".to_owned()),
+    };
+    let detail = format!("{} of {} {how}", record.name, record.skill);
+    Seen { name: "function.called".to_owned(), tool: None, reason, detail }
+}
+
 fn seen(kind: &EventKind) -> Seen {
     let told =
         |name: &str, reason, detail: String| Seen { name: name.to_owned(), tool: None, reason, detail };
@@ -65,14 +75,7 @@ fn seen(kind: &EventKind) -> Seen {
             reason: if *is_error { Reason::Error } else { Reason::Ordinary },
             ..told("tool.called", Reason::Ordinary, outcome(name, *is_error))
         },
-        EventKind::FunctionCalled { record, .. } => {
-            let (reason, how) = match &record.end {
-                FunctionEnd::Returned { .. } => (Reason::Ordinary, "ran to its end".to_owned()),
-                FunctionEnd::Stopped(failure) => (Reason::Error, format!("stopped at {failure}")),
-                FunctionEnd::Interrupted => (Reason::Error, "was interrupted".to_owned()),
-            };
-            told("function.called", reason, format!("{} of {} {how}", record.name, record.skill))
-        }
+        EventKind::FunctionCalled { record, .. } => function(record),
         EventKind::CallAnswered(result) => answered(result),
         EventKind::Skill(event) => skill(event),
         EventKind::LoopSuspected { repeats } => told(
