@@ -117,7 +117,7 @@ impl ScreenActivity {
     /// Records a look at the programs. Returns those that have to be asked for short timers, if all are idle.
     pub(super) fn note_look(&mut self, now: Duration, look: Option<ProgramLook>) -> Option<Vec<i32>> {
         self.watched = look.is_some();
-        let Some(look) = look else { return None };
+        let look = look?;
         let ran = |pid: &i32, turns: &u64| self.turns.get(pid).is_some_and(|before| before != turns);
         let fresh = |pid: &i32| !self.turns.contains_key(pid);
         let awake: BTreeSet<i32> = look
