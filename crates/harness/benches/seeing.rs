@@ -165,7 +165,9 @@ struct Texts {
 
 impl Texts {
     fn note(&mut self, act: &str) {
-        self.all.push_str(&format!("===== {act}\n"));
+        self.all.push_str("===== ");
+        self.all.push_str(act);
+        self.all.push('\n');
     }
 
     fn add(&mut self, tree: UiTree) {
@@ -201,9 +203,8 @@ fn median(mut times: Vec<Duration>) -> f64 {
     times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }
 
-async fn measure(program: &Program, trees: Option<&PathBuf>) {
-    let clock = SystemClock::new();
-    let (mut world, _state) = open().await;
+/// Starts a program in a world and returns its first view once it is open.
+async fn start(program: &Program, world: &mut World, clock: &SystemClock) -> Observation {
     for (path, content) in program.files {
         world.machine.write(path, content.as_bytes()).await.expect("written");
     }
@@ -212,7 +213,7 @@ async fn measure(program: &Program, trees: Option<&PathBuf>) {
     let (mut agreed, mut last) = (0, Observation::default());
     let mut before = program.before.iter();
     while agreed < AGREE && clock.mono() - begun < OPEN {
-        let seen = see(&mut world, true).await;
+        let seen = see(world, true).await;
         let whole = !seen.windows.is_empty() && seen.tree.as_ref().is_some_and(|tree| tree.nodes.len() > 5);
         agreed = if whole && (hash(&seen), &seen.tree) == (hash(&last), &last.tree) { agreed + 1 } else { 0 };
         last = seen;
@@ -224,6 +225,13 @@ async fn measure(program: &Program, trees: Option<&PathBuf>) {
         }
         clock.pause(LATER, Why::PollFloor).await;
     }
+    last
+}
+
+async fn measure(program: &Program, trees: Option<&PathBuf>) {
+    let clock = SystemClock::new();
+    let (mut world, _state) = open().await;
+    let last = start(program, &mut world, &clock).await;
     let mut texts = Texts::default();
     texts.add(last.tree.clone().expect("a tree"));
     if let (Some(folder), Some(tree)) = (trees, &last.tree) {

@@ -1,6 +1,7 @@
 //! What changed between two lists of elements, as a model gets it after its first view. Pure.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 
 use apprentice_protocol::NodeRef;
 
@@ -24,7 +25,7 @@ pub(super) fn write(before: &ElementList, now: &ElementList) -> Option<String> {
     text.push_str(&gone_line(before, &present, gone.len()));
     if before.focus != now.focus {
         let focus = now.focus.as_deref().unwrap_or("no element");
-        text.push_str(&format!("focus: {focus}\n"));
+        let _ = writeln!(text, "focus: {focus}");
     }
     if text.is_empty() {
         text.push_str("[nothing: every element is as it was]\n");
@@ -49,14 +50,14 @@ fn changed_lines(old: &HashMap<&NodeRef, &Part>, now: &ElementList) -> String {
             if let Some(holder) =
                 holder.filter(|holder| old.get(&holder.id).is_some_and(|was| was.text == holder.text))
             {
-                text.push_str(&format!("in {} #{}:\n", holder.label, holder.id));
+                let _ = writeln!(text, "in {} #{}:", holder.label, holder.id);
             }
         }
         let new: Vec<&Part> = line.parts.iter().filter(is_new).collect();
         let changed = line.parts.iter().filter(|part| differs(part) && !is_new(part));
         for (sign, written) in [("+", line.write(new.iter().copied())), ("~", line.write(changed))] {
             if !written.is_empty() {
-                text.push_str(&format!("{sign} {}{written}\n", "  ".repeat(line.depth.saturating_sub(1))));
+                let _ = writeln!(text, "{sign} {}{written}", "  ".repeat(line.depth.saturating_sub(1)));
             }
         }
     }

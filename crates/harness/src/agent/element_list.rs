@@ -7,6 +7,8 @@
 mod selection;
 mod table;
 
+use std::fmt::Write as _;
+
 use apprentice_protocol::{NodeRef, State, UiNode, UiTree, View, outline_line};
 
 use selection::Selection;
@@ -25,7 +27,6 @@ const PLACED: &[&str] = &[
     "document_frame",
     "terminal",
     "unknown",
-    "group",
     "scrollbar",
     "spinbutton",
 ];
@@ -188,9 +189,10 @@ impl ElementList {
             .map(|(line, _)| format!("{line}\n"))
             .collect();
         if left_out > 0 {
-            text.push_str(&format!(
-                "[{left_out} more elements do not fit: close or scroll something to see them]\n"
-            ));
+            let _ = writeln!(
+                text,
+                "[{left_out} more elements do not fit: close or scroll something to see them]"
+            );
         }
         text
     }
@@ -271,7 +273,6 @@ const WITHOUT_PLACE: &[&str] = &[
     "menu",
     "listbox",
     "document",
-    "group",
     "tab",
 ];
 

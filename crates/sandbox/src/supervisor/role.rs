@@ -114,13 +114,20 @@ pub(super) fn has_text_unless_children_tell(role: BusRole) -> bool {
 }
 
 /// Whether the role may show a picture instead of a name, so that its description explains it.
-pub(super) fn is_button(role: BusRole) -> bool {
+fn is_button(role: BusRole) -> bool {
     matches!(role, BusRole::Button | BusRole::ToggleButton | BusRole::RadioButton | BusRole::PushButtonMenu)
 }
 
 /// Whether the role shows a text. Some programs give it no name, but a text of its own.
 pub(super) fn is_label(role: BusRole) -> bool {
     matches!(role, BusRole::Label | BusRole::Static)
+}
+
+/// Whether a nameless element may say in its description what it is: buttons with a picture, fields, and labels without
+/// a text.
+pub(super) fn may_be_described(role: BusRole, silent: bool) -> bool {
+    let is_field = matches!(role, BusRole::Entry | BusRole::Text | BusRole::SpinButton | BusRole::ComboBox);
+    is_button(role) || is_field || (is_label(role) && silent)
 }
 
 /// Whether the role is an item of a menu.

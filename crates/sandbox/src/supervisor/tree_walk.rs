@@ -392,12 +392,8 @@ async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
     }
     let silent = value.as_deref().is_none_or(|value| value.trim().is_empty());
-    let described =
-        if showing && name.is_empty() && (role::is_button(role) || (role::is_label(role) && silent)) {
-            node::description(bus, at).await
-        } else {
-            None
-        };
+    let may = showing && name.is_empty() && role::may_be_described(role, silent);
+    let described = if may { node::description(bus, at).await } else { None };
     Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children })
 }
 

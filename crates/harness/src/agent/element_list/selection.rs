@@ -190,12 +190,8 @@ fn says(node: &UiNode) -> bool {
         .contains(&role)
         && !named;
     let placeless = ["cell", "text", "tab"].contains(&role) && node.bounds.is_none() && !acts;
-    is_listed(node)
-        && !silent
-        && !bare_button
-        && !(empty_text && !acts)
-        && !placeless
-        && (named || acts || role != "unknown")
+    let useless = silent || bare_button || placeless || (empty_text && !acts);
+    is_listed(node) && !useless && (named || acts || role != "unknown")
 }
 
 /// Menu bars that list what an earlier one of their window lists. LibreOffice has two, of which the second reports wrong
