@@ -195,8 +195,7 @@ impl State {
                 self.create(new);
             }
             Change::SkillUpdated { skill, description, situation, guidance } => {
-                let parts = [description, situation, guidance];
-                self.with(skill, |skill| skill.update(parts, operation));
+                self.with(skill, |skill| skill.update([description, situation, guidance], operation));
             }
             Change::SkillEdited { skill, situation, guidance, annotations } => {
                 self.with(skill, |skill| skill.edit(situation, guidance, annotations, operation));
@@ -209,7 +208,7 @@ impl State {
             Change::SkillSuspended { .. } | Change::SkillResumed { .. } => self.suspend(&operation.change),
             Change::SkillRenamed { from, to } => self.rename(from, to),
             Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
-                self.observe(operation, trajectory());
+                self.observe(operation, trajectory())
             }
             Change::TrajectoryReflected { checked, .. } => {
                 self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish,
-    FunctionEnd, FunctionRecord, ImagePoint, SkillEvent, SkillEventKind,
+    FunctionEnd, FunctionRecord, ImagePoint, Judged, SkillEvent, SkillEventKind,
 };
 use serde_json::Value;
 
@@ -83,10 +83,7 @@ fn seen(kind: &EventKind) -> Seen {
             Reason::Error,
             format!("the same calls on the same screen, {repeats} times"),
         ),
-        EventKind::Judged(judged) => {
-            let verdict = format!("{:?}", judged.verdict).to_lowercase();
-            told("judged", Reason::Verification, format!("the checks say {verdict}"))
-        }
+        EventKind::Judged(judged) => told("judged", Reason::Verification, verdict(judged)),
         EventKind::Stopped { reason, void, detail, .. } => {
             let weight = if void.is_some() { Reason::Error } else { Reason::Ordinary };
             let why =
@@ -123,6 +120,10 @@ fn seen(kind: &EventKind) -> Seen {
         EventKind::WorldClosed { .. } => told("world.closed", Reason::Ordinary, String::new()),
         EventKind::Unknown { kind, .. } => told(kind, Reason::Ordinary, String::new()),
     }
+}
+
+fn verdict(judged: &Judged) -> String {
+    format!("the checks say {}", format!("{:?}", judged.verdict).to_lowercase())
 }
 
 /// Prepares the beginning or the end of a turn of a session.
