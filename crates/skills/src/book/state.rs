@@ -208,11 +208,9 @@ impl State {
             Change::SkillSuspended { .. } | Change::SkillResumed { .. } => self.suspend(&operation.change),
             Change::SkillRenamed { from, to } => self.rename(from, to),
             Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
-                self.observe(operation, trajectory())
+                self.observe(operation, trajectory());
             }
-            Change::TrajectoryReflected { checked, .. } => {
-                self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
-            }
+            Change::TrajectoryReflected { checked, .. } => self.keep_reflection(trajectory(), checked),
             Change::CandidateRecorded { .. } => self.record_candidate(operation),
             Change::PairKept { skills, hashes, .. } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
@@ -245,6 +243,10 @@ impl State {
             | Change::SuspicionKept { .. }
             | Change::Unknown { .. } => {}
         }
+    }
+
+    fn keep_reflection(&mut self, trajectory: Option<String>, checked: &Checked) {
+        self.reflections.insert(trajectory.unwrap_or_default(), checked.clone());
     }
 
     /// Records knowledge that waits for more support.
