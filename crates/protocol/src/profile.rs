@@ -98,6 +98,13 @@ pub enum ViewRule {
     Changes,
 }
 
+impl ViewRule {
+    /// Whether this is the whole tree each time, as in records without the field.
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
+}
+
 /// The properties of a model that the agent loop needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelProfile {
@@ -112,7 +119,7 @@ pub struct ModelProfile {
     /// Whether the model gets the accessibility tree as text.
     pub outline: bool,
     /// How that text is written.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "ViewRule::is_whole")]
     pub views: ViewRule,
     /// The part of the conversation that is sent with each request.
     pub history: HistoryRule,
