@@ -224,10 +224,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             let how = if *killed { "world killed" } else { "world closed" };
             Some(("world", how.into(), Some(format!("{took_ms} ms")), None))
         }
-        EventKind::ToolCalled { name, is_error, took_ms, .. } => {
-            let class = if *is_error { "failed" } else { "done" };
-            Some((class, format!("{name} returned"), Some(format!("{took_ms} ms")), None))
-        }
+        EventKind::ToolCalled { name, is_error, took_ms, .. } => Some(tool(name, *is_error, *took_ms)),
         EventKind::FunctionCalled { record, .. } => Some(function(record)),
         EventKind::CallAnswered(result) => answer(result),
         EventKind::Skill(skill) => Some(skill_event(skill)),
@@ -274,6 +271,11 @@ fn answer(result: &CallResult) -> Option<EventView> {
     }
     let class = if result.is_error { "failed" } else { "notice" };
     Some((class, "tool result".into(), None, Some(text)))
+}
+
+fn tool(name: &str, is_error: bool, took_ms: u64) -> EventView {
+    let class = if is_error { "failed" } else { "done" };
+    (class, format!("{name} returned"), Some(format!("{took_ms} ms")), None)
 }
 
 fn function(record: &FunctionRecord) -> EventView {
