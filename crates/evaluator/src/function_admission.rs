@@ -180,6 +180,13 @@ pub struct ReplayedFunction {
     pub runs: Vec<PathBuf>,
 }
 
+/// What every replay gets.
+struct ReplayInputs<'a> {
+    book: &'a Snapshot,
+    deps: &'a RunDeps,
+    control: &'a RunControl,
+}
+
 /// A replay that is planned.
 #[derive(Clone)]
 struct Planned {
@@ -203,13 +210,11 @@ impl Admission<'_> {
         let planned = self.planned()?;
         let (near_miss, others): (Vec<Planned>, Vec<Planned>) =
             planned.into_iter().partition(|one| one.trial == FunctionTrial::NearMiss);
+        let inputs = ReplayInputs { book, deps, control };
         let (good, wrong) = (folder.join("replays"), folder.join("near-miss"));
         // One after the other would wait for the near miss, which often ends by waiting for an element that never comes.
-        let (good, wrong) = try_join(
-            self.run(&others, book, &good, deps, control),
-            self.run(&near_miss, book, &wrong, deps, control),
-        )
-        .await?;
+        let (good, wrong) =
+            try_join(self.run(&others, &good, &inputs), self.run(&near_miss, &wrong, &inputs)).await?;
         let replays = good.0.into_iter().chain(wrong.0).collect();
         Ok(ReplayedFunction { version, replays, runs: vec![good.1, wrong.1] })
     }
@@ -309,11 +314,10 @@ impl Admission<'_> {
     async fn run(
         &self,
         planned: &[Planned],
-        book: &Snapshot,
         folder: &Path,
-        deps: &RunDeps,
-        control: &RunControl,
+        inputs: &ReplayInputs<'_>,
     ) -> Result<(Vec<Replay>, PathBuf), AdmissionError> {
+        let ReplayInputs { book, deps, control } = *inputs;
         let seeds: BTreeMap<u32, &Planned> = planned.iter().map(|one| (one.seed, one)).collect();
         let request = PlanRequest {
             suite: self.suite,

@@ -224,10 +224,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             let how = if *killed { "world killed" } else { "world closed" };
             Some(("world", how.into(), Some(format!("{took_ms} ms")), None))
         }
-        EventKind::ToolCalled { name, is_error, took_ms, .. } => {
-            let class = if *is_error { "failed" } else { "done" };
-            Some((class, format!("{name} returned"), Some(format!("{took_ms} ms")), None))
-        }
+        EventKind::ToolCalled { name, is_error, took_ms, .. } => Some(tool(name, *is_error, *took_ms)),
         EventKind::FunctionCalled { record, .. } => Some(function(record)),
         EventKind::CallAnswered(result) => answer(result),
         EventKind::Skill(skill) => Some(skill_event(skill)),
@@ -300,6 +297,11 @@ fn answer(result: &CallResult) -> Option<EventView> {
 fn notice(content: &[Content]) -> EventView {
     let text = Some(text_of(content)).filter(|text| !text.is_empty());
     ("notice", "notice to the model".into(), None, text)
+}
+
+fn tool(name: &str, is_error: bool, took_ms: u64) -> EventView {
+    let class = if is_error { "failed" } else { "done" };
+    (class, format!("{name} returned"), Some(format!("{took_ms} ms")), None)
 }
 
 fn function(record: &FunctionRecord) -> EventView {
