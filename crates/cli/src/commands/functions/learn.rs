@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::function_synthesis::{Lesson, LessonError};
+use apprentice_evaluator::function_synthesis::{Learned, Lesson, LessonError};
 use apprentice_evaluator::learn::{HeldOutTasks, last_attempts};
 use apprentice_evaluator::run::RunFolder;
 use apprentice_evaluator::split::SplitLock;
@@ -107,8 +107,12 @@ pub(super) fn learn(arguments: &LearnArgs, book: &Path, config: &Config, json: b
         terminal::note(format_args!("{id} waits for a person: `apprentice skills proposals`"));
         return Ok(());
     }
-    let name = signature.name.as_str();
-    let version = known_version(&gateway.snapshot(), &arguments.skill, name);
+    conclude(&learned, arguments, &gateway.snapshot(), json)
+}
+
+fn conclude(learned: &Learned, arguments: &LearnArgs, book: &Snapshot, json: bool) -> Result<(), Failure> {
+    let name = learned.function.source.signature().name.as_str();
+    let version = known_version(book, &arguments.skill, name);
     if json {
         return terminal::json(&Written {
             schema: "apprentice.functions.learn/1",
