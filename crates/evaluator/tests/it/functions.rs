@@ -1,6 +1,6 @@
 //! Functions through whole runs on `scene`: admitted by replays whose checks pass, called by a model, and counted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::GuidanceProvider;
@@ -161,6 +161,27 @@ async fn admitted(gateway: &mut Gateway) -> AdmissionReport {
     admission.record(gateway, replayed, Timestamp::UNIX_EPOCH).expect("recorded")
 }
 
+/// Checks that a trace shows one call of the function, with the line of each act.
+fn check_called(events: &Path) {
+    let trace = Trace::read(events).expect("reads");
+    let lines: Vec<Option<u32>> = trace
+        .events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Action(record) => Some(record.line),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lines, [Some(5), Some(6)]);
+    let called = trace.events.iter().find_map(|event| match &event.kind {
+        EventKind::FunctionCalled { record, .. } => Some(record.clone()),
+        _ => None,
+    });
+    let record = called.expect("called");
+    assert_eq!((record.skill, record.version, record.acts), (skill(), 1, 2));
+    assert!(matches!(record.end, FunctionEnd::Returned { .. }));
+}
+
 #[tokio::test]
 async fn a_function_is_admitted_by_replays_and_called_in_a_run() {
     let (_folder, mut gateway) = book(TICKS);
@@ -213,23 +234,7 @@ async fn a_function_is_admitted_by_replays_and_called_in_a_run() {
     assert_eq!(summary.count(Verdict::Pass), 4, "{:?}", summary.results);
     for row in &summary.results {
         assert_eq!((row.world_steps, row.turns), (2, 2));
-        let trace = Trace::read(&summary.folder.join(&row.trace).join("events.jsonl")).expect("reads");
-        let lines: Vec<Option<u32>> = trace
-            .events
-            .iter()
-            .filter_map(|event| match &event.kind {
-                EventKind::Action(record) => Some(record.line),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(lines, [Some(5), Some(6)]);
-        let called = trace.events.iter().find_map(|event| match &event.kind {
-            EventKind::FunctionCalled { record, .. } => Some(record.clone()),
-            _ => None,
-        });
-        let record = called.expect("called");
-        assert_eq!((record.skill, record.version, record.acts), (skill(), 1, 2));
-        assert!(matches!(record.end, FunctionEnd::Returned { .. }));
+        check_called(&summary.folder.join(&row.trace).join("events.jsonl"));
     }
 }
 

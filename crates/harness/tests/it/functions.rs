@@ -60,19 +60,21 @@ struct Ran {
 
 impl Ran {
     fn calls(&self) -> Vec<&FunctionRecord> {
-        let called = |kind| match kind {
-            &EventKind::FunctionCalled { ref record, .. } => Some(record.as_ref()),
+        let events = self.trace.events.iter();
+        let called = events.filter_map(|event| match &event.kind {
+            EventKind::FunctionCalled { record, .. } => Some(record.as_ref()),
             _ => None,
-        };
-        self.trace.events.iter().filter_map(|event| called(&event.kind)).collect()
+        });
+        called.collect()
     }
 
     fn acts(&self) -> Vec<&ActionRecord> {
-        let acted = |kind| match kind {
-            &EventKind::Action(ref record) => Some(record.as_ref()),
+        let events = self.trace.events.iter();
+        let acted = events.filter_map(|event| match &event.kind {
+            EventKind::Action(record) => Some(record.as_ref()),
             _ => None,
-        };
-        self.trace.events.iter().filter_map(|event| acted(&event.kind)).collect()
+        });
+        acted.collect()
     }
 
     /// The text of the result that the model got last for a call.
