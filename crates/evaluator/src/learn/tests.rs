@@ -15,6 +15,7 @@ use apprentice_protocol::{
     TaskBrief, TaskId, Timing, Usage, Verdict,
 };
 use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
+use apprentice_skills::effect::EffectRule;
 use apprentice_skills::leak::HeldOutIndex as _;
 use apprentice_skills::reflect::{Fallback, ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, LearnerModels};
@@ -216,14 +217,17 @@ impl AttemptSource for Studio {
     }
 }
 
+/// How commands open the book of a rule-based writer, whose sentences no model reads.
+fn as_its_commands() -> GatewayOptions {
+    GatewayOptions { effects: EffectRule::Allow, ..GatewayOptions::at(Timestamp::UNIX_EPOCH) }
+}
+
 async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<LearningRecord>, CycleError> {
     let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
     let learners = LearnerModels { reflector: teacher.clone(), manager: teacher };
     let lock = lock(&studio.suite);
-    let options = GatewayOptions {
-        leaks: Arc::new(HeldOutTasks::build(&lock, &studio.suite)),
-        ..GatewayOptions::at(Timestamp::UNIX_EPOCH)
-    };
+    let options =
+        GatewayOptions { leaks: Arc::new(HeldOutTasks::build(&lock, &studio.suite)), ..as_its_commands() };
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = TRAIN.map(TaskId::new);
     let context = CycleContext { lock: &lock, tasks: &tasks, attempts: studio, learners: &learners };
@@ -336,8 +340,7 @@ impl ChatModel for Parrot {
 async fn an_unread_attempt_is_told_kept_and_taken_up_again_with_its_pictures() {
     let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
     let lock = lock(&studio.suite);
-    let (mut gateway, _) =
-        Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let (mut gateway, _) = Gateway::open(folder.path(), as_its_commands()).expect("opens");
     let wanted = AttemptRequest { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::Pull };
     let attempted = studio.run(&wanted, &gateway.snapshot(), None).await;
     let name = "teacher-table-0-pull";
@@ -451,7 +454,7 @@ async fn learn_as(
     let run =
         LearningRun::new(folder, suite, deps(models), RunControl::new(progress, CancellationToken::new()));
     let learners = LearnerModels { reflector: teacher.clone(), manager: teacher };
-    let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
+    let options = as_its_commands();
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = training_tasks(suite, &lock);
     let context = CycleContext { lock: &lock, tasks: &tasks, attempts: &run, learners: &learners };
@@ -504,8 +507,7 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
 
     // The same run, learned from later and on its own, gives a book with the same knowledge.
     let (folder, late) = (RunFolder::open(&path).expect("opens"), TempDir::new().expect("a folder"));
-    let (mut gateway, _) =
-        Gateway::open(late.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let (mut gateway, _) = Gateway::open(late.path(), as_its_commands()).expect("opens");
     let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
     let learners = LearnerModels { reflector: teacher.clone(), manager: teacher };
     for row in last_attempts(&folder) {
@@ -609,8 +611,7 @@ async fn a_test_task_is_never_learned_from() {
     let lock = lock(&studio.suite);
     let learner: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
     let learners = LearnerModels { reflector: learner.clone(), manager: learner };
-    let (mut gateway, _) =
-        Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let (mut gateway, _) = Gateway::open(folder.path(), as_its_commands()).expect("opens");
     let tasks = [TaskId::new("chair")];
     let context = CycleContext { lock: &lock, tasks: &tasks, attempts: &studio, learners: &learners };
     let refused = cycle(&mut gateway, &context, &CycleOptions::default(), &mut |_| {}).await;

@@ -6,6 +6,7 @@ mod approval;
 mod attachment;
 mod blame;
 mod change;
+mod change_name;
 mod citation;
 mod counts;
 mod difference;
