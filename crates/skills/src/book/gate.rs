@@ -16,6 +16,7 @@ use super::hash::hash;
 use super::model::{Actor, NewDomain, Origin, SkillText};
 use super::proposal::shows;
 use super::restored::Restored;
+use super::sentence_origin::SentenceOrigin;
 use super::write::WriteRequest;
 use crate::effect::{
     Assessment, Concern, EffectFinding, EffectRule, LANGUAGE, Passage, read, sentences, sieve, urges,
@@ -64,10 +65,14 @@ impl Gateway {
         let passages = self.passages(change);
         let mut assessment = self.judged(&passages);
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
-        // Whether words that nobody acted on urge to harm is a question of meaning. Where no model reads, they wait.
+        // Whether words that nobody acted on urge to harm is a question of meaning. Where no model reads, they wait; where
+        // one does, it decides, but for words of others that plainly urge.
         let is_read = !self.readers.is_empty() || self.effects == EffectRule::Allow;
-        let quoted = citation.origins.iter().filter(|one| one.source.is_only_words());
-        for one in quoted.filter(|one| stands(&one.sentence) && (!is_read || urges(&one.sentence))) {
+        let weighs = |one: &&SentenceOrigin| match is_read {
+            true => one.source.is_foreign() && urges(&one.sentence),
+            false => one.source.is_only_words(),
+        };
+        for one in citation.origins.iter().filter(weighs).filter(|one| stands(&one.sentence)) {
             assessment.findings.push(EffectFinding {
                 concern: Concern::Quoted,
                 sentence: one.sentence.clone(),

@@ -33,6 +33,11 @@ impl SentenceSource {
         }
     }
 
+    /// Returns whether the words are somebody else's: a page's, a file's, or a tool's.
+    pub fn is_foreign(self) -> bool {
+        matches!(self, Self::Quoted | Self::Tool)
+    }
+
     /// Returns whether the words were read or said, and no act of the attempt shows them.
     pub fn is_only_words(self) -> bool {
         match self {
