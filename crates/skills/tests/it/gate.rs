@@ -181,7 +181,7 @@ fn a_quoted_sentence_that_urges_waits_whatever_is_allowed() {
     for (source, waits) in [
         (SentenceSource::Quoted, true),
         (SentenceSource::Tool, true),
-        (SentenceSource::Said, true),
+        (SentenceSource::Said, false),
         (SentenceSource::Acted, false),
         (SentenceSource::NotSeen, false),
     ] {
