@@ -12,12 +12,11 @@ use crate::provider::provider_of;
 
 impl Models {
     /// Returns what happens to a text with an effect that this model writes. A rule-based model puts the program's own
-    /// sentences around the names of controls: unless the settings refuse effects, only a sentence that urges in quoted words
-    /// holds its texts back.
+    /// sentences around the names of controls: unless the settings refuse effects, its texts are written.
     pub(crate) fn effect_rule(&self, writer: &str) -> Result<EffectRule, Failure> {
         let is_rule_based = Policy::named(self.resolve(writer)?).is_some();
         Ok(match self.config.effects {
-            EffectRule::Wait if is_rule_based => EffectRule::Allow,
+            EffectRule::Wait | EffectRule::Allow if is_rule_based => EffectRule::RuleBased,
             rule => rule,
         })
     }

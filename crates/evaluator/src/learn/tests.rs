@@ -219,7 +219,7 @@ impl AttemptSource for Studio {
 
 /// How commands open the book of a rule-based writer, whose sentences no model reads.
 fn as_its_commands() -> GatewayOptions {
-    GatewayOptions { effects: EffectRule::Allow, ..GatewayOptions::at(Timestamp::UNIX_EPOCH) }
+    GatewayOptions { effects: EffectRule::RuleBased, ..GatewayOptions::at(Timestamp::UNIX_EPOCH) }
 }
 
 async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<LearningRecord>, CycleError> {

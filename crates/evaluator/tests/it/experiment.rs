@@ -192,7 +192,7 @@ pub(crate) async fn work_with(
     let deps = ExperimentDeps {
         embedding: None,
         readers: Vec::new(),
-        effects: EffectRule::Allow,
+        effects: EffectRule::RuleBased,
         run: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),

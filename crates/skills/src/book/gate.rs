@@ -67,8 +67,9 @@ impl Gateway {
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
         // Whether words that nobody acted on urge to harm is a question of meaning. Where no model reads, they wait; where
         // one does, it decides, but for words of others that plainly urge.
-        let is_read = !self.readers.is_empty() || self.effects == EffectRule::Allow;
+        let is_read = !self.readers.is_empty() || self.effects.allows();
         let weighs = |one: &&SentenceOrigin| match is_read {
+            _ if self.effects == EffectRule::RuleBased => false,
             true => one.source.is_foreign() && urges(&one.sentence),
             false => one.source.is_only_words(),
         };
@@ -82,7 +83,7 @@ impl Gateway {
         }
         let known = self.known_sentences(change);
         assessment.findings.retain(|found| !known.contains(found.sentence.as_str()));
-        if self.effects == EffectRule::Allow {
+        if self.effects.allows() {
             assessment.findings.retain(|found| !found.concern.is_effect());
         }
         assessment
@@ -111,8 +112,7 @@ impl Gateway {
     /// Returns the first file with an effect of a package that is not kept yet, and what is found in it.
     pub(crate) fn assess_files(&self, files: &BTreeMap<String, Vec<u8>>) -> Option<(String, Assessment)> {
         let weighed = |mut assessment: Assessment| {
-            let weighs =
-                |found: &EffectFinding| self.effects != EffectRule::Allow || !found.concern.is_effect();
+            let weighs = |found: &EffectFinding| !self.effects.allows() || !found.concern.is_effect();
             assessment.findings.retain(weighs);
             assessment
         };

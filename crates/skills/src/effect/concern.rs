@@ -133,6 +133,17 @@ pub enum EffectRule {
     Refuse,
     /// It is written. What cannot be judged, or was only read on a screen, waits all the same.
     Allow,
+    /// It is written, as a rule-based model puts the program's own sentences around names of controls: comparing them with
+    /// the screen says nothing. What cannot be judged waits all the same. Not a setting.
+    #[serde(skip)]
+    RuleBased,
+}
+
+impl EffectRule {
+    /// Returns whether an effect alone holds no text back.
+    pub fn allows(self) -> bool {
+        matches!(self, Self::Allow | Self::RuleBased)
+    }
 }
 
 /// The error for an unknown rule for effects.

@@ -188,6 +188,10 @@ fn a_quoted_sentence_that_urges_waits_whatever_is_allowed() {
         let shelf = Shelf::with(&[("gimp/a", "alpha")]);
         let applied = open(&shelf, EffectRule::Allow).apply(with(source)).expect("kept");
         assert_eq!(matches!(applied, Applied::Proposed(_)), waits, "{source:?}");
+        // A rule-based writer's sentences are the program's own.
+        let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+        let applied = open(&shelf, EffectRule::RuleBased).apply(with(source)).expect("kept");
+        assert!(matches!(applied, Applied::Written(_)), "{source:?}");
     }
 }
 
