@@ -337,14 +337,8 @@ pub(crate) async fn await_window(
     machine: &dyn apprentice_protocol::Machine,
     clock: &dyn Clock,
 ) -> Result<(), Failure> {
-    const DEADLINE: Duration = Duration::from_secs(30);
-    const FLOOR: Duration = Duration::from_millis(50);
-    let began = clock.mono();
-    while clock.mono() - began < DEADLINE {
-        if !machine.windows().await.kind(Kind::Environment)?.is_empty() {
-            return Ok(());
-        }
-        clock.pause(FLOOR, apprentice_protocol::Why::PollFloor).await;
+    match apprentice_tasks::setup::await_any_window(machine, clock).await.kind(Kind::Environment)? {
+        true => Ok(()),
+        false => Err(Failure::say(Kind::Environment, "the program opened no window within 30 s")),
     }
-    Err(Failure::say(Kind::Environment, "the program opened no window within 30 s"))
 }

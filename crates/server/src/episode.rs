@@ -2,18 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use apprentice_protocol::{Clock, Command, Judged, Machine, Why, WorldSpec};
+use apprentice_protocol::{Clock, Command, Judged, Machine, WorldSpec};
 use apprentice_tasks::check::{AttemptEnding, CollectContext, collect, judge_with_compat};
-use apprentice_tasks::setup::{SetupContext, SetupPhase, prepare};
+use apprentice_tasks::setup::{SetupContext, SetupPhase, await_any_window, prepare};
 use apprentice_tasks::suite::SuiteOptions;
 use apprentice_tasks::variation::TaskVariation;
 use apprentice_trace::Redactor;
-
-/// How long a program may take to open its first window.
-const WINDOW_DEADLINE: Duration = Duration::from_secs(30);
-const POLL_FLOOR: Duration = Duration::from_millis(50);
 
 /// What a fresh world begins with.
 pub enum Episode {
@@ -61,7 +56,10 @@ impl Episode {
             Self::Program(line) => {
                 let started = machine.launch(&Command::shell(format!("exec {line}"))).await;
                 started.map_err(EpisodeError::new)?;
-                await_window(machine, clock, line).await
+                match await_any_window(machine, clock).await.map_err(EpisodeError::new)? {
+                    true => Ok(()),
+                    false => Err(EpisodeError(format!("the program {line:?} opened no window within 30 s"))),
+                }
             }
             Self::Task(task) => {
                 let context = task.setup_context(machine, clock, cache);
@@ -161,16 +159,4 @@ fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
-}
-
-async fn await_window(machine: &dyn Machine, clock: &dyn Clock, line: &str) -> Result<(), EpisodeError> {
-    let began = clock.mono();
-    while clock.mono() - began < WINDOW_DEADLINE {
-        if !machine.windows().await.map_err(EpisodeError::new)?.is_empty() {
-            return Ok(());
-        }
-        clock.pause(POLL_FLOOR, Why::PollFloor).await;
-    }
-    let seconds = WINDOW_DEADLINE.as_secs();
-    Err(EpisodeError(format!("the program {line:?} opened no window within {seconds} s")))
 }

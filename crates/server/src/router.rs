@@ -33,14 +33,12 @@ pub async fn serve(
     cancel: CancellationToken,
 ) -> Result<(), ServeError> {
     let app = router(Arc::clone(&world), access);
-    let (asked, late) = (cancel.clone(), cancel);
+    let asked = cancel.clone();
     let serving = axum::serve(listener, app).with_graceful_shutdown(async move { asked.cancelled().await });
+    let mut serving = std::pin::pin!(serving.into_future());
     let served = tokio::select! {
-        served = async { serving.await } => served,
-        () = async {
-            late.cancelled().await;
-            let _ = tokio::time::timeout(GRACE, std::future::pending::<()>()).await;
-        } => Ok(()),
+        served = &mut serving => served,
+        () = cancel.cancelled() => tokio::time::timeout(GRACE, &mut serving).await.unwrap_or(Ok(())),
     };
     world.close().await;
     Ok(served?)

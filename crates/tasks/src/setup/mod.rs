@@ -19,3 +19,4 @@ pub use execute::{CompletedStep, prepare};
 pub use mirror::{Mirror, MirrorError};
 pub use shims::with_pyautogui;
 pub use step::{KNOWN_STEPS, STEPS};
+pub use window::await_any_window;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{Command, Machine, MachineError, Why, Window};
+use apprentice_protocol::{Clock, Command, Machine, MachineError, Why, Window};
 
 use super::context::{SetupContext, SetupPhase};
 use super::error::StepError;
@@ -12,6 +12,8 @@ pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
 /// The maximum time to wait for a program to end.
 pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
 pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);
+/// How long a program that is started alone may take to open its first window.
+const ANY_WINDOW_DEADLINE: Duration = Duration::from_secs(30);
 /// If the set of windows does not change for this long, a window that a step only activates is considered absent. A
 /// window that a step has just requested gets the full deadline: programs start slowly on a busy machine.
 const NO_CHANGE_TIMEOUT: Duration = Duration::from_secs(45);
@@ -83,6 +85,18 @@ pub(super) async fn await_window(
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
     }
+}
+
+/// Waits until any window is open, at most 30 s; returns whether one is.
+pub async fn await_any_window(machine: &dyn Machine, clock: &dyn Clock) -> Result<bool, MachineError> {
+    let deadline = clock.mono() + ANY_WINDOW_DEADLINE;
+    while clock.mono() < deadline {
+        if !machine.windows().await?.is_empty() {
+            return Ok(true);
+        }
+        clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(false)
 }
 
 pub(super) fn names(window: &Window, name: &str) -> bool {
