@@ -2,7 +2,7 @@
 
 use super::progress::{Open, SurfaceCounts};
 use super::scene::{Element, ElementKind, Scene};
-use super::text_match::{KeyTerms, MatchScore, content, plain, same_label};
+use super::text_match::{KeyTerms, MatchScore, content, plain, same_label, telling_words};
 use super::value::{Value, ValueKind};
 
 /// How closely a label must match before a policy presses the control.
@@ -173,10 +173,11 @@ pub(super) struct FieldFill<'s> {
     pub(super) text: String,
 }
 
-/// Returns how well a field's label matches a value: by the words before the value, then by the whole clause.
+/// Returns how well a field's label matches a value: by the words before the value, then by the whole clause. Words
+/// such as `to` count only in a label that has no others: in a sentence they say nothing.
 fn affinity(label: &str, value: &Value, open: &Open) -> f32 {
     let near = value.before.join(" ");
-    let shared = plain(label).iter().filter(|word| value.before.contains(word)).count();
+    let shared = telling_words(label).iter().filter(|word| value.before.contains(word)).count();
     let shared = f32::from(u8::try_from(shared).unwrap_or(u8::MAX));
     let near = KeyTerms::of(&near).fit(label).matched * 2.0;
     near + open.wanted.fit(label).matched + shared * 0.3 + in_place_of(label, value, open)

@@ -119,6 +119,14 @@ pub(super) fn content(text: &str) -> Vec<String> {
     found
 }
 
+/// Returns a label's words without those that say nothing, or all of them where it has no others.
+pub(super) fn telling_words(label: &str) -> Vec<String> {
+    let words = plain(label);
+    let telling: Vec<String> =
+        words.iter().filter(|word| !FILLER.contains(&word.as_str())).cloned().collect();
+    if telling.is_empty() { words } else { telling }
+}
+
 /// Returns the weight of a word. A rare synonym of a common word weighs more than the common word.
 fn weight(stem_of: &str, canon_of: &str) -> f32 {
     let [common, groups] = &*COMMON_STEMS;
@@ -250,7 +258,7 @@ pub(super) fn holds(label: &str, words: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyTerms, same_label, stem};
+    use super::{KeyTerms, same_label, stem, telling_words};
 
     #[test]
     fn endings_meet() {
@@ -266,6 +274,12 @@ mod tests {
         ] {
             assert_eq!(stem(one), stem(other), "{one} and {other}");
         }
+    }
+
+    #[test]
+    fn a_sentence_as_a_label_is_matched_by_the_words_that_tell() {
+        assert_eq!(telling_words("Enter the title for the current tab"), ["enter", "title", "current", "tab"]);
+        assert_eq!(telling_words("From:"), ["from"], "a label of such a word alone keeps it");
     }
 
     #[test]
