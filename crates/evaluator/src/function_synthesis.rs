@@ -8,7 +8,8 @@ use apprentice_protocol::{ChatModel, EnvironmentKind, SkillId, TaskId, Trajector
 use apprentice_results::row::TrialRow;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::synthesis::{
-    SourceConstant, Surface, Synthesis, SynthesisError, SynthesisMaterial, SynthesizedFunction, synthesize,
+    SourceConstant, Surface, Synthesis, SynthesisError, SynthesisMaterial, SynthesizedFunction, holds,
+    synthesize,
 };
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
@@ -61,6 +62,12 @@ pub enum LessonError {
     /// The values of a variation cannot be drawn.
     #[error(transparent)]
     Values(#[from] VariationError),
+    /// The task draws no values.
+    #[error(
+        "the task {0} asks for the same in every variation, so no replay could give a function another argument; \
+         choose a task with placeholders"
+    )]
+    NothingVaries(TaskId),
     /// The synthesis failed.
     #[error(transparent)]
     Synthesis(#[from] SynthesisError),
@@ -93,6 +100,9 @@ impl Lesson<'_> {
         let mut constants = Vec::new();
         for (seed, _) in &attempts {
             constants.extend(self.constants(task, *seed)?);
+        }
+        if constants.is_empty() && !attempts.is_empty() {
+            return Err(LessonError::NothingVaries(self.task.clone()));
         }
         let trajectories: Vec<&Trajectory> = attempts.iter().map(|(_, trajectory)| trajectory).collect();
         let material = SynthesisMaterial::new(skill, surface(task), &trajectories);
@@ -165,19 +175,33 @@ fn add_leaves(path: &str, value: &Value, leaves: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// Replaces each argument by the placeholder whose value it is.
+/// Replaces each argument by the placeholder whose value it is, or the parts of a text that are such values.
 fn bound(arguments: &Value, values: &BTreeMap<String, Value>) -> Result<Value, LessonError> {
     let mut leaves = BTreeMap::new();
     values.iter().for_each(|(name, value)| add_leaves(name, value, &mut leaves));
     let mut found = Map::new();
     for (name, value) in arguments.as_object().into_iter().flatten() {
         let placeholder = leaves.iter().find(|(_, leaf)| plain(leaf) == plain(value)).map(|(path, _)| path);
-        let Some(placeholder) = placeholder else {
+        let text = placeholder.map(|path| stand_in(path)).or_else(|| composed(value.as_str()?, &leaves));
+        let Some(text) = text else {
             return Err(LessonError::Unbound { name: name.clone(), value: value.clone() });
         };
-        found.insert(name.clone(), Value::String(format!("{{{{{placeholder}}}}}")));
+        found.insert(name.clone(), Value::String(text));
     }
     Ok(Value::Object(found))
+}
+
+fn stand_in(path: &str) -> String {
+    format!("{{{{{path}}}}}")
+}
+
+/// Replaces the longest value in a text, as whole words, by its placeholder: `/home/user/out.txt` is `/home/user/{{file}}`.
+fn composed(text: &str, leaves: &BTreeMap<String, Value>) -> Option<String> {
+    let values = leaves.iter().map(|(path, leaf)| (path, plain(leaf)));
+    let inside =
+        values.filter(|(_, value)| !value.trim().is_empty() && holds(text, value) && text.contains(value));
+    let (path, value) = inside.max_by_key(|(_, value)| value.len())?;
+    Some(text.replace(&value, &stand_in(path)))
 }
 
 #[cfg(test)]
@@ -197,6 +221,8 @@ mod tests {
         let arguments = json!({ "person": "Viktor", "room": "D20", "floor": 2 });
         let expected = json!({ "person": "{{who.1}}", "room": "{{room.name}}", "floor": "{{room.floor}}" });
         assert_eq!(bound(&arguments, &values).expect("bound"), expected);
+        let within = bound(&json!({ "path": "/srv/Viktor/D20.txt" }), &values).expect("bound");
+        assert_eq!(within, json!({ "path": "/srv/{{who.1}}/D20.txt" }), "one value, the longest");
         let error = bound(&json!({ "person": "Wanda" }), &values).expect_err("no value of the task");
         assert!(error.to_string().contains("\"Wanda\""), "{error}");
     }

@@ -353,7 +353,7 @@ fn check_constants(body: &Body, comment: &Comment, constants: &[SourceConstant],
 }
 
 /// Returns whether a text holds a value as whole words, whatever the case.
-fn holds(text: &str, value: &str) -> bool {
+pub fn holds(text: &str, value: &str) -> bool {
     let (text, value) = (text.to_lowercase(), value.to_lowercase());
     let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     text.match_indices(&value).any(|(at, _)| {

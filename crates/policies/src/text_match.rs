@@ -278,7 +278,10 @@ mod tests {
 
     #[test]
     fn a_sentence_as_a_label_is_matched_by_the_words_that_tell() {
-        assert_eq!(telling_words("Enter the title for the current tab"), ["enter", "title", "current", "tab"]);
+        assert_eq!(
+            telling_words("Enter the title for the current tab"),
+            ["enter", "title", "current", "tab"]
+        );
         assert_eq!(telling_words("From:"), ["from"], "a label of such a word alone keeps it");
     }
 

@@ -3,7 +3,7 @@
 //! admitted by replays.
 
 use apprentice_functions::{ArgumentError, Source, Violation, arguments_of};
-pub use apprentice_functions::{SourceConstant, Surface};
+pub use apprentice_functions::{SourceConstant, Surface, holds};
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt, Purpose, SkillId,
     StepId, TextBudget, Trajectory,
@@ -262,12 +262,20 @@ fn read(said: &str, material: &SynthesisMaterial, constants: &[SourceConstant]) 
         return Err(vec![format!("the first parameter must be {}", material.surface.word())]);
     }
     let mut found = Vec::new();
+    if signature.parameters.is_empty() {
+        found.push(
+            "a function without arguments cannot be replayed with others; find what a later task would ask for \
+             otherwise, or decline"
+                .to_owned(),
+        );
+    }
     for one in &material.attempts {
         match arguments.iter().find(|given| given.attempt == one.attempt) {
             None => found.push(format!("`arguments` lacks the attempt {:?}", one.attempt)),
             Some(given) => {
                 let wrong: Option<ArgumentError> = arguments_of(signature, &given.values).err();
                 found.extend(wrong.map(|why| format!("the arguments of {:?}: {why}", one.attempt)));
+                found.extend(fixed_arguments(given, constants));
             }
         }
     }
@@ -276,4 +284,20 @@ fn read(said: &str, material: &SynthesisMaterial, constants: &[SourceConstant]) 
     }
     let arguments = arguments.into_iter().map(|one| (one.attempt, one.values)).collect();
     Ok(Read::Function(Box::new(source), arguments))
+}
+
+/// Names the arguments whose values the task does not vary.
+fn fixed_arguments(given: &AttemptArguments, constants: &[SourceConstant]) -> Vec<String> {
+    let varies = |value: &str| constants.iter().any(|one| holds(value, one.value.trim()));
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let values = given.values.as_object().into_iter().flatten();
+    let fixed = values.filter(|(_, value)| !varies(&text(value)));
+    let told = |(name, value): (&String, &Value)| {
+        format!(
+            "the argument {name:?} of {:?} was {value}, which the task does not vary: no replay could try another \
+             value. Write it into the function, or decline if no other argument is left",
+            given.attempt
+        )
+    };
+    fixed.map(told).collect()
 }
