@@ -105,7 +105,10 @@ pub(super) fn learn(arguments: &LearnArgs, book: &Path, config: &Config, json: b
         GatewayOptions { leaks: held_out, mode: config.write_mode, effects, ..GatewayOptions::at(now) };
     let (mut gateway, _) = Gateway::open(book, options).kind(Kind::Config)?;
     gateway.set_readers(models.safety_readers(&arguments.model)?);
-    wire::runtime()?.block_on(gateway.read_change(&change));
+    wire::runtime()?.block_on(async {
+        gateway.read_change(&change).await;
+        Ok(())
+    })?;
     let applied = gateway.apply(WriteRequest::of(Actor::Manager, now, change)).map_err(refused)?;
     if let Applied::Proposed(id) = applied {
         terminal::note(format_args!("{id} waits for a person: `apprentice skills proposals`"));
