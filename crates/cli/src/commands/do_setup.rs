@@ -1,10 +1,43 @@
-//! Failures of `apprentice do` before the agent's first turn.
+//! The steps of `apprentice do` before the agent's first turn, and how they fail.
 
 use apprentice_protocol::{
-    EventKind, EventSink, MachineError, ResourceUsage, SinkError, VoidCause, WorldError,
+    Action, Clock, Command, Delivery, Environment, EventKind, EventSink, Machine, MachineError,
+    ResourceUsage, SinkError, VoidCause, WorldError,
 };
 
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::wire;
+
+/// Copies files into the world's home.
+pub(super) async fn write_files(
+    machine: &dyn Machine,
+    files: &[(String, Vec<u8>)],
+) -> Result<(), SetupFailure> {
+    let home = machine.offers().home.clone();
+    for (name, bytes) in files {
+        machine.write(&format!("{home}/{name}"), bytes).await?;
+    }
+    Ok(())
+}
+
+/// Opens a page.
+pub(super) async fn open_page(environment: &mut dyn Environment, url: &str) -> Result<(), SetupFailure> {
+    match environment.act(&Action::Navigate { url: url.to_owned() }).await?.delivery {
+        Delivery::Delivered => Ok(()),
+        Delivery::Refused { problem } => Err(SetupFailure::new(
+            VoidCause::Setup,
+            Kind::Environment,
+            format!("{url} does not open: {problem}"),
+        )),
+    }
+}
+
+/// Starts the program and waits for its first window.
+pub(super) async fn start(machine: &dyn Machine, line: &str, clock: &dyn Clock) -> Result<(), SetupFailure> {
+    machine.launch(&Command::shell(format!("exec {line}"))).await?;
+    let shown = wire::await_window(machine, clock).await;
+    shown.map_err(|failure| SetupFailure { cause: VoidCause::Setup, failure })
+}
 
 /// A failure before the agent's first turn.
 pub(super) struct SetupFailure {

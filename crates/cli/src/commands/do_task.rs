@@ -9,9 +9,9 @@ use apprentice_evaluator::tool_servers::tool_contribution;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
-    ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
-    Finish, Guidance, Header, ImageRule, Limits, Machine, Size, StopReason, TaskBrief, TaskId, TurnStart,
-    VoidCause, World, WorldSpec,
+    ChatModel, Clock, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink, Finish,
+    Guidance, Header, ImageRule, Limits, Machine, Size, StopReason, TaskBrief, TaskId, TurnStart, VoidCause,
+    World, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::KnownVersions;
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::do_chat::{Chat, ChatResult};
 use super::do_learning::{Learning, SessionLearning};
-use super::do_setup::SetupFailure;
+use super::do_setup::{self, SetupFailure};
 use crate::config::Config;
 use crate::event_printer::EventPrinter;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -305,25 +305,32 @@ impl DoSession<'_> {
         sink: &mut impl EventSink,
     ) -> Result<&'w mut World, SetupFailure> {
         let began = self.clock.mono();
-        let world = slot.insert(self.until(worlds.open(&self.header.world)).await??);
+        let mut spec = self.header.world.clone();
+        // A page that is one of the files is not there yet.
+        spec.url = spec.url.filter(|_| self.own_page().is_none());
+        let world = slot.insert(self.until(worlds.open(&spec)).await??);
         let took_ms = u64::try_from((self.clock.mono() - began).as_millis()).unwrap_or(u64::MAX);
         sink.emit(None, EventKind::WorldOpened { isolation: world.isolation, took_ms })?;
-        self.until(self.prepare(&*world.machine)).await??;
+        self.until(self.prepare(world)).await??;
         Ok(world)
     }
 
-    /// Copies the files into the world and starts the program.
-    async fn prepare(&self, machine: &dyn Machine) -> Result<(), SetupFailure> {
-        let home = machine.offers().home.clone();
-        for (name, bytes) in &self.files {
-            machine.write(&format!("{home}/{name}"), bytes).await?;
+    /// Returns the address of the first page if it may be one of the files.
+    fn own_page(&self) -> Option<&str> {
+        let page = self.header.world.url.as_deref();
+        page.filter(|url| url.starts_with("file:") && !self.files.is_empty())
+    }
+
+    /// Copies the files into the world, opens the page that is one of them, and starts the program.
+    async fn prepare(&self, world: &mut World) -> Result<(), SetupFailure> {
+        do_setup::write_files(&*world.machine, &self.files).await?;
+        if let Some(url) = self.own_page() {
+            do_setup::open_page(&mut *world.environment, url).await?;
         }
-        if let Some(line) = &self.arguments.app {
-            machine.launch(&Command::shell(format!("exec {line}"))).await?;
-            let shown = wire::await_window(machine, self.clock).await;
-            shown.map_err(|failure| SetupFailure { cause: VoidCause::Setup, failure })?;
+        match &self.arguments.app {
+            Some(line) => do_setup::start(&*world.machine, line, self.clock).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Queries the versions of the started program and of programs with open windows.

@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, suite};
+use crate::place::{Place, suite, worlds_can_start};
 
 /// Writes an attempt as `do` writes it, from the trace that is kept for every version.
 fn attempt(place: &Place, name: &str, instruction: &str) -> String {
@@ -202,4 +202,24 @@ fn the_text_of_a_held_out_task_does_not_reach_a_book_that_is_locked_to_its_suite
     assert!(!instruction.split_whitespace().any(|word| word.len() > 6 && text.contains(word)));
     let later = learn(&place, &[&one], &["--judged-by", "none", "--model", &model]);
     assert_eq!((later.status.code(), &told(&later)["sealed"]), (Some(4), &json!(1)), "{later:?}");
+}
+
+#[test]
+fn a_page_that_is_handed_over_is_open_at_the_first_view() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    fs::write(place.path("page.html"), "<title>Handed over</title><button>Export</button>").expect("written");
+    let end = json!({ "calls": [{ "name": "finish", "arguments": { "finish": "done" } }] });
+    let model = scripted(&place, "model", &[end]);
+    let (file, out) = (place.path("page.html"), place.path("out"));
+    let (file, out) = (file.to_string_lossy().into_owned(), out.to_string_lossy().into_owned());
+    let url = "file:///home/user/page.html";
+    let output =
+        place.output(&["do", "Look.", "--url", url, "--file", &file, "--model", &model, "--out", &out]);
+    assert!(output.status.success(), "{output:?}");
+    let blobs = fs::read_dir(place.path("out/blobs")).expect("blobs").flatten();
+    let seen: String = blobs.filter_map(|blob| fs::read_to_string(blob.path()).ok()).collect();
+    assert!(seen.contains("Handed over") && seen.contains("Export"), "{seen}");
 }
