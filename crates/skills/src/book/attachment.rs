@@ -5,7 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::BookError;
 use super::hash::hash;
@@ -15,7 +16,8 @@ const FOLDER: &str = ".meta/attachments";
 /// The package that a skill was created from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedPackage {
-    /// The name of the package's folder.
+    /// The name of the package's folder: one part of a path.
+    #[serde(deserialize_with = "part")]
     pub name: String,
     /// The package's files, by path.
     pub files: Vec<AttachedFile>,
@@ -33,12 +35,38 @@ pub struct AttachedPackage {
 /// One file of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedFile {
-    /// Path within the package, with `/` as separator.
+    /// Path within the package, with `/` as separator. It leads to no other place.
+    #[serde(deserialize_with = "inner_path")]
     pub path: String,
     /// SHA-256 of the content.
     pub sha256: String,
     /// Length in bytes.
     pub bytes: u64,
+}
+
+/// Returns whether a text is one part of a path, and leads to no other place.
+pub(crate) fn is_part(text: &str) -> bool {
+    !text.is_empty()
+        && text != "."
+        && text != ".."
+        && !text.contains(['/', '\\'])
+        && !text.chars().any(char::is_control)
+}
+
+fn part<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    match is_part(&name) {
+        true => Ok(name),
+        false => Err(D::Error::custom(format!("{name:?} is no name of a folder"))),
+    }
+}
+
+fn inner_path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let path = String::deserialize(from)?;
+    match path.split('/').all(is_part) {
+        true => Ok(path),
+        false => Err(D::Error::custom(format!("{path:?} leads out of its package"))),
+    }
 }
 
 /// Shortest run of printable characters in a binary file that is worth scanning.

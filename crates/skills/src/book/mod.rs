@@ -52,7 +52,7 @@ use crate::leak::HeldOutError;
 
 pub use add_figure::FigureWrite;
 pub use attachment::{AttachedFile, AttachedPackage};
-pub(crate) use attachment::{FileText, reading};
+pub(crate) use attachment::{FileText, is_part, reading};
 pub use blame::{BlameLine, CitedReport, Section, blame};
 pub use change::Change;
 pub use citation::{Citation, LeaveReason, LeftItem};

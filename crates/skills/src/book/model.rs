@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use apprentice_protocol::SkillId;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Id of an operation within one book, counted from `o1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -107,10 +109,19 @@ pub enum Origin {
 /// A domain that is created together with its first skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewDomain {
-    /// Name of the domain.
+    /// Name of the domain: a slug, since a folder bears it.
+    #[serde(deserialize_with = "slug")]
     pub domain: String,
     /// One-line description.
     pub description: String,
+}
+
+fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    match SkillId::is_slug(&name) {
+        true => Ok(name),
+        false => Err(D::Error::custom(format!("{name:?} is no name of a domain"))),
+    }
 }
 
 /// The texts of a skill.

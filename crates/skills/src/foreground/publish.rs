@@ -7,7 +7,8 @@ use apprentice_protocol::{EntryKind, Machine, MachineError, SkillId, Versions};
 use jiff::Timestamp;
 
 use crate::book::{
-    Actor, Applied, AttachedPackage, Change, FileText, Gateway, OpId, WriteRefusal, WriteRequest, reading,
+    Actor, Applied, AttachedPackage, Change, FileText, Gateway, OpId, WriteRefusal, WriteRequest, is_part,
+    reading,
 };
 use crate::package::{Level, Package, check, parse_package};
 
@@ -89,15 +90,8 @@ pub(super) async fn collect(machine: &dyn Machine, folder: &str, name: &str) -> 
 /// Checks where a package file is located.
 fn check_location(path: &str) -> Result<(), Fault> {
     let parts: Vec<&str> = path.split('/').collect();
-    let plain = |part: &&str| {
-        !part.is_empty()
-            && *part != "."
-            && *part != ".."
-            && !part.contains('\\')
-            && !part.chars().any(char::is_control)
-    };
     let known = path == "SKILL.md" || FOLDERS.iter().any(|folder| path.starts_with(folder));
-    if !parts.iter().all(plain) || !known || parts.len() > 4 {
+    if !parts.iter().all(|part| is_part(part)) || !known || parts.len() > 4 {
         let why =
             format!("{path:?} has no place in a package: SKILL.md, scripts/, references/ and assets/ have");
         return Err(("bad_file", why));

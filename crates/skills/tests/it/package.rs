@@ -203,3 +203,33 @@ fn a_lost_attachment_costs_the_package_and_not_the_skill() {
     assert_eq!(export(&gateway.snapshot()), []);
     assert_eq!(Snapshot::empty().attachment("../../etc/passwd"), None);
 }
+
+#[test]
+fn the_log_of_a_shared_book_names_no_place_outside() {
+    let shelf = Shelf::new();
+    let mut ledger = package("ledger", "---\nname: ledger\ndescription: Keeping\n---\n\nKeep it.\n");
+    ledger.files.insert("references/more.md".into(), b"More.".to_vec());
+    take(&shelf, &[ledger]);
+    let log = shelf.read(".meta/ops.jsonl");
+    for (own, outside) in [
+        ("\"path\":\"references/more.md\"", "\"path\":\"../../more.md\""),
+        ("\"path\":\"references/more.md\"", "\"path\":\"/tmp/more.md\""),
+        ("\"name\":\"ledger\"", "\"name\":\"../ledger\""),
+        (
+            "\"origin\":\"imported\"",
+            "\"origin\":\"imported\",\"domain\":{\"domain\":\"../../x\",\"description\":\"A.\"}",
+        ),
+    ] {
+        let changed = log.replace(own, outside);
+        assert_ne!(changed, log, "{own} stands in the log");
+        shelf.edit(".meta/ops.jsonl", &changed);
+        let book = shelf.snapshot();
+        assert!(!book.problems().is_empty(), "{outside} is told");
+        for package in export(&book) {
+            assert!(
+                package.name != "../ledger" && package.files.keys().all(|path| !path.contains("more")),
+                "{outside}"
+            );
+        }
+    }
+}
