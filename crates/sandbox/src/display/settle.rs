@@ -35,7 +35,7 @@ impl Screen {
 
     /// Looks at what the cell's programs are doing.
     fn watch_programs(&mut self) {
-        let Some(programs) = &self.programs else { return };
+        let Some(programs) = &mut self.programs else { return };
         if let Some(idle) = self.unrest.note_look(self.clock.mono(), programs.look()) {
             let timers = programs.with_short_timers(&idle);
             self.unrest.note_idle(timers);
@@ -50,7 +50,7 @@ impl Screen {
             stop.check()?;
             self.take_events()?;
             let resting =
-                self.programs.as_ref().and_then(Programs::look).is_some_and(|look| look.running.is_empty());
+                self.programs.as_mut().and_then(Programs::look).is_some_and(|look| look.running.is_empty());
             let left = end.saturating_sub(self.clock.mono());
             if resting || left.is_zero() {
                 return Ok(());
