@@ -19,6 +19,8 @@ use std::time::Duration;
 /// (LibreOffice brings its toolbars up to date 250 to 300 ms after a key). A caret blinks more slowly.
 const SHORT_TIMER: Duration = Duration::from_millis(350);
 
+/// The name under which the supervisor is found among the stopped.
+pub(super) const SUPERVISOR: &str = "supervisor";
 /// The thread by whose timer a Chromium or Electron program draws its frames.
 const FRAME_CLOCK: &str = "VizCompositorTh";
 /// A frame clock with a timer of up to this length is about to draw the next frame.
@@ -67,6 +69,8 @@ pub(super) struct ProgramLook {
     pub(super) running: BTreeMap<i32, String>,
     /// A number for each process that grows when it has been at work.
     pub(super) turns: BTreeMap<i32, u64>,
+    /// Processes that a signal has stopped, with their names: they answer nobody until they are continued.
+    pub(super) stopped: BTreeMap<i32, String>,
 }
 
 /// What is known of a thread since the last look.
@@ -82,6 +86,7 @@ struct Thread {
 struct ProcessLook {
     name: String,
     running: bool,
+    stopped: bool,
     /// Its threads that have run since the last look.
     ran: Vec<i32>,
     /// Whether its frame clock is among them.
@@ -125,12 +130,17 @@ impl Programs {
             processes.into_iter().map(|(pid, process)| (pid, self.look_at(pid, process.name))).collect();
         let housekeeping = housekeeping(&looks, &self.clocked());
         let mut look = ProgramLook::default();
+        if state(&self.table.join(self.supervisor.to_string())).is_some_and(is_stopped) {
+            look.stopped.insert(self.supervisor, SUPERVISOR.to_owned());
+        }
         for (pid, one) in looks {
             let worked = self.worked.entry(pid).or_default();
             *worked += u64::from(!one.ran.is_empty() && !housekeeping.contains(&pid));
             look.turns.insert(pid, *worked);
             if one.running {
                 look.running.insert(pid, one.name);
+            } else if one.stopped {
+                look.stopped.insert(pid, one.name);
             }
         }
         Some(look)
@@ -142,7 +152,9 @@ impl Programs {
         let before = self.threads.remove(&pid).unwrap_or_default();
         let mut now = HashMap::with_capacity(before.len());
         for (tid, path) in self.threads_of(pid) {
-            look.running |= state(&path).is_some_and(|state| matches!(state, 'R' | 'D'));
+            let state = state(&path).unwrap_or_default();
+            look.running |= matches!(state, 'R' | 'D');
+            look.stopped |= is_stopped(state);
             let Some(turns) = turns_of(&path) else { continue };
             let known = before.get(&tid).copied().unwrap_or_default();
             let ran = known.turns != turns;
@@ -230,6 +242,11 @@ fn housekeeping(looks: &BTreeMap<i32, ProcessLook>, clocked: &[i32]) -> HashSet<
     };
     let resting: HashSet<&str> = names.into_iter().filter(keeps_house).collect();
     looks.iter().filter(|(_, one)| resting.contains(one.name.as_str())).map(|(pid, _)| *pid).collect()
+}
+
+/// Whether a thread was stopped by a signal or a debugger.
+fn is_stopped(state: char) -> bool {
+    matches!(state, 'T' | 't')
 }
 
 fn is_frame_clock(thread: &Path) -> bool {

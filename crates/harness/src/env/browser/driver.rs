@@ -94,9 +94,8 @@ fn trouble(error: &CallError) -> ActionError {
     match error {
         CallError::Refused { refusal, .. } => ActionError::Replaced(refusal.message.clone()),
         CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
-        CallError::TimedOut { .. } | CallError::Malformed { .. } => {
-            lost(format!("the browser gave an unexpected answer: {error}")).into()
-        }
+        CallError::TimedOut { .. } => lost(format!("chromium does not answer: {error}")).into(),
+        CallError::Malformed { .. } => lost(format!("the browser gave an unexpected answer: {error}")).into(),
     }
 }
 
