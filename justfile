@@ -21,5 +21,13 @@ deps:
     target/tools/bin/cargo-machete crates
     cargo test --locked --package apprentice-cli --test it -- dependencies::
 
+# Measures worlds beside the programs that they are compared with, and writes docs/benchmarks.md.
+bench:
+    scripts/bench
+
+# Random faults in the midst of trials; the seed is printed: `just chaos 100 SEED`.
+chaos *args:
+    cargo test --package apprentice-harness --bench chaos -- {{args}}
+
 ci:
     .ci/run

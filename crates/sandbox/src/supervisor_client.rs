@@ -164,7 +164,10 @@ impl SupervisorClient {
         let (patience, name) = (patience(&ask), ask.name());
         match tokio::time::timeout(patience, self.exchange(ask, body)).await {
             Ok(answer) => answer,
-            Err(_) => Err(MachineError::TimedOut(format!("{name} (after {patience:?})"))),
+            // The supervisor answers every request within its own time limits.
+            Err(_) => Err(MachineError::Lost(format!(
+                "the supervisor of the cell did not answer ({name}) within {patience:?}"
+            ))),
         }
     }
 

@@ -7,6 +7,7 @@ mod browser;
 mod browser_forms;
 mod browser_reading;
 mod cell;
+mod chaos;
 mod desk;
 mod desktop;
 mod endings;

@@ -14,7 +14,7 @@ mod settle;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -32,6 +32,9 @@ pub use pointer::Pointer;
 use programs::Programs;
 pub use screen::Screen;
 
+/// A job that has made no step for this long waits for a display that does not answer.
+const STUCK: Duration = Duration::from_secs(15);
+
 /// Why a job on the display failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DisplayError {
@@ -47,6 +50,9 @@ pub enum DisplayError {
     /// The screen's pixels could not be turned into a picture.
     #[error("no screenshot could be taken: {0}")]
     Picture(String),
+    /// A program that carries the cell was stopped by a signal.
+    #[error("{0} is stopped and answers nobody")]
+    Frozen(&'static str),
     /// The display, or a program on it, did not react in time.
     #[error("{0} took too long")]
     Late(&'static str),
@@ -106,11 +112,26 @@ pub(super) struct ProcessFolder {
     pub(super) supervisor: i32,
 }
 
+/// Counts the steps of a job, so that one that stands still can be told from a long one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beats(Arc<AtomicU64>);
+
+impl Beats {
+    pub(super) fn note(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 type Job = Box<dyn FnOnce(&mut Screen) + Send>;
 
 /// A handle on the display's thread. Dropping it ends the thread.
 pub(super) struct Display {
     jobs: Option<mpsc::Sender<Job>>,
+    beats: Beats,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -123,13 +144,14 @@ impl Display {
     ) -> Result<Self, DisplayError> {
         let programs = processes.map(|found| Programs::new(found.folder, found.supervisor));
         let mut screen = Screen::open(connect(UnixStream::from(socket))?, programs, clock)?;
+        let beats = screen.beats.clone();
         let (jobs, inbox) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new().name("display".into()).spawn(move || {
             while let Ok(job) = inbox.recv() {
                 job(&mut screen);
             }
         })?;
-        Ok(Self { jobs: Some(jobs), thread: Mutex::new(Some(thread)) })
+        Ok(Self { jobs: Some(jobs), beats, thread: Mutex::new(Some(thread)) })
     }
 
     /// Runs a job on the thread. Dropping the future stops the job, which then releases the keys and buttons it holds.
@@ -151,9 +173,25 @@ impl Display {
         });
         let jobs = self.jobs.as_ref().ok_or(DisplayError::Ended)?;
         jobs.send(job).map_err(|_| DisplayError::Ended)?;
-        let done = answered.await.map_err(|_| DisplayError::Ended)?;
+        let done = self.unless_stuck(answered).await?.map_err(|_| DisplayError::Ended)?;
         leash.0 = None;
         done
+    }
+
+    /// Awaits a job for as long as it makes progress. The display's thread waits for the X server's answers without a
+    /// time limit of its own.
+    async fn unless_stuck<T>(&self, job: impl Future<Output = T>) -> Result<T, DisplayError> {
+        let mut job = std::pin::pin!(job);
+        loop {
+            let before = self.beats.count();
+            match tokio::time::timeout(STUCK, &mut job).await {
+                Ok(done) => return Ok(done),
+                Err(_) if self.beats.count() == before => {
+                    return Err(DisplayError::Late("the display (Xvfb)"));
+                }
+                Err(_) => {}
+            }
+        }
     }
 }
 

@@ -2,17 +2,31 @@
 //! since the last look, and whether one has set itself a timer that is about to end.
 //!
 //! A look is not atomic, so programs are idle only when nobody was running at two looks and nobody has run in between.
+//!
+//! A program with a frame clock (Chromium and what is built on it) keeps house all the time: single threads wake up for
+//! a moment, and timers of some hundred milliseconds end, to no effect. Its clock tells better: it runs from the first
+//! wish for a frame until the last frame is drawn. Such a program is at work while its clock ticks, while a thread runs,
+//! and when several of its threads have run since the last look, as work goes from one to the next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A thread that has set itself a timer of up to this length is about to go on: a frame to be drawn, or a delayed update
 /// (LibreOffice brings its toolbars up to date 250 to 300 ms after a key). A caret blinks more slowly.
 const SHORT_TIMER: Duration = Duration::from_millis(350);
+
+/// The name under which the supervisor is found among the stopped.
+pub(super) const SUPERVISOR: &str = "supervisor";
+/// The thread by whose timer a Chromium or Electron program draws its frames.
+const FRAME_CLOCK: &str = "VizCompositorTh";
+/// A frame clock with a timer of up to this length is about to draw the next frame.
+const FRAME_TIMER: Duration = Duration::from_millis(20);
+/// So many threads of a program with a frame clock that ran between two looks passed work on to each other.
+const PASSED_ON: usize = 2;
 
 /// System calls of x86-64 and AArch64 that wait, with the place and the form of their time limit.
 #[cfg(target_arch = "x86_64")]
@@ -53,8 +67,30 @@ enum Limit {
 pub(super) struct ProgramLook {
     /// Processes that run or wait for the disk, with their names.
     pub(super) running: BTreeMap<i32, String>,
-    /// How often each process has been given a processor.
+    /// A number for each process that grows when it has been at work.
     pub(super) turns: BTreeMap<i32, u64>,
+    /// Processes that a signal has stopped, with their names: they answer nobody until they are continued.
+    pub(super) stopped: BTreeMap<i32, String>,
+}
+
+/// What is known of a thread since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Thread {
+    /// How often it had been given a processor.
+    turns: u64,
+    is_frame_clock: bool,
+}
+
+/// A process at one look.
+#[derive(Debug, Default)]
+struct ProcessLook {
+    name: String,
+    running: bool,
+    stopped: bool,
+    /// Its threads that have run since the last look.
+    ran: Vec<i32>,
+    /// Whether its frame clock is among them.
+    clock_ran: bool,
 }
 
 /// The process table of a cell.
@@ -66,6 +102,10 @@ pub(super) struct Programs {
     _folder: OwnedFd,
     /// The supervisor's number in the table. All programs descend from it.
     supervisor: i32,
+    /// The threads of each process at the last look.
+    threads: HashMap<i32, HashMap<i32, Thread>>,
+    /// How often each process has been found at work.
+    worked: HashMap<i32, u64>,
 }
 
 /// A process as the table shows it.
@@ -78,38 +118,89 @@ impl Programs {
     /// Takes over a process table.
     pub(super) fn new(folder: OwnedFd, supervisor: i32) -> Self {
         let table = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-        Self { table, _folder: folder, supervisor }
+        Self { table, _folder: folder, supervisor, threads: HashMap::new(), worked: HashMap::new() }
     }
 
     /// Looks at all programs. `None` if the table cannot be read.
-    pub(super) fn look(&self) -> Option<ProgramLook> {
+    pub(super) fn look(&mut self) -> Option<ProgramLook> {
+        let processes = self.processes()?;
+        self.threads.retain(|pid, _| processes.contains_key(pid));
+        self.worked.retain(|pid, _| processes.contains_key(pid));
+        let looks: BTreeMap<i32, ProcessLook> =
+            processes.into_iter().map(|(pid, process)| (pid, self.look_at(pid, process.name))).collect();
+        let housekeeping = housekeeping(&looks, &self.clocked());
         let mut look = ProgramLook::default();
-        for (pid, process) in self.processes()? {
-            let (mut turns, mut running) = (0, false);
-            for thread in self.threads(pid) {
-                running |= state(&thread).is_some_and(|state| matches!(state, 'R' | 'D'));
-                turns += turns_of(&thread).unwrap_or_default();
+        if state(&self.table.join(self.supervisor.to_string())).is_some_and(is_stopped) {
+            look.stopped.insert(self.supervisor, SUPERVISOR.to_owned());
+        }
+        for (pid, one) in looks {
+            let worked = self.worked.entry(pid).or_default();
+            *worked += u64::from(!one.ran.is_empty() && !housekeeping.contains(&pid));
+            look.turns.insert(pid, *worked);
+            if one.running {
+                look.running.insert(pid, one.name);
+            } else if one.stopped {
+                look.stopped.insert(pid, one.name);
             }
-            if running {
-                look.running.insert(pid, process.name);
-            }
-            look.turns.insert(pid, turns);
         }
         Some(look)
     }
 
-    /// Those of these processes of which a thread has a short timer. A thread that cannot be read counts as having none.
-    pub(super) fn with_short_timers(&self, pids: &[i32]) -> Vec<i32> {
-        let is_short = |thread: PathBuf| {
-            let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
-            timer(&call, &thread).is_some_and(|time| time <= SHORT_TIMER)
-        };
-        pids.iter().copied().filter(|pid| self.threads(*pid).into_iter().any(is_short)).collect()
+    /// Looks at the threads of a process.
+    fn look_at(&mut self, pid: i32, name: String) -> ProcessLook {
+        let mut look = ProcessLook { name, ..ProcessLook::default() };
+        let before = self.threads.remove(&pid).unwrap_or_default();
+        let mut now = HashMap::with_capacity(before.len());
+        for (tid, path) in self.threads_of(pid) {
+            let state = state(&path).unwrap_or_default();
+            look.running |= matches!(state, 'R' | 'D');
+            look.stopped |= is_stopped(state);
+            let Some(turns) = turns_of(&path) else { continue };
+            let known = before.get(&tid).copied().unwrap_or_default();
+            let ran = known.turns != turns;
+            // A thread is given its name when it runs first.
+            let is_frame_clock = known.is_frame_clock || (ran && is_frame_clock(&path));
+            if ran {
+                look.ran.push(tid);
+                look.clock_ran |= is_frame_clock;
+            }
+            now.insert(tid, Thread { turns, is_frame_clock });
+        }
+        self.threads.insert(pid, now);
+        look
     }
 
-    fn threads(&self, pid: i32) -> Vec<PathBuf> {
+    /// The processes that have a frame clock.
+    fn clocked(&self) -> Vec<i32> {
+        let has_clock = |threads: &HashMap<i32, Thread>| threads.values().any(|thread| thread.is_frame_clock);
+        self.threads.iter().filter(|(_, threads)| has_clock(threads)).map(|(pid, _)| *pid).collect()
+    }
+
+    /// Those of these processes of which a thread has a short timer. A thread that cannot be read counts as having none.
+    pub(super) fn with_short_timers(&self, pids: &[i32]) -> Vec<i32> {
+        let clocked: HashSet<String> = self.clocked().into_iter().filter_map(|pid| self.name(pid)).collect();
+        let has_short = |pid: &i32| {
+            let by_clock = !clocked.is_empty() && self.name(*pid).is_some_and(|name| clocked.contains(&name));
+            self.threads_of(*pid).into_iter().any(|(tid, path)| {
+                let is_clock = || self.threads.get(pid)?.get(&tid).map(|thread| thread.is_frame_clock);
+                match by_clock {
+                    true => is_clock().unwrap_or_default() && has_timer(&path, FRAME_TIMER),
+                    false => has_timer(&path, SHORT_TIMER),
+                }
+            })
+        };
+        pids.iter().copied().filter(has_short).collect()
+    }
+
+    fn threads_of(&self, pid: i32) -> Vec<(i32, PathBuf)> {
         let folder = fs::read_dir(self.table.join(format!("{pid}/task")));
-        folder.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+        let entries = folder.into_iter().flatten().flatten();
+        entries.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path()))).collect()
+    }
+
+    fn name(&self, pid: i32) -> Option<String> {
+        let stat = fs::read_to_string(self.table.join(format!("{pid}/stat"))).ok()?;
+        process(&stat).map(|process| process.name)
     }
 
     /// All descendants of the supervisor.
@@ -140,6 +231,33 @@ impl Programs {
     }
 }
 
+/// The processes of programs with a frame clock that did nothing but keep house. All processes of a program have its name.
+fn housekeeping(looks: &BTreeMap<i32, ProcessLook>, clocked: &[i32]) -> HashSet<i32> {
+    let names: HashSet<&str> =
+        clocked.iter().filter_map(|pid| looks.get(pid)).map(|one| one.name.as_str()).collect();
+    let keeps_house = |name: &&str| {
+        let program = || looks.values().filter(|one| one.name == *name);
+        let ran: usize = program().map(|one| one.ran.len()).sum();
+        ran < PASSED_ON && !program().any(|one| one.running || one.clock_ran)
+    };
+    let resting: HashSet<&str> = names.into_iter().filter(keeps_house).collect();
+    looks.iter().filter(|(_, one)| resting.contains(one.name.as_str())).map(|(pid, _)| *pid).collect()
+}
+
+/// Whether a thread was stopped by a signal or a debugger.
+fn is_stopped(state: char) -> bool {
+    matches!(state, 'T' | 't')
+}
+
+fn is_frame_clock(thread: &Path) -> bool {
+    fs::read_to_string(thread.join("comm")).is_ok_and(|name| name.trim_end() == FRAME_CLOCK)
+}
+
+fn has_timer(thread: &Path, up_to: Duration) -> bool {
+    let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
+    timer(&call, thread).is_some_and(|time| time <= up_to)
+}
+
 /// Reads `stat`. The name in the second field may contain any characters, parentheses included.
 fn process(stat: &str) -> Option<Process> {
     let (start, rest) = stat.rsplit_once(')')?;
@@ -147,19 +265,19 @@ fn process(stat: &str) -> Option<Process> {
     Some(Process { parent, name: start.split_once('(')?.1.to_owned() })
 }
 
-fn state(thread: &std::path::Path) -> Option<char> {
+fn state(thread: &Path) -> Option<char> {
     let stat = fs::read_to_string(thread.join("stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// How often a thread has been given a processor.
-fn turns_of(thread: &std::path::Path) -> Option<u64> {
+fn turns_of(thread: &Path) -> Option<u64> {
     let stat = fs::read_to_string(thread.join("schedstat")).ok()?;
     stat.split_whitespace().nth(2)?.parse().ok()
 }
 
 /// The time limit of the system call in which a thread waits. `None` if it has none, or it cannot be told.
-fn timer(call: &str, thread: &std::path::Path) -> Option<Duration> {
+fn timer(call: &str, thread: &Path) -> Option<Duration> {
     let mut fields = call.split_whitespace();
     let number: i64 = fields.next()?.parse().ok()?;
     let (_, place, limit) = WAITS.iter().find(|(known, ..)| *known == number)?;
@@ -181,7 +299,7 @@ fn timer(call: &str, thread: &std::path::Path) -> Option<Duration> {
 }
 
 /// Two numbers in a thread's memory.
-fn two_words(thread: &std::path::Path, at: u64) -> Option<(u64, u64)> {
+fn two_words(thread: &Path, at: u64) -> Option<(u64, u64)> {
     if at == 0 {
         return None;
     }
@@ -193,10 +311,30 @@ fn two_words(thread: &std::path::Path, at: u64) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::Path;
     use std::time::Duration;
 
-    use super::{process, timer};
+    use super::{ProcessLook, housekeeping, process, timer};
+
+    #[test]
+    fn a_program_with_a_frame_clock_is_at_work_while_it_ticks_or_work_is_passed_on() {
+        let one = |name: &str, ran: &[i32]| ProcessLook {
+            name: name.into(),
+            ran: ran.to_vec(),
+            ..ProcessLook::default()
+        };
+        let check = |looks: Vec<ProcessLook>, expected: &[i32]| {
+            let looks: BTreeMap<i32, ProcessLook> = (1..).zip(looks).collect();
+            let mut found: Vec<i32> = housekeeping(&looks, &[1]).into_iter().collect();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{looks:?}");
+        };
+        check(vec![one("web", &[]), one("web", &[7]), one("calc", &[9])], &[1, 2]);
+        check(vec![one("web", &[6]), one("web", &[7])], &[]);
+        check(vec![ProcessLook { clock_ran: true, ..one("web", &[6]) }, one("web", &[])], &[]);
+        check(vec![one("web", &[]), ProcessLook { running: true, ..one("web", &[]) }], &[]);
+    }
 
     #[test]
     fn a_process_is_read_whatever_its_name() {

@@ -12,10 +12,10 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-use super::DisplayError;
 use super::keyboard_map::Keyboard;
 use super::programs::Programs;
 use super::screen_activity::ScreenActivity;
+use super::{Beats, DisplayError};
 
 x11rb::atom_manager! {
     /// Atoms of the X properties that are read.
@@ -41,6 +41,7 @@ pub struct Screen {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) damage: damage::Damage,
     pub(super) unrest: ScreenActivity,
+    pub(super) beats: Beats,
     /// The cell's programs; `None` where they cannot be watched.
     pub(super) programs: Option<Programs>,
     size: Size,
@@ -89,6 +90,7 @@ impl Screen {
             clock,
             damage,
             unrest,
+            beats: Beats::default(),
             programs,
             size,
             segment,
@@ -98,6 +100,7 @@ impl Screen {
 
     /// What is on the screen, without the pointer.
     pub fn frame(&mut self) -> Result<Frame, DisplayError> {
+        self.beats.note();
         let picture = |error: &dyn std::fmt::Display| DisplayError::Picture(error.to_string());
         let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
         let (width, height) = (short(self.size.width)?, short(self.size.height)?);
@@ -122,6 +125,7 @@ impl Screen {
         let active = self.numbers(root, active, AtomEnum::WINDOW.into())?.first().copied();
         let mut windows = Vec::with_capacity(stacked.len());
         for id in stacked.into_iter().rev() {
+            self.beats.note();
             // A window that has closed meanwhile is left out.
             if let Some(window) = self.window(id, active == Some(id))? {
                 windows.push(window);

@@ -60,6 +60,8 @@ pub(super) struct ScreenActivity {
     ticks: BTreeMap<i32, u32>,
     /// Whether programs can be watched.
     watched: bool,
+    /// Programs that a signal has stopped, as the last look told.
+    stopped: BTreeMap<i32, String>,
     /// Programs that never rest, and areas that change by themselves.
     restless: BTreeSet<i32>,
     moving: Vec<Rect>,
@@ -135,6 +137,7 @@ impl ScreenActivity {
             }
         }
         self.turns = look.turns;
+        self.stopped = look.stopped;
         self.idle = false;
         awake
             .iter()
@@ -167,6 +170,11 @@ impl ScreenActivity {
     /// Names of programs that were still at work when the last wait ended.
     pub(super) fn still_busy(&self) -> &[String] {
         &self.still_busy
+    }
+
+    /// The programs that a signal has stopped, with their names.
+    pub(super) fn stopped(&self) -> &BTreeMap<i32, String> {
+        &self.stopped
     }
 
     /// Where the longest wait begins: at the input, or at the wait if the input was long ago.

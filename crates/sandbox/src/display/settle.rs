@@ -1,5 +1,6 @@
 //! Waits on the screen: until it has settled after input, as the display's events tell, or for a fixed time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use apprentice_protocol::Rect;
@@ -7,9 +8,20 @@ use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
 
-use super::programs::Programs;
+use super::programs::{Programs, SUPERVISOR};
 use super::{CancelToken, DisplayError, Screen, await_event};
 
+/// Programs that carry the cell: names as the kernel cuts them, and what they are.
+const CARRIERS: [(&str, &str); 6] = [
+    (SUPERVISOR, "the supervisor of the cell"),
+    ("Xvfb", "the display (Xvfb)"),
+    ("openbox", "the window manager (openbox)"),
+    ("dbus-daemon", "a message bus (dbus-daemon)"),
+    ("at-spi-bus-laun", "the accessibility bus (at-spi-bus-launcher)"),
+    ("at-spi2-registr", "the accessibility bus (at-spi2-registryd)"),
+];
+/// A wait for nothing but time wakes up this often, to show that it goes on.
+const BEAT: Duration = Duration::from_secs(1);
 /// Time between two looks at whether input was taken.
 const TAKEN: Duration = Duration::from_millis(1);
 
@@ -27,15 +39,29 @@ impl Screen {
             let now = self.clock.mono();
             let Some(left) = self.unrest.left(now) else {
                 self.unrest.note_end(now);
-                return Ok(());
+                return self.check_carriers();
             };
             await_event(&self.connection, Some(stop), left)?;
         }
     }
 
+    /// Fails if a program that carries the cell was stopped: what is seen then is not what the other programs did.
+    fn check_carriers(&self) -> Result<(), DisplayError> {
+        let stopped: Vec<&String> = self.unrest.stopped().values().collect();
+        match CARRIERS.iter().find(|(name, _)| stopped.iter().any(|stopped| stopped == name)) {
+            Some((_, what)) => Err(DisplayError::Frozen(what)),
+            None => Ok(()),
+        }
+    }
+
+    /// The programs that a signal has stopped, by process id.
+    pub fn stopped_programs(&self) -> BTreeMap<i32, String> {
+        self.unrest.stopped().clone()
+    }
+
     /// Looks at what the cell's programs are doing.
     fn watch_programs(&mut self) {
-        let Some(programs) = &self.programs else { return };
+        let Some(programs) = &mut self.programs else { return };
         if let Some(idle) = self.unrest.note_look(self.clock.mono(), programs.look()) {
             let timers = programs.with_short_timers(&idle);
             self.unrest.note_idle(timers);
@@ -50,7 +76,7 @@ impl Screen {
             stop.check()?;
             self.take_events()?;
             let resting =
-                self.programs.as_ref().and_then(Programs::look).is_some_and(|look| look.running.is_empty());
+                self.programs.as_mut().and_then(Programs::look).is_some_and(|look| look.running.is_empty());
             let left = end.saturating_sub(self.clock.mono());
             if resting || left.is_zero() {
                 return Ok(());
@@ -80,7 +106,7 @@ impl Screen {
                 return Ok(());
             }
             self.take_events()?;
-            await_event(&self.connection, Some(stop), left)?;
+            await_event(&self.connection, Some(stop), left.min(BEAT))?;
         }
     }
 
@@ -98,6 +124,7 @@ impl Screen {
 
     /// Processes the display's pending events.
     fn take_events(&mut self) -> Result<(), DisplayError> {
+        self.beats.note();
         while let Some(event) = self.connection.poll_for_event()? {
             match event {
                 Event::DamageNotify(event) => {

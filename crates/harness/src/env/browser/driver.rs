@@ -12,6 +12,7 @@ use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
 use apprentice_protocol::{ActReport, Image, NodeRef, Size, WorldError, WorldErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ const LOADING: Duration = Duration::from_secs(10);
 const SCRIPT_REQUESTS: Duration = Duration::from_secs(2);
 /// Longest wait for a download.
 const DOWNLOADING: Duration = Duration::from_secs(10);
-/// How long a document must stay unchanged, in milliseconds of the page's clock.
+/// How long a page must have nothing to do, or its document stay unchanged, in milliseconds of the page's clock.
 const UNCHANGED_MS: u32 = 40;
 /// How long a document may keep changing, in milliseconds of the page's clock.
 const MAX_CHANGING_MS: u32 = 1000;
@@ -93,9 +94,8 @@ fn trouble(error: &CallError) -> ActionError {
     match error {
         CallError::Refused { refusal, .. } => ActionError::Replaced(refusal.message.clone()),
         CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
-        CallError::TimedOut { .. } | CallError::Malformed { .. } => {
-            lost(format!("the browser gave an unexpected answer: {error}")).into()
-        }
+        CallError::TimedOut { .. } => lost(format!("chromium does not answer: {error}")).into(),
+        CallError::Malformed { .. } => lost(format!("the browser gave an unexpected answer: {error}")).into(),
     }
 }
 
@@ -243,21 +243,39 @@ impl Browser {
             self.bring_to_front(&tab.target, id).await?;
             self.wait(LOADING, |pages| !pages.is_loading(id)).await?;
             self.wait(SCRIPT_REQUESTS, |pages| !pages.has_pending_requests(id)).await?;
-            let quiet: Result<bool, ActionError> = self
-                .evaluate(&self.session(id), format!("({QUIET})({UNCHANGED_MS}, {MAX_CHANGING_MS})"))
-                .await;
-            let replaced = match quiet {
-                Ok(_) => false,
-                Err(ActionError::Replaced(_)) => true,
-                Err(other) => return Err(other),
-            };
-            let (front, loading) =
-                self.watch.with(|pages| (pages.front().map(|tab| tab.session.clone()), pages.is_loading(id)));
+            // What is still not answered is a stream: it is not waited for again.
+            self.watch.with(|pages| pages.note_streams(id));
+            let replaced = self.await_quiet(id).await?;
+            let (front, loading) = self.watch.with(|pages| {
+                let loading = pages.is_loading(id) || pages.has_pending_requests(id);
+                (pages.front().map(|tab| tab.session.clone()), loading)
+            });
             if !replaced && !loading && front.as_ref() == Some(id) {
                 break;
             }
         }
         self.wait(DOWNLOADING, |pages| !pages.is_downloading()).await
+    }
+
+    /// Waits until the documents of a tab have nothing to do, those of frames in other processes too. Returns whether the
+    /// tab's document was replaced meanwhile.
+    async fn await_quiet(&self, tab: &SessionId) -> Result<bool, ActionError> {
+        let quiet = format!("({QUIET})({UNCHANGED_MS}, {MAX_CHANGING_MS})");
+        let sessions = self.watch.with(|pages| pages.sessions_of(tab));
+        let waits = sessions.iter().map(|(session, _)| {
+            let (page, quiet) = (self.session(session), quiet.clone());
+            async move { (session == tab, self.evaluate::<bool>(&page, quiet).await) }
+        });
+        let mut replaced = false;
+        for (is_tab, ended) in join_all(waits).await {
+            match ended {
+                Ok(_) => {}
+                // A frame may go at any time.
+                Err(ActionError::Replaced(_)) => replaced |= is_tab,
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(replaced)
     }
 
     /// Makes the browser show a tab: a background tab is not rendered and takes no input.

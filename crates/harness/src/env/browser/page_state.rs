@@ -60,6 +60,8 @@ pub(super) struct TabSession {
     pub(super) target: String,
     loading: BTreeSet<String>,
     requests: BTreeSet<String>,
+    /// Requests that went on for longer than a page is waited for.
+    streams: BTreeSet<String>,
 }
 
 /// A download.
@@ -154,7 +156,14 @@ impl BrowserState {
 
     /// Whether the tab waits for the response to a request that may change the page.
     pub(super) fn has_pending_requests(&self, tab: &SessionId) -> bool {
-        self.parts.values().any(|part| part.tab == *tab && !part.requests.is_empty())
+        self.parts.values().any(|part| part.tab == *tab && !part.requests.is_subset(&part.streams))
+    }
+
+    /// Records that the requests of a tab that are still open are not to be waited for again.
+    pub(super) fn note_streams(&mut self, tab: &SessionId) {
+        for part in self.parts.values_mut().filter(|part| part.tab == *tab) {
+            part.streams.clone_from(&part.requests);
+        }
     }
 
     pub(super) fn is_downloading(&self) -> bool {
@@ -254,8 +263,8 @@ impl BrowserState {
             RequestWillBeSent::METHOD => {
                 let request: RequestWillBeSent = read(event)?;
                 self.log_of(session)?.sent(&request);
-                // Streams never end, and images change nothing that can be acted on.
-                if matches!(request.kind.as_deref(), Some("XHR" | "Fetch" | "Script")) {
+                // Event streams never end, and images change nothing that can be acted on.
+                if matches!(request.kind.as_deref(), Some("XHR" | "Fetch" | "Script" | "Stylesheet")) {
                     self.parts.get_mut(session)?.requests.insert(request.request_id);
                 }
             }
@@ -284,8 +293,9 @@ impl BrowserState {
         };
         let is_page = tab == session;
         let parent = if is_page { None } else { parent.cloned() };
-        let (loading, requests) = (BTreeSet::new(), BTreeSet::new());
-        let part = TabSession { tab, parent, target: info.target_id.clone(), loading, requests };
+        let target = info.target_id.clone();
+        let (loading, requests, streams) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let part = TabSession { tab, parent, target, loading, requests, streams };
         self.parts.insert(session.clone(), part);
         if is_page {
             self.add_tab(session.clone(), info);
@@ -337,4 +347,41 @@ impl BrowserState {
 
 fn read<T: EventPayload>(event: &Event) -> Option<T> {
     event.read()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use apprentice_cdp::{Event, SessionId};
+    use serde_json::{Value, json, value::to_raw_value};
+
+    use super::BrowserState;
+
+    fn apply(pages: &mut BrowserState, session: Option<&SessionId>, method: &str, params: &Value) {
+        let params = Arc::from(to_raw_value(params).expect("JSON"));
+        pages.apply(&Event { session: session.cloned(), method: method.into(), params });
+    }
+
+    #[test]
+    fn a_request_that_outlasts_its_wait_is_not_waited_for_again() {
+        let (mut pages, tab) =
+            (BrowserState::new(), serde_json::from_value::<SessionId>(json!("tab")).expect("an id"));
+        let info = json!({ "targetId": "p", "type": "page", "title": "", "url": "", "attached": true });
+        let attached = json!({ "sessionId": "tab", "targetInfo": info, "waitingForDebugger": true });
+        apply(&mut pages, None, "Target.attachedToTarget", &attached);
+        let send = |pages: &mut BrowserState, id: &str| {
+            let request = json!({ "url": "http://x/", "method": "GET" });
+            let sent = json!({ "requestId": id, "request": request, "type": "Fetch" });
+            apply(pages, Some(&tab), "Network.requestWillBeSent", &sent);
+        };
+        send(&mut pages, "1");
+        assert!(pages.has_pending_requests(&tab));
+        pages.note_streams(&tab);
+        assert!(!pages.has_pending_requests(&tab), "it is a stream");
+        send(&mut pages, "2");
+        assert!(pages.has_pending_requests(&tab), "another is waited for");
+        apply(&mut pages, Some(&tab), "Network.loadingFinished", &json!({ "requestId": "2" }));
+        assert!(!pages.has_pending_requests(&tab));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{PortFuture, WorldError};
+use apprentice_protocol::{PortFuture, WorldError, WorldErrorKind};
 use apprentice_sandbox::Cell;
 
 use super::launch::Chromium;
@@ -13,7 +13,18 @@ pub(super) struct Teardown {
     pub(super) cell: Cell,
 }
 
+/// How long the cell may take to tell why Chromium is gone.
+const CAUSE: Duration = Duration::from_secs(1);
+
 impl Teardown {
+    /// The cause of a lost world. Where the cell is lost, too, its reason says more than a broken connection.
+    pub(super) async fn cause(&self, error: WorldError) -> WorldError {
+        if error.fault != WorldErrorKind::Lost {
+            return error;
+        }
+        tokio::time::timeout(CAUSE, self.cell.lost()).await.unwrap_or(error)
+    }
+
     /// Ends all parts within the deadline.
     pub(super) fn end(self, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
         let Self { chromium, cell } = self;

@@ -47,7 +47,12 @@ pub(super) struct BrowserEnvironment {
 
 impl Environment for BrowserEnvironment {
     fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
-        Box::pin(self.look(want))
+        Box::pin(async move {
+            match self.look(want).await {
+                Ok(seen) => Ok(seen),
+                Err(error) => Err(self.ending.cause(error).await),
+            }
+        })
     }
 
     fn act<'a>(
@@ -55,8 +60,10 @@ impl Environment for BrowserEnvironment {
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
-            let report = self.do_one(action).await?;
-            Ok(report.also(&self.ending.cell.take_notices()))
+            match self.do_one(action).await {
+                Ok(report) => Ok(report.also(&self.ending.cell.take_notices())),
+                Err(error) => Err(self.ending.cause(error).await),
+            }
         })
     }
 

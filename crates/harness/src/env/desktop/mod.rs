@@ -385,8 +385,10 @@ impl DesktopEnvironment {
     /// A list that is empty or broken off is read again, and then told as such.
     async fn look(&self, want: Want) -> Result<Observation, WorldError> {
         let mut seen = self.look_until_settled(want).await?;
-        let busy = self.cell.on_screen(|screen, _| Ok(screen.busy_programs())).await?;
-        seen.remarks = remarks::of(&seen, &busy);
+        let work = self.cell.on_screen(|screen, _| {
+            Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
+        });
+        seen.remarks = remarks::of(&seen, &work.await?);
         Ok(seen)
     }
 
@@ -400,7 +402,10 @@ impl DesktopEnvironment {
             let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
             let agree =
                 |earlier: &Observation| (&earlier.tree, &earlier.windows) == (&seen.tree, &seen.windows);
-            let whole = remarks::lists_its_window(&seen);
+            let stopped = self.cell.on_screen(|screen, _| Ok(screen.stopped_programs())).await?;
+            // A program that is stopped lists nothing, however often it is asked.
+            let whole =
+                remarks::lists_its_window(&seen) || !remarks::with_windows(&seen, &stopped).is_empty();
             if (before == after && !window_changed && whole) || earlier.as_ref().is_some_and(agree) {
                 return Ok(seen);
             }

@@ -1,5 +1,7 @@
 //! What a model should know about a view of a desktop besides what it shows. Pure.
 
+use std::collections::BTreeMap;
+
 use apprentice_protocol::{Observation, State, UiNode};
 
 /// Whether the window in front has its elements in the tree.
@@ -18,15 +20,34 @@ pub(super) fn lists_its_window(seen: &Observation) -> bool {
     window.is_some_and(|window| tree.nodes.iter().any(|node| node.parent == Some(window)))
 }
 
-/// The sentences about a view, from the names of the programs that are still at work.
-pub(super) fn of(seen: &Observation, busy: &[String]) -> Vec<String> {
+/// What programs were doing when a view was taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Names of those that were still at work.
+    pub(super) busy: Vec<String>,
+    /// Those that a signal had stopped, by process id.
+    pub(super) stopped: BTreeMap<i32, String>,
+}
+
+/// Names of the programs that have a window. One without may well be stopped, such as a job of a shell.
+pub(super) fn with_windows<'a>(seen: &Observation, programs: &'a BTreeMap<i32, String>) -> Vec<&'a String> {
+    let owners: Vec<i64> = seen.windows.iter().filter_map(|window| window.pid).map(i64::from).collect();
+    programs.iter().filter(|(pid, _)| owners.contains(&i64::from(**pid))).map(|(_, name)| name).collect()
+}
+
+/// The sentences about a view.
+pub(super) fn of(seen: &Observation, work: &Work) -> Vec<String> {
     let at_work = |name: &String| {
         let name = name.trim_end_matches(".bin");
         format!(
             "The program {name:?} is still working, so this view may be unfinished: wait, then look again."
         )
     };
-    let mut told: Vec<String> = busy.iter().map(at_work).collect();
+    let mut told: Vec<String> = work.busy.iter().map(at_work).collect();
+    told.extend(with_windows(seen, &work.stopped).into_iter().map(|name| {
+        let name = name.trim_end_matches(".bin");
+        format!("The program {name:?} is frozen: it was stopped by a signal, and its windows answer nothing.")
+    }));
     if seen.tree.is_some() && !lists_its_window(seen) {
         let title = seen.title();
         told.push(format!(
@@ -42,7 +63,7 @@ mod tests {
 
     use apprentice_protocol::{NodeRef, Observation, Rect, Role, UiNode, UiTree, Window};
 
-    use super::{lists_its_window, of};
+    use super::{Work, lists_its_window, of};
 
     fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         UiNode {
@@ -56,6 +77,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_stopped_program_with_a_window_is_named() {
+        let mut view = seen("a.txt", vec![node(1, None, "window", "a.txt"), node(2, Some(0), "menubar", "")]);
+        view.windows[0].pid = Some(7);
+        let work =
+            Work { stopped: [(7, "mousepad".to_owned()), (8, "sleep".to_owned())].into(), ..Work::default() };
+        let told = of(&view, &work);
+        assert!(told.len() == 1 && told[0].starts_with("The program \"mousepad\" is frozen"), "{told:?}");
+    }
+
     fn seen(title: &str, nodes: Vec<UiNode>) -> Observation {
         let (id, bounds) = ("0x1".into(), Rect::new(0, 0, 9, 9));
         let window =
@@ -67,11 +98,12 @@ mod tests {
     #[test]
     fn a_window_without_elements_and_a_busy_program_are_told() {
         let whole = seen("a.txt", vec![node(1, None, "window", "a.txt"), node(2, Some(0), "menubar", "")]);
-        assert!(lists_its_window(&whole) && of(&whole, &[]).is_empty());
+        assert!(lists_its_window(&whole) && of(&whole, &Work::default()).is_empty());
         assert!(!lists_its_window(&seen("a.txt", vec![node(1, None, "window", "a.txt")])), "it is empty");
         let terminal = seen("xterm", vec![node(1, None, "window", "a.txt"), node(2, Some(0), "menubar", "")]);
+        let busy = Work { busy: vec!["soffice.bin".into()], ..Work::default() };
         assert_eq!(
-            of(&terminal, &["soffice.bin".into()]),
+            of(&terminal, &busy),
             [
                 "The program \"soffice\" is still working, so this view may be unfinished: wait, then look again.",
                 "The window \"xterm\" does not list its elements: use its picture, or the keyboard.",

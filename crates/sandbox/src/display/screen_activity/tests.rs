@@ -14,7 +14,8 @@ fn ms(number: u64) -> Duration {
 
 fn look(running: &[i32], turns: &[(i32, u64)]) -> Option<ProgramLook> {
     let running = running.iter().map(|pid| (*pid, format!("p{pid}"))).collect();
-    Some(ProgramLook { running, turns: turns.iter().copied().collect::<BTreeMap<_, _>>() })
+    let turns = turns.iter().copied().collect::<BTreeMap<_, _>>();
+    Some(ProgramLook { running, turns, stopped: BTreeMap::new() })
 }
 
 /// A look at which everybody rests.

@@ -1,19 +1,22 @@
-// Resolves once the document has been unchanged for `still` milliseconds and drawn twice, or after `cap`.
+// Resolves once the page has come to rest: a frame was drawn, and its main thread has no task, timer or frame to come
+// for `still` milliseconds. Where it never rests (an animation by script), once the document has been unchanged for
+// that long and was drawn twice. In any case after `cap`.
 (still, cap) => new Promise((resolve) => {
-  let timer;
-  const observer = new MutationObserver(() => wait());
+  let changed = performance.now();
+  const observer = new MutationObserver(() => { changed = performance.now(); });
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   const done = (calm) => {
     observer.disconnect();
-    clearTimeout(timer);
     clearTimeout(limit);
     resolve(calm);
   };
-  const drawn = () => requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
-  const wait = () => {
-    clearTimeout(timer);
-    timer = setTimeout(drawn, still);
-  };
   const limit = setTimeout(() => done(false), cap);
-  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-  wait();
+  // An idle callback is told how long nothing will happen that the browser knows of: up to 50 ms. The time limits here
+  // count as tasks to come, so they are longer.
+  const look = (idle) => {
+    if (idle.timeRemaining() >= still) done(true);
+    else if (performance.now() - changed >= still) requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
+    else requestIdleCallback(look, { timeout: 100 });
+  };
+  requestAnimationFrame(() => requestIdleCallback(look, { timeout: 100 }));
 })

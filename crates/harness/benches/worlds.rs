@@ -1,0 +1,318 @@
+//! What worlds cost: pictures, actions until they are seen, fresh worlds, trees, and many cells at once.
+//!
+//! Prints one line of JSON for each row. `scripts/bench` runs it beside the programs that it is compared with.
+//! `cargo bench -p apprentice-harness --bench worlds -- --pages FOLDER [--rounds N] [ROW…]`.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a benchmark prints, and may panic")]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_protocol::{
+    Action, Button, Chord, Clock, Command, EnvironmentKind, EnvironmentSource, Observation, ScreenPoint,
+    Size, Target, TreeBudget, Want, Why, World, WorldSpec,
+};
+use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec, SystemClock};
+
+const HD: Size = Size::new(1920, 1080);
+const PAGE: Size = Size::new(1280, 720);
+/// How long a program may take until its window is whole.
+const OPEN: Duration = Duration::from_secs(60);
+/// Cells that stand at once in the row `many`.
+const MANY: usize = 32;
+const CLOSE: Duration = Duration::from_secs(20);
+/// A tree without a limit that a page of 11,000 nodes reaches.
+const WHOLE: TreeBudget =
+    TreeBudget { nodes: 20_000, depth: 200, ms: 60_000, hidden: apprentice_protocol::HiddenNodes::Skip };
+
+/// What was asked for on the command line.
+struct Plan {
+    pages: PathBuf,
+    rounds: usize,
+    rows: Vec<String>,
+}
+
+impl Plan {
+    fn wants(&self, row: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
+    }
+}
+
+/// The sources of worlds, and the folder that their cells lie in.
+struct Sources {
+    desktop: DesktopSource,
+    browser: BrowserSource,
+    clock: SystemClock,
+    // Outlives the cells.
+    _state: tempfile::TempDir,
+}
+
+impl Sources {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("open");
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_apprentice-world"));
+        let (argument, state) = ("cell-supervisor".to_owned(), folder.path().to_owned());
+        let (isolation, limits) = (CellIsolation::Bubblewrap, CellLimits::default());
+        let cell = CellSpec {
+            screen: None,
+            isolation,
+            program: program.clone(),
+            argument: argument.clone(),
+            state: state.clone(),
+            golden: None,
+            limits,
+        };
+        let config = DesktopConfig { isolation, program, argument, state, golden: None, limits };
+        Self {
+            desktop: DesktopSource::new(config, Arc::new(SystemClock::new())),
+            browser: BrowserSource {
+                cell,
+                program: "chromium".into(),
+                sandbox: BrowserSandbox::On,
+                scripts: PageScripts::Off,
+                clock: Arc::new(SystemClock::new()),
+            },
+            clock: SystemClock::new(),
+            _state: folder,
+        }
+    }
+
+    async fn desktop(&self) -> World {
+        let (environment, screen) = (EnvironmentKind::Desktop, HD);
+        let spec = WorldSpec { environment, screen, url: None, scene: None };
+        self.desktop.open(&spec).await.expect("a desktop")
+    }
+
+    async fn page(&self, plan: &Plan, name: &str) -> World {
+        let (environment, screen) = (EnvironmentKind::Browser, PAGE);
+        let spec = WorldSpec { environment, screen, url: None, scene: None };
+        let mut world = self.browser.open(&spec).await.expect("a browser");
+        let path = format!("/home/user/{name}.html");
+        let page = std::fs::read(plan.pages.join(format!("{name}.html"))).expect("the page");
+        world.machine.write(&path, &page).await.expect("written");
+        act(&mut world, &Action::Navigate { url: format!("file://{path}") }).await;
+        world
+    }
+
+    /// Times an action, once for warming up and then so many times.
+    async fn time<F: AsyncFnMut()>(&self, rounds: usize, mut action: F) -> Vec<f64> {
+        action().await;
+        let mut times = Vec::with_capacity(rounds);
+        for _ in 0..rounds {
+            let begun = self.clock.mono();
+            action().await;
+            times.push((self.clock.mono() - begun).as_secs_f64() * 1000.0);
+        }
+        times
+    }
+}
+
+fn click(x: i32, y: i32) -> Action<ScreenPoint> {
+    let at = Target::Point(ScreenPoint::new(x, y));
+    Action::Click { at, button: Button::Left, count: 1, hold: None }
+}
+
+async fn act(world: &mut World, action: &Action<ScreenPoint>) {
+    world.environment.act(action).await.expect("the world stands");
+}
+
+async fn see(world: &mut World, want: Want) -> Observation {
+    world.environment.observe(want).await.expect("the world stands")
+}
+
+async fn close(world: World) {
+    world.environment.close(CLOSE).await.expect("closes");
+}
+
+fn print(row: &str, mut times: Vec<f64>) {
+    times.sort_by(f64::total_cmp);
+    let (least, most) = (times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(0.0));
+    let median = times.get(times.len() / 2).copied().unwrap_or(0.0);
+    let line = serde_json::json!({ "row": row, "median": median, "least": least, "most": most, "count": times.len() });
+    println!("{line}");
+}
+
+/// Starts a program and waits until two whole views in a row are the same.
+async fn launch(sources: &Sources, world: &mut World, argv: &[&str]) {
+    world.machine.launch(&Command::new(argv.iter().copied())).await.expect("launched");
+    let (begun, mut last) = (sources.clock.mono(), Observation::default());
+    while sources.clock.mono() - begun < OPEN {
+        let seen = see(world, Want { screenshot: true, tree: Some(TreeBudget::default()) }).await;
+        let hash = |seen: &Observation| seen.screenshot.as_ref().map(|image| image.hash.clone());
+        let nodes = seen.tree.as_ref().map_or(0, |tree| tree.nodes.len());
+        if !seen.windows.is_empty() && nodes > 5 && (hash(&seen), &seen.tree) == (hash(&last), &last.tree) {
+            return;
+        }
+        last = seen;
+        sources.clock.pause(Duration::from_millis(500), Why::PollFloor).await;
+    }
+}
+
+/// Pictures and clicks on a desktop that shows a text in an editor.
+async fn desktop(sources: &Sources, plan: &Plan) {
+    let mut world = sources.desktop().await;
+    let text = std::fs::read(plan.pages.join("text.txt")).expect("the text");
+    world.machine.write("/home/user/text.txt", &text).await.expect("written");
+    launch(sources, &mut world, &["mousepad", "/home/user/text.txt"]).await;
+    let machine = Arc::clone(&world.machine);
+    let pictures = sources.time(plan.rounds, async || {
+        machine.screenshot().await.expect("a picture");
+    });
+    print("picture", pictures.await);
+    let mut place = 0;
+    let clicks = sources.time(plan.rounds, async || {
+        place = (place + 37) % 200;
+        act(&mut world, &click(300 + place, 300)).await;
+        see(&mut world, Want { screenshot: true, tree: None }).await;
+    });
+    let clicks = clicks.await;
+    print("click", clicks);
+    close(world).await;
+}
+
+/// A step in a browser: a click, the picture, and the whole tree.
+async fn step(sources: &Sources, plan: &Plan, page: &str) {
+    let mut world = sources.page(plan, page).await;
+    let want = Want { screenshot: true, tree: Some(WHOLE) };
+    let nodes = see(&mut world, want).await.tree.map_or(0, |tree| tree.nodes.len());
+    let steps = sources.time(plan.rounds, async || {
+        act(&mut world, &click(160, 205)).await;
+        see(&mut world, want).await;
+    });
+    let steps = steps.await;
+    print(&format!("step-{page}"), steps);
+    println!("{}", serde_json::json!({ "row": format!("nodes-{page}"), "value": nodes }));
+    close(world).await;
+}
+
+/// Fresh worlds, until they can be clicked in.
+async fn fresh(sources: &Sources, plan: &Plan) {
+    let (mut browsers, mut desktops) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds.min(10) {
+        let begun = sources.clock.mono();
+        let mut world = sources.page(plan, "small").await;
+        see(&mut world, Want { screenshot: true, tree: Some(WHOLE) }).await;
+        browsers.push((sources.clock.mono() - begun).as_secs_f64() * 1000.0);
+        close(world).await;
+        let begun = sources.clock.mono();
+        let mut world = sources.desktop().await;
+        see(&mut world, Want { screenshot: true, tree: None }).await;
+        desktops.push((sources.clock.mono() - begun).as_secs_f64() * 1000.0);
+        close(world).await;
+    }
+    print("fresh-browser", browsers);
+    print("fresh-desktop", desktops);
+}
+
+/// The tree of a spreadsheet, here and by a script that stands in the folder of the pages.
+async fn tree(sources: &Sources, plan: &Plan) {
+    let mut world = sources.desktop().await;
+    let table = "Name,Town,Sum\nOrder 1,Kiel,12\nOrder 2,Bonn,30\n";
+    world.machine.write("/home/user/orders.csv", table.as_bytes()).await.expect("written");
+    launch(sources, &mut world, &["soffice", "--norestore", "--calc", "/home/user/orders.csv"]).await;
+    act(&mut world, &Action::Key { chord: Chord::parse("Return").expect("a key"), hold_ms: None }).await;
+    sources.clock.pause(Duration::from_secs(2), Why::PollFloor).await;
+    let budget = TreeBudget { hidden: apprentice_protocol::HiddenNodes::Read, ..WHOLE };
+    let mut nodes = 0;
+    let rounds = plan.rounds.min(10);
+    let machine = Arc::clone(&world.machine);
+    let times = sources.time(rounds, async || {
+        nodes = machine.tree(&budget).await.expect("a tree").nodes.len();
+    });
+    let times = times.await;
+    print("tree", times);
+    println!("{}", serde_json::json!({ "row": "nodes-tree", "value": nodes }));
+    let script = std::fs::read(plan.pages.join("tree.py")).expect("the script");
+    world.machine.write("/home/user/tree.py", &script).await.expect("written");
+    let command = Command::new(["/usr/bin/python3", "/home/user/tree.py", &rounds.to_string()]);
+    let done = world.machine.run(&command).await.expect("ran");
+    // One line of JSON, or nothing where the peer is not installed.
+    println!("{}", done.stdout_text().trim());
+    close(world).await;
+}
+
+/// Desktop cells that stand at once: how many answer, and what each takes of memory.
+async fn many(sources: &Sources) {
+    let before = memory_below(std::process::id());
+    let begun = sources.clock.mono();
+    let worlds = futures_util::future::join_all((0..MANY).map(|_| sources.desktop())).await;
+    let pictures = worlds.iter().map(|world| world.machine.screenshot());
+    let answered = futures_util::future::join_all(pictures).await.into_iter().filter(Result::is_ok).count();
+    let seconds = (sources.clock.mono() - begun).as_secs_f64();
+    let each = memory_below(std::process::id()).saturating_sub(before) / MANY as u64;
+    println!(
+        "{}",
+        serde_json::json!({ "row": "many", "cells": MANY, "answered": answered, "seconds": seconds, "kilobytes": each })
+    );
+    for world in worlds {
+        close(world).await;
+    }
+}
+
+/// Kilobytes of memory of all processes below one, each shared page divided among its users.
+fn memory_below(root: u32) -> u64 {
+    let field = |path: &Path, place: usize| -> Option<u32> {
+        let stat = std::fs::read_to_string(path.join("stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(place)?.parse().ok()
+    };
+    let processes: Vec<(u32, u32, PathBuf)> = std::fs::read_dir("/proc")
+        .expect("processes")
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            Some((pid, field(&entry.path(), 1)?, entry.path()))
+        })
+        .collect();
+    let mut below = vec![root];
+    let mut place = 0;
+    while let Some(parent) = below.get(place).copied() {
+        below.extend(processes.iter().filter(|(_, of, _)| *of == parent).map(|(pid, ..)| *pid));
+        place += 1;
+    }
+    let size = |path: &Path| -> u64 {
+        let text = std::fs::read_to_string(path.join("smaps_rollup")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    };
+    let ours = processes.iter().filter(|(pid, ..)| *pid != root && below.contains(pid));
+    ours.map(|(_, _, path)| size(path)).sum()
+}
+
+async fn measure(plan: &Plan) {
+    let sources = Sources::new();
+    if plan.wants("desktop") {
+        desktop(&sources, plan).await;
+    }
+    for page in ["small", "big"] {
+        if plan.wants(page) {
+            step(&sources, plan, page).await;
+        }
+    }
+    if plan.wants("fresh") {
+        fresh(&sources, plan).await;
+    }
+    if plan.wants("tree") {
+        tree(&sources, plan).await;
+    }
+    if plan.wants("many") {
+        many(&sources).await;
+    }
+}
+
+fn main() {
+    let mut words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let mut take = |name: &str| {
+        let place = words.iter().position(|word| word == name)?;
+        words.remove(place);
+        (place < words.len()).then(|| words.remove(place))
+    };
+    let pages = PathBuf::from(take("--pages").expect("--pages FOLDER, as scripts/bench makes it"));
+    let rounds = take("--rounds").map_or(20, |count| count.parse().expect("a number of rounds"));
+    let plan = Plan { pages, rounds, rows: words };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime").block_on(measure(&plan));
+}

@@ -1,0 +1,108 @@
+"""Makes the table of `scripts/bench` from its rows: the medians, and the ratios to the programs that were measured beside.
+
+usage: bench_table.py --write FILE | --check FILE   < rows"""
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+
+# What is measured, our row, the row that it is compared with, that program's name, and the least ratio wanted.
+ROWS = [
+    ("a picture of 1920 by 1080 as PNG", "picture", "mss", "mss and its PNG", 6),
+    ("the same", "picture", "osworld-picture", "OSWorld's server", 30),
+    ("a click on a desktop, settled and seen", "click", "osworld-click", "OSWorld's server", 20),
+    ("a step in a browser: click, picture, tree", "step-small", "browsergym-step-small", "BrowserGym's `step`", 10),
+    ("the same on a page of 500 table rows", "step-big", "browsergym-step-big", "BrowserGym's `step`", 20),
+    ("a fresh browser with a page, seen", "fresh-browser", "browsergym-reset-small", "BrowserGym's `reset`", 10),
+    ("the tree of Calc, hidden menus included", "tree", "pyatspi", "pyatspi", 20),
+]
+BELOW = 0.5
+
+
+def ratios(rows):
+    for what, ours, theirs, peer, goal in ROWS:
+        if ours in rows and theirs in rows:
+            yield what, rows[ours], rows[theirs], peer, goal, rows[theirs]["median"] / rows[ours]["median"]
+
+
+def key(what, peer):
+    return f"{what} / {peer}"
+
+
+def check(path, rows):
+    known = {}
+    for line in open(path):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) >= 5 and re.fullmatch(r"[\d.]+×", cells[4]):
+            known[key(cells[0], cells[2])] = float(cells[4][:-1])
+    # `the same` repeats in the table, so a row is known by its peer too.
+    fallen, compared = [], 0
+    for what, ours, theirs, peer, _, ratio in ratios(rows):
+        before = known.get(key(what, peer))
+        if before is None:
+            sys.exit(f"{path} has no row for {key(what, peer)!r}: run scripts/bench")
+        compared += 1
+        print(f"{what}: {ours['median']:.1f} ms, {peer} {theirs['median']:.1f} ms: {ratio:.1f}× ({before:.1f}× in {path})")
+        if ratio < before * BELOW:
+            fallen.append(what)
+    if fallen or not compared:
+        sys.exit("fallen by half: " + "; ".join(fallen) if fallen else "nothing was compared")
+
+
+def machine():
+    with open("/proc/cpuinfo") as file:
+        model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())
+    with open("/proc/meminfo") as file:
+        memory = int(file.readline().split()[1]) >> 20
+    chromium = subprocess.run(["chromium", "--version"], capture_output=True, text=True).stdout.split()
+    version = next((word for word in chromium if word[:1].isdigit()), "unknown")
+    return f"{os.cpu_count()} cores ({model}), {memory} GB, Linux {platform.release()}, Chromium {version}"
+
+
+def table(rows):
+    load = " ".join(f"{one:.1f}" for one in os.getloadavg())
+    lines = [
+        "# Benchmarks", "",
+        "`just bench` measures worlds beside the programs that they are compared with, one after the other in the same run, and",
+        "writes this page. The peers are installed by pip, BrowserGym without the pauses that it makes by default. Each number is a",
+        "median. `scripts/bench --short` is a lane of the tests, which fails when a ratio is below half of the one here.", "",
+        f"Machine: {machine()}. Load at the end of the run: {load}. Release build.", "",
+        "| what | ms here | compared with | ms there | ratio | wanted | count |", "|---|---|---|---|---|---|---|",
+    ]
+    for what, ours, theirs, peer, goal, ratio in ratios(rows):
+        lines.append(f"| {what} | {ours['median']:.1f} ({ours['least']:.1f}-{ours['most']:.1f}) | {peer} | "
+                     f"{theirs['median']:.1f} ({theirs['least']:.1f}-{theirs['most']:.1f}) | {ratio:.1f}× | {goal}× | "
+                     f"{ours['count']}, {theirs['count']} |")
+    lines.append("")
+    if "fresh-desktop" in rows:
+        lines.append(f"- A fresh desktop until its first picture: {rows['fresh-desktop']['median']:.0f} ms.")
+    if "many" in rows:
+        many = rows["many"]
+        lines.append(f"- {many['cells']} desktop cells at once: {many['answered']} answer with a picture, "
+                     f"{many['seconds']:.1f} s from the first start to the last picture, "
+                     f"{many['kilobytes'] / 1024:.0f} MB each (PSS, X server and buses included).")
+    nodes = [f"{row[6:]} {rows[row]['value']}" for row in rows if row.startswith("nodes-")]
+    there = [f"{row} {rows[row]['nodes']}" for row in rows if "nodes" in rows[row] and not row.startswith("nodes-")]
+    if nodes:
+        lines.append(f"- Nodes read here: {', '.join(nodes)}; there: {', '.join(there)}.")
+    missing = [f"{what} ({peer})" for what, ours, theirs, peer, _ in ROWS if ours not in rows or theirs not in rows]
+    if missing:
+        lines.append(f"- Not measured in this run: {'; '.join(missing)}.")
+    lines.append("- Never measured by this script: MiniWoB++ episodes a minute, and the harness's share of a step.")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    rows = {row["row"]: row for row in map(json.loads, filter(str.strip, sys.stdin))}
+    match sys.argv[1:]:
+        case ["--check", path]:
+            check(path, rows)
+        case ["--write", path]:
+            text = table(rows)
+            with open(path, "w") as file:
+                file.write(text)
+            print(text)
+        case _:
+            sys.exit(__doc__)
