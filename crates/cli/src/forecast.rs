@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use apprentice_evaluator::cost_estimate::{CostRange, CostSpread, Pricing};
-use apprentice_evaluator::experiment::{Experiment, ModelCost, remaining_cost};
+use apprentice_evaluator::experiment::{Experiment, LearningModels, ModelCost, remaining_cost};
+use apprentice_evaluator::review_estimate::{CountRange, CountedCost, ReviewWork};
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::{Limits, Size, TrialId};
 use apprentice_results::row::TrialRow;
+use apprentice_skills::reflect::ReflectOptions;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
 use serde::Serialize;
@@ -44,6 +46,12 @@ struct ForecastJson<'a> {
     attempts: usize,
     reviews: usize,
     requests: usize,
+    /// Requests of the reviews of attempts: parts of long attempts, and further answers where one is unreadable.
+    review_requests: CountRange,
+    /// Pictures sent with these reviews.
+    pictures: CountRange,
+    /// Texts that safety readers read before they are written.
+    readings: CountRange,
     /// Lower bound for the models that have a price, within the caps.
     least_usd: f64,
     most_usd: f64,
@@ -59,6 +67,9 @@ pub(crate) struct Forecast {
     attempts: usize,
     reviews: usize,
     requests: usize,
+    review_requests: CountRange,
+    pictures: CountRange,
+    readings: CountRange,
     range: CostRange,
     expected: CostSpread,
     /// Models without a known price.
@@ -74,6 +85,24 @@ pub(crate) struct SmallRequests {
     pub(crate) output_tokens: u32,
     /// Size of the picture in each, if any.
     pub(crate) picture: Option<Size>,
+}
+
+/// The review of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttemptReview<'a> {
+    /// Options of the review.
+    pub(crate) options: &'a ReflectOptions,
+    /// Turns of the attempt, or the most that it can have.
+    pub(crate) turns: u32,
+    /// Whether the acting model is asked in its own conversation.
+    pub(crate) in_context: bool,
+}
+
+/// Returns the models that learn: the learner and those that read what it writes.
+pub(crate) fn learning_models(models: &Models, learner: Option<&str>) -> Result<LearningModels, Failure> {
+    let Some(learner) = learner else { return Ok(LearningModels::default()) };
+    let readers = models.safety_reader_names(learner)?;
+    Ok(LearningModels { learner: Some(learner.to_owned()), readers })
 }
 
 impl Forecast {
@@ -100,11 +129,15 @@ impl Forecast {
         learner: Option<&str>,
         done: &[TrialRow],
     ) -> Result<Self, Failure> {
+        let learning = learning_models(models, learner)?;
         let quote = |name: &str| models.quote(name).unwrap_or_else(|_| Pricing::free());
         let mut forecast = Self::default();
-        for one in remaining_cost(experiment, learner, &quote, done).kind(Kind::Config)? {
+        for one in remaining_cost(experiment, &learning, &quote, done).kind(Kind::Config)? {
             let ModelCost { model, trials, reviews, reviews_in_context: _, .. } = one;
             (forecast.attempts, forecast.reviews) = (forecast.attempts + trials, forecast.reviews + reviews);
+            forecast.review_requests += one.review_requests;
+            forecast.pictures += one.pictures;
+            forecast.readings += one.readings;
             let range = one.least_usd.zip(one.most_usd).map(|(least, most)| CostRange { least, most });
             forecast.charge(&model, range.zip(one.expected_usd));
         }
@@ -124,24 +157,50 @@ impl Forecast {
         Ok(())
     }
 
-    /// Adds trajectories to learn from, or skillbook items to decide on.
+    /// Adds the review of one attempt of at most `turns` turns, and the texts that it may have safety readers read.
+    pub(crate) fn add_attempt_review(
+        &mut self,
+        models: &Models,
+        name: &str,
+        review: AttemptReview<'_>,
+    ) -> Result<(), Failure> {
+        let AttemptReview { options, turns, in_context } = review;
+        self.reviews += 1;
+        let quote = models.quote(name)?;
+        let work = ReviewWork::of(options, turns, quote.profile.as_ref());
+        self.review_requests += work.requests;
+        self.pictures += work.pictures;
+        let by_reader = quote.attempt_review(&work);
+        let cost = match (by_reader, in_context) {
+            (Some(by_reader), true) => quote
+                .review_in_context([turns, turns], by_reader.range)
+                .map(|range| CountedCost { range, expected: range.into() }),
+            (by_reader, _) => by_reader,
+        };
+        self.charge(models.resolve(name)?, cost.map(|cost| (cost.range, cost.expected)));
+        self.add_readings(models, name, work.texts)
+    }
+
+    /// Adds the texts that safety readers of this manager read.
+    pub(crate) fn add_readings(
+        &mut self,
+        models: &Models,
+        manager: &str,
+        texts: CountRange,
+    ) -> Result<(), Failure> {
+        for reader in models.safety_reader_names(manager)? {
+            self.readings += texts;
+            let cost = models.quote(&reader)?.readings(texts);
+            self.charge(&reader, cost.map(|cost| (cost.range, cost.expected)));
+        }
+        Ok(())
+    }
+
+    /// Adds skillbook items to decide on.
     pub(crate) fn add_reviews(&mut self, models: &Models, name: &str, count: usize) -> Result<(), Failure> {
         self.reviews += count;
         let one = models.quote(name)?.review();
         self.charge(models.resolve(name)?, one.map(|one| unmeasured(one.times(count))));
-        Ok(())
-    }
-
-    /// Adds a trajectory whose own conversation, of `turns` turns, is continued for the review.
-    pub(crate) fn add_in_context_review(
-        &mut self,
-        models: &Models,
-        name: &str,
-        turns: u32,
-    ) -> Result<(), Failure> {
-        self.reviews += 1;
-        let range = models.quote(name)?.review_in_context([turns, turns]);
-        self.charge(models.resolve(name)?, range.map(unmeasured));
         Ok(())
     }
 
@@ -181,6 +240,9 @@ impl Forecast {
             attempts: self.attempts,
             reviews: self.reviews,
             requests: self.requests,
+            review_requests: self.review_requests,
+            pictures: self.pictures,
+            readings: self.readings,
             least_usd: self.range.least.min(most_usd),
             most_usd,
             expected_usd: self.expected.capped(config.cap.run_usd),
@@ -203,7 +265,11 @@ impl Forecast {
             },
         });
         let what = counted.collect::<Vec<_>>().join(" and ");
-        let what = if what.is_empty() { "no model calls are left".to_owned() } else { what };
+        let what = if what.is_empty() {
+            "no model calls are left".to_owned()
+        } else {
+            what + self.reviewing().as_str()
+        };
         let most = self.most(config);
         let priced = if self.range.most > 0.0 {
             let least = self.range.least.min(most);
@@ -227,6 +293,22 @@ impl Forecast {
             }
             (unpriced, false) => format!("{what}; {unpriced} has no price"),
         }
+    }
+
+    /// Describes what the reviews ask for.
+    fn reviewing(&self) -> String {
+        if self.review_requests.is_none() {
+            return String::new();
+        }
+        let CountRange { least, most } = self.review_requests;
+        let mut told = format!(" (reviewed in {least} to {most} requests");
+        if !self.pictures.is_none() {
+            told += format!(" with up to {} pictures", self.pictures.most).as_str();
+        }
+        if !self.readings.is_none() {
+            told += format!("; safety readers read up to {} texts", self.readings.most).as_str();
+        }
+        told + "; counted from the turns and the settings)"
     }
 
     /// Decides whether the command continues: never on a dry run; above `confirm_above` only if the user agrees.

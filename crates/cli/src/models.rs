@@ -105,6 +105,11 @@ impl Models {
         })
     }
 
+    /// Returns the settings of the command.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Returns the clock of the command.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock

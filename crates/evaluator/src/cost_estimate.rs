@@ -20,14 +20,14 @@ const TURN_TOKENS: u64 = 600;
 const TURN_TOKENS_WITH_OUTLINE: u64 = 4000;
 /// Output tokens of a short turn.
 const SHORT_REPLY_TOKENS: u64 = 150;
-/// Minimum and maximum calls per learned trajectory, and the input and output tokens of each call.
+/// Minimum and maximum calls per learned trajectory beside the review itself, and the input and output tokens of each call.
 const CALLS_PER_TRAJECTORY: [u32; 2] = [1, 8];
 const TOKENS_PER_CALL: [[u64; 2]; 2] = [[4_000, 300], [20_000, 2_000]];
 /// Minimum and maximum calls among these that ask for the review itself, and the tokens of its question.
 const REVIEW_CALLS: [u32; 2] = [1, 3];
 const QUESTION_TOKENS: u64 = 2_500;
 /// Minimum and maximum milliseconds that a self-hosted machine spends on one such call or one turn.
-const CALL_MS: [u64; 2] = [1_000, 20_000];
+pub(crate) const CALL_MS: [u64; 2] = [1_000, 20_000];
 
 /// Turns of an attempt: the first tenth, the median and the last tenth of the 16 attempts of a language model at the
 /// training tasks of the shipped suites (`docs/records/shipped-skillbook.jsonl.xz`). Harder tasks take longer.
@@ -160,7 +160,7 @@ impl Pricing {
         Some(CostSpread { low: within(low), median: within(median), high: within(high) })
     }
 
-    /// Estimates the cost of learning from one trajectory, or of deciding one item of a book.
+    /// Estimates the cost of deciding the items of one trajectory, or one item of a book.
     pub fn review(&self) -> Option<CostRange> {
         let tariff = self.tariff.as_ref()?;
         let [least, most] = [0, 1].map(|end| {
@@ -173,10 +173,10 @@ impl Pricing {
 
     /// Estimates the same when the question is asked in the attempt's own conversation of `turns` turns (minimum and
     /// maximum). The minimum assumes a cached conversation; the maximum assumes no cache and a fallback to a separate
-    /// reviewer.
-    pub fn review_in_context(&self, turns: [u32; 2]) -> Option<CostRange> {
+    /// reviewer, which costs `reader`.
+    pub fn review_in_context(&self, turns: [u32; 2], reader: CostRange) -> Option<CostRange> {
         let tariff = self.tariff.as_ref()?;
-        let fresh = self.review()?;
+        let fresh = reader;
         let Some(profile) = &self.profile else { return Some(fresh) };
         let sent = turns.map(|turns| request(profile, u64::from(turns.saturating_sub(1))));
         let asked =
@@ -204,7 +204,7 @@ fn hours(ms: u64) -> f64 {
     ms as f64 / 3_600_000.0
 }
 
-fn patches(size: Size) -> u64 {
+pub(crate) fn patches(size: Size) -> u64 {
     u64::from(size.width.div_ceil(PATCH)) * u64::from(size.height.div_ceil(PATCH))
 }
 
@@ -346,22 +346,25 @@ mod tests {
     #[test]
     fn a_review_below_the_attempts_own_conversation_costs_what_is_sent_again() {
         let quote = quote(WITHIN, GROWING);
-        let here = |turns| quote.review_in_context(turns).expect("has a price");
+        let reader = quote.review().expect("has a price");
+        let here = |turns| quote.review_in_context(turns, reader).expect("has a price");
         let one = here([1, 1]);
         // The conversation of one turn is 9,000 tokens and a picture of 1,196; the price has no cached rate.
         close(one.least, (9_000.0 + 1_196.0 + 2_500.0 + 300.0 * 10.0) / 1e6);
-        let reader = quote.review().expect("has a price");
         close(one.most, reader.most + 3.0 * (9_000.0 + 1_196.0 + 2_500.0 + 2_000.0 * 10.0) / 1e6);
         let more = here([1, 30]);
         close(more.least, one.least);
         close(more.most - one.most, 3.0 * 29.0 * (600.0 + 1_196.0) / 1e6);
         let price = Price { input: 1.0, output: 10.0, cache_read: Some(0.1), ..Price::default() };
         let cheap = Pricing { tariff: Some(Tariff::Tokens(price)), ..quote.clone() };
-        let range = cheap.review_in_context([1, 1]).expect("has a price");
+        let range = cheap.review_in_context([1, 1], reader).expect("has a price");
         close(range.least, ((9_000.0 + 1_196.0) * 0.1 + 2_500.0 + 300.0 * 10.0) / 1e6);
         close(range.most, one.most);
-        assert_eq!(Pricing::free().review_in_context([1, 30]), Some(CostRange::default()));
-        assert_eq!(Pricing { tariff: None, ..Pricing::free() }.review_in_context([1, 1]), None);
+        assert_eq!(
+            Pricing::free().review_in_context([1, 30], CostRange::default()),
+            Some(CostRange::default())
+        );
+        assert_eq!(Pricing { tariff: None, ..Pricing::free() }.review_in_context([1, 1], reader), None);
     }
 
     proptest! {

@@ -20,6 +20,7 @@ pub mod function_synthesis;
 pub mod grade;
 pub mod hidden_skills;
 pub mod learn;
+pub mod review_estimate;
 pub mod run;
 #[cfg(test)]
 mod sample;

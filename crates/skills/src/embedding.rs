@@ -15,7 +15,7 @@ const FALSE_MATCH_WEIGHT: f64 = 3.0;
 
 /// Weight of meaning in the score of a search, beside that of words, for a server's model. Measured; see
 /// `docs/design.md`.
-const SERVER_WEIGHT: f32 = 0.6;
+const SERVER_WEIGHT: f32 = 0.7;
 /// The same for the vectors that are part of the program.
 const BUILTIN_WEIGHT: f32 = 0.3;
 

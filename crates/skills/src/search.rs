@@ -1,19 +1,23 @@
 //! Searches skills by words: BM25 over name, description, situation and guidance, with aliases of domains and related
-//! words.
+//! words. In a search by meaning a query word also finds the words of the book that are nearest to it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use apprentice_protocol::SkillId;
 use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
 use crate::related_words::related;
+use crate::word_vectors::Vocabulary;
 use crate::words::{aliases, names_of, stem, word_similarity, words};
 
 /// How fast repetitions of a word in one skill stop to count (`k1` of BM25, at its usual value).
 const SATURATION: f32 = 1.2;
 /// What the score of a skill gains if the query names its program.
 const NAMED_PROGRAM: f32 = 2.0;
+/// Number of words of the book that a query word is taken for in a search by meaning. It bounds the work in a large book.
+const NEAREST: usize = 256;
 
 /// A search hit.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -58,15 +62,26 @@ pub(crate) struct Search {
     skills: Vec<(SkillId, u32, String)>,
     /// The names of each domain, as stems.
     domains: BTreeMap<String, Vec<Vec<String>>>,
+    /// The words of the book as written, for each stem.
+    spellings: BTreeMap<String, BTreeMap<String, u32>>,
+    /// Their vectors, made at the first search by meaning.
+    vocabulary: OnceLock<Vocabulary<u64>>,
 }
 
 impl Search {
     pub(crate) fn over<'a>(skills: impl Iterator<Item = &'a Skill>) -> Self {
         let mut known = Vec::new();
         let mut documents = Vec::new();
+        let mut spellings: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
         for skill in skills {
             known.push((skill.id.clone(), skill.version, skill.text.description.clone()));
-            documents.push(words(&indexed_text(skill)));
+            let text = indexed_text(skill);
+            let mut document = Vec::new();
+            for Spelled { word, root } in spelled_words(&text) {
+                *spellings.entry(root.clone()).or_default().entry(word).or_default() += 1;
+                document.push(root);
+            }
+            documents.push(document);
         }
         let length: usize = documents.iter().map(Vec::len).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average length needs no more than a few digits")]
@@ -87,7 +102,14 @@ impl Search {
             let names = names_of(id.domain()).iter().map(|name| words(name)).collect();
             (id.domain().to_owned(), names)
         };
-        Self { postings, domains: known.iter().map(domain).collect(), skills: known }
+        let domains = known.iter().map(domain).collect();
+        Self { postings, domains, skills: known, spellings, vocabulary: OnceLock::new() }
+    }
+
+    /// Returns the words of the book with their vectors.
+    fn vocabulary(&self) -> &Vocabulary<u64> {
+        let entries = self.spellings.iter().map(|(root, spellings)| (u64::embed(root), spellings));
+        self.vocabulary.get_or_init(|| Vocabulary::of(entries))
     }
 
     /// Returns the domains that a query names.
@@ -114,7 +136,11 @@ impl Search {
         weight: f32,
         limit: usize,
     ) -> Vec<Hit> {
-        let asked = query_words(query);
+        let mut asked = query_words(query);
+        for word in &mut asked {
+            let near = self.vocabulary().nearest(&word.word, NEAREST).into_iter();
+            word.meanings.extend(near.map(|near| (near.key, near.similarity, None)));
+        }
         let scores = combine_scores(&self.scores(&asked), similarities, weight);
         let hit = |key: usize| Hit {
             similarity: similarities.get(key).copied(),
@@ -180,7 +206,8 @@ impl Search {
             list.binary_search_by_key(&key, |(holder, _)| usize::try_from(*holder).unwrap_or(usize::MAX)).ok()
         };
         let held = |word: &QueryWord| {
-            let (_, _, told) = word.meanings.iter().find(|(token, ..)| holds(token).is_some())?;
+            let listed = &word.meanings[..word.listed];
+            let (_, _, told) = listed.iter().find(|(token, ..)| holds(token).is_some())?;
             Some(told.map_or_else(|| word.word.clone(), |other| format!("{} ({other})", word.word)))
         };
         let matched = asked.iter().filter_map(held).collect();
@@ -192,24 +219,35 @@ impl Search {
 struct QueryWord {
     word: String,
     root: String,
-    /// The word itself, then related words: token, weight, and the related word.
+    /// The word itself, then related words, then the nearest words of the book: token, weight, and the related word.
     meanings: Vec<(u64, f32, Option<&'static str>)>,
+    /// How many meanings are the word itself or a related word. Only these are shown as matches.
+    listed: usize,
+}
+
+/// A word as it is written, in lower case, and its stem.
+struct Spelled {
+    word: String,
+    root: String,
+}
+
+/// Returns the words of a text, without stop words.
+fn spelled_words(text: &str) -> impl Iterator<Item = Spelled> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .flat_map(|word| words(word).into_iter().map(move |root| Spelled { word: word.to_lowercase(), root }))
 }
 
 /// Returns the words of a query, without duplicates.
 fn query_words(query: &str) -> Vec<QueryWord> {
     let mut seen = BTreeSet::new();
-    let spelled = query
-        .split(|c: char| !c.is_alphanumeric())
-        .flat_map(|word| words(word).into_iter().map(move |root| (word.to_lowercase(), root)));
-    let first = spelled.filter(|(_, root)| seen.insert(root.clone()));
-    let meant = first.map(|(word, root)| {
+    let first = spelled_words(query).filter(|spelled| seen.insert(spelled.root.clone()));
+    let meant = first.map(|Spelled { word, root }| {
         let others = related(&root)
             .iter()
             // The root of a weight: a related word says nearly as much as the word itself, and better than nothing.
             .map(|other| (u64::embed(&stem(other.word)), other.weight.sqrt(), Some(other.word)));
-        let meanings = [(u64::embed(&root), 1.0, None)].into_iter().chain(others).collect();
-        QueryWord { word, root, meanings }
+        let meanings: Vec<_> = [(u64::embed(&root), 1.0, None)].into_iter().chain(others).collect();
+        QueryWord { word, root, listed: meanings.len(), meanings }
     });
     meant.collect()
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_evaluator::background::lock_session;
-use apprentice_protocol::Clock;
 use apprentice_skills::foreground::{AttemptLearning, AttemptLearningOptions, FinalOutput, Language};
 use apprentice_trace::Redactor;
 use clap::Args;
@@ -49,8 +48,8 @@ impl Learning {
         &self,
         book: Option<&Path>,
         run: &Path,
-        clock: &Arc<dyn Clock>,
-        config: &Config,
+        models: &Models,
+        model: &str,
     ) -> Result<Option<Arc<AttemptLearning>>, Failure> {
         if self.writing.is_named() && !self.learn {
             return Err(Failure::say(
@@ -67,11 +66,12 @@ impl Learning {
         let run = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let plan = AttemptLearningOptions {
             book: book.to_owned(),
-            clock: Arc::clone(clock),
+            clock: Arc::clone(models.clock()),
             language,
             run,
             trace: Some(run_folder),
-            mode: self.writing.mode(config),
+            mode: self.writing.mode(models.config()),
+            readers: models.safety_readers(model)?,
         };
         Ok(Some(AttemptLearning::new(plan)))
     }

@@ -170,8 +170,8 @@ async fn record(
 ) -> Result<AttemptResult, Failure> {
     let Wiring { config, models, clock, folder } = wiring;
     let servers = arguments.servers.make(clock)?.map(|(make, _)| make());
-    let learning =
-        arguments.learning.attempt_learning(arguments.skillbook.as_deref(), folder, clock, config)?;
+    let book = arguments.skillbook.as_deref();
+    let learning = arguments.learning.attempt_learning(book, folder, models, &arguments.model)?;
     let known_versions = KnownVersions::default();
     let instruction = conversation.first.instruction.as_str();
     let Lent { guidance, scripts } = match &arguments.skillbook {

@@ -9,7 +9,7 @@ use apprentice_evaluator::learn::{
 };
 use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
 use apprentice_evaluator::split::{SplitLock, check_wording};
-use apprentice_protocol::{Clock as _, Verdict, counted};
+use apprentice_protocol::{Clock as _, Limits, Verdict, counted};
 use apprentice_results::row::Split;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{Gateway, GatewayOptions};
@@ -25,7 +25,7 @@ use super::skills::curate::{apply_failure, learner};
 use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::forecast::{AttemptReview, Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::{terminal, wire};
 
@@ -244,7 +244,8 @@ fn forecast(
     models: &Models,
 ) -> Result<Forecast, Failure> {
     let mut forecast = Forecast::default();
-    let (mut read, model) = (own, models.resolve(&arguments.model)?);
+    let model = models.resolve(&arguments.model)?;
+    let options = ReflectOptions { pictures: arguments.reflector_pictures, ..ReflectOptions::default() };
     arguments.judging.add_requests(&mut forecast, models, &arguments.model, own)?;
     for (path, LockedSuite { lock, .. }) in runs.iter().flat_map(|path| suite.map(|suite| (path, suite))) {
         let (plan, rows) = read_run(path).kind(Kind::Config)?;
@@ -252,15 +253,20 @@ fn forecast(
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
                 continue;
             }
-            match arguments.reflection {
-                Reflection::InContext if row.model == model && has_conversation(&path.join(&row.trace)) => {
-                    forecast.add_in_context_review(models, &arguments.model, row.turns)?;
-                }
-                Reflection::InContext | Reflection::Fresh => read += 1,
-            }
+            let in_context = match arguments.reflection {
+                Reflection::InContext => row.model == model && has_conversation(&path.join(&row.trace)),
+                Reflection::Fresh => false,
+            };
+            let review = AttemptReview { options: &options, turns: row.turns, in_context };
+            forecast.add_attempt_review(models, &arguments.model, review)?;
         }
     }
-    forecast.add_reviews(models, &arguments.model, read)?;
+    // Attempts of `do` are not read before the cost is agreed to: each may have as many turns as `do` allows.
+    for _ in 0..own {
+        let turns = Limits::default().turns;
+        let review = AttemptReview { options: &options, turns, in_context: false };
+        forecast.add_attempt_review(models, &arguments.model, review)?;
+    }
     Ok(forecast)
 }
 

@@ -60,7 +60,8 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let experiment = loaded.experiment(Vec::new(), ToolSettings::default())?;
     let LoadedExperiment { models, draft, .. } = loaded;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Pricing::free());
-    let told = forecast(&experiment, draft.config.design, draft.learner.as_deref(), &quote, &[]);
+    let learning = crate::forecast::learning_models(&models, draft.learner.as_deref())?;
+    let told = forecast(&experiment, draft.config.design, &learning, &quote, &[]);
     let forecast = told.map_err(experiment_command::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
     let path = registration_of(&file);

@@ -33,7 +33,18 @@ impl Models {
         self.readers(None)
     }
 
+    /// Returns the names of the models that read what this manager writes.
+    pub(crate) fn safety_reader_names(&self, manager: &str) -> Result<Vec<String>, Failure> {
+        let manager = self.resolve(manager)?;
+        let names = self.reader_names(provider_of(manager).map(|_| manager))?;
+        names.into_iter().map(|name| self.resolve(name).map(str::to_owned)).collect()
+    }
+
     fn readers(&self, default: Option<&str>) -> Result<Vec<Arc<dyn ChatModel>>, Failure> {
+        self.reader_names(default)?.into_iter().map(|name| self.get(name, "safety")).collect()
+    }
+
+    fn reader_names<'a>(&'a self, default: Option<&'a str>) -> Result<Vec<&'a str>, Failure> {
         let roles = &self.config.role;
         let first = roles.safety_reader.model.as_deref().or(default);
         let second = roles.second_safety_reader.model.as_deref();
@@ -43,6 +54,6 @@ impl Models {
                 Failure::say(Kind::Config, story).hint("name another model in role.second_safety_reader")
             );
         }
-        first.into_iter().chain(second).map(|name| self.get(name, "safety")).collect()
+        Ok(first.into_iter().chain(second).collect())
     }
 }

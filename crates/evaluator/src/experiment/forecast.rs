@@ -10,13 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::experiment_config::PowerQuestion as Asked;
+use super::planned_reviews::{PlannedReviews, ReviewedAttempt};
 use super::stored_run::{DEV, LEARNING, MEASURE};
 use super::{
     BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, latest_run, measure, replicate,
     validate,
 };
-use crate::cost_estimate::{CostRange, CostSpread, Pricing};
+use crate::cost_estimate::{CostSpread, Pricing};
 use crate::learn::attempt_requests;
+use crate::review_estimate::{CountRange, CountedCost};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::row::{Role, Split, TrialRow};
@@ -108,6 +110,15 @@ pub struct ModelCost {
     /// Reviews that the model is expected to make in its own conversation (no fallback).
     #[serde(default, skip_serializing_if = "is_none")]
     pub reviews_in_context: usize,
+    /// Requests of these reviews: the parts of long attempts, and further answers where one is unreadable.
+    #[serde(default, skip_serializing_if = "CountRange::is_none")]
+    pub review_requests: CountRange,
+    /// Pictures sent with these reviews.
+    #[serde(default, skip_serializing_if = "CountRange::is_none")]
+    pub pictures: CountRange,
+    /// Texts that the model reads as a safety reader before they are written.
+    #[serde(default, skip_serializing_if = "CountRange::is_none")]
+    pub readings: CountRange,
     /// Minimum cost in US dollars; `None` without a price.
     pub least_usd: Option<f64>,
     /// Maximum cost in US dollars; `None` without a price.
@@ -117,12 +128,20 @@ pub struct ModelCost {
     pub expected_usd: Option<CostSpread>,
 }
 
-/// Estimates an experiment, or the rest of it. `quote` returns a model's pricing, `learner` is the reviewing model,
-/// `done` are the finished results.
+/// The models that learn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LearningModels {
+    /// The reviewing model.
+    pub learner: Option<String>,
+    /// The models that read each text before it is written.
+    pub readers: Vec<String>,
+}
+
+/// Estimates an experiment, or the rest of it. `quote` returns a model's pricing, `done` are the finished results.
 pub fn forecast(
     experiment: &Experiment,
     asked: Asked,
-    learner: Option<&str>,
+    learning: &LearningModels,
     quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Forecast, ExperimentError> {
@@ -130,7 +149,7 @@ pub fn forecast(
     let test = experiment.tasks(Split::Test);
     let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
     let ahead = remaining_trials(experiment, done)?;
-    let cost = costs(experiment, &ahead, learner, quote);
+    let cost = costs(experiment, &ahead, learning, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
     let power = estimate_power(experiment, &test, templates.len(), asked);
     Ok(Forecast {
@@ -149,7 +168,7 @@ pub fn forecast(
         expected_usd: cost
             .iter()
             .try_fold(CostSpread::default(), |sum, one| one.expected_usd.map(|one| sum + one)),
-        notes: notes(experiment, &test, &power, &cost),
+        notes: notes(experiment, &test, &power, &cost).into_iter().chain(counted_from(&cost)).collect(),
         parts: parts(&ahead),
         power,
         cost,
@@ -159,13 +178,13 @@ pub fn forecast(
 /// Estimates the remaining cost of an experiment, by model.
 pub fn remaining_cost(
     experiment: &Experiment,
-    learner: Option<&str>,
+    learning: &LearningModels,
     quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Vec<ModelCost>, ExperimentError> {
     validate(experiment)?;
     let ahead = remaining_trials(experiment, done)?;
-    Ok(costs(experiment, &ahead, learner, quote))
+    Ok(costs(experiment, &ahead, learning, quote))
 }
 
 /// Reads the finished results below an experiment's folder; these trials do not run again.
@@ -306,56 +325,81 @@ fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
     }
 }
 
-/// Whether the acting model reviews in its own conversation.
-fn in_context(experiment: &Experiment) -> bool {
-    match &experiment.book {
-        BookSource::Learned(plan) => plan.cycle.learn.reflect.mode == ReflectMode::InContext,
-        BookSource::Given(_) => false,
-    }
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
 fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
+/// Lists the reviews that learning will make; `None` where nothing is learned.
+fn planned_reviews<'e>(
+    experiment: &'e Experiment,
+    ahead: &[RemainingTrial],
+    learner: &'e str,
+) -> Option<PlannedReviews<'e>> {
+    let BookSource::Learned(plan) = &experiment.book else { return None };
+    let options = &plan.cycle.learn.reflect;
+    let attempts: Vec<ReviewedAttempt> = ahead
+        .iter()
+        .filter(|one| one.learning)
+        .map(|one| ReviewedAttempt {
+            turns: limits(experiment, one).turns,
+            in_context: options.mode == ReflectMode::InContext && one.model == learner,
+        })
+        .collect();
+    (!attempts.is_empty()).then_some(PlannedReviews { learner, options, attempts })
+}
+
 fn costs(
     experiment: &Experiment,
     ahead: &[RemainingTrial],
-    learner: Option<&str>,
+    learning: &LearningModels,
     quote: &dyn Fn(&str) -> Pricing,
 ) -> Vec<ModelCost> {
-    let mut models: BTreeMap<&str, (Vec<&RemainingTrial>, Vec<&RemainingTrial>)> = BTreeMap::new();
-    for one in ahead {
-        models.entry(&one.model).or_default().0.push(one);
-    }
-    if let Some(model) = learner.filter(|_| ahead.iter().any(|one| one.learning)) {
-        models.entry(model).or_default().1 = ahead.iter().filter(|one| one.learning).collect();
-    }
-    let own = |one: &&&RemainingTrial, model: &str| in_context(experiment) && one.model == model;
-    let cost = |(model, (trials, reviews)): (&str, (Vec<&RemainingTrial>, Vec<&RemainingTrial>))| {
+    let reviews = learning.learner.as_deref().and_then(|learner| {
+        let reviews = planned_reviews(experiment, ahead, learner)?;
+        Some((reviews, quote(learner)))
+    });
+    let texts = reviews.as_ref().map_or_else(CountRange::default, |(reviews, quote)| reviews.texts(quote));
+    let readers = learning.readers.iter().filter(|_| !texts.is_none());
+    let learner = reviews.as_ref().map(|(reviews, _)| reviews.learner);
+    let models: BTreeSet<&str> = ahead
+        .iter()
+        .map(|one| one.model.as_str())
+        .chain(learner)
+        .chain(readers.map(String::as_str))
+        .collect();
+    let cost = |model: &str| {
         let quote = quote(model);
-        let attempts = trials.iter().map(|one| quote.attempt(&limits(experiment, one)));
-        let reviewed = reviews.iter().map(|one| match own(&one, model) {
-            true => quote.review_in_context([1, limits(experiment, one).turns]),
-            false => quote.review(),
+        let trials: Vec<&RemainingTrial> = ahead.iter().filter(|one| one.model == model).collect();
+        let reviews = reviews.as_ref().map(|(reviews, _)| reviews).filter(|one| one.learner == model);
+        let readings = match learning.readers.iter().any(|reader| reader == model) {
+            true => texts,
+            false => CountRange::default(),
+        };
+        let attempts = trials.iter().map(|one| {
+            let limits = limits(experiment, one);
+            let (range, expected) = (quote.attempt(&limits)?, quote.expected_attempt(&limits)?);
+            Some(CountedCost { range, expected })
         });
-        let likely_attempts = trials.iter().map(|one| quote.expected_attempt(&limits(experiment, one)));
-        let likely_reviews = reviews.iter().map(|_| quote.review().map(CostSpread::from));
-        let expected = likely_attempts
-            .chain(likely_reviews)
-            .try_fold(CostSpread::default(), |sum, one| one.map(|one| sum + one));
+        let reviewed = reviews.into_iter().flat_map(|reviews| reviews.costs(&quote));
+        let read = (!readings.is_none()).then(|| quote.readings(readings));
         // A model that only acts needs no price for reviews.
-        let range =
-            attempts.chain(reviewed).try_fold(CostRange::default(), |sum, one| one.map(|one| sum + one));
+        let sum = attempts
+            .chain(reviewed)
+            .chain(read)
+            .try_fold(CountedCost::default(), |sum, one| one.map(|one| sum + one));
+        let asked = reviews.map(|reviews| reviews.asked(&quote)).unwrap_or_default();
         ModelCost {
             model: model.to_owned(),
             trials: trials.len(),
-            reviews: reviews.len(),
-            reviews_in_context: reviews.iter().filter(|one| own(one, model)).count(),
-            least_usd: range.map(|range| range.least),
-            most_usd: range.map(|range| range.most),
-            expected_usd: expected,
+            reviews: reviews.map_or(0, |reviews| reviews.attempts.len()),
+            reviews_in_context: reviews.map_or(0, PlannedReviews::in_context),
+            review_requests: asked.requests,
+            pictures: asked.pictures,
+            readings,
+            least_usd: sum.map(|sum| sum.range.least),
+            most_usd: sum.map(|sum| sum.range.most),
+            expected_usd: sum.map(|sum| sum.expected),
         }
     };
     models.into_iter().map(cost).collect()
@@ -373,6 +417,30 @@ fn estimate_power(experiment: &Experiment, test: &[TaskId], templates: usize, as
         found: asked.effect.map(|effect| power(design, effect, assumed)),
         templates_needed: asked.effect.and_then(|effect| templates_needed(effect, seeds, assumed)),
     }
+}
+
+/// Says what the numbers of reviews were counted from.
+fn counted_from(cost: &[ModelCost]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for one in cost {
+        let ModelCost { model, reviews, review_requests, pictures, readings, .. } = one;
+        if !review_requests.is_none() {
+            notes.push(format!(
+                "{model} is asked {} to {} times in {reviews} reviews, with up to {} pictures: counted from the turns that the \
+                 attempts may take, the parts of a review and its answers; a review that needs one request was assumed for \
+                 the least",
+                review_requests.least, review_requests.most, pictures.most
+            ));
+        }
+        if !readings.is_none() {
+            notes.push(format!(
+                "{model} reads up to {} texts before they are written: counted from the learnings of each part and the \
+                 skills that an attempt may receive",
+                readings.most
+            ));
+        }
+    }
+    notes
 }
 
 fn notes(experiment: &Experiment, test: &[TaskId], power: &Power, cost: &[ModelCost]) -> Vec<String> {

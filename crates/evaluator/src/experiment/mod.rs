@@ -16,6 +16,7 @@ mod learning_summary;
 mod logged_model;
 mod measure;
 mod open_run;
+mod planned_reviews;
 mod prereg;
 mod replicate;
 mod reviewer_quality;
@@ -60,7 +61,8 @@ pub use experiment_config::{
     ExperimentConfig, ExperimentConfigError, ProgramDefaults, ResolveContext, ResolvedConfig,
 };
 pub use forecast::{
-    Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, finished_rows, forecast, remaining_cost,
+    Forecast, LearningModels, ModelCost, PLAN_SCHEMA, PlannedPart, Power, finished_rows, forecast,
+    remaining_cost,
 };
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
 pub use stored_report::{report, runs};

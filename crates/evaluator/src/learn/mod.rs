@@ -27,6 +27,7 @@ pub use locked_suites::{LockedSuites, LockedSuitesError, lock_book};
 pub use own_attempt::{OwnAttempt, OwnAttemptError};
 pub use own_learning::{JudgedAttempt, learn_from_own};
 pub use screenshot::screenshot;
+pub(crate) use step_pictures::PICTURE_SIDE;
 pub use step_pictures::{PictureError, TraceFiles, step_pictures};
 pub use trajectory::{TrajectoryError, trajectory};
 

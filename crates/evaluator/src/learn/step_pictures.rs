@@ -15,7 +15,7 @@ use apprentice_trace::{Trace, TraceError, blob_path, hex};
 use sha2::{Digest as _, Sha256};
 
 /// Largest side of a picture, in pixels. Larger ones are scaled.
-const SIDE: u32 = 1024;
+pub(crate) const PICTURE_SIDE: u32 = 1024;
 /// Pixels shown around what was acted on and what changed.
 const MARGIN: u32 = 120;
 
@@ -303,12 +303,12 @@ impl Album {
 /// Returns the size at which a picture is shown.
 fn scaled(size: Size) -> Size {
     let longest = size.width.max(size.height);
-    if longest <= SIDE {
+    if longest <= PICTURE_SIDE {
         return size;
     }
     let scale = |side: u32| {
-        let side = u64::from(side) * u64::from(SIDE) / u64::from(longest);
-        u32::try_from(side).unwrap_or(SIDE).max(1)
+        let side = u64::from(side) * u64::from(PICTURE_SIDE) / u64::from(longest);
+        u32::try_from(side).unwrap_or(PICTURE_SIDE).max(1)
     };
     Size::new(scale(size.width), scale(size.height))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, LearningPlan,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, LearningModels, LearningPlan,
     PrimaryComparison, experiment_config, finished_rows, forecast, plan_measurement, report, run_experiment,
     runs,
 };
@@ -633,7 +633,9 @@ fn make_last_void(runs: &Path, attempts: u32) {
 /// Returns the number of remaining trials of an experiment.
 pub(crate) fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
     let asked = experiment_config::PowerQuestion { effect: None, base: 0.4 };
-    forecast(experiment, asked, None, &|_| Pricing::free(), done).expect("a forecast").trials
+    forecast(experiment, asked, &LearningModels::default(), &|_| Pricing::free(), done)
+        .expect("a forecast")
+        .trials
 }
 
 #[tokio::test]

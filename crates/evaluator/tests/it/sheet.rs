@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
-    Definition, Experiment, ExperimentConfig, ExperimentConfigError, Prereg, ProgramDefaults, ResolveContext,
-    ResolvedConfig, forecast, report,
+    Definition, Experiment, ExperimentConfig, ExperimentConfigError, LearningModels, Prereg, ProgramDefaults,
+    ResolveContext, ResolvedConfig, forecast, report,
 };
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_policies::{BuiltInModel, Policy};
@@ -181,7 +181,7 @@ fn a_plan_counts_trials_money_and_power() {
     let draft = settled(&text).expect("settles");
     let design = draft.config.design;
     let experiment = carried(draft);
-    let paid = Pricing {
+    let paid_model = Pricing {
         tariff: Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
         profile: Some(ModelProfile {
             name: "paid/one".into(),
@@ -196,8 +196,9 @@ fn a_plan_counts_trials_money_and_power() {
         }),
         attempt_cap: None,
     };
-    let quote = |model: &str| if model == "paid/one" { paid.clone() } else { Pricing::free() };
-    let found = forecast(&experiment, design, Some("builtin/explorer"), &quote, &[]).expect("a forecast");
+    let quote = |model: &str| if model == "paid/one" { paid_model.clone() } else { Pricing::free() };
+    let learning = LearningModels { learner: Some("builtin/explorer".into()), readers: Vec::new() };
+    let found = forecast(&experiment, design, &learning, &quote, &[]).expect("a forecast");
     let lock = experiment.lock.as_ref().expect("a lock");
     let tests = Definition::of(&experiment).expect("a definition").test;
     assert_eq!((found.test_tasks, found.power.templates), (tests.len(), found.test_templates));
@@ -214,6 +215,30 @@ fn a_plan_counts_trials_money_and_power() {
     assert!((paid.least_usd.expect("priced") - trials * 0.0105).abs() < 1e-9, "{paid:?}");
     assert!((paid.most_usd.expect("priced") - trials * 0.37).abs() < 1e-9, "{paid:?}");
     assert_eq!(found.most_usd, paid.most_usd, "the others cost nothing");
+    let reviewer = found.cost.iter().find(|one| one.model == "builtin/explorer").expect("its reviews");
+    assert!(reviewer.reviews > 0 && reviewer.review_requests.least == reviewer.reviews, "{reviewer:?}");
+    assert!(reviewer.review_requests.most > reviewer.reviews && reviewer.readings.is_none(), "{reviewer:?}");
+    // A reader that is paid reads what the reviews may write, and a reviewer that sees gets pictures.
+    let learning = LearningModels { learner: Some("paid/one".into()), readers: vec!["paid/two".into()] };
+    let seeing = Pricing {
+        profile: paid_model
+            .profile
+            .clone()
+            .map(|profile| ModelProfile { images: ImageRule::AsIs, ..profile }),
+        ..paid_model.clone()
+    };
+    let quote = |model: &str| if model.starts_with("paid/") { seeing.clone() } else { Pricing::free() };
+    let told = forecast(&experiment, design, &learning, &quote, &[]).expect("a forecast");
+    let of = |name: &str| told.cost.iter().find(|one| one.model == name).expect("its cost").clone();
+    let (reviewer, reader) = (of("paid/one"), of("paid/two"));
+    let learned: usize = told.parts.iter().filter(|part| part.learning).map(|part| part.trials).sum();
+    assert_eq!(reviewer.reviews, learned, "each attempt that learning makes is reviewed");
+    assert_eq!(reviewer.pictures.most, reviewer.reviews * 24 * 3, "{reviewer:?}");
+    assert!(reader.trials == 0 && reader.readings.most > 0 && reader.least_usd == Some(0.0), "{reader:?}");
+    assert!(
+        reader.most_usd > Some(0.0) && told.notes.iter().any(|note| note.contains("reads up to")),
+        "{told:?}"
+    );
     assert!(
         found.power.smallest_effect.is_some_and(|effect| (0.1..0.9).contains(&effect)),
         "{:?}",
@@ -222,14 +247,16 @@ fn a_plan_counts_trials_money_and_power() {
     assert!(found.power.found.is_some() && found.power.templates_needed.is_some());
 
     let unknown = Pricing { tariff: None, ..Pricing::free() };
-    let unknown = forecast(&experiment, design, None, &|_| unknown.clone(), &[]).expect("a forecast");
+    let unknown = forecast(&experiment, design, &LearningModels::default(), &|_| unknown.clone(), &[])
+        .expect("a forecast");
     assert!(unknown.most_usd.is_none() && unknown.notes.iter().any(|note| note.contains("no known price")));
     let few: Vec<String> = lock.templates(Split::Test).take(3).map(|name| format!("{name:?}")).collect();
     let few = format!("{}\ntemplates = [{}]", "suite = \".\"", few.join(","));
     let few = shipped().replace("select = \"demo.json\"\n", "").replace("suite = \".\"", &few);
     let few = few.replace("templates = [", &train(&experiment));
     let draft = settled(&few).expect("settles");
-    let found = forecast(&carried(draft), design, None, &quote, &[]).expect("a forecast");
+    let found =
+        forecast(&carried(draft), design, &LearningModels::default(), &quote, &[]).expect("a forecast");
     assert_eq!(found.power.smallest_effect, None);
     assert!(found.notes.iter().any(|note| note.contains("too few")), "{:?}", found.notes);
 }

@@ -2,6 +2,7 @@
 //! leaves nothing behind.
 
 mod atif;
+mod conversation_lines;
 mod csv_tables;
 mod inspect;
 mod openai;
@@ -11,6 +12,7 @@ mod parts;
 mod sharegpt;
 
 use apprentice_results::row::TrialRow;
+use conversation_lines::ConversationLines;
 
 use crate::blobs::{BlobError, Blobs, PictureRef};
 use crate::conversation::{self, Conversation, Entry};
@@ -48,8 +50,7 @@ impl From<PictureError> for EpisodeError {
 pub(crate) enum Writer<'a> {
     Osworld(osworld::ResultTree<'a>),
     Csv(csv_tables::Tables),
-    Openai(openai::ChatLines<'a>),
-    Sharegpt(sharegpt::SharedLines<'a>),
+    Conversations(ConversationLines<'a>),
     Atif(atif::Trajectories<'a>),
     Inspect(inspect::Logs<'a>),
     Otel(otel::Spans<'a>),
@@ -66,8 +67,12 @@ impl<'a> Writer<'a> {
         Ok(match request.format {
             ExportFormat::Osworld => Self::Osworld(osworld::ResultTree::new(request, plan)),
             ExportFormat::Csv => Self::Csv(csv_tables::Tables::begin(out, selection.steps)?),
-            ExportFormat::Openai => Self::Openai(openai::ChatLines::begin(out, selection)?),
-            ExportFormat::Sharegpt => Self::Sharegpt(sharegpt::SharedLines::begin(out, selection)?),
+            ExportFormat::Openai => {
+                Self::Conversations(ConversationLines::begin(out, selection, openai::line)?)
+            }
+            ExportFormat::Sharegpt => {
+                Self::Conversations(ConversationLines::begin(out, selection, sharegpt::line)?)
+            }
             ExportFormat::Atif => Self::Atif(atif::Trajectories::new(&request.program, selection)),
             ExportFormat::Inspect => Self::Inspect(inspect::Logs::new(request, plan, rows)),
             ExportFormat::Otel => Self::Otel(otel::Spans::begin(request, plan, rows, out)?),
@@ -84,8 +89,7 @@ impl<'a> Writer<'a> {
         match self {
             Self::Osworld(writer) => writer.add(episode, out, blobs),
             Self::Csv(writer) => writer.add(episode, out, blobs),
-            Self::Openai(writer) => writer.add(episode, out, blobs),
-            Self::Sharegpt(writer) => writer.add(episode, out, blobs),
+            Self::Conversations(writer) => writer.add(episode, out, blobs),
             Self::Atif(writer) => writer.add(episode, out, blobs),
             Self::Inspect(writer) => writer.add(episode, out, blobs),
             Self::Otel(writer) => writer.add(episode, out),
@@ -97,8 +101,7 @@ impl<'a> Writer<'a> {
         match self {
             Self::Osworld(_) | Self::Atif(_) => Ok(()),
             Self::Csv(writer) => writer.finish(),
-            Self::Openai(writer) => writer.finish(),
-            Self::Sharegpt(writer) => writer.finish(),
+            Self::Conversations(writer) => writer.finish(),
             Self::Inspect(writer) => writer.finish(out),
             Self::Otel(writer) => writer.finish(),
         }

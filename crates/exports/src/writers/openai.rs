@@ -3,47 +3,26 @@
 
 use serde_json::{Value, json};
 
-use super::parts::PartFiles;
-use super::{EpisodeError, sent};
 use crate::blobs::Blobs;
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part, call_ids};
 use crate::episode::Episode;
-use crate::folder::{FolderError, OutFolder, PictureError};
-use crate::select::Selection;
+use crate::folder::{OutFolder, PictureError};
 
-/// The files under way.
-pub(crate) struct ChatLines<'a> {
-    files: PartFiles,
-    selection: &'a Selection,
-}
-
-impl<'a> ChatLines<'a> {
-    pub(super) fn begin(out: &OutFolder, selection: &'a Selection) -> Result<Self, FolderError> {
-        Ok(Self { files: PartFiles::begin(out)?, selection })
-    }
-
-    pub(super) fn add(
-        &mut self,
-        episode: &Episode<'_>,
-        out: &mut OutFolder,
-        blobs: &Blobs,
-    ) -> Result<String, EpisodeError> {
-        let conversation = sent(episode, blobs, self.selection)?;
-        let messages = messages(&conversation, out, blobs)?;
-        let row = episode.row;
-        let line = json!({
-            "messages": messages,
-            "tools": conversation.tools,
-            "metadata": {
-                "trial": row.trial, "attempt": row.attempt.to_string(), "task": row.task, "template": row.template,
-            },
-        });
-        self.files.add(row, &line, out, blobs)
-    }
-
-    pub(super) fn finish(self) -> Result<(), FolderError> {
-        self.files.finish()
-    }
+/// Returns the line of an episode.
+pub(super) fn line(
+    episode: &Episode<'_>,
+    conversation: &Conversation,
+    out: &mut OutFolder,
+    blobs: &Blobs,
+) -> Result<Value, PictureError> {
+    let row = episode.row;
+    Ok(json!({
+        "messages": messages(conversation, out, blobs)?,
+        "tools": conversation.tools,
+        "metadata": {
+            "trial": row.trial, "attempt": row.attempt.to_string(), "task": row.task, "template": row.template,
+        },
+    }))
 }
 
 /// The messages. A tool's message holds text alone in this API, so its pictures follow as a user's message.

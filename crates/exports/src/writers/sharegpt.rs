@@ -3,52 +3,31 @@
 
 use serde_json::{Value, json};
 
-use super::parts::PartFiles;
-use super::{EpisodeError, sent};
 use crate::blobs::Blobs;
 use crate::conversation::{Conversation, Entry, FunctionCall, Part};
 use crate::episode::Episode;
-use crate::folder::{FolderError, OutFolder, PictureError};
-use crate::select::Selection;
+use crate::folder::{OutFolder, PictureError};
 
 /// Stands in the text for a picture.
 const IMAGE: &str = "<image>";
 /// Stands for the same characters where a page or a person wrote them: they are no picture.
 const NO_IMAGE: &str = "<image >";
 
-/// The files under way.
-pub(crate) struct SharedLines<'a> {
-    files: PartFiles,
-    selection: &'a Selection,
-}
-
-impl<'a> SharedLines<'a> {
-    pub(super) fn begin(out: &OutFolder, selection: &'a Selection) -> Result<Self, FolderError> {
-        Ok(Self { files: PartFiles::begin(out)?, selection })
+/// Returns the line of an episode.
+pub(super) fn line(
+    episode: &Episode<'_>,
+    conversation: &Conversation,
+    out: &mut OutFolder,
+    blobs: &Blobs,
+) -> Result<Value, PictureError> {
+    let mut turns = Turns::default();
+    for entry in &conversation.entries {
+        turns.add(entry, out, blobs)?;
     }
-
-    pub(super) fn add(
-        &mut self,
-        episode: &Episode<'_>,
-        out: &mut OutFolder,
-        blobs: &Blobs,
-    ) -> Result<String, EpisodeError> {
-        let conversation = sent(episode, blobs, self.selection)?;
-        let mut turns = Turns::default();
-        for entry in &conversation.entries {
-            turns.add(entry, out, blobs)?;
-        }
-        if turns.turns.last().is_some_and(|last| last.from == HUMAN) {
-            turns.drop_last();
-        }
-        let row = episode.row;
-        let line = turns.line(&conversation, row.trial.as_str());
-        self.files.add(row, &line, out, blobs)
+    if turns.turns.last().is_some_and(|last| last.from == HUMAN) {
+        turns.drop_last();
     }
-
-    pub(super) fn finish(self) -> Result<(), FolderError> {
-        self.files.finish()
-    }
+    Ok(turns.line(conversation, episode.row.trial.as_str()))
 }
 
 const HUMAN: &str = "human";

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, Clock, Command, EventKind, Machine, MachineError, SkillEvent, SkillEventKind, SkillId,
-    StepId, TextBudget, ToolOutcome,
+    BoundedText, ChatModel, Clock, Command, EventKind, Machine, MachineError, SkillEvent, SkillEventKind,
+    SkillId, StepId, TextBudget, ToolOutcome,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use super::call::{FinishCall, LearnAction, LearnReason, StartCall};
 use super::gate::Counters;
 use super::journal::{BookSpan, Journal, JournalEntry, JournalLine, TurnPlace, counters};
-use super::publish::{Base, Fault, Published, collect, publish, unreachable};
+use super::publish::{Base, Fault, Publication, Published, collect, prepare, publish, unreachable};
 use super::receipt::{Language, Receipt, receipt};
 use super::signal::{FinalReport, OWN_PREFIX};
 use super::timeline::Timeline;
 use crate::book::{Actor, At, BookError, Gateway, OpId, Skill, Snapshot, WriteMode, open_unlocked};
 use crate::guidance::{ScriptCheck, SkillScripts};
-use crate::package::{Package, to_edit};
+use crate::package::to_edit;
 use crate::shipped::{ShippedPart, is_shipped};
 
 /// Folder for unpublished packages in the environment, below the home folder.
@@ -42,6 +42,8 @@ pub struct AttemptLearningOptions {
     pub trace: Option<PathBuf>,
     /// Whether finished skills take effect at once.
     pub mode: WriteMode,
+    /// The models that read each package before it enters the book. Without one, rules decide alone.
+    pub readers: Vec<Arc<dyn ChatModel>>,
 }
 
 /// Foreground learning in one attempt.
@@ -75,7 +77,7 @@ struct OpenPackage {
 
 /// A package that is to be published, with the calls that opened and finished it.
 struct FinishedPackage<'a> {
-    package: Package,
+    publication: Publication,
     open: &'a OpenPackage,
     call: &'a FinishCall,
 }
@@ -196,8 +198,11 @@ impl AttemptLearning {
         }
         let package = collect(self.world()?.as_ref(), &open.folder, &open.package).await?;
         let mut gateway = self.open_book().await?;
-        let outcome =
-            self.publish(&mut gateway, &FinishedPackage { package, open: &open, call: &call }, step)?;
+        gateway.set_readers(self.plan.readers.clone());
+        let publication = prepare(&mut gateway, &package, open.base.as_ref())?;
+        gateway.read_change(&publication.change).await;
+        let finished = FinishedPackage { publication, open: &open, call: &call };
+        let outcome = self.publish(&mut gateway, finished, step)?;
         drop(gateway);
         self.clear(&open).await;
         Ok(outcome)
@@ -208,13 +213,13 @@ impl AttemptLearning {
     fn publish(
         &self,
         gateway: &mut Gateway,
-        finished: &FinishedPackage<'_>,
+        finished: FinishedPackage<'_>,
         step: StepId,
     ) -> Result<ToolOutcome, Fault> {
-        let FinishedPackage { package, open, call } = finished;
+        let FinishedPackage { publication, open, call } = finished;
         let before = gateway.state().last;
         let Published { skill, version, proposed, binary_files } =
-            publish(gateway, package, open.base.as_ref(), self.plan.clock.now(), &self.timeline.versions())?;
+            publish(gateway, publication, self.plan.clock.now(), &self.timeline.versions())?;
         let span = BookSpan { before, after: gateway.state().last };
         let (kind, said) = match (proposed, &open.base) {
             (Some(_), _) => (SkillEventKind::Proposed, Receipt::Proposed),

@@ -99,14 +99,21 @@ fn check_location(path: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Publishes a package. Every check that can fail comes before the single operation that creates the skill.
-pub(super) fn publish(
+/// A package whose files are kept, and whose publication is one operation.
+pub(super) struct Publication {
+    skill: SkillId,
+    pub(super) change: Change,
+    base: Option<Base>,
+    binary_files: Vec<String>,
+}
+
+/// Checks a package and keeps its files. Every check that can fail comes before the single operation that creates the
+/// skill, but for the gate's.
+pub(super) fn prepare(
     gateway: &mut Gateway,
     package: &Package,
     base: Option<&Base>,
-    time: Timestamp,
-    seen: &Versions,
-) -> Result<Published, Fault> {
+) -> Result<Publication, Fault> {
     let wrong: Vec<String> = check(package)
         .into_iter()
         .filter(|finding| finding.level == Level::Error)
@@ -133,11 +140,9 @@ pub(super) fn publish(
         return Err(("stale_read", format!("{skill} was changed meanwhile; skip this, and start anew")));
     }
     let known = gateway.state().domains.contains_key(skill.domain());
-    let book_failed = |error: WriteRefusal| match error {
-        WriteRefusal::Refused { code, why } => (code, why),
-        WriteRefusal::Book(error) => ("unavailable", error.to_string()),
-    };
-    let files_read = &package.files;
+    let is_binary = |bytes: &Vec<u8>| matches!(reading(bytes), FileText::Binary(_));
+    let binary = package.files.iter().filter(|(_, bytes)| is_binary(bytes));
+    let binary_files = binary.map(|(path, _)| path.clone()).collect();
     let files = gateway.keep_files(Actor::Agent, &package.files).map_err(book_failed)?;
     let package = AttachedPackage {
         name: package.name.clone(),
@@ -148,23 +153,34 @@ pub(super) fn publish(
     };
     let change =
         Change::SkillPublished { skill: skill.clone(), text, domain: (!known).then_some(domain), package };
-    let read = base.map(|base| (base.skill.clone(), base.version)).into_iter().collect();
+    Ok(Publication { skill, change, base: base.cloned(), binary_files })
+}
+
+fn book_failed(error: WriteRefusal) -> Fault {
+    match error {
+        WriteRefusal::Refused { code, why } => (code, why),
+        WriteRefusal::Book(error) => ("unavailable", error.to_string()),
+    }
+}
+
+/// Publishes a package by a single operation.
+pub(super) fn publish(
+    gateway: &mut Gateway,
+    publication: Publication,
+    time: Timestamp,
+    seen: &Versions,
+) -> Result<Published, Fault> {
+    let Publication { skill, change, base, binary_files } = publication;
+    let read = base.map(|base| (base.skill, base.version)).into_iter().collect();
     let applied = gateway
         .apply(WriteRequest { seen: seen.clone(), read, ..WriteRequest::of(Actor::Agent, time, change) })
         .map_err(book_failed)?;
     let version = gateway.state().skills.get(&skill).map_or(1, |skill| skill.version);
-    let is_binary = |bytes: &Vec<u8>| matches!(reading(bytes), FileText::Binary(_));
-    let files_of_package = files_read.iter().filter(|(_, bytes)| is_binary(bytes));
     let proposed = match applied {
         Applied::Proposed(by) => Some(by),
         Applied::Written(_) | Applied::AlreadyThere(_) => None,
     };
-    Ok(Published {
-        skill,
-        version,
-        proposed,
-        binary_files: files_of_package.map(|(path, _)| path.clone()).collect(),
-    })
+    Ok(Published { skill, version, proposed, binary_files })
 }
 
 /// Returns the id of a new skill. It keeps the package's name, whatever the frontmatter says.

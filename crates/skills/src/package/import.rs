@@ -80,27 +80,61 @@ pub fn import_configs(
     text: &str,
     options: &ImportOptions,
 ) -> Result<Vec<Imported>, ConfigsError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let table: BTreeMap<String, SkillConfig> = serde_json::from_str(text).map_err(ConfigsError::Json)?;
+    let listed = listed_skills(text, options)?;
+    let imported = listed.into_iter().map(|one| import_listed(gateway, one, options));
+    imported.collect::<Result<_, WriteRefusal>>().map_err(ConfigsError::Book)
+}
+
+/// Has the gateway's readers read each text of such a table, then imports it.
+pub async fn read_and_import_configs(
+    gateway: &mut Gateway,
+    text: &str,
+    options: &ImportOptions,
+) -> Result<Vec<Imported>, ConfigsError> {
     let mut all = Vec::new();
-    for (key, config) in table {
-        let mut imported = Imported {
-            package: key.clone(),
-            skill: None,
-            written: false,
-            refused: None,
-            findings: Vec::new(),
-        };
-        let name = config.name.clone().unwrap_or(key);
-        let bytes = serde_json::to_vec_pretty(&config).map_err(ConfigsError::Json)?;
-        let package = Package { name: name.clone(), files: [("skill-config.json".to_owned(), bytes)].into() };
-        match config.draft(&name, options) {
-            Ok(draft) => take(gateway, &package, draft, options, &mut imported)?,
-            Err(why) => imported.refused = Some(why),
+    for one in listed_skills(text, options)? {
+        if let Ok(draft) = &one.draft {
+            gateway.read_change(&creation(gateway, draft.clone())).await;
+            gateway.read_files(&one.package.files).await;
         }
-        all.push(imported);
+        all.push(import_listed(gateway, one, options)?);
     }
     Ok(all)
+}
+
+/// A skill of a table.
+struct ListedSkill {
+    key: String,
+    package: Package,
+    /// The skill, or the reason why the entry is none.
+    draft: Result<PackageSkill, String>,
+}
+
+fn listed_skills(text: &str, options: &ImportOptions) -> Result<Vec<ListedSkill>, ConfigsError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let table: BTreeMap<String, SkillConfig> = serde_json::from_str(text).map_err(ConfigsError::Json)?;
+    let listed = table.into_iter().map(|(key, config)| {
+        let name = config.name.clone().unwrap_or_else(|| key.clone());
+        let bytes = serde_json::to_vec_pretty(&config).map_err(ConfigsError::Json)?;
+        let files = [("skill-config.json".to_owned(), bytes)].into();
+        let draft = config.draft(&name, options);
+        Ok(ListedSkill { key, package: Package { name, files }, draft })
+    });
+    listed.collect()
+}
+
+fn import_listed(
+    gateway: &mut Gateway,
+    one: ListedSkill,
+    options: &ImportOptions,
+) -> Result<Imported, WriteRefusal> {
+    let mut imported =
+        Imported { package: one.key, skill: None, written: false, refused: None, findings: Vec::new() };
+    match one.draft {
+        Ok(draft) => take(gateway, &one.package, draft, options, &mut imported)?,
+        Err(why) => imported.refused = Some(why),
+    }
+    Ok(imported)
 }
 
 /// The reason why a table of skills could not be imported.

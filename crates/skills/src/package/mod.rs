@@ -17,7 +17,7 @@ pub use check::check;
 pub use export::export;
 pub(crate) use export::to_edit;
 pub use frontmatter::{Field, Frontmatter};
-pub use import::{ImportOptions, Imported, import, import_configs, read_and_import};
+pub use import::{ImportOptions, Imported, import, import_configs, read_and_import, read_and_import_configs};
 pub(crate) use parse::parse_package;
 
 /// The file that makes a folder a package.

@@ -18,6 +18,7 @@ const LINE_CAP: usize = 160;
 const MORE: &str = "\n\n(The whole text is in the package's SKILL.md.)";
 
 /// A skill as its package describes it.
+#[derive(Clone)]
 pub(super) struct PackageSkill {
     pub(super) skill: SkillId,
     pub(super) domain: NewDomain,

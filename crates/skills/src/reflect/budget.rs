@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Tokens reserved for the answer of a reviewer.
 pub(super) const MAX_OUTPUT_TOKENS: u32 = 8000;
+/// The words of a step get this fraction of a request's tokens.
+pub(super) const STEP_SHARE: u64 = 16;
 /// Side in pixels of the square that counts as one token of a picture, if the profile does not tell it.
 const PATCH: u32 = 28;
 
@@ -35,6 +37,15 @@ pub struct MaterialBudget {
     pub skill: usize,
     /// Number of skills.
     pub skills: usize,
+}
+
+impl MaterialBudget {
+    /// Returns the largest number of requests over which an attempt of so many steps is spread. A request ends where the
+    /// next step does not fit. With the form of the block around its words a step takes less than twice its fraction.
+    pub fn most_parts(&self, steps: usize) -> usize {
+        let of_a_request = usize::try_from(STEP_SHARE / 2).unwrap_or(usize::MAX);
+        steps.div_ceil(of_a_request).min(self.parts).max(1)
+    }
 }
 
 impl Default for MaterialBudget {
@@ -99,7 +110,7 @@ impl ReviewerLimits {
     }
 
     /// Returns the tokens of the answer: a quarter of a small context.
-    pub(super) fn output(&self) -> u32 {
+    pub fn output(&self) -> u32 {
         let quarter = self.context.map_or(u64::MAX, |context| context / 4);
         u32::try_from(quarter).map_or(MAX_OUTPUT_TOKENS, |quarter| quarter.min(MAX_OUTPUT_TOKENS))
     }

@@ -11,6 +11,7 @@ use apprentice_protocol::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::budget::STEP_SHARE;
 use super::parts::parted;
 use super::{MaterialBudget, ReflectMode, ReflectOptions, TrajectoryReflection};
 
@@ -21,8 +22,6 @@ const APPS: usize = 12;
 const APP: usize = 64;
 /// Largest length of the instruction, in characters.
 const GOAL: usize = 2000;
-/// A step gets this fraction of a request's tokens at most.
-const STEP_SHARE: u64 = 16;
 
 /// Usage and limit of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

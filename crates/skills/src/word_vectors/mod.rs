@@ -1,7 +1,7 @@
 //! An embedder without a server: a text's vector is the sum of the vectors of its word pieces, which are part of the
 //! program. `scripts/word-vectors` computed them; `NOTICE.md` names their origin.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
@@ -53,6 +53,64 @@ fn vector(text: &str) -> Vec<f32> {
     sum
 }
 
+/// Words with their vectors, for finding those that are nearest in meaning to another word.
+pub(crate) struct Vocabulary<K> {
+    entries: Vec<(K, [f32; DIRECTIONS])>,
+}
+
+/// A word of a vocabulary and its cosine similarity to another word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NearWord<K> {
+    pub(crate) key: K,
+    pub(crate) similarity: f32,
+}
+
+impl<K: Copy> Vocabulary<K> {
+    /// Gathers words. Each has a key, and its spellings with their numbers; a word without known pieces is left out.
+    pub(crate) fn of<'a>(words: impl Iterator<Item = (K, &'a BTreeMap<String, u32>)>) -> Self {
+        let entry = |(key, spellings): (K, &BTreeMap<String, u32>)| {
+            let mut sum = [0.0; DIRECTIONS];
+            for (spelling, count) in spellings {
+                let Some(vector) = word_vector(spelling) else { continue };
+                #[expect(clippy::cast_precision_loss, reason = "a weight needs no more than a few digits")]
+                sum.iter_mut().zip(vector).for_each(|(sum, number)| *sum += *count as f32 * number);
+            }
+            Some((key, unit(sum)?))
+        };
+        Self { entries: words.filter_map(entry).collect() }
+    }
+
+    /// Returns the words that are nearest to a word, nearest first; none of them points away from it.
+    pub(crate) fn nearest(&self, word: &str, limit: usize) -> Vec<NearWord<K>> {
+        let Some(asked) = word_vector(word) else { return Vec::new() };
+        let near = |(key, vector): &(K, [f32; DIRECTIONS])| {
+            let similarity: f32 = vector.iter().zip(&asked).map(|(one, other)| one * other).sum();
+            NearWord { key: *key, similarity }
+        };
+        let mut all: Vec<_> = self.entries.iter().map(near).filter(|near| near.similarity > 0.0).collect();
+        let order = |one: &NearWord<K>, other: &NearWord<K>| other.similarity.total_cmp(&one.similarity);
+        if limit > 0 && limit < all.len() {
+            all.select_nth_unstable_by(limit - 1, order);
+        }
+        all.truncate(limit);
+        all.sort_by(order);
+        all
+    }
+}
+
+/// Returns the unit vector of a word, if it is made of known pieces.
+fn word_vector(word: &str) -> Option<[f32; DIRECTIONS]> {
+    let mut sum = [0.0; DIRECTIONS];
+    pieces(word).into_iter().for_each(|piece| add(&mut sum, piece));
+    unit(sum)
+}
+
+fn unit(mut vector: [f32; DIRECTIONS]) -> Option<[f32; DIRECTIONS]> {
+    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|number| *number /= length);
+    (length > 0.0).then_some(vector)
+}
+
 fn add(sum: &mut [f32], piece: usize) {
     let per_file = ROWS[0].len() / ROW;
     let file = ROWS.get(piece / per_file).copied().unwrap_or_default();
@@ -100,7 +158,9 @@ fn pieces_of_word(word: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DIRECTIONS, NUMBERS, PIECES, ROW, ROWS, pieces, vector};
+    use std::collections::BTreeMap;
+
+    use super::{DIRECTIONS, NUMBERS, PIECES, ROW, ROWS, Vocabulary, pieces, vector};
 
     fn cosine(one: &str, other: &str) -> f32 {
         let (one, other) = (vector(one), vector(other));
@@ -135,5 +195,21 @@ mod tests {
         assert!(wanted > other + 0.2, "{wanted} {other}");
         assert_eq!(vector("日本")[DIRECTIONS].to_bits(), 1f32.to_bits());
         assert!(cosine("日本", "making a picture smaller").abs() < 1e-6);
+    }
+    #[test]
+    fn the_words_nearest_to_a_word_come_first_and_unknown_words_are_near_none() {
+        let written: Vec<BTreeMap<String, u32>> = ["spreadsheet", "photo", "photos", "日本", "delete"]
+            .into_iter()
+            .map(|word| BTreeMap::from([(word.to_owned(), 1)]))
+            .collect();
+        let vocabulary = Vocabulary::of((0..).zip(&written));
+        let near = |word: &str, limit| {
+            vocabulary.nearest(word, limit).into_iter().map(|near| near.key).collect::<Vec<usize>>()
+        };
+        assert_eq!(near("picture", 2), [1, 2]);
+        assert_eq!(near("erase", 1), [4]);
+        assert!(near("日本", 9).is_empty() && !near("picture", 9).contains(&3));
+        let own = vocabulary.nearest("photo", 1);
+        assert!(own[0].key == 1 && (own[0].similarity - 1.0).abs() < 1e-5, "{own:?}");
     }
 }

@@ -235,6 +235,7 @@ impl Desk {
             run: "run-1".into(),
             trace: Some(PathBuf::from("/somewhere")),
             mode: WriteMode::Auto,
+            readers: Vec::new(),
         };
         let turns = script.turn;
         let learning = AttemptLearning::new(plan);

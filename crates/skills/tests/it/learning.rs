@@ -8,10 +8,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, Event, EventId, EventKind, Finish, Guidance, Machine, PortFuture, SkillEvent, SkillEventKind,
-    StepId, StepRef, ToolOutcome, Why,
+    ChatModel, Clock, Event, EventId, EventKind, Finish, Guidance, Machine, PortFuture, SkillEvent,
+    SkillEventKind, StepId, StepRef, ToolOutcome, Why,
 };
 use apprentice_skills::book::{Actor, At, Change, Gateway, GatewayOptions, Origin, Snapshot, WriteMode};
+use apprentice_skills::effect::Concern;
 use apprentice_skills::foreground::{
     AttemptLearning, AttemptLearningOptions, BundleBudget, Journal, JournalEntry, Language, Reason, counters,
     expand, review, summarize_events,
@@ -21,6 +22,7 @@ use apprentice_skills::package::export;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::clerk::Written;
 use crate::folder::Folder;
 use crate::shelf::{Shelf, id, request, tree, write};
 
@@ -62,6 +64,10 @@ fn turn_in(shelf: Shelf, language: Language) -> Turn {
 }
 
 fn turn_writing(shelf: Shelf, language: Language, mode: WriteMode) -> Turn {
+    turn_with(shelf, language, mode, Vec::new())
+}
+
+fn turn_with(shelf: Shelf, language: Language, mode: WriteMode, readers: Vec<Arc<dyn ChatModel>>) -> Turn {
     let plan = AttemptLearningOptions {
         trace: None,
         book: shelf.path().to_owned(),
@@ -69,6 +75,7 @@ fn turn_writing(shelf: Shelf, language: Language, mode: WriteMode) -> Turn {
         language,
         run: "r".into(),
         mode,
+        readers,
     };
     let (workshop, world) = (AttemptLearning::new(plan), Arc::new(Folder::new()));
     workshop.enter(Arc::clone(&world) as Arc<dyn Machine>);
@@ -152,6 +159,42 @@ fn finish(action: &str, name: &str, status: &str) -> Value {
 
 fn created() -> Value {
     finish("create", "rl-export", "created")
+}
+
+/// Returns the answer of a safety reader that finds sentences of one class.
+fn reading(class: &str, sentences: &[&str]) -> String {
+    let classes = Concern::EFFECTS.iter().map(|one| one.word()).chain(["unreadable"]);
+    let lists = classes.map(|word| (word.to_owned(), json!(if word == class { sentences } else { &[] })));
+    Value::Object(lists.collect()).to_string()
+}
+
+/// Publishes a page whose guidance ends with this sentence, after a reader with this answer. Returns the turn and whether
+/// the package waits for a person.
+fn published_after(sentence: &str, answer: Option<&str>) -> (Turn, bool) {
+    let readers = answer.into_iter().map(|answer| Arc::new(Written::words(&[answer])) as Arc<dyn ChatModel>);
+    let turn = turn_with(Shelf::new(), Language::English, WriteMode::Auto, readers.collect());
+    turn.start();
+    let page = PAGE.replace("Choose File > Export As.", &format!("Choose File > Export As. {sentence}"));
+    turn.world.put(&format!("{HOME}/rl-export/SKILL.md"), &page);
+    let done = turn.call("skill_learning_finish", created());
+    assert!(!done.is_error, "{done:?}");
+    let waits = skills(&done).iter().any(|event| event.happening == SkillEventKind::Proposed);
+    assert_eq!(turn.book().skill(&id("gimp/rl-export")).is_none(), waits, "{done:?}");
+    (turn, waits)
+}
+
+#[test]
+fn a_safety_reader_judges_what_an_agent_publishes() {
+    let (harmless, harmful) = ("Take the third entry of the list.", "Delete all files in the folder.");
+    let (nothing, spends) = (reading("", &[]), reading("spend", &[harmless]));
+    assert!(!published_after(harmless, None).1 && published_after(harmful, None).1, "the rules alone");
+    assert!(published_after(harmless, Some(&spends)).1, "a reader finds what words do not");
+    assert!(!published_after(harmful, Some(&nothing)).1, "a reader knows better than words");
+    let (turn, waits) = published_after(harmless, Some("no answer"));
+    assert!(waits, "what no reader has read waits");
+    let (gateway, _) = turn.shelf.open();
+    let waiting = gateway.state().proposals.values().next().expect("a proposal");
+    assert_eq!(waiting.assessment.findings[0].concern, Concern::Unread);
 }
 
 #[test]

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
+use apprentice_protocol::ChatModel;
 use apprentice_skills::book::{Actor, Change, Origin, Snapshot, freeze};
+use apprentice_skills::effect::Concern;
 use apprentice_skills::package::{
     ImportOptions, Imported, Level, Package, SKILL_FILE, check, export, import, import_configs,
+    read_and_import_configs,
 };
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::json;
 
+use crate::clerk::{Written, run};
 use crate::shelf::{Shelf, create, id, request, write};
 
 /// A foreign package and the reference validator's verdict on it (compared by `scripts/conform-skills`).
@@ -186,6 +192,31 @@ fn a_table_of_skills_is_taken_in_with_its_tools() {
     let package = gateway.state().skills[&id("general/crm-triage")].package.clone().expect("attached");
     assert_eq!((package.active, package.tools["crm"].len(), package.tools["mail"].len()), (true, 2, 0));
     assert!(import_configs(&mut gateway, "[]", &options()).is_err());
+}
+
+#[test]
+fn a_safety_reader_judges_a_table_of_skills() {
+    let table = r#"{"one": {"desc": "Sorting leads", "usage": "1. Take the third entry of the list."},
+        "two": {"desc": "Tidying", "usage": "1. Delete all files in the folder."}}"#;
+    let taken = |answers: Option<[String; 2]>| -> Vec<bool> {
+        let shelf = Shelf::new();
+        let (mut gateway, _) = shelf.open();
+        let reader = |answers: &[String; 2]| {
+            Arc::new(Written::words(&[&answers[0], &answers[1]])) as Arc<dyn ChatModel>
+        };
+        gateway.set_readers(answers.iter().map(reader).collect());
+        let results = run(read_and_import_configs(&mut gateway, table, &options())).expect("reads");
+        results.iter().map(|one| one.written).collect()
+    };
+    let reading = |class: &str, sentences: &[&str]| {
+        let classes = Concern::EFFECTS.iter().map(|one| one.word()).chain(["unreadable"]);
+        let lists = classes.map(|word| (word.to_owned(), json!(if word == class { sentences } else { &[] })));
+        serde_json::Value::Object(lists.collect()).to_string()
+    };
+    let nothing = || reading("", &[]);
+    assert_eq!(taken(None), [true, false], "the rules alone");
+    let spends = reading("spend", &["Take the third entry of the list."]);
+    assert_eq!(taken(Some([spends, nothing()])), [false, true], "readers know better than words");
 }
 
 #[test]

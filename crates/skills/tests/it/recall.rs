@@ -168,7 +168,7 @@ fn a_request_in_other_words_finds_its_skill_among_a_thousand() {
         assert!(share >= floor, "{name}: {share:.3}, missed {missed:#?}");
     }
     let book = book.with_embedding(Some(Arc::new(EmbeddingModel::builtin())));
-    for (name, pairs, floor) in [("tuned", &tuned, 0.92), ("fresh", &fresh, 0.78)] {
+    for (name, pairs, floor) in [("tuned", &tuned, 0.91), ("fresh", &fresh, 0.80)] {
         let (share, missed) = recall(&book, pairs, with_app);
         let (bare, _) = recall(&book, pairs, |pair| pair.asked.to_owned());
         println!("{name}, with the built-in vectors: {share:.3} with the program's name, {bare:.3} without");

@@ -87,6 +87,25 @@ fn a_long_attempt_is_reviewed_in_parts_and_what_was_found_goes_along() {
 }
 
 #[test]
+fn an_attempt_is_spread_over_no_more_requests_than_a_forecast_counts() {
+    let options = ReflectOptions::default();
+    for steps in [1, 8, 9, 33, 40] {
+        let mut trajectory = long_attempt(steps);
+        for step in &mut trajectory.steps {
+            step.say = vec!["word ".repeat(20_000)];
+            step.seen.changed = vec!["+ button \"A name that is long\"".repeat(5); 2_000];
+            step.finish = Some("done ".repeat(20_000));
+        }
+        let model = Written::words(&["{}"; 6]);
+        let reflected = run(reflect(&model, &trajectory, &[], &options)).expect("reflects");
+        let most = options.budget.most_parts(usize::try_from(steps).expect("few"));
+        let requests = usize::try_from(reflected.tries).expect("few");
+        assert!(requests <= most, "{steps} steps: {requests} requests, at most {most} counted");
+        assert!(steps < 33 || requests > 1, "{steps} steps are long enough for several requests");
+    }
+}
+
+#[test]
 fn a_small_context_gets_less_and_one_without_room_is_not_asked() {
     let trajectory = long_attempt(40);
     let asked = |tokens| {

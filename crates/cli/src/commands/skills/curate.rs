@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::review_estimate::CountRange;
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
 use apprentice_sandbox::SystemClock;
@@ -99,6 +100,9 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, given.len())?;
+    let texts =
+        given.iter().map(|one| one.reflection.skill_reviews.len() + one.reflection.new_learnings.len()).sum();
+    forecast.add_readings(&models, &arguments.model, CountRange::up_to(texts))?;
     if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
@@ -209,6 +213,8 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     let tasks = find_cleanup_tasks(book.state(), &options, sensed.as_ref());
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, tasks.len())?;
+    // Each decision writes at most one text.
+    forecast.add_readings(&models, &arguments.model, CountRange::up_to(tasks.len()))?;
     if arguments.consent.dry_run {
         if as_json {
             let schema = "apprentice.skills.clean/1";

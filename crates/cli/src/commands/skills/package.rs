@@ -9,7 +9,7 @@ use apprentice_protocol::{Clock as _, SkillId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::package::{
-    self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, import_configs,
+    self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, read_and_import_configs,
 };
 use apprentice_skills::shipped;
 use clap::{Args, ValueEnum};
@@ -206,8 +206,11 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Co
             let place = named()?;
             let text = fs::read_to_string(place)
                 .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", place.display())))?;
+            let models = wire::models(config, Arc::new(SystemClock::default()))?;
             let mut gateway = write(book)?;
-            results = import_configs(&mut gateway, &text, &options).kind(Kind::Config)?;
+            gateway.set_readers(models.named_safety_readers()?);
+            let imported = read_and_import_configs(&mut gateway, &text, &options);
+            results = wire::runtime()?.block_on(async { imported.await.kind(Kind::Config) })?;
         }
         ImportFormat::Packages => {
             let place = named()?;
