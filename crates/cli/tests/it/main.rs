@@ -1,6 +1,7 @@
 //! The one integration-test binary of the command line.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod acting;
 mod authoring;
 mod behind;
 mod builtin_words;
@@ -9,6 +10,7 @@ mod command;
 mod dependencies;
 mod differences;
 mod experiment;
+mod exploring;
 mod exporting;
 mod faults;
 mod first_suite;
