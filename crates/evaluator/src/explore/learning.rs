@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{ChatModel, JudgedBy, SkillId, Verdict};
 use apprentice_results::row::TrialRow;
-use apprentice_skills::book::{Actor, Applied, Change, FunctionReference, Gateway, Judgement, WriteRequest};
+use apprentice_skills::book::{
+    Actor, Applied, Change, FunctionReference, Gateway, Judgement, Snapshot, WriteRequest,
+};
 use apprentice_skills::judge::judge;
 use apprentice_skills::practice::PracticeError;
 use apprentice_skills::synthesis::SynthesisError;
@@ -82,11 +84,22 @@ impl TryLearning<'_> {
         if let Some(known) = read_json(&path)? {
             return Ok(known);
         }
-        let part = self.from_states(gateway).await?;
+        let learned = self.from_states(gateway).await?;
+        // A process that was killed while it learned has left changes that no record of this one holds; the log has them.
+        let part = LearnedPart { changed: self.changed(&gateway.snapshot()), ..learned };
         if part.unread == 0 {
             write_json(&path, &part)?;
         }
         Ok(part)
+    }
+
+    /// The skills of the book that these attempts created or changed.
+    fn changed(&self, book: &Snapshot) -> Vec<SkillId> {
+        let attempts: Vec<String> = self.judged().map(trajectory_id).collect();
+        let caused = book.state().causes.iter().filter(|(cause, _)| attempts.contains(&cause.trajectory));
+        let operations: Vec<_> = caused.map(|(_, operation)| operation).collect();
+        let changed = book.skills().filter(|skill| skill.history.iter().any(|one| operations.contains(&one)));
+        changed.map(|skill| skill.id.clone()).collect()
     }
 
     async fn from_states(&self, gateway: &mut Gateway) -> Result<LearnedPart, ExploreError> {
