@@ -1,6 +1,7 @@
 //! The one integration-test binary of the command line.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod ablation;
 mod acting;
 mod authoring;
 mod behind;
