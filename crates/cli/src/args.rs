@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, collect, compare, config, demo, distill, do_task, doctor, export, fork, functions, grade,
-    init, learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split, tasks, trace, view,
+    bench, bundle, collect, compare, config, demo, distill, do_task, doctor, explore, export, fork,
+    functions, grade, init, learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split,
+    tasks, trace, view,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -36,6 +37,7 @@ enum Command {
     Resume(run::Resume),
     Fork(fork::ForkCommand),
     Functions(functions::FunctionsCommand),
+    Explore(explore::Explore),
     Learn(learn::Learn),
     View(view::View),
     Trace(trace::TraceCommand),
@@ -86,6 +88,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Resume(resume) => run::run_resume(resume, &arguments.flags, recorded),
         Command::Fork(arguments) => fork::run(arguments, &settings()?.config()?, recorded),
         Command::Functions(arguments) => functions::run(arguments, &settings()?.config()?),
+        Command::Explore(explore) => explore::run(explore, &settings()?.config()?),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Trace(trace) => trace::run(trace),

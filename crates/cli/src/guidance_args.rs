@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
+use apprentice_evaluator::arm::{FunctionScope, GuidanceProvider, open_inert_skills};
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_protocol::Clock;
 use apprentice_skills::book::Snapshot;
@@ -18,6 +18,9 @@ pub(crate) struct GuidanceArgs {
     /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hidden_skill)]
     suppress: Vec<HiddenSkill>,
+    /// Let the arms `code` and `code+pull` lend functions that no replays have verified, too. They are marked.
+    #[arg(long)]
+    unverified_functions: bool,
     #[command(flatten)]
     pub(crate) servers: Servers,
 }
@@ -42,6 +45,10 @@ impl GuidanceArgs {
         Ok(GuidanceProvider::new(Arc::new(suite.clone()), book, None)
             .with_inert_skills(open_inert_skills(suite).kind(Kind::Config)?)
             .with_tools(&self.servers.tool_box(clock)?)
+            .with_functions(match self.unverified_functions {
+                true => FunctionScope::All,
+                false => FunctionScope::Verified,
+            })
             .with_suppressed(self.suppressed()))
     }
 }

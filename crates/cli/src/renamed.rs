@@ -10,7 +10,9 @@ const OPTIONS: [(&str, &str); 3] =
 pub(crate) fn hints<'a>(words: impl Iterator<Item = &'a OsStr>) -> Vec<String> {
     let words: Vec<String> =
         words.map_while(|word| word.to_str().filter(|word| *word != "--").map(str::to_owned)).collect();
-    let uses = |old: &str| words.iter().any(|word| word.split('=').next() == Some(old));
+    // `explore` has an option of its own with this name.
+    let own = |old: &str| old == "--steps" && words.iter().any(|word| word == "explore");
+    let uses = |old: &str| !own(old) && words.iter().any(|word| word.split('=').next() == Some(old));
     let renamed = OPTIONS.iter().filter(|(old, _)| uses(old));
     renamed.map(|(old, new)| format!("hint: {old} is now {new}; the next release drops {old}")).collect()
 }
@@ -33,5 +35,6 @@ mod tests {
         );
         assert!(of("run tasks/starter --order-seed 7 --max-steps 3").is_empty());
         assert!(of("do text -- --most").is_empty());
+        assert!(of("explore --app mousepad --steps 3").is_empty());
     }
 }

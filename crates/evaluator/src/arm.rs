@@ -99,8 +99,19 @@ fn unchosen(task: &TaskId) -> ArmError {
     ArmError::NoGuidance { arm: Arm::Auto, task: task.clone(), source }
 }
 
+/// Which functions the arms `code` and `code+pull` lend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FunctionScope {
+    /// Those that replays have verified.
+    #[default]
+    Verified,
+    /// Also those that nothing has verified yet, marked as such.
+    All,
+}
+
 /// The policy by which an arm gives guidance; `relevant` are the skills that bear on the task.
-fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
+fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>, functions: FunctionScope) -> ArmPolicy {
+    let unverified = functions == FunctionScope::All;
     match arm.delivery() {
         // The text of `raw-trace` is found by the provider, and `auto` is another arm before it comes here.
         Delivery::Nothing | Delivery::RawTrace => ArmPolicy::None,
@@ -113,8 +124,8 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
         Delivery::Push => ArmPolicy::Push { count: PUSH_COUNT },
         Delivery::All => ArmPolicy::All,
         Delivery::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
-        Delivery::Code => ArmPolicy::Code { pull: false, unverified: false },
-        Delivery::CodePull => ArmPolicy::Code { pull: true, unverified: false },
+        Delivery::Code => ArmPolicy::Code { pull: false, unverified, own_tools: true },
+        Delivery::CodePull => ArmPolicy::Code { pull: true, unverified, own_tools: true },
         Delivery::PlaceboInert => ArmPolicy::PlaceboInert,
         Delivery::PlaceboWrong => ArmPolicy::PlaceboWrong,
     }
@@ -173,6 +184,7 @@ pub struct GuidanceProvider {
     rules: ToolPolicy,
     suppressed: HiddenSkills,
     auto: AutoArms,
+    functions: FunctionScope,
 }
 
 impl GuidanceProvider {
@@ -193,7 +205,14 @@ impl GuidanceProvider {
             rules,
             suppressed,
             auto: AutoArms::default(),
+            functions: FunctionScope::default(),
         }
+    }
+
+    /// Sets which functions the arms with functions lend.
+    #[must_use]
+    pub fn with_functions(self, functions: FunctionScope) -> Self {
+        Self { functions, ..self }
     }
 
     /// Sets the arms that `auto` stands for, which earlier trials of the models chose.
@@ -247,7 +266,8 @@ impl GuidanceProvider {
     }
 
     /// Returns the inputs of an arm's guidance other than the book, for the run's plan: the embedding model, a hash of
-    /// the tool server list, the skills suppressed per program, and the arm that `auto` stands for. Empty for an arm without a book.
+    /// the tool server list, the skills suppressed per program, the arm that `auto` stands for, and whether unverified
+    /// functions are lent. Empty for an arm without a book.
     pub fn inputs(&self, arm: Arm) -> BTreeMap<String, String> {
         if !arm.needs_book() {
             return BTreeMap::new();
@@ -259,7 +279,10 @@ impl GuidanceProvider {
             (!self.suppressed.is_empty()).then(|| ("suppressed".to_owned(), self.suppressed.to_string()));
         let is_chosen = arm == Arm::Auto && self.auto.arms().next().is_some();
         let chosen = is_chosen.then(|| ("auto".to_owned(), self.auto.to_string()));
-        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).collect()
+        let unverified = self.functions == FunctionScope::All
+            && matches!(arm.delivery(), Delivery::Code | Delivery::CodePull);
+        let functions = unverified.then(|| ("functions".to_owned(), "unverified too".to_owned()));
+        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).chain(functions).collect()
     }
 
     /// Returns the tasks on which an arm has guidance; for `auto`, those on which any chosen arm has.
@@ -406,7 +429,7 @@ impl GuidanceProvider {
                     .ok_or_else(|| without("no successful training attempt uses a program of this task"))?,
             },
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
-            _ => policy(arm, relevant.as_ref()),
+            _ => policy(arm, relevant.as_ref(), self.functions),
         };
         let tools = tool_contribution(servers.as_ref(), &self.rules);
         let guidance = build_guidance_with_tools(&left, &policy, &view, &tools).map_err(nothing)?;

@@ -370,7 +370,7 @@ impl Admission<'_> {
     fn guidance(&self, book: &Snapshot) -> crate::run::GuidanceFactory {
         let (book, task) = (book.clone(), self.task.clone());
         Arc::new(move |_: &TrialSpec| {
-            let policy = ArmPolicy::Code { pull: false, unverified: true };
+            let policy = ArmPolicy::Code { pull: false, unverified: true, own_tools: false };
             let guidance = build_guidance(&book, &policy, &TaskView::default());
             let none =
                 |source: GuidanceError| ArmError::NoGuidance { arm: Arm::Code, task: task.clone(), source };

@@ -14,6 +14,7 @@ pub mod cost_estimate;
 pub mod demonstration;
 mod error_chain;
 pub mod experiment;
+pub mod explore;
 pub mod fork;
 pub mod function_admission;
 pub mod function_synthesis;

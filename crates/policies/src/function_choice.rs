@@ -10,6 +10,8 @@ use super::transcript::{Transcript, Turn};
 use super::value::mask;
 
 const CALL: &str = "skill_call";
+/// How the name of a function's own tool begins.
+const OWN: &str = "run_";
 /// Words that a description must share with the instruction.
 const LEAST: f32 = 2.0;
 
@@ -32,12 +34,12 @@ impl FunctionChoice {
     /// Returns the call of a function that fits, or the end of the attempt once it ran to its end.
     pub(super) fn next(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) -> Option<Move> {
         if self.called {
-            let answer = turn.answers.iter().find(|answer| answer.tool == CALL)?;
+            let answer = turn.answers.iter().find(|answer| is_call(&answer.tool))?;
             let ended = Move::End { say: "The function has done it.".into(), finish: Finish::Done };
             return (!answer.is_error).then_some(ended);
         }
         self.called = true;
-        if !transcript.tools.iter().any(|tool| tool == CALL) {
+        if !transcript.tools.iter().any(|tool| is_call(tool)) {
             return None;
         }
         let scored = offered(&transcript.opening).into_iter().filter_map(|one| {
@@ -46,12 +48,22 @@ impl FunctionChoice {
             (fit.matched >= LEAST).then_some((fit.matched + fit.share, one, arguments))
         });
         let (_, best, arguments) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let say = format!("{} does what is asked.", best.name);
+        let own = format!("{OWN}{}", best.name);
+        if transcript.tools.contains(&own) {
+            return Some(Move::Ask { say, tool: own, arguments });
+        }
         Some(Move::Ask {
-            say: format!("{} does what is asked.", best.name),
+            say,
             tool: CALL.into(),
             arguments: json!({ "skill": best.skill, "function": best.name, "arguments": arguments }),
         })
     }
+}
+
+/// Returns whether a tool calls a function.
+fn is_call(tool: &str) -> bool {
+    tool == CALL || tool.starts_with(OWN)
 }
 
 /// Reads the signatures of a text: `domain/name: function(parameter: kind, …)`, and below it what the function does.
@@ -143,6 +155,15 @@ mod tests {
         assert_eq!(arguments, expected);
         assert_eq!(chosen("Rename the bird \"Pip\" of the list."), None, "the new name is missing");
         assert_eq!(chosen("Paint the shed in \"green\"."), None);
+    }
+
+    #[test]
+    fn a_function_with_a_tool_of_its_own_is_called_by_it() {
+        let goal = Goal::read("Fill the feeder with \"millet\".");
+        let own = Transcript { tools: vec!["run_fill_feeder".into()], ..transcript(&goal.text) };
+        let chosen = FunctionChoice::default().next(&own, &goal, &Turn::default());
+        let Some(Move::Ask { tool, arguments, .. }) = chosen else { panic!("no call") };
+        assert_eq!((tool.as_str(), arguments), ("run_fill_feeder", json!({ "grain": "millet" })));
     }
 
     #[test]

@@ -23,4 +23,4 @@ pub use episode::{Episode, EpisodeError, TaskEpisode};
 pub use relay::relay;
 pub use router::{ServeError, serve};
 pub use served_world::ServedWorld;
-pub use step::{StepReply, StepRequest};
+pub use step::{MOST_ACTIONS, StepReply, StepRequest, take_step};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Environment, Judged, Observation, ScreenPoint, Size, Tab, TextBudget, TreeBudget,
-    View, Want, Why, Window, outline,
+    ActReport, Action, Clock, Environment, Judged, Observation, ScreenPoint, Size, Tab, TextBudget,
+    TreeBudget, View, Want, Why, Window, WorldError, outline,
 };
 use apprentice_tasks::check::AttemptEnding;
 use axum::Json;
@@ -25,7 +25,7 @@ use crate::served_world::ServedWorld;
 /// Largest outline, in characters.
 const OUTLINE: TextBudget = TextBudget(100_000);
 /// Most actions of one request.
-const MOST_ACTIONS: usize = 100;
+pub const MOST_ACTIONS: usize = 100;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// The body of `POST /step`: actions in pixels of the screen or by references of the last outline, and what to observe
@@ -155,9 +155,19 @@ async fn perform(world: &ServedWorld, asked: &StepRequest) -> Answer<StepReply> 
     let open = world.current().await?;
     let mut environment = open.environment.lock().await;
     let environment = environment.as_mut().ok_or_else(|| Problem::closed("it was closed meanwhile"))?;
+    Ok(take_step(&mut **environment, &*world.clock, open.machine.offers().screen, asked).await?)
+}
+
+/// Performs the actions of a request, up to the first that is refused, and then observes.
+pub async fn take_step(
+    environment: &mut dyn Environment,
+    clock: &dyn Clock,
+    screen: Option<Size>,
+    asked: &StepRequest,
+) -> Result<StepReply, WorldError> {
     let mut reports = Vec::with_capacity(asked.actions.len());
     for action in &asked.actions {
-        let report = act(&mut **environment, action, world).await?;
+        let report = act(environment, action, clock).await?;
         let refused = report.delivery != apprentice_protocol::Delivery::Delivered;
         reports.push(report);
         if refused {
@@ -166,22 +176,22 @@ async fn perform(world: &ServedWorld, asked: &StepRequest) -> Answer<StepReply> 
     }
     let want = Want { screenshot: asked.screenshot, tree: asked.outline.then(TreeBudget::default) };
     let observed = environment.observe(want).await?;
-    Ok(reply(reports, observed, open.machine.offers().screen))
+    Ok(reply(reports, observed, screen))
 }
 
 async fn act(
     environment: &mut dyn Environment,
     action: &Action<ScreenPoint>,
-    world: &ServedWorld,
-) -> Answer<ActReport> {
+    clock: &dyn Clock,
+) -> Result<ActReport, WorldError> {
     if let Action::Wait { ms } = action {
         let time = Duration::from_millis(u64::from(*ms));
         if time > LONGEST_WAIT {
             return Ok(ActReport::refused(format!("wait at most {} ms", LONGEST_WAIT.as_millis())));
         }
-        world.clock.pause(time, Why::ModelAsked).await;
+        clock.pause(time, Why::ModelAsked).await;
     }
-    Ok(environment.act(action).await?)
+    environment.act(action).await
 }
 
 fn reply(reports: Vec<ActReport>, observed: Observation, screen: Option<Size>) -> StepReply {

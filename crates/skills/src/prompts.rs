@@ -2,10 +2,10 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, background, effect, foreground, guidance, judge, manage, reflect, synthesis};
+use crate::{author, background, effect, foreground, guidance, judge, manage, practice, reflect, synthesis};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 18] = [
+pub const PROMPTS: [Prompt; 19] = [
     guidance::PULL,
     guidance::TOOLS,
     guidance::GIVEN,
@@ -17,6 +17,7 @@ pub const PROMPTS: [Prompt; 18] = [
     manage::PROMPT,
     judge::PROMPT,
     synthesis::PROMPT,
+    practice::PROMPT,
     effect::PROMPT,
     author::CREATE,
     foreground::LEARN,

@@ -215,6 +215,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             wordings: arguments.wordings,
         },
         suppress: arguments.guidance.suppressed(),
+        demonstrations: Vec::new(),
         replicates: 1,
         tools: arguments.guidance.servers.tool_box(&experiment_command::clock())?,
         registered: None,

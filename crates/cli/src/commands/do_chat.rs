@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use apprentice_harness::agent::{AttemptResult, Session, TurnReport};
-use apprentice_protocol::{Finish, TurnStart};
+use apprentice_protocol::{Finish, TurnStart, World};
 use apprentice_skills::foreground::remember_instruction;
 
 use tokio_util::sync::CancellationToken;
 
+use super::client_session::ClientSession;
 use super::do_learning::SessionLearning;
 use crate::chat_input::{ChatInput, ChatLine};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -16,8 +17,16 @@ use crate::terminal;
 
 /// Who talks, and how they stop the agent.
 pub(super) struct Chat {
-    input: ChatInput,
+    input: Talker,
     interrupts: Arc<SessionInterrupts>,
+}
+
+/// Where instructions come from and reports go.
+enum Talker {
+    /// A person at the terminal.
+    Terminal(ChatInput),
+    /// A program that speaks MCP.
+    Client(ClientSession),
 }
 
 /// The end of a session, with the first failure on the terminal's side of it.
@@ -31,7 +40,19 @@ pub(super) struct ChatResult {
 impl Chat {
     /// Prepares to read instructions from standard input.
     pub(super) fn open(interrupts: Arc<SessionInterrupts>) -> Result<Self, Failure> {
-        Ok(Self { input: ChatInput::open().kind(Kind::Environment)?, interrupts })
+        Ok(Self { input: Talker::Terminal(ChatInput::open().kind(Kind::Environment)?), interrupts })
+    }
+
+    /// Prepares to take instructions of a client.
+    pub(super) fn of_client(client: ClientSession, interrupts: Arc<SessionInterrupts>) -> Self {
+        Self { input: Talker::Client(client), interrupts }
+    }
+
+    /// Lends the world to the client, if there is one, so that it can act between the turns.
+    pub(super) fn share(&mut self, world: &mut World) {
+        if let Talker::Client(client) = &mut self.input {
+            client.share(world);
+        }
     }
 
     /// Returns the token that ends the session.
@@ -42,11 +63,15 @@ impl Chat {
     /// Waits for the next instruction. `None` at the end of the input, or when the session is interrupted.
     pub(super) async fn instruction(&mut self, may_learn: bool) -> Result<Option<TurnStart>, Failure> {
         loop {
+            let input = match &mut self.input {
+                Talker::Terminal(input) => input,
+                Talker::Client(client) => return Ok(client.instruction(self.interrupts.session()).await),
+            };
             terminal::prompt();
             let line = tokio::select! {
                 biased;
                 () = self.interrupts.session().cancelled() => return Ok(None),
-                line = self.input.next() => line.kind(Kind::Environment)?,
+                line = input.next() => line.kind(Kind::Environment)?,
             };
             match line {
                 ChatLine::End => return Ok(None),
@@ -71,17 +96,30 @@ impl Chat {
     pub(super) async fn converse(
         &mut self,
         mut session: Session<'_>,
-        first: TurnStart,
+        first: Option<TurnStart>,
         learning: Option<&SessionLearning<'_>>,
     ) -> ChatResult {
-        let mut next = Some(first);
         let mut told = Ok(());
+        let mut next = match first {
+            Some(first) => Some(first),
+            None => self.instruction(learning.is_some()).await.unwrap_or_else(|failure| {
+                told = Err(failure);
+                None
+            }),
+        };
         while let Some(start) = next.take() {
             if let Some(learning) = learning {
                 learning.begin_turn();
             }
-            let report = session.instruct(start, self.interrupts.begin_turn()).await;
-            tell(&report);
+            let turn = self.interrupts.begin_turn();
+            if let Talker::Client(client) = &self.input {
+                client.cancels(&turn);
+            }
+            let report = session.instruct(start, turn).await;
+            match &mut self.input {
+                Talker::Terminal(_) => tell(&report),
+                Talker::Client(client) => client.tell(&report),
+            }
             if let Some(learning) = learning
                 && let Err(failure) = learning.end_turn(report.turn)
             {

@@ -22,7 +22,7 @@ use crate::terminal;
 const FILE: &str = "final.json";
 
 /// Options for learning during an attempt.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct Learning {
     /// Let the agent write skills while it works, in a folder of its world, and report on skills at the end; finished
     /// skills are published to the skillbook together.

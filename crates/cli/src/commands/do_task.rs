@@ -40,6 +40,9 @@ use crate::{host, terminal, wire};
 /// Time limit for closing a world.
 const CLOSE: Duration = Duration::from_secs(10);
 
+/// The instruction of a trace whose turns come from a client.
+const OF_A_CLIENT: &str = "Instructions of an MCP client";
+
 /// Carries out one instruction in a fresh world and prints every step.
 #[derive(Debug, Args)]
 pub(crate) struct Do {
@@ -106,7 +109,8 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let Some(first) = first_instruction(arguments, chat.as_mut()).await? else { return Ok(()) };
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let wiring = Wiring { config, models: &models, clock: &clock, folder };
-    let ended = record(arguments, &wiring, &*model, Conversation { first, chat }).await?;
+    let conversation = Conversation { first: Some(first), chat };
+    let ended = record(arguments, &wiring, &*model, conversation).await?;
     // A session has told each report at the end of its turn.
     let answer = ended.finish.as_ref().filter(|_| !arguments.chat);
     let concluded = conclude(&ended, answer);
@@ -118,9 +122,49 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     concluded
 }
 
+/// What a client's session begins with.
+pub(super) struct ClientWorld<'a> {
+    pub(super) model: &'a str,
+    pub(super) app: Option<&'a String>,
+    pub(super) url: Option<&'a String>,
+    pub(super) files: &'a [PathBuf],
+    pub(super) skillbook: Option<&'a PathBuf>,
+    pub(super) max_steps: u32,
+    pub(super) out: Option<&'a PathBuf>,
+}
+
+/// Opens a world for a client, and carries out its instructions, as `do --chat` does, until the client ends the session.
+pub(super) async fn serve_client(given: ClientWorld<'_>, chat: Chat, config: &Config) -> Result<(), Failure> {
+    let arguments = Do {
+        instruction: None,
+        chat: true,
+        model: given.model.to_owned(),
+        app: given.app.cloned(),
+        url: given.url.cloned(),
+        host: false,
+        skillbook: given.skillbook.cloned(),
+        servers: Servers::default(),
+        learning: Learning::default(),
+        file: given.files.to_vec(),
+        max_steps: given.max_steps,
+        out: given.out.cloned(),
+        consent: SpendingArgs::default(),
+    };
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let models = wire::models(config, Arc::clone(&clock))?;
+    models.check(&arguments.model)?;
+    models.identify(&arguments.model).await;
+    let model = models.get(&arguments.model, "do")?;
+    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
+    let wiring = Wiring { config, models: &models, clock: &clock, folder };
+    // What a turn came to was told to the client.
+    record(&arguments, &wiring, &*model, Conversation { first: None, chat: Some(chat) }).await.map(drop)
+}
+
 /// The first instruction, and whoever gives further ones.
 struct Conversation {
-    first: TurnStart,
+    /// `None` if the first instruction comes once the world is open.
+    first: Option<TurnStart>,
     chat: Option<Chat>,
 }
 
@@ -173,7 +217,7 @@ async fn record(
     let book = arguments.skillbook.as_deref();
     let learning = arguments.learning.attempt_learning(book, folder, models, &arguments.model)?;
     let known_versions = KnownVersions::default();
-    let instruction = conversation.first.instruction.as_str();
+    let instruction = conversation.first.as_ref().map_or(OF_A_CLIENT, |first| first.instruction.as_str());
     let Lent { guidance, scripts } = match &arguments.skillbook {
         Some(book) => {
             let role = config.role.settings_of_model(models.resolve(&arguments.model)?)?;
@@ -210,7 +254,12 @@ async fn record(
     };
     let mut world = None;
     let ended = match session.open(&*worlds, &mut world, &mut sink).await {
-        Ok(world) => session.carry_out(world, &mut sink, &mut conversation).await,
+        Ok(world) => {
+            if let Some(chat) = &mut conversation.chat {
+                chat.share(world);
+            }
+            session.carry_out(world, &mut sink, &mut conversation).await
+        }
         Err(setback) => setback.record(&mut sink),
     };
     let closed = match world {

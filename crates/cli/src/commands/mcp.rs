@@ -18,6 +18,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
+use super::mcp_act::{self, ActArgs};
 use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -26,7 +27,7 @@ use crate::{bounded_stdin, wire};
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
 
-/// Serves the skillbook to MCP clients over standard input and output.
+/// Serves the skillbook, or with --act a world, to MCP clients over standard input and output.
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
     /// The skillbook's folder [default: the setting `skillbook`].
@@ -37,10 +38,15 @@ pub(crate) struct Mcp {
     write: bool,
     #[command(flatten)]
     writing: WriteModeArg,
+    #[command(flatten)]
+    acting: ActArgs,
 }
 
 /// Runs the server until the client disconnects.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
+    if arguments.acting.act {
+        return mcp_act::serve(&arguments.acting, arguments.skillbook.as_ref(), config);
+    }
     let named = arguments.skillbook.as_deref();
     let folder = match arguments.write {
         true => super::skills::writable(named, config)?,

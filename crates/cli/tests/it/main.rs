@@ -1,6 +1,8 @@
 //! The one integration-test binary of the command line.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod ablation;
+mod acting;
 mod authoring;
 mod behind;
 mod builtin_words;
@@ -9,6 +11,7 @@ mod command;
 mod dependencies;
 mod differences;
 mod experiment;
+mod exploring;
 mod exporting;
 mod faults;
 mod first_suite;

@@ -126,6 +126,7 @@ impl Studio {
             limits: None,
             ablations: Ablations::default(),
             suppress: HiddenSkills::default(),
+            demonstrations: Vec::new(),
             replicates: 1,
             tools: apprentice_evaluator::tool_servers::ToolSettings::default(),
             registered: None,

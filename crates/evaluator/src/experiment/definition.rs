@@ -109,6 +109,9 @@ pub struct Definition {
     /// Skills hidden from the tasks of certain apps.
     #[serde(default, skip_serializing_if = "HiddenSkills::is_empty")]
     pub suppress: HiddenSkills,
+    /// Ids of the runs whose training attempts the arm `raw-trace` shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demonstrations: Vec<String>,
     /// The first app of each measured task, named as a domain of the book.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<TaskId, String>,
@@ -139,6 +142,11 @@ pub(super) enum StartState {
 
 fn one() -> u32 {
     1
+}
+
+/// The name of a run's folder, which is its id.
+fn run_name(run: &Path) -> String {
+    run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
@@ -236,6 +244,7 @@ impl Definition {
             limits: experiment.limits,
             further: experiment.ablations,
             suppress: experiment.suppress.clone(),
+            demonstrations: experiment.demonstrations.iter().map(|run| run_name(run)).collect(),
             programs: programs(experiment, &test),
             replicates: match &experiment.book {
                 BookSource::Learned(_) => experiment.replicates.max(1),

@@ -13,10 +13,11 @@ use super::stored_run::MEASURE;
 use super::trial_guidance::trial_guidance;
 use super::{Experiment, ExperimentDeps, ExperimentError, dev_trials, latest_run};
 use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
+use crate::demonstration::Demonstration;
 use crate::learn::demonstrations;
 use crate::run::{
     ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, Runner, TrialSpec,
-    execute_plan, plan,
+    execute_plan, final_results, plan, read_run,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
@@ -74,10 +75,24 @@ fn provider(
         }
         _ => Vec::new(),
     };
+    let attempts = [attempts, named_demonstrations(experiment)?].concat();
     let provider = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
     let provider =
         provider.with_inert_skills(inert).with_demonstrations(attempts).with_tools(&experiment.tools);
     Ok(provider.with_suppressed(experiment.suppress.clone()))
+}
+
+/// Collects the training attempts that passed in the runs that the experiment names, if an arm shows them.
+fn named_demonstrations(experiment: &Experiment) -> Result<Vec<Demonstration>, ExperimentError> {
+    let Some(lock) = experiment.lock.as_ref().filter(|_| experiment.arms.contains(&Arm::RawTrace)) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for run in &experiment.demonstrations {
+        let (plan, rows) = read_run(run)?;
+        found.extend(demonstrations(run, &final_results(&plan, rows), &experiment.suite, lock)?);
+    }
+    Ok(found)
 }
 
 /// Builds the plan request.

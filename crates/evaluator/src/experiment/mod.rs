@@ -102,6 +102,8 @@ pub struct Experiment {
     pub ablations: Ablations,
     /// Skills hidden from the tasks of certain apps.
     pub suppress: HiddenSkills,
+    /// Folders of runs whose training attempts the arm `raw-trace` shows, besides those of the learning run.
+    pub demonstrations: Vec<PathBuf>,
     /// Number of books learned with the same method, including this one; 1 means no replicates.
     pub replicates: u32,
     /// The tool servers that skills may use.

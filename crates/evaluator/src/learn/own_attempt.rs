@@ -26,6 +26,7 @@ const HASH: usize = 12;
 #[derive(Clone, Debug)]
 pub struct OwnAttempt {
     folder: PathBuf,
+    files: TraceFiles,
     id: String,
     trace: Trace,
     unjudged: Trajectory,
@@ -78,12 +79,25 @@ impl OwnAttempt {
             return Err(OwnAttemptError::Session { path: folder.to_owned(), turns });
         }
         let id = own_id(folder, &trace)?;
-        let blobs = folder.join("blobs");
+        let files = TraceFiles { run: folder.to_owned(), attempt: PathBuf::new() };
+        Self::of_trace(files, trace, id)
+    }
+
+    /// Reads an attempt of a run as one that no check judges. Its id is that of the run's row.
+    pub fn in_run(run: &Path, attempt: &str, id: String) -> Result<Self, OwnAttemptError> {
+        let files = TraceFiles { run: run.to_owned(), attempt: PathBuf::from(attempt) };
+        let trace = Trace::read(&run.join(attempt).join(TRACE))?;
+        Self::of_trace(files, trace, id)
+    }
+
+    fn of_trace(files: TraceFiles, trace: Trace, id: String) -> Result<Self, OwnAttemptError> {
+        let blobs = files.run.join("blobs");
         let text_of = |hash: &BlobHash| fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let (judged_by, verdict) = (JudgedBy::Nobody, Verdict::Fail);
         let judged = Judged { id: id.clone(), verdict, judged_by, score: 0.0 };
         let (unjudged, ended) = judged_trajectory(&trace, judged, apps(&trace), &text_of)?;
-        Ok(Self { folder: folder.to_owned(), id, trace, unjudged, ended })
+        let folder = files.folder();
+        Ok(Self { folder, files, id, trace, unjudged, ended })
     }
 
     /// The folder of the attempt.
@@ -113,7 +127,7 @@ impl OwnAttempt {
 
     /// Where its trace and pictures are.
     pub fn files(&self) -> TraceFiles {
-        TraceFiles { run: self.folder.clone(), attempt: PathBuf::new() }
+        self.files.clone()
     }
 
     /// Returns what a judge gets: the instruction, the agent's own words and the last views.
@@ -122,7 +136,7 @@ impl OwnAttempt {
             let words: Vec<&str> = step.say.iter().chain(&step.finish).map(String::as_str).collect();
             (!words.is_empty()).then(|| SaidInTurn { step: step.id, words: words.join("\n") })
         });
-        let views = views(&self.trace.events, &self.folder.join("blobs"));
+        let views = views(&self.trace.events, &self.files.run.join("blobs"));
         JudgeMaterial::new(&self.unjudged.goal, self.unjudged.stop, said.collect(), views)
     }
 

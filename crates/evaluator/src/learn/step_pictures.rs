@@ -29,6 +29,14 @@ pub struct TraceFiles {
 }
 
 impl TraceFiles {
+    /// Returns the attempt's folder.
+    pub fn folder(&self) -> PathBuf {
+        match self.attempt.as_os_str().is_empty() {
+            true => self.run.clone(),
+            false => self.run.join(&self.attempt),
+        }
+    }
+
     /// Returns the path of a learning record of this attempt, beside the run's other ones.
     pub(super) fn learning_file(&self, name: &str) -> PathBuf {
         let parts = self.attempt.components().map(|part| part.as_os_str().to_string_lossy());

@@ -144,6 +144,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         limits: None,
         ablations: Ablations::default(),
         suppress: HiddenSkills::default(),
+        demonstrations: Vec::new(),
         replicates: 1,
         tools: ToolSettings::default(),
         registered: None,

@@ -113,13 +113,12 @@ struct Caller;
 impl ModelSource for Caller {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         let values = drawn_values(&task(), "test", trial.seed).map_err(|error| error.to_string())?;
-        let arguments =
-            json!({ "skill": skill(), "function": "show", "arguments": { "what": values["what"] } });
+        let arguments = json!({ "what": values["what"] });
         let reply = |name: &str, arguments: Value| ScriptedReply {
             calls: vec![ScriptedCall { name: name.into(), arguments }],
             ..ScriptedReply::default()
         };
-        let script = [reply("skill_call", arguments), reply("finish", json!({ "finish": "done" }))];
+        let script = [reply("run_show", arguments), reply("finish", json!({ "finish": "done" }))];
         Scripted::new(script).map(|model| Arc::new(model) as _).map_err(|error| error.to_string())
     }
 }

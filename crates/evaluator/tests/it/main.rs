@@ -5,6 +5,7 @@ mod arms;
 mod auto_arm;
 mod bundle;
 mod experiment;
+mod explore;
 mod fork;
 mod functions;
 mod leak;

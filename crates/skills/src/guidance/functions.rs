@@ -1,5 +1,6 @@
-//! Functions that an agent may have run: `skill_call { skill, function, arguments }`. Their signatures are told, their
-//! source is not: what is chosen by is apart from what is run.
+//! Functions that an agent may have run: each by a tool of its own with the schema of its arguments, or, where they are
+//! many, all by `skill_call { skill, function, arguments }`. Their signatures are told, their source is not: what is chosen
+//! by is apart from what is run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,10 +16,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::tools::{read, spec};
-use crate::book::{SkillFunction, Snapshot, check_function};
+use crate::book::{SkillFunction, Snapshot, check_function, hash};
 
 /// `skill_call { skill, function, arguments }`: has a function of a skill run in the world.
 pub const SKILL_CALL: &str = "skill_call";
+
+/// Most functions that get a tool each. More would crowd a model's list of tools, which some providers cap.
+const OWN_TOOLS: usize = 12;
+/// Longest name of a tool that every provider takes.
+const TOOL_NAME: usize = 64;
 
 /// Largest list of functions in a prompt, in characters.
 const LISTED: TextBudget = TextBudget(8_000);
@@ -76,8 +82,28 @@ impl Functions {
         BoundedText::cut(&text, LISTED).as_str().to_owned()
     }
 
-    /// Returns the tool that calls them.
-    pub(super) fn tool(self) -> Arc<dyn Tool> {
+    /// Returns the tools that call them: one for each if there are few, else one for all.
+    pub(super) fn tools(self, own: bool) -> Vec<Arc<dyn Tool>> {
+        if !own || self.0.len() > OWN_TOOLS {
+            return vec![self.tool()];
+        }
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        for (_, function) in self.0.keys() {
+            *names.entry(function.clone()).or_default() += 1;
+        }
+        let own = |((skill, function), callable): ((SkillId, String), Callable)| {
+            let is_shared = names.get(&function).is_some_and(|count| *count > 1);
+            let name = tool_name(&skill, &function, is_shared);
+            let schema = callable.source.signature().schema();
+            let mark = if callable.verified { "" } else { " Not verified." };
+            let about = format!("{} (A function of {skill}.{mark})", callable.source.signature().about);
+            let spec = ToolSpec { name, description: about, schema };
+            Arc::new(FunctionTool { spec, skill, function, callable }) as Arc<dyn Tool>
+        };
+        self.0.into_iter().map(own).collect()
+    }
+
+    fn tool(self) -> Arc<dyn Tool> {
         let about = "Runs a function of a note in the world. It stops where something is not as it expects: then go on \
                      by hand.";
         Arc::new(CallTool { spec: spec::<CallArguments>(SKILL_CALL, about), functions: self })
@@ -88,6 +114,53 @@ impl Functions {
             *name == asked.function && (skill.as_str() == asked.skill || skill.slug() == asked.skill)
         });
         of_name.next().map(|((skill, _), callable)| (skill, callable))
+    }
+}
+
+/// Returns the name of a function's tool: `run_NAME`, and with its skill's where two skills have one of this name.
+fn tool_name(skill: &SkillId, function: &str, is_shared: bool) -> String {
+    let name = match is_shared {
+        true => format!("run_{}_{function}", skill.as_str().replace(['/', '-'], "_")),
+        false => format!("run_{function}"),
+    };
+    if name.len() <= TOOL_NAME {
+        return name;
+    }
+    let tail = format!("_{:.8}", hash(name.as_bytes()));
+    name.chars().take(TOOL_NAME - tail.len()).collect::<String>() + tail.as_str()
+}
+
+/// The tool of one function.
+struct FunctionTool {
+    spec: ToolSpec,
+    skill: SkillId,
+    function: String,
+    callable: Callable,
+}
+
+impl Tool for FunctionTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn function(&self, arguments: &Value) -> Option<FunctionCall> {
+        let function = self.callable.source.start(arguments).ok()?;
+        let (skill, version) = (self.skill.clone(), self.callable.version);
+        Some(FunctionCall {
+            skill,
+            name: self.function.clone(),
+            version,
+            arguments: arguments.clone(),
+            function,
+        })
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        let why = match self.callable.source.start(arguments) {
+            Ok(_) => "the function cannot be run here".to_owned(),
+            Err(why) => format!("{why}\n{}", self.callable.source.signature().told()),
+        };
+        Box::pin(std::future::ready(ToolOutcome::error(why)))
     }
 }
 

@@ -50,6 +50,8 @@ pub enum ArmPolicy {
         pull: bool,
         /// Whether functions that are not verified come too.
         unverified: bool,
+        /// Whether each has a tool of its own, as long as they are few. Otherwise one tool calls them all.
+        own_tools: bool,
     },
     /// Genuine skills of the same program that are irrelevant to the task, at the delivered length, through the same
     /// tools.

@@ -71,9 +71,9 @@ pub fn build_guidance_with_tools(
             return Err(GuidanceError::NoEligibleSkill("there is no text to put in".to_owned()));
         }
         ArmPolicy::Inline { text } => included_texts(text),
-        ArmPolicy::Code { pull: with_notes, unverified } => {
+        ArmPolicy::Code { pull: with_notes, unverified, own_tools } => {
             let base = if *with_notes { pull(book) } else { Guidance::default() };
-            with_functions(base, Functions::of(book, *unverified))?
+            with_functions(base, Functions::of(book, *unverified), *own_tools)?
         }
         ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
@@ -81,7 +81,11 @@ pub fn build_guidance_with_tools(
 }
 
 /// Adds the functions of a book and the tool that calls them.
-fn with_functions(mut base: Guidance, functions: Functions) -> Result<Guidance, GuidanceError> {
+fn with_functions(
+    mut base: Guidance,
+    functions: Functions,
+    own_tools: bool,
+) -> Result<Guidance, GuidanceError> {
     if functions.is_empty() {
         let why = "the book has no verified function".to_owned();
         return Err(GuidanceError::NoEligibleSkill(why));
@@ -90,7 +94,7 @@ fn with_functions(mut base: Guidance, functions: Functions) -> Result<Guidance, 
     let before = base.opening.as_str();
     let opening = if before.is_empty() { told } else { format!("{before}\n{told}") };
     base.opening = BoundedText::cut(&opening, INCLUDED_BUDGET);
-    base.tools.push(functions.tool());
+    base.tools.extend(functions.tools(own_tools));
     Ok(base)
 }
 

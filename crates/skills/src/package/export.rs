@@ -1,10 +1,11 @@
 //! Exports a book as Agent Skills packages that every validator of the format accepts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::function_files::{function_path, is_function_file};
 use super::{DESCRIPTION_CAP, NAME_CAP, PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
 use crate::book::{Page, Skill, Snapshot, figure_path, figure_refs, hash, history};
 
@@ -34,8 +35,19 @@ fn verbatim(book: &Snapshot, skill: &Skill) -> Option<Package> {
     if attached.view_hash != hash(skill.view().as_bytes()) {
         return None;
     }
-    let files = attached.files.iter().map(|file| Some((file.path.clone(), book.attachment(&file.sha256)?)));
-    Some(Package { name: attached.name.clone(), files: files.collect::<Option<_>>()? })
+    let kept = attached.files.iter().filter(|file| !is_function_file(&file.path));
+    let files = kept.map(|file| Some((file.path.clone(), book.attachment(&file.sha256)?)));
+    let mut files: BTreeMap<String, Vec<u8>> = files.collect::<Option<_>>()?;
+    // The book's functions may have changed since; their evidence stays here.
+    files.extend(functions(skill));
+    Some(Package { name: attached.name.clone(), files })
+}
+
+/// Returns the functions of a skill that are in use, as files of its package. What replays showed of them is not carried
+/// along: whoever imports them admits them again.
+fn functions(skill: &Skill) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let used = skill.functions.iter().filter(|(_, function)| function.retired.is_none());
+    used.map(|(name, function)| (function_path(name), function.source.clone().into_bytes()))
 }
 
 /// Returns a skill as an editable package: the imported package, or the skill's texts without their history.
@@ -115,7 +127,7 @@ fn written(book: &Snapshot, skill: &Skill, history: &[crate::book::Entry]) -> Pa
     let provenance = format!("{provenance:#}\n");
     let files = [(SKILL_FILE, text), (PROVENANCE_FILE, provenance)];
     let files = files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into_iter();
-    Package { name, files: files.chain(figures(book, skill)).collect() }
+    Package { name, files: files.chain(figures(book, skill)).chain(functions(skill)).collect() }
 }
 
 /// Returns the figures that a skill points at, as files of its package.

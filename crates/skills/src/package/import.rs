@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::check::check;
+use super::function_files::{PackageFunction, function_path, is_function_file, read_functions};
 use super::parse::{PackageSkill, draft, new_domain, skill_id, texts};
 use super::{Package, PackageFinding};
 use crate::book::{
@@ -207,7 +208,16 @@ fn take(
         effects_accepted: options.accept_effects,
         ..WriteRequest::of(Actor::Human, options.time, change)
     };
-    let file = gateway.assess_files(&package.files).filter(|_| !options.accept_effects);
+    let (functions, broken) = read_functions(&package.files);
+    imported.findings.extend(broken);
+    // A function is judged as one when it is written: its calls are no sentences.
+    let texts: BTreeMap<String, Vec<u8>> = package
+        .files
+        .iter()
+        .filter(|(path, _)| !is_function_file(path))
+        .map(|(path, bytes)| (path.clone(), bytes.clone()))
+        .collect();
+    let file = gateway.assess_files(&texts).filter(|_| !options.accept_effects);
     if let Some((path, assessment)) = file {
         imported.refused = Some(format!("effects: {path}: {}", assessment.told()));
         return Ok(());
@@ -229,7 +239,22 @@ fn take(
         tools,
         active,
     };
-    gateway.apply(request(Change::PackageAttached { skill, package: attached }))?;
+    gateway.apply(request(Change::PackageAttached { skill: skill.clone(), package: attached }))?;
+    for PackageFunction { name, source } in functions {
+        let path = function_path(&name);
+        let references = Vec::new();
+        let written = Change::FunctionWritten { skill: skill.clone(), function: name, source, references };
+        match gateway.apply(request(written)) {
+            Ok(_) => {}
+            Err(WriteRefusal::Refused { code, why }) => {
+                let what = format!("{path} is not taken over: {code}: {why}");
+                imported
+                    .findings
+                    .push(PackageFinding { path, ..PackageFinding::warning("function_refused", what) });
+            }
+            Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
+        }
+    }
     Ok(())
 }
 

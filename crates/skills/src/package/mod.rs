@@ -6,6 +6,7 @@
 mod check;
 mod export;
 mod frontmatter;
+mod function_files;
 mod import;
 mod parse;
 

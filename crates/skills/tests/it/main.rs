@@ -29,6 +29,7 @@ mod limits;
 mod manage;
 mod package;
 mod poison;
+mod practice;
 mod proposal;
 mod prose;
 mod recall;

@@ -74,6 +74,8 @@ pub struct ExperimentConfig {
     pub design: PowerQuestion,
     /// Skills of a given book hidden from the tasks of an app, as `skill@program`.
     pub suppress: Vec<Located<String>>,
+    /// Folders of runs whose training attempts the arm `raw-trace` shows.
+    pub demonstrations: Vec<Located<String>>,
     /// Syntax errors, reported together with unresolved references.
     pub syntax: SyntaxIssues,
 }

@@ -19,11 +19,12 @@ use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
 use apprentice_tasks::suite::SourcePos;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "ablations",
     "arms",
     "attempts",
     "baselines",
+    "demonstrations",
     "design",
     "further",
     "learning",
@@ -94,6 +95,7 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
         ablations: ablations(reader, root),
         suppress: reader.strings(root, "suppress"),
+        demonstrations: reader.strings(root, "demonstrations"),
         design: design(reader, root),
         suite: suite.unwrap_or(Located { value: PathBuf::new(), spot: NO_POSITION }),
         students,

@@ -14,6 +14,7 @@ use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
 use crate::experiment::{BookSource, Experiment, LearningPlan};
 use crate::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::learn::CycleOptions;
+use crate::run::PLAN_FILE;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
@@ -50,6 +51,8 @@ pub struct ResolvedConfig {
     pub teacher: Option<String>,
     /// Skills hidden from the tasks of certain apps.
     pub suppress: HiddenSkills,
+    /// Runs whose training attempts the arm `raw-trace` shows.
+    pub demonstrations: Vec<PathBuf>,
     /// Full name of the learning model; `None` for a given book.
     pub learner: Option<String>,
 }
@@ -91,6 +94,7 @@ impl ExperimentConfig {
         let book = self.skillbook.as_ref().and_then(|path| resolver.book(path));
         resolver.learning(&self, lock.as_ref());
         let suppress = resolver.suppress(&self, suite.as_ref(), book.as_ref());
+        let demonstrations = resolver.demonstrations(&self, lock.as_ref());
         match suite {
             Some(suite) if resolver.faults.is_empty() => {
                 let suite = Arc::new(suite);
@@ -104,6 +108,7 @@ impl ExperimentConfig {
                     students,
                     teacher,
                     suppress,
+                    demonstrations,
                     learner,
                 })
             }
@@ -305,6 +310,24 @@ impl Resolver<'_> {
         found.into_iter().collect()
     }
 
+    /// Finds the runs whose attempts are shown as demonstrations. Only training attempts may be, so a split must say which.
+    fn demonstrations(&mut self, config: &ExperimentConfig, lock: Option<&SplitLock>) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for one in &config.demonstrations {
+            let path = self.path(Path::new(&one.value));
+            if !path.join(PLAN_FILE).is_file() {
+                let what = format!("{} is no folder of a run; name one, as `runs/ID`", path.display());
+                self.fault(one.spot, what);
+            } else if lock.is_none() {
+                let what = "`demonstrations` needs a locked split, which names the training tasks";
+                self.fault(one.spot, what.into());
+            } else {
+                found.push(path);
+            }
+        }
+        found
+    }
+
     /// Checks what a learned book needs and what a given one cannot use.
     fn learning(&mut self, config: &ExperimentConfig, lock: Option<&SplitLock>) {
         if let Some(book) = &config.skillbook {
@@ -333,7 +356,8 @@ impl Resolver<'_> {
 impl ResolvedConfig {
     /// Builds the experiment that the config file describes.
     pub fn experiment(self, setting: ProgramDefaults) -> Experiment {
-        let Self { config, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
+        let Self { config, suite, lock, tasks, book, .. } = self;
+        let Self { arms, students, teacher, suppress, demonstrations, .. } = self;
         let mut students = students.into_iter();
         let student = students.next().unwrap_or_default();
         let learning = &config.learning;
@@ -371,6 +395,7 @@ impl ResolvedConfig {
             limits: config.limits,
             ablations: config.ablations.value,
             suppress,
+            demonstrations,
             replicates: config.learning.replicates,
             tools: setting.tools,
             registered: None,

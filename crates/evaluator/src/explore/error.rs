@@ -1,0 +1,96 @@
+//! Why an exploration stops without an end of its own. What it finished is kept, and `--resume` goes on from there.
+
+use std::io;
+use std::path::PathBuf;
+
+use apprentice_skills::book::WriteRefusal;
+use apprentice_skills::judge::JudgeError;
+use apprentice_skills::practice::PracticeError;
+use apprentice_tasks::suite::SuiteError;
+
+use crate::function_admission::AdmissionError;
+use crate::learn::{CycleError, LockedSuitesError, OwnAttemptError, PictureError, RecordedAttemptError};
+use crate::run::{PlanError, RunError, StoreError};
+use crate::split::SplitError;
+
+/// The reason an exploration stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ExploreError {
+    /// A file cannot be read or written.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        #[source]
+        source: io::Error,
+    },
+    /// A file does not have the expected form.
+    #[error("{} is no part of an exploration", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Another process works in the folder.
+    #[error("{} is in use by another process; wait for it to finish, or stop it", .0.display())]
+    Locked(PathBuf),
+    /// There is nothing to explore.
+    #[error("{0}")]
+    NoStart(String),
+    /// The world could not be looked at.
+    #[error("the world of {start} could not be looked at: {why}")]
+    NoView {
+        /// The start.
+        start: String,
+        /// The cause.
+        why: String,
+    },
+    /// It was interrupted.
+    #[error("interrupted; what was finished is kept")]
+    Interrupted,
+    /// A suite cannot be loaded.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// The proposer failed.
+    #[error(transparent)]
+    Practice(#[from] PracticeError),
+    /// A run could not be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A run could not be worked.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A run's folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An attempt cannot be read.
+    #[error(transparent)]
+    Attempt(#[from] RecordedAttemptError),
+    /// An attempt without checks cannot be read.
+    #[error(transparent)]
+    Own(#[from] OwnAttemptError),
+    /// A picture cannot be prepared.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// A split cannot be locked.
+    #[error(transparent)]
+    Split(#[from] SplitError),
+    /// The judge failed.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// Learning failed.
+    #[error(transparent)]
+    Learn(#[from] CycleError),
+    /// A function could not be replayed.
+    #[error(transparent)]
+    Admission(#[from] AdmissionError),
+    /// The index of held-out tasks cannot be read or written.
+    #[error(transparent)]
+    HeldOut(#[from] LockedSuitesError),
+    /// The book refused evidence.
+    #[error(transparent)]
+    Write(#[from] WriteRefusal),
+}

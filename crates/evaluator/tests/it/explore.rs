@@ -1,0 +1,339 @@
+//! Exploration on `scene`: what passes by the state becomes a skill and a verified function, what failed is returned to, and
+//! an exploration goes on where it was cut off.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::explore::{
+    EXPLORE_SCHEMA, Episode, ExploreError, ExploreFolder, ExploreLimits, ExplorePlan, Explorer, Outcome,
+    Start,
+};
+use apprentice_evaluator::learn::LockedSuites;
+use apprentice_evaluator::run::{ModelSource, RunControl, RunDeps, TrialSpec};
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
+use apprentice_protocol::{
+    CallBody, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, ModelProfile,
+    PortFuture, TaskId, VirtualClock,
+};
+use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_trace::Redactor;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+const NAMES: [&str; 4] = ["rulers", "margins", "guides", "grids"];
+
+/// A suite whose one task begins in a scene with buttons behind a button. Its instruction is nobody's business here.
+fn suite(folder: &Path) -> PathBuf {
+    let buttons = NAMES
+        .map(|name| json!({ "role": "button", "name": format!("Show {name}"), "click": [{ "go": name }] }));
+    let main = json!({ "title": "Main", "controls": [
+        { "role": "button", "name": "Options", "click": [{ "go": "options" }] } ] });
+    let mut pages = json!({ "main": main, "options": { "title": "Options", "controls": buttons } });
+    for name in NAMES {
+        let shown = json!({ "role": "button", "name": format!("Showing {name}") });
+        pages[name] = json!({ "title": "Page", "controls": [shown] });
+    }
+    let task = json!({
+        "id": "start", "instruction": "Read by nobody.", "config": [],
+        "evaluator": { "func": "exact_match", "result": { "type": "rule", "rules": "y" },
+                       "expected": { "type": "rule", "rules": { "expected": "x" } } },
+        "related_apps": ["notes"],
+        "apprentice": {
+            "environment": "scene", "template": "start", "screen": { "width": 640, "height": 400 },
+            "scene": { "start": "main", "state": {}, "pages": pages } }
+    });
+    let root = folder.join("suite");
+    std::fs::create_dir_all(root.join("examples/notes")).expect("a folder");
+    std::fs::write(root.join("suite.json"), json!({ "notes": ["start"] }).to_string()).expect("written");
+    std::fs::write(root.join("examples/notes/start.json"), task.to_string()).expect("written");
+    root
+}
+
+/// Proposes, reviews, decides and writes a function, each as the request's schema asks.
+struct Learner {
+    profile: ModelProfile,
+    /// The proposals that are left.
+    proposals: Mutex<Vec<Value>>,
+    /// Requests after which it cannot be reached.
+    left: Mutex<usize>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Learner {
+    fn new(proposals: &[Value], left: usize) -> Arc<Self> {
+        let profile = Scripted::new([]).expect("a script").profile().clone();
+        let proposals = Mutex::new(proposals.iter().rev().cloned().collect());
+        Arc::new(Self { profile, proposals, left: Mutex::new(left), asked: Mutex::default() })
+    }
+
+    fn answer(&self, request: &ChatRequest) -> ScriptedReply {
+        let schema = request.schema.as_ref().map_or("manage", |schema| schema.name.as_str());
+        self.asked.lock().expect("unpoisoned").push(schema.to_owned());
+        let says = |value: &Value| ScriptedReply { say: Some(value.to_string()), ..ScriptedReply::default() };
+        let text = |request: &ChatRequest| serde_json::to_string(&request.messages).unwrap_or_default();
+        match schema {
+            "practice.task.v1" => match self.proposals.lock().expect("unpoisoned").pop() {
+                Some(task) => says(&json!({ "task": task, "decline": null })),
+                None => says(&json!({ "task": null, "decline": "All is known." })),
+            },
+            "function.answer.v1" => says(&function(request)),
+            "manage" if request.messages.len() > 1 => ScriptedReply::default(),
+            "manage" => create(),
+            // One learning per book is enough for the test.
+            _ if text(request).contains("notes/show") => says(&json!({ "new_learnings": [] })),
+            _ => says(&json!({ "new_learnings": [{
+                "type": "discovered", "scope": "notes", "situation": "Something is to be shown beside the text.",
+                "guidance": "Press Options and then its button.", "confidence": "high", "evidence": ["s1"] }] })),
+        }
+    }
+}
+
+fn create() -> ScriptedReply {
+    let call = |name: &str, arguments: Value| ScriptedCall { name: name.into(), arguments };
+    let skill = json!({ "domain": "notes", "skill_name": "show", "description": "Showing things beside the text",
+                        "situation": "Something is to be shown beside the text.",
+                        "guidance": "Press Options and then its button." });
+    ScriptedReply {
+        calls: vec![
+            call("fetch_similar_skills", json!({ "situation": "show" })),
+            call("create_domain", json!({ "domain": "notes", "description": "An editor." })),
+            call("create_skill", skill),
+        ],
+        ..ScriptedReply::default()
+    }
+}
+
+/// The function, with the attempts' own values for its argument, as the goals name them.
+fn function(request: &ChatRequest) -> Value {
+    let Some(Message::User { content }) = request.messages.first() else { panic!("a question") };
+    let text = content[0].as_text().expect("text");
+    let block = &text[text.find('{').expect("a block")..=text.rfind('}').expect("an end")];
+    let block: Value = serde_json::from_str(block).expect("JSON");
+    let given = block["attempts"].as_array().expect("attempts").iter().map(|attempt| {
+        let goal = attempt["goal"].as_str().expect("a goal");
+        let what = NAMES.iter().find(|name| goal.contains(**name)).expect("a value");
+        json!({ "attempt": attempt["attempt"], "values": { "what": what } })
+    });
+    let source = "/// Shows something beside the text.\n/// - what (text): what to show\n\
+                  /// Example: show(\"columns\")\nfn show(desktop, what) {\n    \
+                  desktop.get_by_role(\"button\", \"Options\").click();\n    \
+                  desktop.get_by_role(\"button\", \"Show \" + what).click();\n}\n";
+    json!({ "function": source, "arguments": given.collect::<Vec<_>>(), "decline": null })
+}
+
+impl ChatModel for Learner {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            {
+                let mut left = self.left.lock().expect("unpoisoned");
+                if *left == 0 {
+                    return Err(ModelError::never(ModelErrorKind::Unavailable, "nobody answers"));
+                }
+                *left -= 1;
+            }
+            let model = Scripted::new([self.answer(request)]).expect("a script");
+            model.in_order().reply(request).await
+        })
+    }
+}
+
+/// Presses the button that the instruction names, or another one.
+struct Actor {
+    right: bool,
+}
+
+impl ModelSource for Actor {
+    fn model(&self, _trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let profile = Scripted::new([]).map_err(|error| error.to_string())?.profile().clone();
+        Ok(Arc::new(Acting { profile, right: self.right }))
+    }
+}
+
+struct Acting {
+    profile: ModelProfile,
+    right: bool,
+}
+
+impl ChatModel for Acting {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let text = serde_json::to_string(&request.messages).unwrap_or_default();
+            let done = request
+                .messages
+                .iter()
+                .filter(|message| {
+                    matches!(message, Message::Assistant { calls, .. }
+                if calls.iter().any(|call| matches!(call.body, CallBody::World { .. })))
+                })
+                .count();
+            let wanted = NAMES.iter().find(|name| text.contains(&format!("Let the page show {name}")));
+            let other = NAMES.iter().find(|name| Some(*name) != wanted);
+            let name = if self.right { wanted } else { other }.copied().unwrap_or_default();
+            let click = |label: &str| {
+                // The line of an element ends with its reference: `button "Show rulers" @320,80 #n4`.
+                let quoted = format!(" \\\"{label}\\\"");
+                let spot = text.rfind(&quoted).map(|at| &text[at..]).unwrap_or_default();
+                let rest = spot.split('#').nth(1).unwrap_or_default();
+                let id: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+                json!({ "actions": [{ "do": "click", "at": { "ref": id } }] })
+            };
+            let call = match done {
+                0 => ScriptedCall { name: "computer".into(), arguments: click("Options") },
+                1 => ScriptedCall { name: "computer".into(), arguments: click(&format!("Show {name}")) },
+                _ => ScriptedCall { name: "finish".into(), arguments: json!({ "finish": "done" }) },
+            };
+            let reply = ScriptedReply { calls: vec![call], ..ScriptedReply::default() };
+            Scripted::new([reply]).expect("a script").in_order().reply(request).await
+        })
+    }
+}
+
+/// A proposal.
+fn task() -> Value {
+    json!({
+        "name": "show-one", "instruction": "Let the page show {{what}} beside the text.",
+        "values": [{ "name": "what", "of": NAMES }],
+        "check": { "kind": "view", "contains": "Showing {{what}}" },
+        "uses": ["Options"], "new": "Where things are shown.", "near": null, "undo": "Go back.",
+        "outside": false
+    })
+}
+
+/// A place for explorations of one suite, with one book.
+struct Place {
+    folder: TempDir,
+    actor: bool,
+}
+
+impl Place {
+    fn new(actor: bool) -> Self {
+        let folder = TempDir::new().expect("a folder");
+        suite(folder.path());
+        Self { folder, actor }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn plan(&self) -> ExplorePlan {
+        ExplorePlan {
+            schema: EXPLORE_SCHEMA.into(),
+            started_at: Timestamp::UNIX_EPOCH,
+            program: "0.0.0".into(),
+            command: vec!["test".into()],
+            model: "test/actor".into(),
+            learner: "test/learner".into(),
+            skillbook: self.path("book"),
+            starts: vec![Start::Task { suite: self.path("suite"), task: TaskId::new("start") }],
+            suite: None,
+            split: None,
+            limits: ExploreLimits { world_steps: Some(500), ..ExploreLimits::default() },
+        }
+    }
+
+    /// Explores, or goes on, until it ends or the learner cannot be reached.
+    async fn explore(&self, learner: &Arc<Learner>) -> Result<Vec<Episode>, ExploreError> {
+        let out = self.path("out");
+        let folder = match out.join("explore.json").exists() {
+            true => ExploreFolder::open(&out),
+            false => ExploreFolder::create(&out, self.plan()),
+        };
+        let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
+        let (mut gateway, _) = Gateway::open(&self.path("book"), options).expect("opens");
+        let held_out = LockedSuites::default();
+        let mut explorer = Explorer {
+            folder: folder?,
+            gateway: &mut gateway,
+            held_out: &held_out,
+            deps: RunDeps {
+                models: Arc::new(Actor { right: self.actor }),
+                worlds: Arc::new(SceneSource::default()),
+                clock: Arc::new(VirtualClock::default()),
+                guidance: Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided())),
+                redactor: Arc::new(Redactor::new([]).expect("builds")),
+                reading: apprentice_tasks::suite::SuiteOptions::default(),
+                cpu: 2,
+            },
+            control: RunControl::new(mpsc::unbounded_channel().0, CancellationToken::new()),
+            learner: learner.clone(),
+            spent: &|| 0.25,
+            finished: &|_| {},
+        };
+        explorer.explore().await?;
+        Ok(explorer.folder.episodes().to_vec())
+    }
+}
+
+fn outcomes(episodes: &[Episode]) -> Vec<(&str, u32, Outcome)> {
+    episodes.iter().map(|one| (one.name.as_str(), one.try_number, one.outcome)).collect()
+}
+
+#[tokio::test]
+async fn what_passes_by_the_state_becomes_a_skill_and_a_verified_function() {
+    let place = Place::new(true);
+    let episodes = place.explore(&Learner::new(&[task()], usize::MAX)).await.expect("explores");
+    assert_eq!(
+        outcomes(&episodes),
+        [("show-one", 1, Outcome::Passed), ("", 1, Outcome::Declined), ("", 1, Outcome::Declined)]
+    );
+    let first = &episodes[0];
+    assert_eq!(first.learned.changed.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["notes/show"]);
+    let function = first.function.as_ref().expect("tried");
+    assert!(function.verified, "{function:?}");
+    assert_eq!((function.function.as_deref(), function.version), (Some("show"), Some(1)));
+    assert_eq!((first.world_steps, first.attempts.len(), first.arm.as_str()), (4, 2, "none"));
+    assert!(first.cost_usd > 0.0, "its share of the money stands in its line");
+    // Later tasks are proposed against the book as it is then.
+    let second = std::fs::read_to_string(place.path("out/tasks/show-one/material.json")).expect("material");
+    assert!(!second.contains("notes/show"), "the first was proposed against an empty book");
+}
+
+#[tokio::test]
+async fn what_fails_is_returned_to_and_makes_no_function() {
+    let place = Place::new(false);
+    let learner = Learner::new(&[task()], usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
+    let failed: Vec<_> = outcomes(&episodes).into_iter().filter(|one| !one.0.is_empty()).collect();
+    assert_eq!(failed, [1, 2, 3].map(|number| ("show-one", number, Outcome::Failed)));
+    assert!(episodes.iter().all(|one| one.function.is_none() && one.learned.changed.is_empty()));
+    let asked = learner.asked.lock().expect("unpoisoned").clone();
+    assert!(!asked.iter().any(|schema| schema == "function.answer.v1"), "{asked:?}");
+    let seeds = |number: u32| place.path(&format!("out/tasks/show-one/try-{number}"));
+    assert!((1..=3).all(|number| seeds(number).is_dir()), "each try keeps its run");
+}
+
+#[tokio::test]
+async fn cut_off_after_any_request_it_goes_on_to_the_same_end() {
+    let whole = Place::new(true);
+    let learner = Learner::new(&[task()], usize::MAX);
+    let episodes = whole.explore(&learner).await.expect("explores");
+    let requests = learner.asked.lock().expect("unpoisoned").len();
+    assert!(requests >= 5, "{requests}");
+    for cut in 0..requests {
+        let place = Place::new(true);
+        let ended = place.explore(&Learner::new(&[task()], cut)).await;
+        assert!(ended.is_err(), "nobody answered the request {cut}");
+        let proposals: &[Value] = if cut == 0 { &[task()] } else { &[] };
+        let resumed = place.explore(&Learner::new(proposals, usize::MAX)).await.expect("goes on");
+        assert_eq!(outcomes(&resumed), outcomes(&episodes), "cut off at {cut}");
+        let parts = |all: &[Episode]| {
+            let of = |one: &Episode| (one.learned.changed.clone(), one.function.clone(), one.world_steps);
+            all.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(&resumed), parts(&episodes), "cut off at {cut}");
+    }
+}

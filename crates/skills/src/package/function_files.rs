@@ -1,0 +1,52 @@
+//! Functions in a package: one file for each, `functions/NAME.fn`.
+
+use std::collections::BTreeMap;
+
+use super::PackageFinding;
+use crate::book::check_function;
+
+const FOLDER: &str = "functions/";
+const ENDING: &str = ".fn";
+
+/// A function of a package that keeps the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PackageFunction {
+    pub(super) name: String,
+    pub(super) source: String,
+}
+
+/// Returns the path of a function in its package.
+pub(super) fn function_path(name: &str) -> String {
+    format!("{FOLDER}{name}{ENDING}")
+}
+
+/// Returns whether a path of a package is that of a function.
+pub(super) fn is_function_file(path: &str) -> bool {
+    path.strip_prefix(FOLDER).is_some_and(|name| name.ends_with(ENDING) && !name.contains('/'))
+}
+
+/// Returns the functions of a package that keep the rules, and a finding for each that breaks one.
+pub(super) fn read_functions(
+    files: &BTreeMap<String, Vec<u8>>,
+) -> (Vec<PackageFunction>, Vec<PackageFinding>) {
+    let (mut found, mut broken) = (Vec::new(), Vec::new());
+    for (path, bytes) in files.iter().filter(|(path, _)| is_function_file(path)) {
+        let finding = |what: String| PackageFinding {
+            path: path.clone(),
+            ..PackageFinding::warning("function_refused", what)
+        };
+        let Ok(source) = std::str::from_utf8(bytes) else {
+            broken.push(finding(format!("{path} is no text, and is not taken over")));
+            continue;
+        };
+        match check_function(source, &[]) {
+            Ok(checked) => found
+                .push(PackageFunction { name: checked.signature().name.clone(), source: source.to_owned() }),
+            Err(violations) => {
+                let told: Vec<String> = violations.iter().map(ToString::to_string).collect();
+                broken.push(finding(format!("{path} is not taken over: {}", told.join("; "))));
+            }
+        }
+    }
+    (found, broken)
+}

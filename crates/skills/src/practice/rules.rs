@@ -1,0 +1,192 @@
+//! The rules that a proposed task must keep. They can make a proposal wait or go back, and never let one through that a
+//! stricter reader would refuse.
+
+use std::collections::BTreeSet;
+
+use super::task::{PracticeStart, PracticeTask, PractisedTask, StateCheck, StateCheckKind};
+use crate::book::Snapshot;
+use crate::effect::{Passage, sieve};
+use crate::leak::{HeldOutIndex, words};
+use crate::scan;
+
+/// Longest instruction, name and text of a check, in characters.
+const INSTRUCTION: usize = 600;
+const NAME: usize = 48;
+const CONTAINS: usize = 200;
+/// Fewest values of a placeholder: one to learn on, and two to try with.
+const VALUES: usize = 3;
+/// Words in a row from which an instruction repeats the screen.
+const REPEATED: usize = 8;
+/// Share of words, in percent, from which two instructions are the same task.
+const SAME: usize = 80;
+const HOME: &str = "/home/user/";
+
+/// What a proposal is held against.
+pub struct PracticeRules<'a> {
+    /// The world at the beginning.
+    pub start: &'a PracticeStart,
+    /// The book.
+    pub book: &'a Snapshot,
+    /// What was practised before.
+    pub practised: &'a [PractisedTask],
+    /// What no task may repeat.
+    pub held_out: &'a dyn HeldOutIndex,
+    /// Placeholders that the start itself has.
+    pub taken: &'a BTreeSet<String>,
+}
+
+/// Returns what is wrong with a proposal, each as a sentence for the model. Empty if it may be practised.
+pub fn faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    found.extend(name_faults(task, rules));
+    found.extend(value_faults(task, rules));
+    found.extend(task.check.iter().flat_map(|check| check_faults(check, task)));
+    found.extend(novelty_faults(task, rules));
+    found.extend(feasibility_faults(task, rules));
+    found.extend(harm_faults(task, rules));
+    found
+}
+
+fn name_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let bounds = !task.name.starts_with('-') && !task.name.ends_with('-');
+    if task.name.is_empty() || task.name.len() > NAME || !task.name.chars().all(plain) || !bounds {
+        found.push(format!("`name` {:?} must be lower-case words joined by hyphens", task.name));
+    }
+    if rules.practised.iter().any(|one| one.name == task.name) {
+        found.push(format!("the name {:?} is taken by an earlier task", task.name));
+    }
+    let length = task.instruction.chars().count();
+    if task.instruction.trim().is_empty() || length > INSTRUCTION {
+        found.push(format!("`instruction` has {length} characters; it needs 1 to {INSTRUCTION}"));
+    }
+    found
+}
+
+/// The placeholders of a text.
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    text.split("{{").skip(1).filter_map(|piece| piece.split_once("}}")).map(|(name, _)| name.trim()).collect()
+}
+
+fn value_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let named: BTreeSet<&str> = task.values.iter().map(|value| value.name.as_str()).collect();
+    let used = placeholders(&task.instruction);
+    for name in used.difference(&named) {
+        found.push(format!("`values` lacks {name:?}, which the instruction names"));
+    }
+    for name in named.difference(&used) {
+        found.push(format!("the instruction does not name the value {{{{{name}}}}}"));
+    }
+    for value in &task.values {
+        let different: BTreeSet<&String> = value.of.iter().filter(|one| !one.trim().is_empty()).collect();
+        if different.len() < VALUES || different.len() < value.of.len() {
+            found.push(format!("the value {:?} needs at least {VALUES} texts, all different", value.name));
+        }
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if value.name.is_empty() || !value.name.chars().all(plain) || rules.taken.contains(&value.name) {
+            found.push(format!("{:?} cannot be the name of a value here", value.name));
+        }
+    }
+    found
+}
+
+fn check_faults(check: &StateCheck, task: &PracticeTask) -> Vec<String> {
+    let mut found = Vec::new();
+    let length = check.contains.chars().count();
+    if check.contains.trim().is_empty() || length > CONTAINS {
+        found.push(format!("`contains` of the check has {length} characters; it needs 1 to {CONTAINS}"));
+    }
+    let mut named = placeholders(&check.contains);
+    match check.kind {
+        StateCheckKind::File => match check.path.as_deref() {
+            Some(path) if path.starts_with(HOME) && !path.split('/').any(|part| part == "..") => {
+                named.extend(placeholders(path));
+            }
+            _ => found.push(format!("the check of a file needs a `path` below {HOME}")),
+        },
+        StateCheckKind::Command if check.command.is_empty() => {
+            found.push("the check by a command needs a `command`".to_owned());
+        }
+        StateCheckKind::Command => named.extend(check.command.iter().flat_map(|word| placeholders(word))),
+        StateCheckKind::View => {}
+    }
+    let known: BTreeSet<&str> = task.values.iter().map(|value| value.name.as_str()).collect();
+    for name in named.difference(&known) {
+        found.push(format!("`values` lacks {name:?}, which the check names"));
+    }
+    if !known.is_empty() && named.is_empty() {
+        found.push(
+            "the check names no value, so it could not tell the task from one with other values".to_owned(),
+        );
+    }
+    found
+}
+
+fn novelty_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let own: BTreeSet<String> = words(&task.instruction).into_iter().collect();
+    for one in rules.practised {
+        let other: BTreeSet<String> = words(&one.instruction).into_iter().collect();
+        let common = own.intersection(&other).count();
+        if common > 0 && 200 * common >= SAME * (own.len() + other.len()) {
+            found.push(format!("it asks for nearly the same as the earlier task {:?}", one.name));
+        }
+    }
+    if task.new.trim().is_empty() {
+        found.push("`new` must say what an agent would find out".to_owned());
+    }
+    if let Some(near) = task.near.as_deref().filter(|near| !near.is_empty())
+        && !rules.book.skills().any(|skill| skill.id.as_str() == near)
+    {
+        found.push(format!("`near` names {near:?}, which is no note of `skills`"));
+    }
+    found
+}
+
+fn feasibility_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
+    let shown = |name: &str| rules.start.elements.iter().any(|line| line.contains(name));
+    let cited = task.uses.iter().filter(|name| !name.trim().is_empty());
+    let (there, missing): (Vec<&String>, Vec<&String>) = cited.partition(|name| shown(name));
+    match (there.is_empty(), missing.first()) {
+        (false, None) => Vec::new(),
+        (_, Some(missing)) => vec![format!("`uses` names {missing:?}, which is not in `start`")],
+        (true, None) => vec!["`uses` must name the element of `start` that the task begins with".to_owned()],
+    }
+}
+
+/// What would reach beyond the world, repeats a held-out task or the screen, or holds a secret or an instruction.
+fn harm_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    if task.outside {
+        found.push("it would reach something outside the world; propose what stays inside".to_owned());
+    }
+    if task.undo.trim().is_empty() {
+        found.push("`undo` must say how a person would undo it".to_owned());
+    }
+    let values = task.values.iter().flat_map(|value| &value.of).map(String::as_str);
+    let text: Vec<&str> = std::iter::once(task.instruction.as_str()).chain(values).collect();
+    let text = text.join("\n");
+    if let Some(what) = scan(&text) {
+        found.push(format!("the task cannot be given to an agent: {}", what.why()));
+    }
+    for finding in sieve(&[Passage::new("instruction", &task.instruction)]) {
+        found.push(format!("it may have an effect outside ({}): {}", finding.concern.word(), finding.why));
+    }
+    if let Some(what) = rules.held_out.find(&text) {
+        found.push(format!("it repeats {what}; propose something else"));
+    }
+    let screen: Vec<String> = rules.start.elements.iter().map(|line| words(line).join(" ")).collect();
+    let own = words(&task.instruction);
+    let repeats = |window: &[String]| {
+        let run = window.join(" ");
+        screen.iter().any(|line| format!(" {line} ").contains(&format!(" {run} ")))
+    };
+    if own.windows(REPEATED).any(repeats) {
+        found.push(
+            "the instruction repeats text of the screen; say in your own words what is to be done".to_owned(),
+        );
+    }
+    found
+}

@@ -1,0 +1,183 @@
+//! The task that a model proposes, and the bounded material from which it does.
+
+use apprentice_functions::Source;
+use apprentice_protocol::{BoundedText, SkillId, TextBudget};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::book::{SkillFunction, Snapshot};
+
+/// Schema name of the block.
+pub const PRACTICE_SCHEMA: &str = "practice.material.v1";
+/// Schema name of the answer.
+pub const PRACTICE_TASK_SCHEMA: &str = "practice.task.v1";
+/// Most elements, skills and earlier tasks of the material; the longest text in it, in characters.
+const ELEMENTS: usize = 200;
+const SKILLS: usize = 60;
+const PRACTISED: usize = 40;
+const TEXT: TextBudget = TextBudget(200);
+
+/// What shows after an attempt that its task was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateCheckKind {
+    /// A file.
+    File,
+    /// The output of a command, such as one that prints a setting.
+    Command,
+    /// The elements on the screen.
+    View,
+}
+
+/// A check of the state that a task leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateCheck {
+    /// Where it looks.
+    pub kind: StateCheckKind,
+    /// The file, below `/home/user`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The command with its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The text that must be found.
+    pub contains: String,
+}
+
+/// A value that differs from one attempt to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PracticeValue {
+    /// The placeholder.
+    pub name: String,
+    /// The values.
+    pub of: Vec<String>,
+}
+
+/// A task that a model proposes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PracticeTask {
+    /// Its name.
+    pub name: String,
+    /// What the agent is asked to do.
+    pub instruction: String,
+    /// The values of its placeholders.
+    #[serde(default)]
+    pub values: Vec<PracticeValue>,
+    /// The check of the state; `None` if no state shows that it was done.
+    #[serde(default)]
+    pub check: Option<StateCheck>,
+    /// Elements of the start that it begins with.
+    #[serde(default)]
+    pub uses: Vec<String>,
+    /// What is new about it.
+    pub new: String,
+    /// The skill that is nearest to it.
+    #[serde(default)]
+    pub near: Option<String>,
+    /// How it would be undone.
+    pub undo: String,
+    /// Whether it would reach anything outside the world.
+    #[serde(default)]
+    pub outside: bool,
+}
+
+/// The world at the beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PracticeStart {
+    /// The title of the front window or page.
+    pub title: String,
+    /// The elements.
+    pub elements: Vec<String>,
+}
+
+/// A skill of the book, as the proposer sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KnownSkill {
+    /// Its id.
+    pub id: SkillId,
+    /// When to look at it.
+    pub description: String,
+    /// The descriptions of its functions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<String>,
+}
+
+/// A task that was practised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PractisedTask {
+    /// Its name.
+    pub name: String,
+    /// Its instruction.
+    pub instruction: String,
+    /// How it ended.
+    pub outcome: String,
+}
+
+/// Number of parts that are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PracticeLeftOut {
+    /// Elements of the start.
+    pub elements: usize,
+    /// Skills.
+    pub skills: usize,
+    /// Earlier tasks.
+    pub practised: usize,
+}
+
+/// The material of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PracticeMaterial {
+    /// [`PRACTICE_SCHEMA`].
+    pub schema: String,
+    /// The world.
+    pub start: PracticeStart,
+    /// The book.
+    pub skills: Vec<KnownSkill>,
+    /// What was practised before, the newest last.
+    pub practised: Vec<PractisedTask>,
+    /// What is not shown.
+    pub left_out: PracticeLeftOut,
+}
+
+impl PracticeMaterial {
+    /// Builds the bounded material. The book's skills come in its order, and of the earlier tasks the newest.
+    pub fn new(start: &PracticeStart, book: &Snapshot, practised: &[PractisedTask]) -> Self {
+        let all = book.skills().count();
+        let left_out = PracticeLeftOut {
+            elements: start.elements.len().saturating_sub(ELEMENTS),
+            skills: all.saturating_sub(SKILLS),
+            practised: practised.len().saturating_sub(PRACTISED),
+        };
+        let elements = start.elements.iter().take(ELEMENTS).map(|line| cut(line)).collect();
+        let skill = |skill: &crate::book::Skill| KnownSkill {
+            id: skill.id.clone(),
+            description: cut(&skill.text.description),
+            functions: skill.functions.values().filter_map(told).collect(),
+        };
+        let practised = practised.iter().skip(left_out.practised).map(|one| PractisedTask {
+            name: cut(&one.name),
+            instruction: cut(&one.instruction),
+            outcome: cut(&one.outcome),
+        });
+        Self {
+            schema: PRACTICE_SCHEMA.to_owned(),
+            start: PracticeStart { title: cut(&start.title), elements },
+            skills: book.skills().take(SKILLS).map(skill).collect(),
+            practised: practised.collect(),
+            left_out,
+        }
+    }
+}
+
+/// The signature of a function that is in use.
+fn told(function: &SkillFunction) -> Option<String> {
+    let source: Source = crate::book::check_function(&function.source, &[]).ok()?;
+    function.retired.is_none().then(|| cut(&source.signature().told()))
+}
+
+fn cut(text: &str) -> String {
+    BoundedText::cut(text, TEXT).as_str().to_owned()
+}
