@@ -234,7 +234,13 @@ fn check_parameters(
         if !body.used.contains(name) {
             findings.add(line, format!("the parameter {name} is not used"), "use it, or leave it out");
         }
-        if !is_name(name) && name.len() != 1 {
+        if NAMES.contains(&name.as_str()) {
+            findings.add(
+                line,
+                format!("{name:?} is the name of a method, and none for a parameter"),
+                "name the parameter by what it holds",
+            );
+        } else if !is_name(name) && name.len() != 1 {
             findings.add(
                 line,
                 format!("{name:?} is no name for a parameter"),

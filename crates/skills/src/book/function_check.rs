@@ -9,6 +9,19 @@ use crate::scan::{Finding, scan};
 
 /// Most functions of one skill.
 const FUNCTIONS: usize = 12;
+/// Where a package holds functions, and how their files end.
+const FOLDER: &str = "functions/";
+const ENDING: &str = ".fn";
+
+/// Returns the path of a function in its package.
+pub(crate) fn function_path(name: &str) -> String {
+    format!("{FOLDER}{name}{ENDING}")
+}
+
+/// Returns whether a path of a package is that of a function.
+pub(crate) fn is_function_file(path: &str) -> bool {
+    path.strip_prefix(FOLDER).is_some_and(|name| name.ends_with(ENDING) && !name.contains('/'))
+}
 
 /// Reads a function by every static check: of the language, and of what a book may hold.
 pub fn check_function(text: &str, constants: &[SourceConstant]) -> Result<Source, Vec<Violation>> {

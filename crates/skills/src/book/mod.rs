@@ -66,6 +66,7 @@ pub use function::{
     FunctionEvidence, FunctionReference, FunctionTrial, REPLAYS_NEEDED, STOPPED_CALLS, SkillFunction,
 };
 pub use function_check::check_function;
+pub(crate) use function_check::{function_path, is_function_file};
 pub use gateway::{Gateway, GatewayOptions, OpenReport};
 pub(crate) use hash::hash;
 pub(crate) use held_back::held_back_cause;

@@ -178,7 +178,8 @@ impl<'a> ManagerTools<'a> {
         if !assessment.is_empty() && self.meant.is_none() {
             let why = format!(
                 "following this text would do more than its task, or the text cannot be judged: {}. Put it otherwise, as \
-                 the way through the program, or leave it out. Sent again as it is, it waits for a person",
+                 the way through the program, or leave it out. The next text that still would waits for a person, and this \
+                 item is closed with it",
                 assessment.told()
             );
             self.meant = Some((tool_of(&request.change), request));

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::function_files::{function_path, is_function_file};
 use super::{DESCRIPTION_CAP, NAME_CAP, PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
-use crate::book::{Page, Skill, Snapshot, figure_path, figure_refs, hash, history};
+use crate::book::{
+    Page, Skill, Snapshot, figure_path, figure_refs, function_path, hash, history, is_function_file,
+};
 
 /// Returns every skill as a package, by name. An imported skill that has not changed since is returned as its original
 /// package.

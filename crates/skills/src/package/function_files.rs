@@ -3,26 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::PackageFinding;
-use crate::book::check_function;
-
-const FOLDER: &str = "functions/";
-const ENDING: &str = ".fn";
+use crate::book::{check_function, is_function_file};
 
 /// A function of a package that keeps the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PackageFunction {
     pub(super) name: String,
     pub(super) source: String,
-}
-
-/// Returns the path of a function in its package.
-pub(super) fn function_path(name: &str) -> String {
-    format!("{FOLDER}{name}{ENDING}")
-}
-
-/// Returns whether a path of a package is that of a function.
-pub(super) fn is_function_file(path: &str) -> bool {
-    path.strip_prefix(FOLDER).is_some_and(|name| name.ends_with(ENDING) && !name.contains('/'))
 }
 
 /// Returns the functions of a package that keep the rules, and a finding for each that breaks one.

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::check::check;
-use super::function_files::{PackageFunction, function_path, is_function_file, read_functions};
+use super::function_files::{PackageFunction, read_functions};
 use super::parse::{PackageSkill, draft, new_domain, skill_id, texts};
 use super::{Package, PackageFinding};
 use crate::book::{
     Actor, Applied, AttachedPackage, Change, FileText, Gateway, Origin, WriteRefusal, WriteRequest,
-    check_png, figure_path, figure_refs, hash, reading,
+    check_png, figure_path, figure_refs, function_path, hash, reading,
 };
 
 /// Options of an import.
@@ -48,8 +48,12 @@ pub async fn read_and_import(
     options: &ImportOptions,
 ) -> Result<Imported, WriteRefusal> {
     if let Ok(draft) = draft(package, &options.domain) {
+        let skill = draft.skill.clone();
         gateway.read_change(&creation(gateway, draft)).await;
         gateway.read_files(&package.files).await;
+        for function in read_functions(&package.files).0 {
+            gateway.read_change(&written(&skill, function)).await;
+        }
     }
     import(gateway, package, options)
 }
@@ -189,62 +193,47 @@ fn take(
 ) -> Result<(), WriteRefusal> {
     imported.skill = Some(draft.skill.clone());
     imported.findings.extend(binaries(package));
-    if let Err((code, why)) = gateway.inspect_files(Actor::Human, &package.files) {
-        imported.refused = Some(format!("{code}: {why}"));
-        return Ok(());
-    }
-    if let Err((code, why)) = check_figures(package, &draft.text.guidance) {
-        imported.refused = Some(format!("{code}: {why}"));
-        return Ok(());
-    }
     let (skill, tools, active) = (draft.skill.clone(), draft.tools.clone(), draft.active);
+    let refused = |(code, why): (&'static str, String)| format!("{code}: {why}");
+    let checked = gateway
+        .inspect_files(Actor::Human, &package.files)
+        .and_then(|()| check_figures(package, &draft.text.guidance));
+    if let Err(fault) = checked {
+        imported.refused = Some(refused(fault));
+        return Ok(());
+    }
     if let Some(known) = gateway.state().skills.get(&skill) {
         let same = known.text == draft.text;
         imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
         return Ok(());
     }
-    let change = creation(gateway, draft);
     let request = |change| WriteRequest {
         effects_accepted: options.accept_effects,
         ..WriteRequest::of(Actor::Human, options.time, change)
     };
-    let (functions, broken) = read_functions(&package.files);
-    imported.findings.extend(broken);
-    // A function is judged as one when it is written: its calls are no sentences.
-    let texts: BTreeMap<String, Vec<u8>> = package
-        .files
-        .iter()
-        .filter(|(path, _)| !is_function_file(path))
-        .map(|(path, bytes)| (path.clone(), bytes.clone()))
-        .collect();
-    let file = gateway.assess_files(&texts).filter(|_| !options.accept_effects);
+    let file = gateway.assess_files(&package.files).filter(|_| !options.accept_effects);
     if let Some((path, assessment)) = file {
         imported.refused = Some(format!("effects: {path}: {}", assessment.told()));
         return Ok(());
     }
-    match gateway.apply(request(change)) {
+    match gateway.apply(request(creation(gateway, draft))) {
         Ok(Applied::Written(_) | Applied::Proposed(_) | Applied::AlreadyThere(_)) => imported.written = true,
         Err(WriteRefusal::Refused { code, why }) => {
-            imported.refused = Some(format!("{code}: {why}"));
+            imported.refused = Some(refused((code, why)));
             return Ok(());
         }
         Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
     }
     let files = gateway.keep_files(Actor::Human, &package.files)?;
     let view = gateway.state().skills.get(&skill).map(|skill| skill.view()).unwrap_or_default();
-    let attached = AttachedPackage {
-        name: package.name.clone(),
-        files,
-        view_hash: hash(view.as_bytes()),
-        tools,
-        active,
-    };
+    let view_hash = hash(view.as_bytes());
+    let attached = AttachedPackage { name: package.name.clone(), files, view_hash, tools, active };
     gateway.apply(request(Change::PackageAttached { skill: skill.clone(), package: attached }))?;
-    for PackageFunction { name, source } in functions {
-        let path = function_path(&name);
-        let references = Vec::new();
-        let written = Change::FunctionWritten { skill: skill.clone(), function: name, source, references };
-        match gateway.apply(request(written)) {
+    let (functions, broken) = read_functions(&package.files);
+    imported.findings.extend(broken);
+    for function in functions {
+        let path = function_path(&function.name);
+        match gateway.apply(request(written(&skill, function))) {
             Ok(_) => {}
             Err(WriteRefusal::Refused { code, why }) => {
                 let what = format!("{path} is not taken over: {code}: {why}");
@@ -256,6 +245,11 @@ fn take(
         }
     }
     Ok(())
+}
+
+fn written(skill: &SkillId, function: PackageFunction) -> Change {
+    let PackageFunction { name, source } = function;
+    Change::FunctionWritten { skill: skill.clone(), function: name, source, references: Vec::new() }
 }
 
 /// Returns the change that creates a package's skill.

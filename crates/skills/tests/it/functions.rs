@@ -1,16 +1,20 @@
 //! The life of a function in a book: written, tested, verified, replaced, retired, reverted; and what a trial gets of it.
 
+use std::sync::Arc;
+
 use apprentice_functions::SourceConstant;
 use apprentice_protocol::{FunctionAnswer, FunctionRequest, StepId, StepRef, Tool};
 use apprentice_skills::book::{
     Actor, Applied, At, Change, FunctionEvidence, FunctionTrial, Gateway, OpId, SkillFunction, Snapshot,
     WriteRefusal, check_function, history,
 };
+use apprentice_skills::effect::Concern;
 use apprentice_skills::guidance::{ArmPolicy, SKILL_CALL, TaskView, build_guidance};
-use apprentice_skills::package::{ImportOptions, export, import};
+use apprentice_skills::package::{ImportOptions, export, import, read_and_import};
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::clerk::{Written, run};
 use crate::shelf::{Shelf, create, id, request};
 
 const RENAME: &str = "/// Renames the open tab.
@@ -320,6 +324,19 @@ fn functions_go_out_with_their_skill_and_come_back_unverified() {
     let taken = function(&other.snapshot()).expect("taken over");
     assert_eq!((taken.source.as_str(), taken.version, taken.test_count()), (RENAME, 1, 0));
     assert!(!taken.is_verified(), "no admission is taken over");
+    // With a safety reader the function is read, too, before it is taken.
+    let lists = Concern::EFFECTS.iter().map(|one| one.word()).chain(["unreadable"]);
+    let none =
+        serde_json::Value::Object(lists.map(|word| (word.to_owned(), json!([]))).collect()).to_string();
+    let shelf = Shelf::with(&[]);
+    let (mut read, _) = shelf.open();
+    let reader = Arc::new(Written::words(&[&none, &none, &none]));
+    read.set_readers(vec![reader.clone()]);
+    let imported = run(read_and_import(&mut read, &packages[0], &options)).expect("imports");
+    assert_eq!((imported.written, imported.refused.as_deref()), (true, None), "{imported:?}");
+    assert!(function(&read.snapshot()).is_some(), "{imported:?}");
+    let asked = format!("{:?}", reader.requests.lock().expect("unpoisoned"));
+    assert!(asked.contains("fn rename_tab"), "{asked}");
     // What was refused is not handed on.
     let again = export(&other.snapshot());
     let files: Vec<&String> = again[0].files.keys().filter(|path| path.starts_with("functions/")).collect();
