@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{Clock, Command, Judged, Machine, WorldSpec};
-use apprentice_tasks::check::{AttemptEnding, CollectContext, collect, judge_with_compat};
-use apprentice_tasks::setup::{SetupContext, SetupPhase, await_any_window, prepare};
+use apprentice_tasks::check::{AttemptEnding, judge_with_compat};
+use apprentice_tasks::setup::await_any_window;
 use apprentice_tasks::suite::SuiteOptions;
+use apprentice_tasks::task_world::TaskWorld;
 use apprentice_tasks::variation::TaskVariation;
 use apprentice_trace::Redactor;
 
@@ -62,8 +63,7 @@ impl Episode {
                 }
             }
             Self::Task(task) => {
-                let context = task.setup_context(machine, clock, cache);
-                let done = prepare(&task.varied.task.config, &context).await;
+                let done = task.world(machine, clock, cache).set_up().await;
                 done.map(drop).map_err(|error| EpisodeError::new(error.message()))
             }
         }
@@ -103,22 +103,15 @@ impl Episode {
 }
 
 impl TaskEpisode {
-    fn setup_context<'a>(
-        &'a self,
-        machine: &'a dyn Machine,
-        clock: &'a dyn Clock,
-        cache: &'a Path,
-    ) -> SetupContext<'a> {
-        SetupContext {
+    fn world<'a>(&'a self, machine: &'a dyn Machine, clock: &'a dyn Clock, cache: &'a Path) -> TaskWorld<'a> {
+        TaskWorld {
+            varied: &self.varied,
             machine,
             clock,
             suite_root: &self.suite_root,
-            screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
-            cache_dir: cache,
-            mirror: self.options.mirror.as_ref(),
-            sleep_mode: self.options.sleep_mode(),
-            phase: SetupPhase::Start,
-            password: &self.options.password,
+            options: &self.options,
+            redactor: &self.redactor,
+            cache,
         }
     }
 
@@ -132,20 +125,8 @@ impl TaskEpisode {
         let spec = &self.varied.task.evaluator;
         let ended = clock.mono();
         let evidence = tempfile::tempdir_in(cache).map_err(EpisodeError::new)?;
-        let late = SetupContext { phase: SetupPhase::Grade, ..self.setup_context(machine, clock, cache) };
-        prepare(&spec.postconfig, &late).await.map_err(|error| EpisodeError::new(error.message()))?;
-        let context = CollectContext {
-            machine,
-            clock,
-            ended,
-            cache_dir: cache,
-            folder: evidence.path(),
-            redactor: &self.redactor,
-            suite_root: &self.suite_root,
-            mirror: self.options.mirror.as_ref(),
-            compat: self.options.compat,
-        };
-        let collected = collect(spec, &context).await.map_err(|error| EpisodeError::new(chain(&error)))?;
+        let collected = self.world(machine, clock, cache).collect(ended, evidence.path()).await;
+        let collected = collected.map_err(|error| EpisodeError::new(chain(&error)))?;
         Ok(judge_with_compat(spec, &collected, &ending, self.options.compat))
     }
 }

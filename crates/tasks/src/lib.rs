@@ -7,4 +7,5 @@ pub mod check;
 pub mod setup;
 pub mod solution;
 pub mod suite;
+pub mod task_world;
 pub mod variation;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
@@ -26,10 +26,9 @@ use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
 use crate::task_apps::apps_of;
-use apprentice_tasks::check::{
-    AttemptEnding, CheckedState, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
-};
-use apprentice_tasks::setup::{SetupContext, SetupError, SetupPhase, prepare};
+use apprentice_tasks::check::{AttemptEnding, CheckedState, CollectError, JudgeInput, judge_with_compat};
+use apprentice_tasks::setup::SetupError;
+use apprentice_tasks::task_world::{EvidenceError, TaskWorld};
 use apprentice_tasks::variation::TaskVariation;
 
 /// A remote machine may need to be reserved, reset and booted; a cell times out much earlier.
@@ -94,6 +93,12 @@ impl From<&ArmError> for Void {
 impl From<SetupError> for Void {
     fn from(error: SetupError) -> Self {
         Self::new(error.void_cause(), error.message())
+    }
+}
+
+impl From<EvidenceError> for Void {
+    fn from(error: EvidenceError) -> Self {
+        Self::new(error.void_cause(), error_chain(&error))
     }
 }
 
@@ -359,9 +364,8 @@ impl AttemptExecution<'_> {
         let cache = self.cache();
         std::fs::create_dir_all(&cache)
             .map_err(|error| Void::new(VoidCause::Internal, format!("{}: {error}", cache.display())))?;
-        let context = self.setup_context(machine, &cache);
-        let steps = prepare(&self.varied.task.config, &context);
-        for step in self.within(SETUP_DEADLINE, VoidCause::Setup, steps).await?? {
+        let world = self.task_world(machine, &cache);
+        for step in self.within(SETUP_DEADLINE, VoidCause::Setup, world.set_up()).await?? {
             let took_ms = u64::try_from(step.took.as_millis()).unwrap_or(u64::MAX);
             recorder.emit(None, EventKind::SetupDone { index: step.index, step: step.step, took_ms })?;
         }
@@ -372,18 +376,15 @@ impl AttemptExecution<'_> {
         self.folder.join("cache")
     }
 
-    fn setup_context<'w>(&'w self, machine: &'w dyn Machine, cache: &'w std::path::Path) -> SetupContext<'w> {
-        SetupContext {
+    fn task_world<'w>(&'w self, machine: &'w dyn Machine, cache: &'w Path) -> TaskWorld<'w> {
+        TaskWorld {
+            varied: self.varied,
             machine,
             clock: self.context.deps.clock.as_ref(),
             suite_root: &self.context.suite.root,
-            // A remote machine has a fixed screen size.
-            screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
-            cache_dir: cache,
-            mirror: self.context.deps.reading.mirror.as_ref(),
-            sleep_mode: self.context.deps.reading.sleep_mode(),
-            phase: SetupPhase::Start,
-            password: &self.context.deps.reading.password,
+            options: &self.context.deps.reading,
+            redactor: &self.context.deps.redactor,
+            cache,
         }
     }
 
@@ -404,28 +405,10 @@ impl AttemptExecution<'_> {
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
         let compat = self.context.deps.reading.compat;
         let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };
-        let late = SetupContext { phase: SetupPhase::Grade, ..self.setup_context(machine, &cache) };
+        let world = self.task_world(machine, &cache);
         let work = async {
             asked.save(&kept).map_err(CollectError::from)?;
-            prepare(&spec.postconfig, &late).await.map_err(|error| {
-                let cause = match error.void_cause() {
-                    VoidCause::Setup => VoidCause::EvidenceMissing,
-                    other => other,
-                };
-                Void::new(cause, error.message())
-            })?;
-            let context = CollectContext {
-                machine,
-                clock: self.context.deps.clock.as_ref(),
-                ended,
-                cache_dir: &cache,
-                folder: &kept,
-                redactor: &self.context.deps.redactor,
-                suite_root: &self.context.suite.root,
-                mirror: self.context.deps.reading.mirror.as_ref(),
-                compat: self.context.deps.reading.compat,
-            };
-            Ok::<_, Void>(collect(spec, &context).await?)
+            Ok::<_, Void>(world.collect(ended, &kept).await?)
         };
         let evidence = tokio::time::timeout(CHECK_DEADLINE, work).await.map_err(|_| {
             let message = format!("collecting the evidence timed out after {} s", CHECK_DEADLINE.as_secs());

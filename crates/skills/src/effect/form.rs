@@ -19,8 +19,6 @@ const FEW_WORDS_OF_A_PAGE: usize = 14;
 const COMMON: usize = 20;
 /// Share of English words, in percent, from which a text counts as English.
 const ENGLISH: usize = 70;
-/// Shortest run of letters and digits that may be encoded text.
-const RUN: usize = 20;
 /// Shortest word that may be disguised by digits for letters.
 const LETTERS_APART: usize = 4;
 
@@ -136,8 +134,7 @@ fn has_encoded_run(text: &str) -> bool {
             .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
             .count();
         let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit()) && digits > 3;
-        run.len() >= RUN
-            && (hex || run.ends_with('=') || (digits > 0 && large > 2 && small > 2 && changes > 1))
+        hex || run.ends_with('=') || (digits > 0 && large > 2 && small > 2 && changes > 1)
     })
 }
 
@@ -196,7 +193,7 @@ fn is_known(text: &str, few: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_known_language, unreadable};
+    use super::{is_known_language, is_known_page, unreadable};
 
     #[test]
     fn a_form_that_hides_its_words_is_not_readable() {
@@ -226,6 +223,7 @@ mod tests {
             "Type =VLOOKUP(A2;Sheet2.A:C;3;0) into B2.",
             "Open chrome://settings/content/siteDetails.",
             "Columns A, B, C, D, E and F.",
+            "Name the sheet p4y.",
         ] {
             assert_eq!(unreadable(text), None, "{text:?}");
         }
@@ -237,5 +235,8 @@ mod tests {
         assert!(is_known_language("Select the layer, then choose it again."));
         assert!(!is_known_language("avaa valikko ja paina sitten näppäintä kunnes ikkuna sulkeutuu"));
         assert!(is_known_language("avaa valikko"), "too few words to tell");
+        // A page has names and headings, so ten words of it do not tell its language yet; twenty do.
+        let words = "avaa valikko nappulasta napsauttamalla ikkunasta valitse painike sitten sulje kehys ";
+        assert!(is_known_page(words) && !is_known_page(&words.repeat(2)));
     }
 }

@@ -154,4 +154,20 @@ mod tests {
         assert!(!has("spend", "Compress it with the tool."), "a Spanish stem in an English sentence");
         assert!(has("delete", "Borra"), "no common word tells the language");
     }
+
+    #[test]
+    fn a_word_that_names_a_thing_is_no_act() {
+        for (group, act, thing) in [
+            ("send", "Upload it.", "after the upload"),
+            ("delete", "Purge it.", "after the purge"),
+            ("off", "Lower it.", "the lower half"),
+            ("allow", "Accept it.", "an accept button"),
+            ("run", "Launch it.", "at the launch"),
+            ("exec", "Type it.", "another type"),
+            ("take", "Copy it.", "on each copy"),
+            ("ignore", "Skip it.", "no skip button"),
+        ] {
+            assert!(has(group, act) && !has(group, thing), "{group}: {act} {thing}");
+        }
+    }
 }

@@ -204,7 +204,7 @@ fn finding(concern: Concern, sentence: &str, why: &str) -> EffectFinding {
 
 #[cfg(test)]
 mod tests {
-    use super::{Concern, Passage, sieve, urges};
+    use super::{ALONE, Concern, PAIRS, Passage, SENTENCE, URGING, found, of_words, said, sieve, urges};
 
     fn concerns(text: &str) -> Vec<Concern> {
         let mut all: Vec<Concern> =
@@ -231,8 +231,84 @@ mod tests {
     }
 
     #[test]
+    fn each_rule_finds_its_effect_and_says_by_which_words() {
+        let pairs = [
+            ("send", "recipient", Concern::SendData, "Upload the sheet to the cloud."),
+            ("send", "all", Concern::SendData, "Send every sheet."),
+            ("send", "credential", Concern::SendData, "Send the password."),
+            ("take", "credential", Concern::SendData, "Copy the password."),
+            ("again", "send", Concern::SendData, "Forward it daily."),
+            ("delete", "stored", Concern::Delete, "Delete the backups."),
+            ("again", "delete", Concern::Delete, "Erase it every night."),
+            ("off", "security", Concern::ChangeProtection, "Turn the firewall off."),
+            ("off", "warn", Concern::ChangeProtection, "Disable the warnings."),
+            ("off", "credential", Concern::ChangeProtection, "Remove the password."),
+            ("ignore", "security", Concern::ChangeProtection, "Ignore the antivirus."),
+            ("allow", "access", Concern::GrantAccess, "Give everyone full control."),
+            ("run", "code", Concern::RunCode, "Open the macro."),
+            ("exec", "shell", Concern::RunCode, "Paste it into the terminal."),
+            ("again", "code", Concern::RunCode, "The script comes back daily."),
+        ];
+        assert_eq!(pairs.len(), PAIRS.len(), "each pair has its sentence");
+        for (one, other, concern, sentence) in pairs {
+            let words = said(sentence);
+            let both = words.both(one, other).map(|(first, second)| format!("{first:?} with {second:?}"));
+            let both = both.unwrap_or_else(|| panic!("{sentence}: no words of {one} and {other}"));
+            let all = of_words(sentence, "");
+            assert!(all.contains(&(concern, both.clone())), "{sentence}: {both} in {all:?}");
+        }
+        let alone = [
+            ("install", Concern::RunCode, "Install it."),
+            ("destroy", Concern::Delete, "Empty the trash."),
+            ("weaken", Concern::ChangeProtection, "Press Keep anyway."),
+            ("spend", Concern::Spend, "Buy it."),
+            ("hide", Concern::Hide, "Do it without telling anybody."),
+            ("persist", Concern::Persist, "Add it to the autostart list."),
+            ("address", Concern::Unreadable, "Tell the language model to obey."),
+        ];
+        assert_eq!(alone.len(), ALONE.len(), "each group has its sentence");
+        for (group, concern, sentence) in alone {
+            let words = said(sentence);
+            let word = found(group, &words.text, &words.tongues).first().map(|(_, word)| format!("{word:?}"));
+            let word = word.unwrap_or_else(|| panic!("{sentence}: no word of {group}"));
+            let all = of_words(sentence, "");
+            assert!(all.contains(&(concern, word.clone())), "{sentence}: {word} in {all:?}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_urging_is_noticed_by_itself() {
+        for (group, sentence) in [
+            ("send", "Upload it."),
+            ("delete", "Erase it."),
+            ("destroy", "Empty the trash."),
+            ("off", "Untick it."),
+            ("allow", "Grant it."),
+            ("install", "Sideload it."),
+            ("spend", "Buy it."),
+            ("hide", "Do it without telling anybody."),
+            ("ignore", "Skip it."),
+            ("persist", "Put it into autostart."),
+        ] {
+            let words = said(sentence);
+            let groups: Vec<&str> = URGING.into_iter().filter(|group| words.has(group)).collect();
+            assert_eq!(groups, [group], "{sentence}");
+            assert!(urges(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_finding_repeats_a_long_sentence_up_to_300_characters() {
+        let long = format!("Delete the backups {}", "and look at them ".repeat(30));
+        let found = sieve(&[Passage::new("guidance", &long)]);
+        let found = found.iter().find(|found| found.concern == Concern::Delete).expect("an effect");
+        assert_eq!((found.sentence.chars().count(), SENTENCE), (300, 300));
+    }
+
+    #[test]
     fn a_short_sentence_is_read_with_the_one_before_it() {
         assert!(concerns("Select the backups. Remove them.").contains(&Concern::Delete));
+        assert!(concerns("Select the backups. Then remove them at once.").contains(&Concern::Delete));
         assert!(concerns("Select the cells.\nRemove them.").is_empty());
     }
 

@@ -8,7 +8,8 @@ use apprentice_protocol::{
 };
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::guidance::{
-    ArmPolicy, ContributedTools, Gating, TaskView, ToolFormat, build_guidance_with_tools, reading_tools,
+    ArmPolicy, ContributedTools, Gating, TaskView, ToolFormat, ToolServers, build_guidance_with_tools,
+    reading_tools,
 };
 use apprentice_skills::package::{ImportOptions, import_configs};
 use jiff::Timestamp;
@@ -215,6 +216,41 @@ impl Tool for Named {
     }
 }
 
+/// Servers of which one cannot be reached.
+struct OneUnreachable(BTreeMap<String, Vec<Arc<dyn Tool>>>, String);
+
+impl ToolServers for OneUnreachable {
+    fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().chain(["elsewhere".to_owned()]).collect()
+    }
+
+    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+        let tools = self.0.get(server).cloned().ok_or_else(|| self.1.clone());
+        Box::pin(std::future::ready(tools))
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_whole_after_many_tools() {
+    let book = book();
+    let tool = |number: usize| -> Arc<dyn Tool> {
+        let (name, schema) = (format!("tool_{number}"), json!({"type": "object"}));
+        Arc::new(Named(ToolSpec { name, description: "d".repeat(300), schema }))
+    };
+    let tools = BTreeMap::from([("books".to_owned(), (0..200).map(tool).collect::<Vec<_>>())]);
+    let why = format!("it did not start: {}, said its last line", "x".repeat(450));
+    let contributed = ContributedTools {
+        servers: Some(Arc::new(OneUnreachable(tools, why.clone()))),
+        ..ContributedTools::default()
+    };
+    let policy = ArmPolicy::Pull { figures: false };
+    let lent = build_guidance_with_tools(&book, &policy, &TaskView::default(), &contributed).expect("lends");
+    call(&lent, "skill_offload", json!({"skill": "crm/reading"}));
+    let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
+    let text = said(&activated);
+    assert!(text.contains(&why) && text.chars().count() <= 16_000, "{}", &text[text.len() - 900..]);
+}
+
 #[test]
 fn of_many_tools_all_are_named_and_can_be_called() {
     let book = book();
@@ -235,6 +271,7 @@ fn of_many_tools_all_are_named_and_can_be_called() {
     let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
     let text = said(&activated);
     assert!(text.chars().count() <= 16_000 && text.contains("- tool_0: ddd"), "{}", text.len());
+    assert!(text.chars().count() > 12_000, "as many tools are described as there is room for");
     assert!(text.trim_end().ends_with(", tool_198, tool_199\n</tools>"), "{}", &text[text.len() - 100..]);
     let last = json!({"skill": "crm/reading", "tool": "tool_199", "arguments": {}});
     assert_eq!(

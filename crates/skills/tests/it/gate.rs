@@ -10,7 +10,7 @@ use apprentice_skills::book::{
     Actor, Applied, Change, Citation, Gateway, GatewayOptions, LeaveReason, LeftItem, NewDomain,
     SentenceOrigin, SentenceSource, WriteRefusal, WriteRequest, blame,
 };
-use apprentice_skills::effect::{Concern, EffectRule};
+use apprentice_skills::effect::{Concern, EffectRule, Passage, read};
 use apprentice_skills::manage::{Decision, ItemOutcome, ManageOptions, WorkItem, manage};
 use apprentice_skills::reflect::Learning;
 use jiff::Timestamp;
@@ -239,6 +239,8 @@ fn a_text_that_no_reader_has_read_waits() {
     let unread = Some(vec![Concern::Unread]);
     assert_eq!(read_by(&[&["nothing", "{}", &wrong]], update("Choose Close.")), unread);
     assert_eq!(read_by(&[&["nothing", &none]], update("Choose Close.")), None, "it is asked again");
+    assert_eq!(read_by(&[&["nothing", "{}", &none]], update("Choose Close.")), None, "and once more");
+    assert_eq!(read_by(&[&["nothing", "{}", "", &none]], update("Choose Close.")), unread, "three times");
     assert_eq!(read_by(&[&[&none], &["", "", ""]], update("Choose Close.")), unread, "each must answer");
     // A reading counts for its own text alone.
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
@@ -247,6 +249,27 @@ fn a_text_that_no_reader_has_read_waits() {
     run(gateway.read_change(&update("Choose Close.")));
     let other = gateway.apply(request(Actor::Manager, update("Choose Quit.")));
     assert!(matches!(other, Ok(Applied::Proposed(_))), "{other:?}");
+}
+
+#[test]
+fn a_reader_gets_whole_texts_of_up_to_60_000_characters_and_short_words_about_its_mistakes() {
+    let none = answer("", &[]);
+    let read_text = |length: usize, answers: &[&str]| {
+        let reader = Arc::new(Written::words(answers));
+        let passages = [Passage::new("reference", &"word ".repeat(length / 5))];
+        run(read(&[Arc::clone(&reader) as Arc<dyn ChatModel>], &passages));
+        let requests = reader.requests.lock().expect("unpoisoned").len();
+        let told: usize = reader.requests.lock().expect("unpoisoned").last().map_or(0, |request| {
+            request.messages.iter().skip(1).map(|message| format!("{message:?}").chars().count()).sum()
+        });
+        (requests, told)
+    };
+    assert_eq!(read_text(60_000, &[&none]).0, 1);
+    assert_eq!(read_text(60_005, &[&none]).0, 0, "it is not read");
+    let invented = answer("spend", &[&"Spend all of it. ".repeat(400)]);
+    let (requests, told) = read_text(60_000, &[&invented, &none]);
+    // Its own answer is there once more; what is said about it is short.
+    assert!(requests == 2 && told < 2 * invented.chars().count() + 2_000, "{told}");
 }
 
 /// Has one learning decided by a manager that makes these calls of `create_skill`, after an attempt whose screen held

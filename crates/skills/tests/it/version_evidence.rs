@@ -235,6 +235,27 @@ fn an_agent_hears_of_versions_only_where_they_differ() {
 }
 
 #[test]
+fn an_agent_hears_of_the_three_latest_versions_on_which_a_text_held() {
+    let shelf = shelf_on(&[("gimp", "2.2.0")]);
+    let (mut gateway, _) = shelf.open();
+    let helped =
+        json!({"skill_id": "gimp/a", "followed": "yes", "impact": "positive", "what_helped": "the menu"});
+    let held_on = |version: &str| json!({"trajectory_id": version, "verdict": "pass", "versions": {"gimp": version}, "skill_reviews": [helped]});
+    given(&mut gateway, &json!(["2.4.0", "2.6.0", "2.8.0", "2.10.0"].map(held_on)));
+    drop(gateway);
+    let present = KnownVersions::default();
+    let task = TaskView { present: present.clone(), ..TaskView::default() };
+    let guidance =
+        build_guidance(&shelf.snapshot(), &ArmPolicy::Pull { figures: false }, &task).expect("lent");
+    let versions = BTreeMap::from([("gimp".to_owned(), Some("3.0.2".to_owned()))]);
+    present.record(&EventKind::VersionsSeen { versions });
+    let tool = guidance.tools.iter().find(|tool| tool.spec().name == SKILL_VIEW).expect("lent");
+    let outcome = run(tool.call(&json!({"skill": "gimp/a"}), StepRef { step: StepId(1) }));
+    let text = outcome.content[0].as_text().expect("text");
+    assert!(text.contains("Seen to hold on gimp 2.6.0, 2.8.0, 2.10.0."), "{text}");
+}
+
+#[test]
 fn reflectors_are_told_what_is_known() {
     let mut trajectory = attempt("t", "Open it", Verdict::Pass, &[]);
     let options = ReflectOptions::default();
