@@ -1,9 +1,11 @@
 """The programs that worlds are compared with, each measured as its own users meet it. Prints one line of JSON for each row.
 
 usage: bench_peers.py desktop FOLDER ROUNDS | browser FOLDER PAGE ROUNDS | serve PORT | pages FOLDER"""
+import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -96,21 +98,26 @@ def desktop(folder, rounds):
     """mss with PNG, and what OSWorld's server does for a picture and for a click, on a display that shows the text."""
     home = tempfile.mkdtemp()
     read, write = os.pipe()
-    display = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24", "-nolisten",
-                                "tcp", "-noreset"], pass_fds=[write], stderr=subprocess.DEVNULL)
-    started = [display]
+    started = []
+
+    def start(*argv, **more):
+        # In a group of its own, so that what it starts in turn ends with it.
+        started.append(subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                        **more))
+
+    start("Xvfb", "-displayfd", str(write), "-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24", "-nolisten", "tcp", "-noreset",
+          pass_fds=[write])
     try:
         number = os.read(read, 16).decode().strip()
         os.environ.update(DISPLAY=f":{number}", HOME=home, XDG_SESSION_TYPE="x11", XAUTHORITY=os.path.join(home, "none"))
         open(os.environ["XAUTHORITY"], "w").close()
-        started.append(subprocess.Popen(["openbox"], stderr=subprocess.DEVNULL))
+        start("openbox")
         import mss
         import mss.tools
         with mss.MSS() as screen:
             screen_of = screen.monitors[1]
             blank = len(set(screen.grab(screen_of).rgb))
-            started.append(subprocess.Popen(["dbus-run-session", "mousepad", os.path.join(folder, "text.txt")],
-                                            stderr=subprocess.DEVNULL))
+            start("dbus-run-session", "mousepad", os.path.join(folder, "text.txt"))
             await_true("the editor's window", lambda: len(set(screen.grab(screen_of).rgb)) > max(blank, 20))
 
             def grab():
@@ -119,7 +126,7 @@ def desktop(folder, rounds):
 
             report("mss", timed(rounds, grab), bytes=len(grab()))
         port = free_port()
-        started.append(subprocess.Popen([sys.executable, __file__, "serve", str(port)]))
+        start(sys.executable, __file__, "serve", str(port))
         address = f"http://127.0.0.1:{port}"
 
         def ask(path, body=None):
@@ -149,8 +156,8 @@ def desktop(folder, rounds):
         report("osworld-click", timed(rounds, click))
     finally:
         for one in reversed(started):
-            one.terminate()
-        for one in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(one.pid, signal.SIGKILL)
             one.wait(10)
         shutil.rmtree(home, ignore_errors=True)
 

@@ -1,10 +1,9 @@
 """Makes the table of `scripts/bench` from its rows: the medians, and the ratios to the programs that were measured beside.
 
-usage: bench_table.py --write FILE | --check FILE   < rows"""
+usage: bench_table.py --write FILE | --check FILE | --keep FILE   < rows"""
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 
@@ -31,24 +30,20 @@ def key(what, peer):
     return f"{what} / {peer}"
 
 
+def least(rows):
+    """Ratios of the least times: in few rounds beside other work, the median is that of the work."""
+    return {key(what, peer): theirs["least"] / ours["least"] for what, ours, theirs, peer, _, _ in ratios(rows)}
+
+
 def check(path, rows):
-    known = {}
-    for line in open(path):
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) >= 5 and re.fullmatch(r"[\d.]+×", cells[4]):
-            known[key(cells[0], cells[2])] = float(cells[4][:-1])
-    # `the same` repeats in the table, so a row is known by its peer too.
-    fallen, compared = [], 0
-    for what, ours, theirs, peer, _, ratio in ratios(rows):
-        before = known.get(key(what, peer))
-        if before is None:
-            sys.exit(f"{path} has no row for {key(what, peer)!r}: run scripts/bench")
-        compared += 1
-        print(f"{what}: {ours['median']:.1f} ms, {peer} {theirs['median']:.1f} ms: {ratio:.1f}× ({before:.1f}× in {path})")
-        if ratio < before * BELOW:
-            fallen.append(what)
-    if fallen or not compared:
-        sys.exit("fallen by half: " + "; ".join(fallen) if fallen else "nothing was compared")
+    with open(path) as file:
+        known = json.load(file)
+    found = least(rows)
+    for name, before in known.items():
+        print(f"{name}: {found[name]:.1f}×, kept {before}×" if name in found else f"{name}: not measured")
+    fallen = [name for name, before in known.items() if found.get(name, 0) < before * BELOW]
+    if fallen:
+        sys.exit("fallen by half: " + "; ".join(fallen))
 
 
 def machine():
@@ -67,7 +62,8 @@ def table(rows):
         "# Benchmarks", "",
         "`just bench` measures worlds beside the programs that they are compared with, one after the other in the same run, and",
         "writes this page. The peers are installed by pip, BrowserGym without the pauses that it makes by default. Each number is a",
-        "median. `scripts/bench --short` is a lane of the tests, which fails when a ratio is below half of the one here.", "",
+        "median. `scripts/bench --short` is a lane of the tests. In a debug build it compares least times, and fails when a",
+        "ratio is below half of the one that `scripts/bench_short.json` keeps.", "",
         f"Machine: {machine()}. Load at the end of the run: {load}. Release build.", "",
         "| what | ms here | compared with | ms there | ratio | wanted | count |", "|---|---|---|---|---|---|---|",
     ]
@@ -99,6 +95,10 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["--check", path]:
             check(path, rows)
+        case ["--keep", path]:
+            with open(path, "w") as file:
+                json.dump({name: round(ratio, 1) for name, ratio in least(rows).items()}, file, indent=2, ensure_ascii=False)
+                file.write("\n")
         case ["--write", path]:
             text = table(rows)
             with open(path, "w") as file:

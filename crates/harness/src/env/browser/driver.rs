@@ -260,11 +260,12 @@ impl Browser {
     /// Waits until the documents of a tab have nothing to do, those of frames in other processes too. Returns whether the
     /// tab's document was replaced meanwhile.
     async fn await_quiet(&self, tab: &SessionId) -> Result<bool, ActionError> {
-        let quiet = format!("({QUIET})({UNCHANGED_MS}, {MAX_CHANGING_MS})");
         let sessions = self.watch.with(|pages| pages.sessions_of(tab));
         let waits = sessions.iter().map(|(session, _)| {
-            let (page, quiet) = (self.session(session), quiet.clone());
-            async move { (session == tab, self.evaluate::<bool>(&page, quiet).await) }
+            let is_tab = session == tab;
+            let page = self.session(session);
+            let quiet = format!("({QUIET})({UNCHANGED_MS}, {MAX_CHANGING_MS}, {is_tab})");
+            async move { (is_tab, self.evaluate::<bool>(&page, quiet).await) }
         });
         let mut replaced = false;
         for (is_tab, ended) in join_all(waits).await {
