@@ -214,6 +214,11 @@ impl Cell {
         self.client.ask(Operation::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
     }
 
+    /// Gives a node the keyboard focus.
+    pub async fn focus(&self, node: &NodeRef) -> Result<(), MachineError> {
+        self.client.ask(Operation::Focus { node: node.clone() }, Vec::new()).await.map(|_| ())
+    }
+
     /// Chooses an option below a node.
     pub async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), MachineError> {
         let ask = Operation::Choose { node: node.clone(), option: option.to_owned() };

@@ -156,10 +156,18 @@ async fn of_a_long_list_the_rows_on_the_screen_are_read() {
     assert!(!shows("file-1999.txt")(&seen), "what is far below is not on the screen");
     let nodes = seen.tree.as_ref().map_or(0, |tree| tree.nodes.len());
     assert!(nodes < 1000, "{nodes} elements");
-    deliver(&mut world, click(id(&seen, "cell", "file-1003.txt"))).await;
+    let far = id(&seen, "cell", "file-1003.txt");
+    deliver(&mut world, click(far.clone())).await;
     deliver(&mut world, key("end")).await;
     let seen = until(&mut world, "the end of the list", shows("file-1999.txt")).await;
     assert!(!shows("file-1000.txt")(&seen));
+    // A reference to a row that is out of view brings it back.
+    deliver(&mut world, click(far)).await;
+    let selected = |seen: &Observation| {
+        let mut nodes = seen.tree.iter().flat_map(|tree| &tree.nodes);
+        nodes.any(|node| node.name == "file-1003.txt" && node.is(State::Selected) && node.bounds.is_some())
+    };
+    until(&mut world, "the row that was out of view", selected).await;
     close(world).await;
 }
 

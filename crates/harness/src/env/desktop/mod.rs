@@ -17,8 +17,8 @@ use apprentice_protocol::{
     WorldErrorKind, WorldSpec,
 };
 
-use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, Pointer};
-use target::Reach;
+use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NodeFacts, Pointer};
+use target::{Reach, Unreached};
 
 /// Most notches of the wheel in one action.
 const NOTCHES: u32 = 50;
@@ -128,8 +128,8 @@ impl DesktopEnvironment {
             Action::Read { what } if what.is_in_observation() => Ok(ActReport::delivered()),
             Action::KeyDown { keys } => self.keep_down(keys.clone(), true).await,
             Action::KeyUp { keys } => self.keep_down(keys.clone(), false).await,
-            Action::ScrollTo { .. }
-            | Action::Fill { .. }
+            Action::ScrollTo { at } => self.scroll_to(at).await,
+            Action::Fill { .. }
             | Action::Upload { .. }
             | Action::Read { .. }
             | Action::Script { .. }
@@ -245,12 +245,36 @@ impl DesktopEnvironment {
         }
     }
 
+    /// Decides how to reach a node. An item outside of the visible part of its list is brought into view first.
     async fn aim(&self, node: &NodeRef, what: &Pointer) -> Result<Reach, ActionError> {
-        let facts = match self.cell.node(node).await {
-            Ok(facts) => facts,
-            Err(error) => return Err(self.action_error(error)),
+        match target::aim(node, &self.facts(node).await?, what, self.screen) {
+            Ok(reach) => return Ok(reach),
+            Err(Unreached::Refused(why)) => return Err(ActionError::Refused(why)),
+            Err(Unreached::OutOfView(_)) => self.bring_into_view(node).await?,
+        }
+        let reached = target::aim(node, &self.facts(node).await?, what, self.screen);
+        reached.map_err(|(Unreached::Refused(why) | Unreached::OutOfView(why))| ActionError::Refused(why))
+    }
+
+    async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, ActionError> {
+        self.cell.node(node).await.map_err(|error| self.action_error(error))
+    }
+
+    /// Gives a node the keyboard focus: its list scrolls to it. A node that takes none stays where it is.
+    async fn bring_into_view(&self, node: &NodeRef) -> Result<(), ActionError> {
+        self.record_disturbance().await?;
+        match self.cell.focus(node).await {
+            Ok(()) | Err(MachineError::Refused { .. }) => self.settle().await.map(|_| ()),
+            Err(error) => Err(self.action_error(error)),
+        }
+    }
+
+    async fn scroll_to(&self, at: &Target<ScreenPoint>) -> ActionResult {
+        let Target::Ref(node) = at else {
+            return refuse("name the element by its reference; a point is on the screen already");
         };
-        target::aim(node, &facts, what, self.screen).map_err(ActionError::Refused)
+        self.aim(node, &Pointer::Move).await?;
+        Ok(ActReport::delivered())
     }
 
     /// Performs a node's own action, because the node cannot be pointed at.

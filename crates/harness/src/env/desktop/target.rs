@@ -13,8 +13,25 @@ pub(super) enum Reach {
     Press,
 }
 
+/// Why an element cannot be reached as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unreached {
+    /// The user's message. Nothing more can be done for it.
+    Refused(String),
+    /// The message, unless the element can be brought into view: an item outside of the visible part of its list.
+    OutOfView(String),
+}
+
+/// Roles of items that a list shows a part of.
+const ITEMS: [&str; 6] = ["cell", "gridcell", "row", "listitem", "treeitem", "columnheader"];
+
 /// Decides how to reach an element, from the current facts about it.
-pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Size) -> Result<Reach, String> {
+pub(super) fn aim(
+    node: &NodeRef,
+    facts: &NodeFacts,
+    what: &Pointer,
+    screen: Size,
+) -> Result<Reach, Unreached> {
     let name = if facts.name.is_empty() {
         format!("{} {node}", facts.role.as_str())
     } else {
@@ -22,7 +39,7 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
     };
     let is = |state: State| facts.states.contains(&state);
     if is(State::Disabled) {
-        return Err(format!("{name} is disabled: something else must be done first"));
+        return Err(Unreached::Refused(format!("{name} is disabled: something else must be done first")));
     }
     let area = facts.bounds.filter(|_| !is(State::Hidden));
     let (width, height) = (screen.width.cast_signed(), screen.height.cast_signed());
@@ -40,19 +57,24 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
         | Pointer::Drag { .. }
         | Pointer::Scroll { .. } => false,
     };
+    let off = format!("{name} is not on the screen: open what holds it, or scroll it into view");
+    // What a cell does by itself is no click: some open it, and some do nothing.
+    if ITEMS.contains(&facts.role.as_str()) {
+        return Err(Unreached::OutOfView(off));
+    }
     // Items of closed menus and lists work while hidden; the button of a hidden dialog must not be pressed.
     let unseen = ["menuitem", "menuitemcheckbox", "menuitemradio", "option"].contains(&facts.role.as_str());
     if plain_click && facts.pressable && (unseen || !is(State::Hidden)) {
         return Ok(Reach::Press);
     }
-    Err(format!("{name} is not on the screen: open what holds it, or scroll it into view"))
+    Err(Unreached::Refused(off))
 }
 
 #[cfg(test)]
 mod tests {
     use apprentice_protocol::{Button, NodeRef, Rect, Role, ScreenPoint, Size, State};
 
-    use super::{Reach, aim};
+    use super::{Reach, Unreached, aim};
     use apprentice_sandbox::{NodeFacts, Pointer};
 
     #[test]
@@ -74,7 +96,7 @@ mod tests {
             let (role, name, states) = (Role::new("menuitem"), "Save".to_owned(), states.to_vec());
             let facts = NodeFacts { role, name, states, bounds, pressable };
             let got = aim(&NodeRef("n4".into()), &facts, &what, Size::new(800, 600));
-            assert_eq!(got.as_ref().map_err(String::as_str), expected.as_ref().map_err(|text| *text));
+            assert_eq!(got, expected.map_err(|text| Unreached::Refused(text.to_owned())));
         };
         let there = Some(Rect::new(10, 10, 20, 20));
         let off =
@@ -84,6 +106,9 @@ mod tests {
         check(None, &[State::Hidden], false, click(), off);
         check(None, &[State::Hidden], true, Pointer::Scroll { dx: 0, dy: 1 }, off);
         check(Some(Rect::new(900, 10, 20, 20)), &[], false, click(), off);
+        let cell = NodeFacts { role: Role::new("cell"), states: Vec::new(), ..hidden };
+        let aimed = aim(&NodeRef("n1".into()), &cell, &click(), Size::new(800, 600));
+        assert!(matches!(aimed, Err(Unreached::OutOfView(_))), "its own action is no click: {aimed:?}");
         let disabled = Err("menuitem n4 \"Save\" is disabled: something else must be done first");
         check(there, &[State::Disabled], true, click(), disabled);
     }
