@@ -173,21 +173,21 @@ fn templates_and_a_selection_narrow_what_takes_part() {
     assert!(test.len() > kept.len());
 }
 
-#[test]
-fn a_plan_counts_trials_money_and_power() {
-    let text = shipped()
+/// A plan of the shipped experiment whose student is a paid model.
+fn paid_draft() -> String {
+    shipped()
         .replace("\"builtin/novice\"]", "\"paid/one\"]\n[limits]\nturns = 10")
-        .replace("arms = [\"none\", \"pull\", \"placebo-inert\"]\nseeds = 3\n", "");
-    let draft = settled(&text).expect("settles");
-    let design = draft.config.design;
-    let experiment = carried(draft);
-    let paid_model = Pricing {
+        .replace("arms = [\"none\", \"pull\", \"placebo-inert\"]\nseeds = 3\n", "")
+}
+
+fn paid_model(images: ImageRule) -> Pricing {
+    Pricing {
         tariff: Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
         profile: Some(ModelProfile {
             name: "paid/one".into(),
             consumer: "c".into(),
             space: CoordinateSpace::Unit,
-            images: ImageRule::None,
+            images,
             outline: true,
             views: ViewRule::Whole,
             history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false },
@@ -195,7 +195,36 @@ fn a_plan_counts_trials_money_and_power() {
             max_output_tokens: 1000,
         }),
         attempt_cap: None,
-    };
+    }
+}
+
+#[test]
+fn a_forecast_counts_pictures_and_what_safety_readers_read() {
+    let draft = settled(&paid_draft()).expect("settles");
+    let design = draft.config.design;
+    let experiment = carried(draft);
+    let learning = LearningModels { learner: Some("paid/one".into()), readers: vec!["paid/two".into()] };
+    let seeing = paid_model(ImageRule::AsIs);
+    let quote = |model: &str| if model.starts_with("paid/") { seeing.clone() } else { Pricing::free() };
+    let told = forecast(&experiment, design, &learning, &quote, &[]).expect("a forecast");
+    let of = |name: &str| told.cost.iter().find(|one| one.model == name).expect("its cost").clone();
+    let (reviewer, reader) = (of("paid/one"), of("paid/two"));
+    let learned: usize = told.parts.iter().filter(|part| part.learning).map(|part| part.trials).sum();
+    assert_eq!(reviewer.reviews, learned, "each attempt that learning makes is reviewed");
+    assert_eq!(reviewer.pictures.most, reviewer.reviews * 24 * 3, "{reviewer:?}");
+    assert!(reader.trials == 0 && reader.readings.most > 0 && reader.least_usd == Some(0.0), "{reader:?}");
+    assert!(
+        reader.most_usd > Some(0.0) && told.notes.iter().any(|note| note.contains("reads up to")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_plan_counts_trials_money_and_power() {
+    let draft = settled(&paid_draft()).expect("settles");
+    let design = draft.config.design;
+    let experiment = carried(draft);
+    let paid_model = paid_model(ImageRule::None);
     let quote = |model: &str| if model == "paid/one" { paid_model.clone() } else { Pricing::free() };
     let learning = LearningModels { learner: Some("builtin/explorer".into()), readers: Vec::new() };
     let found = forecast(&experiment, design, &learning, &quote, &[]).expect("a forecast");
@@ -218,27 +247,6 @@ fn a_plan_counts_trials_money_and_power() {
     let reviewer = found.cost.iter().find(|one| one.model == "builtin/explorer").expect("its reviews");
     assert!(reviewer.reviews > 0 && reviewer.review_requests.least == reviewer.reviews, "{reviewer:?}");
     assert!(reviewer.review_requests.most > reviewer.reviews && reviewer.readings.is_none(), "{reviewer:?}");
-    // A reader that is paid reads what the reviews may write, and a reviewer that sees gets pictures.
-    let learning = LearningModels { learner: Some("paid/one".into()), readers: vec!["paid/two".into()] };
-    let seeing = Pricing {
-        profile: paid_model
-            .profile
-            .clone()
-            .map(|profile| ModelProfile { images: ImageRule::AsIs, ..profile }),
-        ..paid_model.clone()
-    };
-    let quote = |model: &str| if model.starts_with("paid/") { seeing.clone() } else { Pricing::free() };
-    let told = forecast(&experiment, design, &learning, &quote, &[]).expect("a forecast");
-    let of = |name: &str| told.cost.iter().find(|one| one.model == name).expect("its cost").clone();
-    let (reviewer, reader) = (of("paid/one"), of("paid/two"));
-    let learned: usize = told.parts.iter().filter(|part| part.learning).map(|part| part.trials).sum();
-    assert_eq!(reviewer.reviews, learned, "each attempt that learning makes is reviewed");
-    assert_eq!(reviewer.pictures.most, reviewer.reviews * 24 * 3, "{reviewer:?}");
-    assert!(reader.trials == 0 && reader.readings.most > 0 && reader.least_usd == Some(0.0), "{reader:?}");
-    assert!(
-        reader.most_usd > Some(0.0) && told.notes.iter().any(|note| note.contains("reads up to")),
-        "{told:?}"
-    );
     assert!(
         found.power.smallest_effect.is_some_and(|effect| (0.1..0.9).contains(&effect)),
         "{:?}",

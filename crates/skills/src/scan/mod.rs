@@ -175,6 +175,10 @@ mod tests {
             let text = format!("Type {start}{} there.", rest.repeat(times));
             assert_eq!(scan(&text), Some(Finding::Secret), "{text}");
         }
+    }
+
+    #[test]
+    fn words_of_programs_are_no_keys() {
         for text in [
             "Choose Sketch > Skeleton (Shift+K).",
             "Set the npm_config_prefix row to the folder.",
@@ -186,8 +190,14 @@ mod tests {
             "The secret is View > Sidebar-Elements-Everywhere.",
             "Passwords: Settings/Autofill/Password-Manager-2 lists them.",
             "Use access key: Alt+Shift+F10 opens the context menu.",
+            "The password is required there.",
+            "Client ID: column-22-column-col names it.",
         ] {
             assert_eq!(scan(text), None, "{text}");
+        }
+        for key in ["Ctrl", "Alt", "Shift", "Super", "Meta", "Cmd"] {
+            let text = format!("Where the passcode is {key}+F12 the field shows it.");
+            assert_eq!(scan(&text), None, "{text}");
         }
     }
 }

@@ -180,6 +180,19 @@ fn index_and_pull_lists_the_programs_in_play_and_those_that_come() {
 }
 
 #[test]
+fn the_index_of_a_program_in_front_fills_at_most_4000_characters() {
+    let names: Vec<String> = (0..100).map(|number| format!("thunar/rename-{number:03}")).collect();
+    let about = "renaming many files at once by a pattern that counts them, with the date before each name";
+    let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), about)).collect();
+    let guidance = build_guidance(&Shelf::with(&skills).snapshot(), &ArmPolicy::IndexPull, &task(&["gimp"]))
+        .expect("lends");
+    let (text, _) = added(&guidance, &window("Thunar", "files")).expect("another program comes");
+    let length = text.chars().count();
+    assert!((3_500..=4_200).contains(&length), "a mark stands around it: {length}");
+    assert!(text.contains("thunar/rename-000") && !text.contains("thunar/rename-099"), "{text}");
+}
+
+#[test]
 fn what_is_advertised_can_be_listed_under_the_names_that_users_say() {
     let book = Shelf::with(&[
         ("chrome/tabs", "closing tabs"),

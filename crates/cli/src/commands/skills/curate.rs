@@ -199,6 +199,12 @@ fn sense(state: &State, embedding: Option<&EmbeddingModel>) -> Result<Option<Ski
         .map(Some)
 }
 
+/// Adds the decisions of a cleanup. Each writes at most one text, which safety readers read.
+fn add_decisions(forecast: &mut Forecast, models: &Models, model: &str, count: usize) -> Result<(), Failure> {
+    forecast.add_reviews(models, model, count)?;
+    forecast.add_readings(models, model, CountRange::up_to(count))
+}
+
 pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let options = CleanupOptions {
         target: arguments.target.clone(),
@@ -212,9 +218,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     let sensed = sense(book.state(), embedding.as_deref())?;
     let tasks = find_cleanup_tasks(book.state(), &options, sensed.as_ref());
     let mut forecast = Forecast::default();
-    forecast.add_reviews(&models, &arguments.model, tasks.len())?;
-    // Each decision writes at most one text.
-    forecast.add_readings(&models, &arguments.model, CountRange::up_to(tasks.len()))?;
+    add_decisions(&mut forecast, &models, &arguments.model, tasks.len())?;
     if arguments.consent.dry_run {
         if as_json {
             let schema = "apprentice.skills.clean/1";
