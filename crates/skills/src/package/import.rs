@@ -170,10 +170,7 @@ fn take(
         return Ok(());
     }
     let change = creation(gateway, draft);
-    let request = |change| WriteRequest {
-        effects_accepted: options.accept_effects,
-        ..WriteRequest::of(Actor::Human, options.time, change)
-    };
+    let request = |change| of_person(options, change);
     let (functions, broken) = read_functions(&package.files);
     imported.findings.extend(broken);
     // A function is judged as one when it is written: its calls are no sentences.
@@ -196,7 +193,8 @@ fn take(
         }
         Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
     }
-    let files = gateway.keep_files(Actor::Human, &package.files)?;
+    // Functions are kept as such, and come back into the package when it goes out.
+    let files = gateway.keep_files(Actor::Human, &texts)?;
     let view = gateway.state().skills.get(&skill).map(|skill| skill.view()).unwrap_or_default();
     let attached = AttachedPackage {
         name: package.name.clone(),
@@ -206,11 +204,22 @@ fn take(
         active,
     };
     gateway.apply(request(Change::PackageAttached { skill: skill.clone(), package: attached }))?;
+    add_functions(gateway, &skill, functions, options, imported)
+}
+
+/// Writes the functions of a package to its skill. What cannot be taken over is a finding, and keeps nothing else out.
+fn add_functions(
+    gateway: &mut Gateway,
+    skill: &SkillId,
+    functions: Vec<PackageFunction>,
+    options: &ImportOptions,
+    imported: &mut Imported,
+) -> Result<(), WriteRefusal> {
     for PackageFunction { name, source } in functions {
         let path = function_path(&name);
         let references = Vec::new();
         let written = Change::FunctionWritten { skill: skill.clone(), function: name, source, references };
-        match gateway.apply(request(written)) {
+        match gateway.apply(of_person(options, written)) {
             Ok(_) => {}
             Err(WriteRefusal::Refused { code, why }) => {
                 let what = format!("{path} is not taken over: {code}: {why}");
@@ -222,6 +231,14 @@ fn take(
         }
     }
     Ok(())
+}
+
+/// The request of the person who imports.
+fn of_person(options: &ImportOptions, change: Change) -> WriteRequest {
+    WriteRequest {
+        effects_accepted: options.accept_effects,
+        ..WriteRequest::of(Actor::Human, options.time, change)
+    }
 }
 
 /// Returns the change that creates a package's skill.
