@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::app_versions::AppVersions;
-use apprentice_evaluator::tool_servers::tool_contribution;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
@@ -15,16 +14,15 @@ use apprentice_protocol::{
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::KnownVersions;
-use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
 use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::{GuidanceError, SkillScripts, TaskView, build_guidance_with_tools};
-use apprentice_skills::shipped::ShippedPart;
+use apprentice_skills::guidance::SkillScripts;
 use apprentice_trace::Recorder;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use super::do_chat::{Chat, ChatResult};
+use super::do_guidance::{Lent, SkillSource, guidance_for};
 use super::do_learning::{Learning, SessionLearning};
 use super::do_setup::{self, SetupFailure};
 use crate::config::Config;
@@ -33,7 +31,6 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::interrupts::SessionInterrupts;
 use crate::models::Models;
-use crate::role::DeliveryChoice;
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
 
@@ -218,13 +215,9 @@ async fn record(
     let learning = arguments.learning.attempt_learning(book, folder, models, &arguments.model)?;
     let known_versions = KnownVersions::default();
     let instruction = conversation.first.as_ref().map_or(OF_A_CLIENT, |first| first.instruction.as_str());
-    let Lent { guidance, scripts } = match &arguments.skillbook {
-        Some(book) => {
-            let role = config.role.settings_of_model(models.resolve(&arguments.model)?)?;
-            let delivery = role.and_then(|role| role.delivery).unwrap_or_default();
-            let source = SkillSource { folder: book, known_versions: &known_versions, delivery, instruction };
-            guidance_for(&source, arguments, servers.as_ref(), learning.as_ref())?
-        }
+    let source = skill_source(arguments, wiring, &known_versions, instruction)?;
+    let Lent { guidance, scripts } = match source {
+        Some(source) => guidance_for(&source, servers.as_ref(), learning.as_ref())?,
         None => Lent { guidance: Guidance::default(), scripts: None },
     };
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -253,15 +246,7 @@ async fn record(
         cancel,
     };
     let mut world = None;
-    let ended = match session.open(&*worlds, &mut world, &mut sink).await {
-        Ok(world) => {
-            if let Some(chat) = &mut conversation.chat {
-                chat.share(world);
-            }
-            session.carry_out(world, &mut sink, &mut conversation).await
-        }
-        Err(setback) => setback.record(&mut sink),
-    };
+    let ended = session.work(&*worlds, &mut world, &mut sink, &mut conversation).await;
     let closed = match world {
         Some(world) => world.environment.close(CLOSE).await,
         None => Ok(()),
@@ -275,6 +260,20 @@ async fn record(
     let ended = ended?;
     closed.kind(Kind::Environment)?;
     Ok(ended)
+}
+
+/// Returns where the agent's skills come from; `None` without a skillbook.
+fn skill_source<'a>(
+    arguments: &'a Do,
+    wiring: &Wiring<'_>,
+    known_versions: &'a KnownVersions,
+    instruction: &'a str,
+) -> Result<Option<SkillSource<'a>>, Failure> {
+    let Some(folder) = &arguments.skillbook else { return Ok(None) };
+    let role = wiring.config.role.settings_of_model(wiring.models.resolve(&arguments.model)?)?;
+    let delivery = role.and_then(|role| role.delivery).unwrap_or_default();
+    let (rules, on_host) = (arguments.servers.rules(), arguments.host);
+    Ok(Some(SkillSource { folder, known_versions, delivery, instruction, rules, on_host }))
 }
 
 fn header(arguments: &Do, instruction: &str, model: &dyn ChatModel) -> Header {
@@ -343,6 +342,25 @@ impl DoSession<'_> {
                 Err(SetupFailure::new(VoidCause::Interrupted, Kind::Interrupted, "interrupted"))
             }
             done = work => Ok(done),
+        }
+    }
+
+    /// Opens the world and carries out the instructions.
+    async fn work(
+        &self,
+        worlds: &dyn EnvironmentSource,
+        slot: &mut Option<World>,
+        sink: &mut impl EventSink,
+        conversation: &mut Conversation,
+    ) -> Result<AttemptResult, Failure> {
+        match self.open(worlds, slot, sink).await {
+            Ok(world) => {
+                if let Some(chat) = &mut conversation.chat {
+                    chat.share(world);
+                }
+                self.carry_out(world, sink, conversation).await
+            }
+            Err(setback) => setback.record(sink),
         }
     }
 
@@ -453,62 +471,6 @@ impl DoSession<'_> {
         }
         told.map(|()| ended)
     }
-}
-
-/// The skillbook of an attempt, and how it is delivered.
-struct SkillSource<'a> {
-    folder: &'a Path,
-    known_versions: &'a KnownVersions,
-    delivery: DeliveryChoice,
-    /// The first instruction.
-    instruction: &'a str,
-}
-
-/// What an agent is lent, and the scripts that wait for a world.
-struct Lent {
-    guidance: Guidance,
-    scripts: Option<Arc<SkillScripts>>,
-}
-
-/// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
-fn guidance_for(
-    source: &SkillSource<'_>,
-    arguments: &Do,
-    servers: Option<&Arc<McpServers>>,
-    learning: Option<&Arc<AttemptLearning>>,
-) -> Result<Lent, Failure> {
-    let (instruction, present) = (source.instruction.to_owned(), source.known_versions.clone());
-    let task = TaskView { instruction, present, ..TaskView::default() };
-    let book = match learning.is_some() && !source.folder.is_dir() {
-        true => Snapshot::empty(),
-        false => super::skills::open(source.folder)?,
-    };
-    let part = if learning.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
-    let rules = arguments.servers.rules();
-    // Scripts run in the world, and the user's own desktop is none.
-    let scripts = SkillScripts::of(&book).filter(|_| !arguments.host);
-    let guidance = build_guidance_with_tools(
-        &book.with_shipped(part),
-        &source.delivery.policy(),
-        &task,
-        &tool_contribution(servers, &rules),
-    );
-    let guidance = match guidance {
-        Err(GuidanceError::NoEligibleSkill(why)) => {
-            terminal::note(format_args!("no skill is shown: {why}"));
-            Guidance::default()
-        }
-        Ok(guidance) => guidance,
-    };
-    let guidance = match &scripts {
-        Some(scripts) => scripts.extend_guidance(guidance),
-        None => guidance,
-    };
-    let guidance = match learning {
-        Some(learning) => learning.extend_guidance(guidance),
-        None => guidance,
-    };
-    Ok(Lent { guidance, scripts })
 }
 
 /// Returns the programs that the world starts with, as domains.

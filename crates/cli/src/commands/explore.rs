@@ -260,7 +260,7 @@ fn explore(
             spent: &spent,
             finished: &finished,
         };
-        let ended = explorer.explore().await;
+        let ended = Box::pin(explorer.explore()).await;
         let (spent, episodes) = (explorer.folder.spent(), explorer.folder.episodes().to_vec());
         drop(explorer);
         display.finish().await;

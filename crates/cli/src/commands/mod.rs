@@ -11,6 +11,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod distill;
 mod do_chat;
+mod do_guidance;
 mod do_learning;
 mod do_setup;
 pub(crate) mod do_task;

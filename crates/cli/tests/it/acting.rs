@@ -62,6 +62,22 @@ fn reference(outline: &str, name: &str) -> String {
     line.rsplit('#').next().expect("a reference").trim().to_owned()
 }
 
+/// What is wrong is said, and nothing of it is done.
+async fn refuses_what_is_wrong(talk: &Talk) {
+    for (name, arguments, words) in [
+        ("act", json!({ "actions": [{ "do": "click", "at": { "point": { "x": 1, "z": 2 } } }] }), "action 0"),
+        ("act", json!({ "action": [] }), "unknown field"),
+        ("do", json!({ "instruction": " " }), "empty"),
+        ("fly", json!({}), "there is no tool"),
+    ] {
+        let error = talk.call(name, arguments).await.expect_err("refused").to_string();
+        assert!(error.contains(words), "{name}: {error}");
+    }
+    let gone = talk.call("act", json!({ "actions": [{ "do": "click", "at": { "ref": "n99999" } }] })).await;
+    let gone = texts(&gone.expect("an answer"));
+    assert!(gone[0].contains("refused") || gone[0].contains("problem"), "{gone:?}");
+}
+
 #[test]
 fn a_client_acts_observes_and_has_an_instruction_carried_out_in_one_world() {
     if !worlds_can_start() || !is_installed("mousepad") {
@@ -115,24 +131,7 @@ fn a_client_acts_observes_and_has_an_instruction_carried_out_in_one_world() {
         let after = talk.done("observe", json!({ "screenshot": false })).await;
         assert!(texts(&after)[1].contains("Mine and the model's"), "{:?}", texts(&after));
 
-        // What is wrong is said, and nothing of it is done.
-        for (name, arguments, words) in [
-            (
-                "act",
-                json!({ "actions": [{ "do": "click", "at": { "point": { "x": 1, "z": 2 } } }] }),
-                "action 0",
-            ),
-            ("act", json!({ "action": [] }), "unknown field"),
-            ("do", json!({ "instruction": " " }), "empty"),
-            ("fly", json!({}), "there is no tool"),
-        ] {
-            let error = talk.call(name, arguments).await.expect_err("refused").to_string();
-            assert!(error.contains(words), "{name}: {error}");
-        }
-        let gone =
-            talk.call("act", json!({ "actions": [{ "do": "click", "at": { "ref": "n99999" } }] })).await;
-        let gone = texts(&gone.expect("an answer"));
-        assert!(gone[0].contains("refused") || gone[0].contains("problem"), "{gone:?}");
+        refuses_what_is_wrong(&talk).await;
         assert!(talk.end().await.success());
     });
     let trace = std::fs::read_to_string(place.path("out/events.jsonl")).expect("a trace");

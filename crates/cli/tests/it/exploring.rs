@@ -2,6 +2,7 @@
 //! episode, and goes on after it was killed.
 
 use std::fs;
+use std::path::Path;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ fn says(value: &Value) -> Value {
     json!({ "say": value.to_string() })
 }
 
-fn acts(actions: Value) -> Value {
+fn acts(actions: &Value) -> Value {
     json!({ "say": "I go on.", "calls": [{ "name": "computer", "arguments": { "actions": actions } }] })
 }
 
@@ -72,10 +73,23 @@ fn editor() -> [Value; 2] {
         { "do": "type", "text": "anchor barrel candle drawer" },
         { "do": "key", "chord": "ctrl+s" },
     ]);
-    [acts(typed), done()]
+    [acts(&typed), done()]
 }
 
 const WRITE: &str = "Put the word {{word}} into the open notes and keep them.";
+
+/// What an exploration keeps of an episode.
+fn check_files(out: &Path, episode: &Value) {
+    for attempt in episode["attempts"].as_array().expect("attempts") {
+        let folder = out.join(attempt.as_str().expect("a path"));
+        assert!(folder.join("events.jsonl").is_file() && folder.join("evidence").is_dir(), "{episode}");
+    }
+    for file in
+        ["proposal.json", "material.json", "suite/suite.json", "suite/split.json", "try-1/learned.json"]
+    {
+        assert!(out.join("tasks/keep-word").join(file).is_file(), "{file}");
+    }
+}
 
 #[test]
 fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill() {
@@ -132,15 +146,7 @@ fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill(
     assert_eq!(episode["attempts"].as_array().map(Vec::len), Some(2), "{told}");
     // The reviewer wrote no function: it has said all it has to say.
     assert_eq!(episode["function"]["verified"], json!(false), "{told}");
-    for attempt in episode["attempts"].as_array().expect("attempts") {
-        let folder = out.join(attempt.as_str().expect("a path"));
-        assert!(folder.join("events.jsonl").is_file() && folder.join("evidence").is_dir(), "{told}");
-    }
-    for file in
-        ["proposal.json", "material.json", "suite/suite.json", "suite/split.json", "try-1/learned.json"]
-    {
-        assert!(out.join("tasks/keep-word").join(file).is_file(), "{file}");
-    }
+    check_files(&out, episode);
     let page = fs::read_to_string(place.path("book/mousepad/keep-text.md")).expect("a page");
     assert!(page.contains(guidance), "{page}");
 
@@ -254,7 +260,7 @@ fn a_page_is_explored_and_its_wish_for_a_skill_changes_nothing() {
     let learner = script(&place, "learner", &lines);
     let at = |x: u32, y: u32| json!({ "do": "click", "at": { "point": { "x": x, "y": y } } });
     let typed = json!([at(100, 40), { "do": "type", "text": "Ann Bert Cleo Dora" }, at(100, 110)]);
-    let model = script(&place, "actor", &[acts(typed), done()]);
+    let model = script(&place, "actor", &[acts(&typed), done()]);
     let (page, book, out) = (place.path("guests.html"), place.path("book"), place.path("out"));
     let told = explored(&place.output(&[
         "explore",

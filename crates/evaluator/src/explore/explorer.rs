@@ -353,7 +353,7 @@ impl Explorer<'_> {
         has_check: bool,
     ) -> Result<LearnedTry, ExploreError> {
         if !has_check {
-            let (verdict, part) = trying.from_opinions(self.gateway, self.held_out).await?;
+            let (verdict, part) = trying.learn_from_opinions(self.gateway, self.held_out).await?;
             return Ok(LearnedTry { verdict, part, function: None });
         }
         // Whoever learns into this book later sees that it knows of no held-out task.
@@ -361,7 +361,7 @@ impl Explorer<'_> {
         if LockedSuites::of_book(&book)?.is_empty() {
             lock_book(&book, &trying.practice.lock, &HeldOutTasks::default())?;
         }
-        let part = trying.from_states_once(self.gateway).await?;
+        let part = trying.learn_from_states_once(self.gateway).await?;
         let of = |wanted: Verdict| trying.rows.iter().filter(|row| row.verdict == wanted).count();
         let (passed, failed) = (of(Verdict::Pass), of(Verdict::Fail));
         let outcome = if failed == 0 { Outcome::Passed } else { Outcome::Failed };

@@ -79,12 +79,15 @@ impl TryLearning<'_> {
     }
 
     /// Learns from attempts that the check of the state has judged. What an earlier process learned is read again.
-    pub(super) async fn from_states_once(&self, gateway: &mut Gateway) -> Result<LearnedPart, ExploreError> {
+    pub(super) async fn learn_from_states_once(
+        &self,
+        gateway: &mut Gateway,
+    ) -> Result<LearnedPart, ExploreError> {
         let path = self.place.join(LEARNED_FILE);
         if let Some(known) = read_json(&path)? {
             return Ok(known);
         }
-        let learned = self.from_states(gateway).await?;
+        let learned = self.learn_from_states(gateway).await?;
         // A process that was killed while it learned has left changes that no record of this one holds; the log has them.
         let part = LearnedPart { changed: self.changed(&gateway.snapshot()), ..learned };
         if part.unread == 0 {
@@ -102,7 +105,7 @@ impl TryLearning<'_> {
         changed.map(|skill| skill.id.clone()).collect()
     }
 
-    async fn from_states(&self, gateway: &mut Gateway) -> Result<LearnedPart, ExploreError> {
+    async fn learn_from_states(&self, gateway: &mut Gateway) -> Result<LearnedPart, ExploreError> {
         let mut part = LearnedPart::default();
         let (learners, options) = (self.learners(), LearnOptions::default());
         for row in self.judged() {
@@ -114,7 +117,7 @@ impl TryLearning<'_> {
     }
 
     /// Has a model say whether attempts did what was asked, and learns from them as from opinions, which promote nothing.
-    pub(super) async fn from_opinions(
+    pub(super) async fn learn_from_opinions(
         &self,
         gateway: &mut Gateway,
         held_out: &LockedSuites,

@@ -81,11 +81,11 @@ impl Start {
                 let app = program(command);
                 let launch = json!({ "type": "launch", "parameters": { "command": command, "shell": true } });
                 let programs = vec![app.clone()];
-                Ok(StartParts { programs, ..plain(&app, EnvironmentKind::Desktop, files, launch) })
+                Ok(StartParts { programs, ..plain(&app, EnvironmentKind::Desktop, files, &launch) })
             }
             Self::Page { url, files } => {
                 let open = json!({ "type": "chrome_open_tabs", "parameters": { "urls_to_open": [url] } });
-                Ok(plain("chromium", EnvironmentKind::Browser, files, open))
+                Ok(plain("chromium", EnvironmentKind::Browser, files, &open))
             }
             Self::Task { suite, task } => {
                 let suite = load::load(suite)?;
@@ -122,7 +122,7 @@ fn program(command: &str) -> String {
     first.rsplit('/').next().unwrap_or(first).to_owned()
 }
 
-fn plain(app: &str, environment: EnvironmentKind, files: &[PathBuf], last: Value) -> StartParts {
+fn plain(app: &str, environment: EnvironmentKind, files: &[PathBuf], last: &Value) -> StartParts {
     let named = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let uploads: Vec<Value> = files
         .iter()

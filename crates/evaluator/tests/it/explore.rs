@@ -273,7 +273,7 @@ impl Place {
             spent: &|| 0.25,
             finished: &|_| {},
         };
-        explorer.explore().await?;
+        Box::pin(explorer.explore()).await?;
         Ok(explorer.folder.episodes().to_vec())
     }
 }

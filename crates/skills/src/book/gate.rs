@@ -10,7 +10,7 @@ use apprentice_protocol::{ChatModel, SkillId};
 use super::attachment::{self, AttachedPackage, FileText, reading};
 use super::change::Change;
 use super::figure::with_captions;
-use super::function_check::{self, check_function};
+use super::function_check;
 use super::gateway::Gateway;
 use super::hash::hash;
 use super::model::{Actor, NewDomain, Origin, SkillText};
@@ -219,9 +219,9 @@ impl Gateway {
     /// nobody can read.
     fn files(&self, package: &AttachedPackage) -> Vec<Passage> {
         let files = package.files.iter().filter(|file| is_beside(&file.path));
-        let read = files.filter_map(|file| match attachment::read(self.folder(), &file.sha256) {
+        let read = files.map(|file| match attachment::read(self.folder(), &file.sha256) {
             Some(bytes) => file_passage(&file.path, &bytes),
-            None => Some(Passage::new(&file.path, "\u{0}")),
+            None => Passage::new(&file.path, "\u{0}"),
         });
         read.collect()
     }
@@ -245,15 +245,12 @@ fn is_beside(path: &str) -> bool {
 /// Returns the readable text of a package's files, but for the page itself.
 fn beside(files: &BTreeMap<String, Vec<u8>>) -> Vec<Passage> {
     let beside = files.iter().filter(|(path, _)| is_beside(path));
-    beside.filter_map(|(path, bytes)| file_passage(path, bytes)).collect()
+    beside.map(|(path, bytes)| file_passage(path, bytes)).collect()
 }
 
-/// Returns the readable text of a file. `None` for a function that keeps the rules: it is judged when it is written, and its
-/// calls are no sentences.
-fn file_passage(path: &str, bytes: &[u8]) -> Option<Passage> {
+fn file_passage(path: &str, bytes: &[u8]) -> Passage {
     let (FileText::Text(text) | FileText::Binary(text)) = reading(bytes);
-    let is_function = function_check::is_function_file(path) && check_function(&text, &[]).is_ok();
-    (!is_function).then(|| Passage::new(path, &text))
+    Passage::new(path, &text)
 }
 
 /// Returns the identity of a text.

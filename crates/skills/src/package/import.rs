@@ -12,7 +12,7 @@ use super::parse::{PackageSkill, draft, new_domain, skill_id, texts};
 use super::{Package, PackageFinding};
 use crate::book::{
     Actor, Applied, AttachedPackage, Change, FileText, Gateway, Origin, WriteRefusal, WriteRequest,
-    check_png, figure_path, figure_refs, function_path, hash, reading,
+    check_png, figure_path, figure_refs, function_path, hash, is_function_file, reading,
 };
 
 /// Options of an import.
@@ -50,7 +50,7 @@ pub async fn read_and_import(
     if let Ok(draft) = draft(package, &options.domain) {
         let skill = draft.skill.clone();
         gateway.read_change(&creation(gateway, draft)).await;
-        gateway.read_files(&package.files).await;
+        gateway.read_files(&files_beside_functions(package)).await;
         for function in read_functions(&package.files).0 {
             gateway.read_change(&written(&skill, function)).await;
         }
@@ -207,11 +207,9 @@ fn take(
         imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
         return Ok(());
     }
-    let request = |change| WriteRequest {
-        effects_accepted: options.accept_effects,
-        ..WriteRequest::of(Actor::Human, options.time, change)
-    };
-    let file = gateway.assess_files(&package.files).filter(|_| !options.accept_effects);
+    let request = |change| of_person(options, change);
+    let texts = files_beside_functions(package);
+    let file = gateway.assess_files(&texts).filter(|_| !options.accept_effects);
     if let Some((path, assessment)) = file {
         imported.refused = Some(format!("effects: {path}: {}", assessment.told()));
         return Ok(());
@@ -224,16 +222,28 @@ fn take(
         }
         Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
     }
-    let files = gateway.keep_files(Actor::Human, &package.files)?;
+    // Functions are kept as such, and come back into the package when it goes out.
+    let files = gateway.keep_files(Actor::Human, &texts)?;
     let view = gateway.state().skills.get(&skill).map(|skill| skill.view()).unwrap_or_default();
     let view_hash = hash(view.as_bytes());
     let attached = AttachedPackage { name: package.name.clone(), files, view_hash, tools, active };
     gateway.apply(request(Change::PackageAttached { skill: skill.clone(), package: attached }))?;
     let (functions, broken) = read_functions(&package.files);
     imported.findings.extend(broken);
+    add_functions(gateway, &skill, functions, options, imported)
+}
+
+/// Writes the functions of a package to its skill. What cannot be taken over is a finding, and keeps nothing else out.
+fn add_functions(
+    gateway: &mut Gateway,
+    skill: &SkillId,
+    functions: Vec<PackageFunction>,
+    options: &ImportOptions,
+    imported: &mut Imported,
+) -> Result<(), WriteRefusal> {
     for function in functions {
         let path = function_path(&function.name);
-        match gateway.apply(request(written(&skill, function))) {
+        match gateway.apply(of_person(options, written(skill, function))) {
             Ok(_) => {}
             Err(WriteRefusal::Refused { code, why }) => {
                 let what = format!("{path} is not taken over: {code}: {why}");
@@ -247,9 +257,24 @@ fn take(
     Ok(())
 }
 
+/// Returns the files of a package that are judged as texts. A function is judged as one when it is written: its calls are
+/// no sentences.
+fn files_beside_functions(package: &Package) -> BTreeMap<String, Vec<u8>> {
+    let others = package.files.iter().filter(|(path, _)| !is_function_file(path));
+    others.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+}
+
 fn written(skill: &SkillId, function: PackageFunction) -> Change {
     let PackageFunction { name, source } = function;
     Change::FunctionWritten { skill: skill.clone(), function: name, source, references: Vec::new() }
+}
+
+/// The request of the person who imports.
+fn of_person(options: &ImportOptions, change: Change) -> WriteRequest {
+    WriteRequest {
+        effects_accepted: options.accept_effects,
+        ..WriteRequest::of(Actor::Human, options.time, change)
+    }
 }
 
 /// Returns the change that creates a package's skill.

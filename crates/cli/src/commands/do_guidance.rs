@@ -1,0 +1,75 @@
+//! What the agent of `apprentice do` is lent: the skillbook, the shipped skills, and with `--learn` the tools that write.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use apprentice_evaluator::tool_servers::{ToolPolicy, tool_contribution};
+use apprentice_harness::tool::mcp::McpServers;
+use apprentice_protocol::Guidance;
+use apprentice_skills::KnownVersions;
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::foreground::AttemptLearning;
+use apprentice_skills::guidance::{GuidanceError, SkillScripts, TaskView, build_guidance_with_tools};
+use apprentice_skills::shipped::ShippedPart;
+
+use crate::failure::Failure;
+use crate::role::DeliveryChoice;
+use crate::terminal;
+
+/// The skillbook of an attempt, and how it is delivered.
+pub(super) struct SkillSource<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) known_versions: &'a KnownVersions,
+    pub(super) delivery: DeliveryChoice,
+    /// The first instruction.
+    pub(super) instruction: &'a str,
+    /// The rules for tools that skills open.
+    pub(super) rules: ToolPolicy,
+    /// Whether the world is the user's own desktop.
+    pub(super) on_host: bool,
+}
+
+/// What an agent is lent, and the scripts that wait for a world.
+pub(super) struct Lent {
+    pub(super) guidance: Guidance,
+    pub(super) scripts: Option<Arc<SkillScripts>>,
+}
+
+/// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
+pub(super) fn guidance_for(
+    source: &SkillSource<'_>,
+    servers: Option<&Arc<McpServers>>,
+    learning: Option<&Arc<AttemptLearning>>,
+) -> Result<Lent, Failure> {
+    let (instruction, present) = (source.instruction.to_owned(), source.known_versions.clone());
+    let task = TaskView { instruction, present, ..TaskView::default() };
+    let book = match learning.is_some() && !source.folder.is_dir() {
+        true => Snapshot::empty(),
+        false => super::skills::open(source.folder)?,
+    };
+    let part = if learning.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
+    // Scripts run in the world, and the user's own desktop is none.
+    let scripts = SkillScripts::of(&book).filter(|_| !source.on_host);
+    let guidance = build_guidance_with_tools(
+        &book.with_shipped(part),
+        &source.delivery.policy(),
+        &task,
+        &tool_contribution(servers, &source.rules),
+    );
+    let guidance = match guidance {
+        Err(GuidanceError::NoEligibleSkill(why)) => {
+            terminal::note(format_args!("no skill is shown: {why}"));
+            Guidance::default()
+        }
+        Ok(guidance) => guidance,
+    };
+    let guidance = match &scripts {
+        Some(scripts) => scripts.extend_guidance(guidance),
+        None => guidance,
+    };
+    let guidance = match learning {
+        Some(learning) => learning.extend_guidance(guidance),
+        None => guidance,
+    };
+    Ok(Lent { guidance, scripts })
+}
