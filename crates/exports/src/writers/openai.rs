@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::parts::PartFiles;
 use super::{EpisodeError, sent};
-use crate::blobs::Blobs;
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part, call_ids};
 use crate::episode::Episode;
 use crate::folder::{FolderError, OutFolder, PictureError};
 use crate::select::Selection;
+use apprentice_trace::Blobs;
 
 /// The files under way.
 pub(crate) struct ChatLines<'a> {

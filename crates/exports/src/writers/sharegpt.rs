@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::parts::PartFiles;
 use super::{EpisodeError, sent};
-use crate::blobs::Blobs;
 use crate::conversation::{Conversation, Entry, FunctionCall, Part};
 use crate::episode::Episode;
 use crate::folder::{FolderError, OutFolder, PictureError};
 use crate::select::Selection;
+use apprentice_trace::Blobs;
 
 /// Stands in the text for a picture.
 const IMAGE: &str = "<image>";
