@@ -55,7 +55,10 @@ pub(crate) fn read(run: &StoredRun, attempt: &str) -> (Vec<CheckEvidence>, Optio
         Some(Ok(value)) => value,
         Some(Err(error)) => return (Vec::new(), Some(format!("The evidence cannot be read: {error}"))),
         None => {
-            return (Vec::new(), Some("The evidence is too large to be shown, or cannot be read.".to_owned()));
+            return (
+                Vec::new(),
+                Some("The evidence is too large to be shown, or cannot be read.".to_owned()),
+            );
         }
     };
     let side = |name: &str, side: &'static str| -> Vec<CheckEvidence> {

@@ -40,4 +40,5 @@ mod space;
 mod spending;
 mod starter;
 mod tidy;
+mod viewing;
 mod vm;

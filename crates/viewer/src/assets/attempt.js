@@ -63,7 +63,7 @@ function checks(data) {
   if (!judged.length && !data.evidence.length) return null;
   const found = (number, side) => data.evidence.filter((one) => one.number === number && one.side === side);
   const numbers = [...new Set([...judged.map((_, at) => at + 1), ...data.evidence.map((one) => one.number)])];
-  return el("details", { class: "checks", open: data.judged && data.judged.verdict !== "pass" },
+  return el("details", { class: "checks", open: Boolean(data.judged && data.judged.verdict !== "pass") },
     el("summary", {}, "What the checks found"),
     numbers.map((at) => {
       const check = judged[at - 1];

@@ -96,18 +96,24 @@ impl Sample {
             fields.insert("id".into(), format!("e{number}").into());
             fields.insert("wall".into(), "2026-11-20T10:15:00Z".into());
             fields.insert("mono_us".into(), (number * 100_000).into());
-            text += &format!("{event}\n");
+            text.push_str(&event.to_string());
+            text.push('\n');
         }
         fs::write(self.folder().join(&folder).join("events.jsonl"), text).expect("written");
-        let skills = if reads { vec!["shop/buy"] } else { vec![] };
-        let row = json!({
-            "schema": "apprentice.trial/1", "run": "R1", "trial": trial, "suite": "shop", "role": "solo", "task": "buy",
-            "template": "buy", "suite_hash": "h", "arm": arm, "seed": 0, "attempt": 1, "model": "m", "verdict": verdict,
-            "score": if verdict == "pass" { 1.0 } else { 0.0 }, "world_steps": 1, "turns": 2,
-            "tokens": { "input": 1, "output": 1, "cached": 0 }, "delivered_tokens": 0, "cost_usd": 1.0, "wall_s": 1.0,
-            "working_s": 1.0, "stop_reason": "done", "void_cause": null, "skills_viewed": skills, "order": u32::from(!reads),
-            "started_at": "2026-11-20T10:15:00Z", "prompt_hash": "p", "isolation": "memory", "trace": folder,
-        });
-        format!("{row}\n")
+        row(trial, arm, verdict, reads)
     }
+}
+
+fn row(trial: &str, arm: &str, verdict: &str, reads: bool) -> String {
+    let folder = format!("trials/buy-{trial}/attempt-01");
+    let skills = if reads { vec!["shop/buy"] } else { vec![] };
+    let row = json!({
+        "schema": "apprentice.trial/1", "run": "R1", "trial": trial, "suite": "shop", "role": "solo", "task": "buy",
+        "template": "buy", "suite_hash": "h", "arm": arm, "seed": 0, "attempt": 1, "model": "m", "verdict": verdict,
+        "score": if verdict == "pass" { 1.0 } else { 0.0 }, "world_steps": 1, "turns": 2,
+        "tokens": { "input": 1, "output": 1, "cached": 0 }, "delivered_tokens": 0, "cost_usd": 1.0, "wall_s": 1.0,
+        "working_s": 1.0, "stop_reason": "done", "void_cause": null, "skills_viewed": skills, "order": u32::from(!reads),
+        "started_at": "2026-11-20T10:15:00Z", "prompt_hash": "p", "isolation": "memory", "trace": folder,
+    });
+    format!("{row}\n")
 }
