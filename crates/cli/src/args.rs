@@ -90,7 +90,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Functions(arguments) => functions::run(arguments, &settings()?.config()?),
         Command::Explore(explore) => explore::run(explore, &settings()?.config()?),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
-        Command::View(view) => view::run(view),
+        Command::View(view) => view::run(view, &settings()?.config()?),
         Command::Trace(trace) => trace::run(trace),
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Init(init) => init::run(init),

@@ -8,9 +8,9 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::blobs::{BlobError, Blobs, PictureRef};
 use crate::episode::{Episode, Seen, Turn};
 use crate::select::{Guidance, StepRange};
+use apprentice_trace::{BlobError, Blobs, PictureRef};
 
 /// The function under which an export offers the acts in the world.
 pub(crate) const COMPUTER: &str = "computer";

@@ -13,8 +13,8 @@ use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::formats::PictureForm;
 use crate::manifest::{EXPORT_SCHEMA, LeftOut, Manifest, REDACTION};
 use crate::request::ExportRequest;
-use crate::run::{Run, RunError};
 use crate::writers::{EpisodeError, Writer};
+use apprentice_results::stored_run::{RunError, StoredRun};
 
 /// The reason an export cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +49,7 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     if !request.format.allows(form) {
         return Err(ExportError::Pictures(request.format.name()));
     }
-    let run = Run::open(&request.run)?;
+    let run = StoredRun::open(&request.run)?;
     let chosen = request.selection.choose(&run.rows, training);
     let not_selected: BTreeMap<String, usize> =
         chosen.left_out.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
@@ -75,7 +75,7 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
 /// An export under way.
 struct Export<'a> {
     request: &'a ExportRequest,
-    run: &'a Run,
+    run: &'a StoredRun,
     out: OutFolder,
     index: OutFile,
     seen: Seen,
@@ -196,7 +196,7 @@ impl Export<'_> {
     }
 }
 
-fn empty(request: &ExportRequest, run: &Run, picture_form: PictureForm) -> Manifest {
+fn empty(request: &ExportRequest, run: &StoredRun, picture_form: PictureForm) -> Manifest {
     let plan = &run.plan;
     Manifest {
         schema: EXPORT_SCHEMA,

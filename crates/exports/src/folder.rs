@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::blobs::{BlobError, Blobs, PictureRef};
 use crate::formats::PictureForm;
+use apprentice_trace::{BlobError, Blobs, PictureRef};
 
 /// The folder of pictures in an export.
 const PICTURES: &str = "images";

@@ -3,7 +3,6 @@
 //! An export reads a run's plan, rows, events and blobs, one attempt at a time, and needs no suite, world or network.
 //! The output folder appears whole or not at all.
 
-mod blobs;
 mod card;
 mod conversation;
 mod episode;
@@ -13,14 +12,13 @@ mod formats;
 mod manifest;
 mod names;
 mod request;
-mod run;
 mod select;
 mod writers;
 
+pub use apprentice_results::stored_run::RunError;
 pub use export::{ExportError, export};
 pub use folder::FolderError;
 pub use formats::{ExportFormat, PictureForm};
 pub use manifest::{EXPORT_SCHEMA, LeftOut, Manifest};
 pub use request::ExportRequest;
-pub use run::RunError;
 pub use select::{Guidance, Selection, SplitChoice, StepRange};

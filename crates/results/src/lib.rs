@@ -1,6 +1,6 @@
 //! What finished trials say: rows, statistics, comparison, reports.
 //!
-//! This crate reads rows alone. It accepts any file of that form, so others' results can be analysed too.
+//! Everything is computed from rows alone; [`stored_run`] opens a run's folder for readers of traces. It accepts any file of that form, so others' results can be analysed too.
 
 pub mod ablations;
 pub mod arm;
@@ -12,3 +12,4 @@ pub mod row;
 pub mod rows;
 pub mod selftest;
 pub mod stats;
+pub mod stored_run;

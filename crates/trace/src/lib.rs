@@ -1,9 +1,11 @@
 //! Records an attempt (events, blobs, redaction) and reads its trace back.
 
+mod blobs;
 mod recorder;
 mod redact;
 mod trace;
 
+pub use blobs::{BlobError, Blobs, PictureRef};
 pub use recorder::{Recorder, blob_path, hex};
 pub use redact::{REDACTED, Redactor};
 pub use trace::{Trace, TraceError};

@@ -1,44 +1,178 @@
-//! `apprentice view`: shows one attempt, on the terminal or as an HTML page.
+//! `apprentice view`: shows runs in a browser, as one file, or one attempt on the terminal.
 
+use std::io::IsTerminal as _;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
+use apprentice_evaluator::bundle::{UnpackLimits, unpack};
+use apprentice_protocol::{EventKind, Verdict, counted};
 use apprentice_results::report::trace::{Pictures, render};
 use apprentice_trace::Trace;
+use apprentice_viewer::{ExportLimits, Library, ViewerToken, address, serve, write_page};
 use clap::Args;
+use serde::Serialize;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
 
+use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{event_printer, terminal};
+use crate::{event_printer, process_env, terminal, wire};
 
-/// Shows the observations and actions of an attempt. Works offline.
+/// Shows a run, an experiment or a bundle in a browser: results, attempts step by step, two attempts side by side, and the
+/// skillbook. Works offline.
+///
+/// The pages are served on this machine alone, at an address with a token, until the command is interrupted. With `--trial`,
+/// or given an attempt's folder, it prints that attempt on the terminal instead.
 #[derive(Debug, Args)]
 pub(crate) struct View {
-    /// The attempt's folder, or a run's folder with `--trial`.
-    path: PathBuf,
-    /// Trial of the run; its last attempt is shown.
+    /// The folder of a run, an experiment or an attempt, or a bundle [default: the latest run below the setting `runs`].
+    path: Option<PathBuf>,
+    /// Trial of the run; its last attempt is printed on the terminal, or exported.
     #[arg(long, value_name = "ID")]
     trial: Option<String>,
-    /// Write a self-contained HTML page with all pictures.
+    /// Write one HTML file that needs no server, with all pictures; `--trial` limits it to one trial.
+    #[arg(long, value_name = "FILE", conflicts_with = "html")]
+    export: Option<PathBuf>,
+    /// Write one attempt as a plain HTML page without scripts, with all pictures.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// The port to serve at; 0 takes a free one.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Do not open the browser.
+    #[arg(long)]
+    no_open: bool,
+    /// Print the address as one JSON object (`apprentice.view/1`) and open nothing.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints once the viewer answers.
+#[derive(Serialize)]
+struct Served {
+    schema: &'static str,
+    url: String,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &View, config: &Config) -> Result<(), Failure> {
+    let path = match &arguments.path {
+        Some(path) => path.clone(),
+        None => latest_run(&config.runs)?,
+    };
+    let is_attempt = path.join("events.jsonl").is_file();
+    if arguments.export.is_none() && (is_attempt || arguments.trial.is_some() || arguments.html.is_some()) {
+        return show_attempt(arguments, &path);
+    }
+    let opened = Opened::at(&path)?;
+    let library = Library::open(opened.folder()).kind(Kind::Config)?;
+    match &arguments.export {
+        Some(file) => export(&library, arguments.trial.as_deref(), file),
+        None => serve_pages(library, arguments),
+    }
+}
+
+/// What is shown: a folder, or a bundle unpacked for as long as it is shown.
+enum Opened {
+    Folder(PathBuf),
+    Bundle(TempDir),
+}
+
+impl Opened {
+    fn at(path: &Path) -> Result<Self, Failure> {
+        if path.is_dir() {
+            return Ok(Self::Folder(path.to_owned()));
+        }
+        if !path.exists() {
+            return Err(Failure::say(Kind::Config, format!("{} does not exist", path.display()))
+                .hint("give the folder of a run or an experiment, or a bundle"));
+        }
+        let scratch = tempfile::tempdir().kind(Kind::Environment)?;
+        unpack(path, scratch.path(), UnpackLimits::default()).kind(Kind::Config)?;
+        Ok(Self::Bundle(scratch))
+    }
+
+    fn folder(&self) -> &Path {
+        match self {
+            Self::Folder(folder) => folder,
+            Self::Bundle(scratch) => scratch.path(),
+        }
+    }
+}
+
+fn export(library: &Library, trial: Option<&str>, file: &Path) -> Result<(), Failure> {
+    let written = write_page(library, trial, file, ExportLimits::default()).kind(Kind::Config)?;
+    #[expect(clippy::cast_precision_loss, reason = "a size to be read by a person")]
+    let megabytes = written.bytes as f64 / 1e6;
+    let (attempts, pictures) = (counted(written.attempts, "attempt"), counted(written.pictures, "picture"));
+    terminal::line(format_args!("{}: {attempts}, {pictures}, {megabytes:.1} MB", file.display()));
+    if written.unreadable > 0 {
+        let parts = counted(written.unreadable, "part");
+        terminal::note(format_args!("{parts} could not be read; the page says which"));
+    }
+    Ok(())
+}
+
+fn serve_pages(library: Library, arguments: &View) -> Result<(), Failure> {
+    let cancel = wire::cancel_on_interrupt();
+    wire::runtime()?.block_on(async {
+        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+        let listener = TcpListener::bind(asked).await.map_err(|error| {
+            Failure::say(Kind::Environment, format!("cannot listen on {asked}: {error}"))
+                .hint("name another port with --port, or 0 for a free one")
+        })?;
+        let token = ViewerToken::random();
+        let url = address(listener.local_addr().kind(Kind::Environment)?, &token);
+        if arguments.json {
+            terminal::json(&Served { schema: "apprentice.view/1", url })?;
+        } else {
+            terminal::line(format_args!("{url}"));
+            terminal::note(format_args!("whoever has this address can read the run; Ctrl-C ends the viewer"));
+            if !arguments.no_open && std::io::stdout().is_terminal() {
+                open_browser(&url);
+            }
+        }
+        serve(listener, library, token, cancel).await.kind(Kind::Environment)
+    })
+}
+
+/// Opens the desktop's browser where there is a desktop. The address is printed anyway, so a failure is no error.
+fn open_browser(url: &str) {
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| process_env::variable(name).is_some());
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    if (has_desktop || cfg!(target_os = "macos")) && process_env::find_program(program).is_some() {
+        let mut command = Command::new(program);
+        let started =
+            command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        if let Err(error) = started {
+            terminal::note(format_args!("the browser did not start: {error}"));
+        }
+    }
+}
+
+/// The run that was begun last: ids begin with the time.
+fn latest_run(runs: &Path) -> Result<PathBuf, Failure> {
+    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
+    let latest = entries.filter(|path| path.join("run.json").is_file()).max();
+    latest.ok_or_else(|| {
+        Failure::say(Kind::NothingMatched, format!("there is no run below {}", runs.display()))
+            .hint("give the folder of a run or an experiment, or a bundle")
+    })
+}
+
+/// Prints an attempt on the terminal, or writes its plain page.
+fn show_attempt(arguments: &View, path: &Path) -> Result<(), Failure> {
     let attempt = match &arguments.trial {
-        Some(trial) => last_attempt(&arguments.path, trial)?,
-        None => arguments.path.clone(),
+        Some(trial) => last_attempt(path, trial)?,
+        None => path.to_owned(),
     };
     let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
     if let Some(torn) = &trace.torn {
         terminal::note(format_args!("the last line is incomplete: skipped {} bytes", torn.len()));
     }
     let Some(file) = &arguments.html else {
-        for event in &trace.events {
-            if let Some(text) = event_printer::describe(&event.kind) {
-                let step = event.step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
-                terminal::line(format_args!("{step} {text}"));
-            }
-        }
+        print(&trace);
         return Ok(());
     };
     let page = render(&trace.events, &blobs_of(&attempt), Pictures::Inlined).kind(Kind::Bug)?;
@@ -48,6 +182,38 @@ pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints the task, every event in one line, and the verdict with its reason.
+fn print(trace: &Trace) {
+    if let Some(header) = trace.header() {
+        terminal::line(format_args!("task {}: {}", header.brief.id, header.brief.instruction));
+        terminal::line(format_args!("model {}", header.model.name));
+    }
+    for event in &trace.events {
+        if let Some(text) = event_printer::describe(&event.kind) {
+            let step = event.step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
+            terminal::line(format_args!("{step} {text}"));
+        }
+    }
+    let judged = trace.events.iter().find_map(|event| match &event.kind {
+        EventKind::Judged(judged) => Some(judged),
+        _ => None,
+    });
+    match judged {
+        None => terminal::line(format_args!("not judged")),
+        Some(judged) => {
+            let verdict = match judged.verdict {
+                Verdict::Pass => "passed",
+                Verdict::Fail => "failed",
+                Verdict::Void => "void",
+            };
+            terminal::line(format_args!("{verdict}, score {:.2}: {}", judged.score, judged.explanation));
+            for check in &judged.checks {
+                let score = check.score.map_or_else(|| "no score".to_owned(), |score| format!("{score:.2}"));
+                terminal::line(format_args!("  {} {score}: {}", check.metric, check.explanation));
+            }
+        }
+    }
+}
 /// Returns the folder of a trial's last attempt.
 pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
     let trials = run.join("trials");

@@ -43,4 +43,5 @@ mod space;
 mod spending;
 mod starter;
 mod tidy;
+mod viewing;
 mod vm;

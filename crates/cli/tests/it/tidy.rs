@@ -67,6 +67,7 @@ fn arrows_between_crates_only_go_down() {
             &["protocol", "pixels", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"],
         ),
         ("server", &["protocol", "trace", "tasks"]),
+        ("viewer", &["protocol", "trace", "results", "skills"]),
         (
             "cli",
             &[
@@ -82,6 +83,7 @@ fn arrows_between_crates_only_go_down() {
                 "exports",
                 "evaluator",
                 "server",
+                "viewer",
                 "host",
             ],
         ),

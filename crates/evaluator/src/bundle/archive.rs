@@ -118,7 +118,7 @@ pub(super) fn hash(path: &Path) -> io::Result<String> {
 }
 
 /// Unpacks regular files below `scratch`. Rejects links, paths that leave the folder, and bundles above the caps.
-pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Manifest, BundleError> {
+pub fn unpack(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Manifest, BundleError> {
     let form = |why: String| BundleError::Form { path: bundle.to_owned(), why };
     let broken = |error: io::Error| form(error.to_string());
     let too_large = || BundleError::TooLarge { path: bundle.to_owned(), caps };

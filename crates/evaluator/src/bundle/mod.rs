@@ -15,7 +15,7 @@ use crate::experiment::ExperimentError;
 use crate::grade::{GradeError, GradeReport};
 use apprentice_results::rows::RowsError;
 
-pub use archive::pack;
+pub use archive::{pack, unpack};
 pub use verify::{verify, verify_folder};
 
 /// Schema name of the bundle manifest.

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{EpisodeError, attempt_name, readable, shown};
-use crate::blobs::{Blobs, PictureRef};
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part};
 use crate::episode::{Episode, Turn};
 use crate::folder::{FolderError, OutFolder};
 use crate::select::Selection;
+use apprentice_trace::{Blobs, PictureRef};
 
 /// The version of the format.
 const VERSION: &str = "ATIF-v1.8";

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::parts::PartFiles;
 use super::{EpisodeError, sent};
-use crate::blobs::Blobs;
 use crate::conversation::Conversation;
 use crate::episode::Episode;
 use crate::folder::{FolderError, OutFolder, PictureError};
 use crate::select::Selection;
+use apprentice_trace::Blobs;
 
 /// Returns the line of an attempt in one form.
 type LineOf = fn(&Episode<'_>, &Conversation, &mut OutFolder, &Blobs) -> Result<Value, PictureError>;

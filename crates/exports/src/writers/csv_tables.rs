@@ -7,10 +7,10 @@ use csv::{Writer as CsvWriter, WriterBuilder};
 use serde::Serialize;
 
 use super::{EpisodeError, shown};
-use crate::blobs::{Blobs, PictureRef};
 use crate::episode::{Act, Episode, Seen, Turn};
 use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::select::StepRange;
+use apprentice_trace::{Blobs, PictureRef};
 
 const TRIALS: [&str; 28] = [
     "run",

@@ -8,13 +8,13 @@ use apprentice_results::row::TrialRow;
 use serde_json::{Map, Value, json};
 
 use super::{EpisodeError, readable, shown};
-use crate::blobs::Blobs;
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part};
 use crate::episode::Episode;
 use crate::folder::{FolderError, ListFile, OutFile, OutFolder};
 use crate::names::file_name;
 use crate::request::ExportRequest;
-use crate::run::PlanHead;
+use apprentice_results::stored_run::PlanHead;
+use apprentice_trace::Blobs;
 
 /// The name of the score.
 const SCORER: &str = "checks";

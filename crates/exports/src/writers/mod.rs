@@ -14,15 +14,15 @@ mod sharegpt;
 use apprentice_results::row::TrialRow;
 use conversation_lines::ConversationLines;
 
-use crate::blobs::{BlobError, Blobs, PictureRef};
 use crate::conversation::{self, Conversation, Entry};
 use crate::episode::Episode;
 use crate::folder::{FolderError, OutFolder, PictureError};
 use crate::formats::ExportFormat;
 use crate::names::file_name;
 use crate::request::ExportRequest;
-use crate::run::{PlanHead, RunError};
 use crate::select::Selection;
+use apprentice_results::stored_run::{PlanHead, RunError};
+use apprentice_trace::{BlobError, Blobs, PictureRef};
 
 /// The reason one attempt is left out, or the whole export ends.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::blobs::Blobs;
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part, call_ids};
 use crate::episode::Episode;
 use crate::folder::{OutFolder, PictureError};
+use apprentice_trace::Blobs;
 
 /// Returns the line of an episode.
 pub(super) fn line(

@@ -9,13 +9,13 @@ use apprentice_results::row::TrialRow;
 use serde_json::{Value, json};
 
 use super::EpisodeError;
-use crate::blobs::{Blobs, PictureRef};
 use crate::episode::{Act, Episode, Turn};
 use crate::folder::{FolderError, OutFolder};
 use crate::formats::PictureForm;
 use crate::names::file_name;
 use crate::request::ExportRequest;
-use crate::run::PlanHead;
+use apprentice_results::stored_run::PlanHead;
+use apprentice_trace::{Blobs, PictureRef};
 
 /// The folder of the action space: dictionaries with names and parameters.
 const ACTION_SPACE: &str = "computer_13";

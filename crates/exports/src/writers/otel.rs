@@ -12,8 +12,8 @@ use crate::conversation::function;
 use crate::episode::{Act, Episode, Turn};
 use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::request::ExportRequest;
-use crate::run::PlanHead;
 use crate::select::StepRange;
+use apprentice_results::stored_run::PlanHead;
 
 /// The version of the conventions that the names are from.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";

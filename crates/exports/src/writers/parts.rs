@@ -7,9 +7,9 @@ use apprentice_results::row::{Split, TrialRow};
 use serde_json::Value;
 
 use super::EpisodeError;
-use crate::blobs::Blobs;
 use crate::card::part_file;
 use crate::folder::{FolderError, OutFile, OutFolder};
+use apprentice_trace::Blobs;
 
 /// The files of the parts that have an attempt.
 #[derive(Default)]

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::blobs::Blobs;
 use crate::conversation::{Conversation, Entry, FunctionCall, Part};
 use crate::episode::Episode;
 use crate::folder::{OutFolder, PictureError};
+use apprentice_trace::Blobs;
 
 /// Stands in the text for a picture.
 const IMAGE: &str = "<image>";

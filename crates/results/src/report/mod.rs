@@ -43,6 +43,7 @@ pub use schema::{
     Tally, TemplateReport, Totals, TrialLine, WordingComparison,
 };
 pub use skill_value::{SkillAblation, SkillValue};
+pub use trace_steps::{EventLine, event_line};
 
 #[cfg(test)]
 mod tests;

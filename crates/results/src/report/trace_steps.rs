@@ -201,6 +201,24 @@ fn word(value: impl Serialize) -> String {
 /// CSS class, label, short note and long text.
 type EventView = (&'static str, String, Option<String>, Option<String>);
 
+/// One event in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLine {
+    /// The class of the event: `world`, `done`, `failed`, `notice`, `skill`, `finish` or `unknown`.
+    pub class: &'static str,
+    /// The event in one line.
+    pub label: String,
+    /// A short note to be shown beside the label.
+    pub note: Option<String>,
+    /// A long text.
+    pub text: Option<String>,
+}
+
+/// Renders an event that is neither part of a turn itself nor of the attempt's head and end; `None` for those.
+pub fn event_line(kind: &EventKind) -> Option<EventLine> {
+    other_event(kind).map(|(class, label, note, text)| EventLine { class, label, note, text })
+}
+
 /// Renders events that belong neither to the header nor to a turn itself.
 fn other_event(kind: &EventKind) -> Option<EventView> {
     match kind {

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use crate::recorder::{blob_path, hex};
 use apprentice_protocol::{BlobHash, ChatRequest, Image, MediaType, Message};
-use apprentice_trace::{blob_path, hex};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
@@ -16,7 +16,7 @@ const HASH_LENGTH: usize = 64;
 
 /// The reason a blob cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum BlobError {
+pub enum BlobError {
     /// It is not there.
     #[error("the blob {0} is missing")]
     Missing(String),
@@ -48,17 +48,18 @@ pub(crate) enum BlobError {
 
 /// The blobs of one run.
 #[derive(Clone, Debug)]
-pub(crate) struct Blobs {
+pub struct Blobs {
     folder: PathBuf,
 }
 
 impl Blobs {
-    pub(crate) fn of(run: &Path) -> Self {
+    /// The blobs of a run's folder.
+    pub fn of(run: &Path) -> Self {
         Self { folder: run.join("blobs") }
     }
 
     /// Reads a blob. A hash in a trace may be anything: only a real one becomes a file's name.
-    pub(crate) fn read(&self, hash: &BlobHash, extension: &str) -> Result<Vec<u8>, BlobError> {
+    pub fn read(&self, hash: &BlobHash, extension: &str) -> Result<Vec<u8>, BlobError> {
         let digits = hash.as_str();
         if digits.len() != HASH_LENGTH || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(BlobError::Missing(digits.chars().take(HASH_LENGTH).collect()));
@@ -81,17 +82,17 @@ impl Blobs {
     }
 
     /// Reads a text; what is no UTF-8 is replaced.
-    pub(crate) fn text(&self, hash: &BlobHash) -> Result<String, BlobError> {
+    pub fn text(&self, hash: &BlobHash) -> Result<String, BlobError> {
         Ok(String::from_utf8_lossy(&self.read(hash, "txt")?).into_owned())
     }
 
     /// Reads a message that the model was sent.
-    pub(crate) fn message(&self, hash: &BlobHash) -> Result<Message, BlobError> {
+    pub fn message(&self, hash: &BlobHash) -> Result<Message, BlobError> {
         self.json(hash)
     }
 
     /// Reads a request without its messages.
-    pub(crate) fn request(&self, hash: &BlobHash) -> Result<ChatRequest, BlobError> {
+    pub fn request(&self, hash: &BlobHash) -> Result<ChatRequest, BlobError> {
         self.json(hash)
     }
 
@@ -104,22 +105,26 @@ impl Blobs {
 
 /// A picture of a trace: its blob and its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PictureRef {
-    pub(crate) hash: BlobHash,
-    pub(crate) media: MediaType,
+pub struct PictureRef {
+    /// The blob.
+    pub hash: BlobHash,
+    /// Its encoding.
+    pub media: MediaType,
 }
 
 impl PictureRef {
     /// A screenshot of an observation, which is always a PNG.
-    pub(crate) fn screenshot(hash: &BlobHash) -> Self {
+    pub fn screenshot(hash: &BlobHash) -> Self {
         Self { hash: hash.clone(), media: MediaType::Png }
     }
 
-    pub(crate) fn of(image: &Image) -> Self {
+    /// The picture that a message names.
+    pub fn of(image: &Image) -> Self {
         Self { hash: image.hash.clone(), media: image.media }
     }
 
-    pub(crate) fn extension(&self) -> &'static str {
+    /// The extension of the blob's file.
+    pub fn extension(&self) -> &'static str {
         match self.media {
             MediaType::Png => "png",
             MediaType::Jpeg => "jpg",
@@ -127,7 +132,8 @@ impl PictureRef {
         }
     }
 
-    pub(crate) fn media_type(&self) -> &'static str {
+    /// The media type, as HTTP names it.
+    pub fn media_type(&self) -> &'static str {
         match self.media {
             MediaType::Png => "image/png",
             MediaType::Jpeg => "image/jpeg",

@@ -1,15 +1,15 @@
-//! Opens a run for export: what its plan says, its rows, the folders of its attempts.
+//! The folder of a run, open for reading: what its plan says, its rows, the traces of its attempts. Whoever made the folder,
+//! nothing outside of it is read.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use apprentice_results::row::TrialRow;
-use apprentice_results::rows::{self, RowsError};
-use apprentice_trace::{Trace, TraceError};
+use apprentice_trace::{Blobs, Trace, TraceError};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::blobs::Blobs;
+use crate::row::TrialRow;
+use crate::rows::{self, RowsError};
 
 /// Maximum size of an attempt's events in bytes. Pictures and texts of the screen are blobs, so that ten thousand steps
 /// take a tenth of it.
@@ -46,7 +46,7 @@ pub enum RunError {
     #[error("the row names the trace {0:?}, which is not inside the run")]
     Outside(String),
     /// An attempt's events exceed the limit.
-    #[error("{} has {bytes} bytes, more than the {EVENTS_LIMIT} that an export reads", path.display())]
+    #[error("{} has {bytes} bytes, more than the {EVENTS_LIMIT} that are read at once", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -58,42 +58,55 @@ pub enum RunError {
     Empty(PathBuf),
 }
 
-/// The parts of a plan that an export states.
+/// The parts of a plan that readers state.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct PlanHead {
-    pub(crate) run: String,
+pub struct PlanHead {
+    /// The run.
+    pub run: String,
+    /// The program's version.
     #[serde(default)]
-    pub(crate) program: String,
+    pub program: String,
+    /// The suite's name.
     #[serde(default)]
-    pub(crate) suite: String,
+    pub suite: String,
+    /// Hash of the suite.
     #[serde(default)]
-    pub(crate) suite_hash: String,
+    pub suite_hash: String,
+    /// Hash of the split.
     #[serde(default)]
-    pub(crate) split_hash: Option<String>,
+    pub split_hash: Option<String>,
+    /// Hash of the prompts.
     #[serde(default)]
-    pub(crate) prompt_hash: String,
+    pub prompt_hash: String,
+    /// The number of seeds.
     #[serde(default)]
-    pub(crate) seeds: Option<u32>,
+    pub seeds: Option<u32>,
+    /// The models.
     #[serde(default)]
-    pub(crate) models: Value,
+    pub models: Value,
+    /// The arms.
     #[serde(default)]
-    pub(crate) arms: Value,
+    pub arms: Value,
 }
 
 /// A run's folder, open for reading.
 #[derive(Debug)]
-pub(crate) struct Run {
-    folder: PathBuf,
-    pub(crate) plan: PlanHead,
-    pub(crate) rows: Vec<TrialRow>,
+pub struct StoredRun {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// The head of its plan.
+    pub plan: PlanHead,
+    /// Its rows, in the order of the plan.
+    pub rows: Vec<TrialRow>,
     /// A last row without a line break, in words.
-    pub(crate) torn: Option<String>,
-    pub(crate) blobs: Blobs,
+    pub torn: Option<String>,
+    /// Its blobs.
+    pub blobs: Blobs,
 }
 
-impl Run {
+impl StoredRun {
     /// Reads the plan and the rows. Rows are small; traces are read one at a time.
-    pub(crate) fn open(folder: &Path) -> Result<Self, RunError> {
+    pub fn open(folder: &Path) -> Result<Self, RunError> {
         let path = folder.join("run.json");
         let text = fs::read(&path).map_err(|source| RunError::Plan { path: path.clone(), source })?;
         let plan = serde_json::from_slice(&text).map_err(|source| RunError::PlanText { path, source })?;
@@ -111,25 +124,41 @@ impl Run {
     }
 
     /// Reads the trace of a row.
-    pub(crate) fn trace(&self, row: &TrialRow) -> Result<Trace, RunError> {
-        let relative = Path::new(&row.trace);
-        let outside = || RunError::Outside(row.trace.clone());
-        if row.trace.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(outside());
-        }
-        let path = self.folder.join(relative).join("events.jsonl");
-        // A link inside of the run may lead out of it.
-        if let (Ok(real), Ok(root)) = (path.canonicalize(), self.folder.canonicalize())
-            && !real.starts_with(&root)
-        {
-            return Err(outside());
-        }
+    pub fn trace(&self, row: &TrialRow) -> Result<Trace, RunError> {
+        self.trace_at(&row.trace)
+    }
+
+    /// Reads the trace in an attempt's folder, relative to the run.
+    pub fn trace_at(&self, attempt: &str) -> Result<Trace, RunError> {
+        let path = self.events_of(attempt)?;
         match fs::metadata(&path) {
             Ok(data) if data.len() > EVENTS_LIMIT => Err(RunError::TooLarge { path, bytes: data.len() }),
             _ => {
                 let trace = Trace::read(&path)?;
                 if trace.header().is_none() { Err(RunError::Empty(path)) } else { Ok(trace) }
             }
+        }
+    }
+
+    /// The path of an attempt's events, if it lies inside the run.
+    pub fn events_of(&self, attempt: &str) -> Result<PathBuf, RunError> {
+        self.inside(attempt).map(|folder| folder.join("events.jsonl")).and_then(|path| {
+            // A link inside of the run may lead out of it.
+            match (path.canonicalize(), self.folder.canonicalize()) {
+                (Ok(real), Ok(root)) if !real.starts_with(&root) => {
+                    Err(RunError::Outside(attempt.to_owned()))
+                }
+                _ => Ok(path),
+            }
+        })
+    }
+
+    /// The folder of an attempt, if its name is one inside the run.
+    pub fn inside(&self, attempt: &str) -> Result<PathBuf, RunError> {
+        let relative = Path::new(attempt);
+        match attempt.is_empty() || !relative.components().all(|part| matches!(part, Component::Normal(_))) {
+            true => Err(RunError::Outside(attempt.to_owned())),
+            false => Ok(self.folder.join(relative)),
         }
     }
 }

@@ -1,0 +1,190 @@
+//! `apprentice view` with a recorded run of a language model, and its exported page in a real Chromium in a cell: opened,
+//! clicked through and steered by keys, with hostile words in the run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
+use apprentice_protocol::{
+    Action, Button, Chord, Environment, EnvironmentKind, EnvironmentSource as _, Observation, Size, Target,
+    TreeBudget, Want, World, WorldSpec,
+};
+use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec, SystemClock};
+
+use crate::place::{PROGRAM, Place, worlds_can_start};
+
+const HOME: &str = "/home/user";
+/// Would change the title and the page if anything of it were markup.
+const HOSTILE: &str =
+    "</script><img src=x onerror=document.title='hacked'><script>document.title='hacked'</script>";
+
+fn record() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/records/office-by-hand.tar.gz")
+}
+
+/// Unpacks the recorded run, and puts these words before each instruction, title and reply.
+fn recorded_run(place: &Place, words: &str) -> PathBuf {
+    let run = place.path(if words.is_empty() { "recorded/office" } else { "hostile/office" });
+    fs::create_dir_all(&run).expect("a folder");
+    let status = Command::new("tar").arg("-xzf").arg(record()).arg("-C").arg(&run).status().expect("tar");
+    assert!(status.success());
+    for trial in fs::read_dir(run.join("trials")).expect("trials").flatten() {
+        let file = trial.path().join("attempt-01/events.jsonl");
+        let text = fs::read_to_string(&file).expect("events");
+        let text = text
+            .replace("\"instruction\":\"", &format!("\"instruction\":\"{words}"))
+            .replace("\"title\":\"", &format!("\"title\":\"{words}"))
+            .replace("\"say\":[\"", &format!("\"say\":[\"{words}"));
+        fs::write(file, text).expect("written");
+    }
+    run
+}
+
+/// A browser that shows one file.
+struct Browser {
+    environment: Box<dyn Environment>,
+    _state: tempfile::TempDir,
+}
+
+impl Browser {
+    async fn open(page: &Path, screen: Size) -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let state = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(state.path(), fs::Permissions::from_mode(0o755)).expect("open");
+        let cell = CellSpec {
+            screen: None,
+            isolation: CellIsolation::Bubblewrap,
+            program: PathBuf::from(PROGRAM),
+            argument: "cell-supervisor".into(),
+            state: state.path().to_owned(),
+            golden: None,
+            limits: CellLimits::default(),
+        };
+        let source = BrowserSource {
+            cell,
+            program: "chromium".into(),
+            sandbox: BrowserSandbox::On,
+            scripts: PageScripts::Off,
+            clock: Arc::new(SystemClock::new()),
+        };
+        let spec = WorldSpec { environment: EnvironmentKind::Browser, screen, url: None, scene: None };
+        let World { environment, machine, .. } = source.open(&spec).await.expect("a browser");
+        let path = format!("{HOME}/page.html");
+        machine.write(&path, &fs::read(page).expect("the page")).await.expect("written");
+        let mut browser = Self { environment, _state: state };
+        browser.act(Action::Navigate { url: format!("file://{path}") }).await;
+        browser
+    }
+
+    async fn act(&mut self, action: Action<apprentice_protocol::ScreenPoint>) {
+        self.environment.act(&action).await.expect("the world holds");
+    }
+
+    async fn look(&mut self) -> Observation {
+        let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
+        self.environment.observe(want).await.expect("the world holds")
+    }
+
+    async fn key(&mut self, chord: &str) {
+        self.act(Action::Key { chord: Chord::parse(chord).expect("a chord"), hold_ms: None }).await;
+    }
+
+    /// Clicks the first link or button whose name begins so.
+    async fn click(&mut self, role: &str, name: &str) {
+        let tree = self.look().await.tree.expect("a tree");
+        let found = tree.nodes.iter().find(|node| node.role.as_str() == role && node.name.starts_with(name));
+        let id = found.unwrap_or_else(|| panic!("no {role} {name:?} in {tree:#?}")).id.clone();
+        self.act(Action::Click { at: Target::Ref(id), button: Button::Left, count: 1, hold: None }).await;
+    }
+
+    /// Keeps a screenshot for the guide and returns the title.
+    async fn shot(&mut self, name: &str) -> String {
+        let seen = self.look().await;
+        let title = seen.title().to_owned();
+        let picture = seen.screenshot.expect("a screenshot");
+        fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), &*picture.bytes.0).expect("written");
+        assert!(!title.contains("hacked"), "{title}");
+        title
+    }
+}
+
+#[tokio::test]
+async fn an_exported_page_is_clicked_through_in_a_browser_and_nothing_hostile_runs() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let run = recorded_run(&place, HOSTILE);
+    let page = place.path("page.html");
+    let output = place.output(&["view", &run.to_string_lossy(), "--export", &page.to_string_lossy()]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("3 attempts, 18 pictures"), "{output:?}");
+    let mut browser = Browser::open(&page, Size::new(1280, 800)).await;
+    assert_eq!(browser.shot("viewer-hostile.png").await, "office · Apprentice");
+    browser.click("link", "passed: calc-line-totals").await;
+    assert_eq!(
+        browser.shot("viewer-hostile-attempt.png").await,
+        "calc-line-totals · compat/teacher-b · Apprentice"
+    );
+    browser.key("j").await;
+    browser.key("b").await;
+    let tree = browser.look().await.tree.expect("a tree");
+    let heading =
+        tree.nodes.iter().find(|node| node.role.as_str() == "heading" && node.name.starts_with("Step 2"));
+    assert!(heading.is_some(), "j shows the next step: {tree:#?}");
+    browser.key("g").await;
+    assert_eq!(browser.shot("viewer-again.png").await, "office · Apprentice");
+    browser.environment.close(Duration::from_secs(10)).await.expect("closed");
+    pictures_for_the_guide(&place).await;
+    let mut narrow = Browser::open(&page, Size::new(360, 740)).await;
+    assert_eq!(narrow.shot("viewer-narrow.png").await, "office · Apprentice");
+    narrow.environment.close(Duration::from_secs(10)).await.expect("closed");
+}
+
+/// Takes the pictures of `docs/viewer.md`, of the run as it was recorded.
+async fn pictures_for_the_guide(place: &Place) {
+    let run = recorded_run(place, "");
+    let page = place.path("recorded.html");
+    let output = place.output(&["view", &run.to_string_lossy(), "--export", &page.to_string_lossy()]);
+    assert!(output.status.success(), "{output:?}");
+    let mut browser = Browser::open(&page, Size::new(1100, 560)).await;
+    assert_eq!(browser.shot("viewer-results.png").await, "office · Apprentice");
+    browser.click("link", "passed: calc-line-totals").await;
+    browser.key("j").await;
+    assert_eq!(browser.shot("viewer-attempt.png").await, "calc-line-totals · compat/teacher-b · Apprentice");
+    browser.environment.close(Duration::from_secs(10)).await.expect("closed");
+}
+
+#[test]
+fn an_attempt_on_the_terminal_shows_its_task_and_its_verdict_with_the_reason() {
+    let place = Place::new();
+    let run = recorded_run(&place, HOSTILE);
+    let trial = fs::read_dir(run.join("trials")).expect("trials").flatten().next().expect("one");
+    let name = trial.file_name().to_string_lossy().into_owned();
+    let id = name.rsplit_once('-').expect("an id").1.to_owned();
+    let by_trial = place.output(&["view", &run.to_string_lossy(), "--trial", &id]);
+    let by_folder = place.output(&["view", &trial.path().join("attempt-01").to_string_lossy()]);
+    assert_eq!(by_trial.stdout, by_folder.stdout);
+    let told = String::from_utf8_lossy(&by_trial.stdout).into_owned();
+    assert!(told.starts_with("task "), "{told}");
+    assert!(told.contains("passed, score 1.00: "), "{told}");
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_with_the_remedy() {
+    let place = Place::new();
+    let folder = place.path("empty");
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = place.path("no-bundle");
+    fs::write(&file, "text").expect("written");
+    let absent = place.path("absent");
+    for (path, reason) in [(&folder, "holds no run"), (&file, "no-bundle"), (&absent, "does not exist")] {
+        let output = place.output(&["view", &path.to_string_lossy()]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{told}");
+        assert!(told.contains(reason), "{told}");
+    }
+}

@@ -1,0 +1,123 @@
+"use strict";
+// The first page: tasks x columns, with filters and search.
+
+const PAGE = 150;
+const grid = { query: "", only: "all", skill: "", rows: PAGE };
+
+function columnOf(row) {
+  return `${row.model} · ${row.arm}`;
+}
+
+function cellKey(row) {
+  return JSON.stringify([row.task, row.seed]);
+}
+
+// Tasks whose verdict differs between columns at the same seed.
+function flippedKeys(rows) {
+  const seen = new Map();
+  for (const row of rows) {
+    if (row.repeated || row.verdict === "void") continue;
+    const key = cellKey(row);
+    if (!seen.has(key)) seen.set(key, new Set());
+    seen.get(key).add(row.verdict);
+  }
+  return new Set([...seen].filter(([, verdicts]) => verdicts.size > 1).map(([key]) => key));
+}
+
+function matches(row, flipped) {
+  if (grid.only === "fail" && row.verdict !== "fail") return false;
+  if (grid.only === "void" && row.verdict !== "void") return false;
+  if (grid.only === "flipped" && !flipped.has(cellKey(row))) return false;
+  if (grid.skill && !row.skills.includes(grid.skill)) return false;
+  const words = grid.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = [row.task, row.template, row.model, row.arm, row.split, row.why, row.trial, ...row.skills].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+async function showGrid(main) {
+  const data = await load(["grid"], { fresh: !embedded });
+  document.title = `${data.title} · Apprentice`;
+  const body = el("div", {});
+  const redraw = () => drawGrid(body, data);
+  const skills = [...new Set(data.rows.flatMap((row) => row.skills))].sort();
+  const flipped = flippedKeys(data.rows);
+  const count = (verdict) => data.rows.filter((row) => !row.repeated && row.verdict === verdict).length;
+  const choice = (name, text) => el("button", { type: "button", class: "choice", "aria-pressed": String(grid.only === name),
+    onclick: (event) => {
+      grid.only = name;
+      grid.rows = PAGE;
+      event.target.parentNode.querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", String(one === event.target)));
+      redraw();
+    } }, text);
+  draw(main, 
+    el("p", { class: "kicker" }, data.runs.map((run) => run.suite).filter((one, at, all) => all.indexOf(one) === at).join(", "),
+      " · ", counted(data.runs.length, "run"), " · ", counted(data.rows.length, "attempt")),
+    el("h1", {}, data.title),
+    el("p", { class: "tally" }, badge("pass", ` ${count("pass")}`), " ", badge("fail", ` ${count("fail")}`), " ", badge("void", ` ${count("void")}`)),
+    problems(data.problems) || "",
+    el("div", { class: "filters", role: "search" },
+      el("input", { type: "search", id: "search", value: grid.query, placeholder: "Search task, model, arm, skill, ending   (press /)",
+        "aria-label": "Search", oninput: (event) => { grid.query = event.target.value; grid.rows = PAGE; redraw(); } }),
+      el("div", { class: "choices", role: "group", "aria-label": "Show" },
+        choice("all", "All"), choice("fail", "Failed"), choice("void", "Void"),
+        choice("flipped", `Flipped (${flipped.size})`)),
+      skills.length ? el("select", { "aria-label": "Attempts that read a skill", onchange: (event) => { grid.skill = event.target.value; redraw(); } },
+        el("option", { value: "" }, "any skill"), skills.map((skill) => el("option", { value: skill, selected: skill === grid.skill }, skill))) : null),
+    body,
+    glossary());
+  redraw();
+}
+
+function drawGrid(body, data) {
+  const flipped = flippedKeys(data.rows);
+  const rows = data.rows.filter((row) => matches(row, flipped));
+  const columns = [...new Set(data.rows.map(columnOf))].sort();
+  const used = columns.filter((column) => rows.some((row) => columnOf(row) === column));
+  const tasks = [...new Set(rows.map((row) => row.task))];
+  say(`${counted(rows.length, "attempt")} of ${data.rows.length}`);
+  if (rows.length === 0) {
+    draw(body, el("p", { class: "soft" }, data.rows.length ? "No attempt matches." : "No attempt is finished yet. Running ones are under Live."));
+    return;
+  }
+  const cells = new Map();
+  for (const row of rows) {
+    const key = JSON.stringify([row.task, columnOf(row)]);
+    if (!cells.has(key)) cells.set(key, []);
+    cells.get(key).push(row);
+  }
+  const line = (task) => {
+    const first = rows.find((row) => row.task === task);
+    return el("tr", {},
+      el("th", { scope: "row" }, el("span", { class: "task" }, task),
+        el("span", { class: "soft" }, [first.template !== task && first.template, first.split].filter(Boolean).join(" · "))),
+      used.map((column) => {
+        const here = cells.get(JSON.stringify([task, column])) || [];
+        return el("td", { "data-column": column }, here.map((row) => chip(row, flipped.has(cellKey(row)))));
+      }));
+  };
+  const table = el("table", { class: "grid" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, counted(tasks.length, "task")),
+      used.map((column) => {
+        const counted = rows.filter((row) => columnOf(row) === column && !row.repeated && row.verdict !== "void");
+        const passed = counted.filter((row) => row.verdict === "pass").length;
+        const [model, arm] = column.split(" · ");
+        return el("th", { scope: "col" }, el("span", { class: "model" }, model), el("strong", {}, arm), el("span", { class: "soft" }, `${passed} of ${counted.length}`));
+      }))),
+    el("tbody", {}, tasks.slice(0, grid.rows).map(line)));
+  draw(body, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results" }, table),
+    tasks.length > grid.rows ? el("button", { type: "button", class: "more", onclick: () => { grid.rows += PAGE; drawGrid(body, data); } },
+      `Show more (${tasks.length - grid.rows} tasks)`) : "");
+}
+
+function chip(row, isFlipped) {
+  const known = VERDICTS[row.verdict] || { mark: "?", word: row.verdict };
+  const words = `${known.word}: ${row.task}, ${row.model}, ${row.arm}, seed ${row.seed}, ${counted(row.steps, "step")}, ${row.why}` +
+    (row.skills.length ? `; read ${row.skills.join(", ")}` : "") + (isFlipped ? "; flipped" : "") + (row.repeated ? "; repeated later" : "");
+  return el("a", { class: `chip ${row.verdict}${isFlipped ? " flipped" : ""}${row.repeated ? " repeated" : ""}`,
+    href: link("attempt", row.run, row.trial, row.attempt), title: words, "aria-label": words }, known.mark);
+}
+
+function glossary() {
+  return el("details", { class: "glossary" }, el("summary", {}, "What the words mean"),
+    el("dl", {}, Object.entries(GLOSSARY).map(([word, meaning]) => [el("dt", {}, word), el("dd", {}, meaning)])));
+}

@@ -1,0 +1,165 @@
+//! What is shown: the runs below a folder, and the skillbooks beside them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fs, io};
+
+use apprentice_results::row::TrialRow;
+use apprentice_results::stored_run::{RunError, StoredRun};
+use apprentice_trace::Trace;
+
+/// How deep runs are looked for: an experiment keeps them at `measure/RUN`, a replicate at `book-2/measure/RUN`.
+const DEPTH: usize = 4;
+/// The most runs of one page.
+const RUNS: usize = 200;
+/// Folders of a run that hold no runs.
+const WITHIN_RUNS: &[&str] = &["trials", "blobs", "book", "evidence", ".meta"];
+/// The number of parsed traces kept. Side by side needs two; steps are asked for one by one.
+const TRACES: usize = 4;
+
+/// A folder that cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// The folder cannot be read.
+    #[error("{} cannot be read", path.display())]
+    Read {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no run.
+    #[error("{} holds no run; give the folder of a run or of an experiment", .0.display())]
+    NoRun(PathBuf),
+    /// There are too many.
+    #[error("{} holds more than {RUNS} runs; give the folder of one run or of one experiment", .0.display())]
+    TooMany(PathBuf),
+    /// A run cannot be read.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// The runs below one folder, open for reading.
+pub struct Library {
+    pub(crate) title: String,
+    folder: PathBuf,
+    runs: Vec<PathBuf>,
+    traces: Mutex<Vec<CachedTrace>>,
+}
+
+struct CachedTrace {
+    path: PathBuf,
+    bytes: u64,
+    trace: Arc<Trace>,
+}
+
+impl Library {
+    /// Finds the runs of a folder. Reads no rows and no traces.
+    pub fn open(folder: &Path) -> Result<Self, LibraryError> {
+        let read = |source| LibraryError::Read { path: folder.to_owned(), source };
+        let real = folder.canonicalize().map_err(read)?;
+        fs::read_dir(&real).map_err(read)?;
+        let mut runs = Vec::new();
+        find(&real, DEPTH, &mut runs);
+        runs.sort();
+        match runs.len() {
+            0 => return Err(LibraryError::NoRun(folder.to_owned())),
+            found if found > RUNS => return Err(LibraryError::TooMany(folder.to_owned())),
+            _ => {}
+        }
+        let title = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { title, folder: real, runs, traces: Mutex::default() })
+    }
+
+    /// The folders of the runs, in order of their names.
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.runs
+    }
+
+    /// The name of a run in documents and links: its folder, relative to what was opened.
+    pub(crate) fn name(&self, run: &Path) -> String {
+        let inside = run.strip_prefix(&self.folder).unwrap_or(run);
+        let name = inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        if name.is_empty() { ".".to_owned() } else { name }
+    }
+
+    /// The folder of a run that a link names.
+    pub(crate) fn folder_of(&self, name: &str) -> Option<&PathBuf> {
+        self.runs.iter().find(|run| self.name(run) == name)
+    }
+
+    /// Reads the plan and the rows of a run as they are now.
+    pub(crate) fn run(&self, name: &str) -> Option<Result<StoredRun, RunError>> {
+        self.folder_of(name).map(|folder| StoredRun::open(folder))
+    }
+
+    /// Reads a trace of a row. Traces that have not grown since are taken from memory.
+    pub(crate) fn trace(&self, run: &StoredRun, row: &TrialRow) -> Result<Arc<Trace>, RunError> {
+        self.trace_at(run, &row.trace)
+    }
+
+    /// Reads the trace in a folder of an attempt, relative to the run.
+    pub(crate) fn trace_at(&self, run: &StoredRun, folder: &str) -> Result<Arc<Trace>, RunError> {
+        let path = run.events_of(folder)?;
+        let bytes = fs::metadata(&path).map_or(0, |data| data.len());
+        let known = {
+            let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = traces.iter().position(|one| one.path == path && one.bytes == bytes);
+            place.map(|place| {
+                let one = traces.remove(place);
+                let trace = Arc::clone(&one.trace);
+                traces.push(one);
+                trace
+            })
+        };
+        if let Some(trace) = known {
+            return Ok(trace);
+        }
+        let trace = Arc::new(run.trace_at(folder)?);
+        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        traces.retain(|one| one.path != path);
+        if traces.len() >= TRACES {
+            traces.remove(0);
+        }
+        traces.push(CachedTrace { path, bytes, trace: Arc::clone(&trace) });
+        Ok(trace)
+    }
+
+    /// The skillbooks: those that runs froze, and those of an experiment, by their name in links.
+    pub(crate) fn books(&self) -> BTreeMap<String, PathBuf> {
+        let mut books = BTreeMap::new();
+        let mut add = |folder: PathBuf| {
+            if folder.is_dir() {
+                books.insert(self.name(&folder), folder);
+            }
+        };
+        for run in &self.runs {
+            add(run.join("book"));
+            // `EXPERIMENT/measure/RUN` and `EXPERIMENT/learning/RUN`.
+            for above in run.ancestors().skip(1).take(2).filter(|above| above.starts_with(&self.folder)) {
+                add(above.join("skillbook"));
+            }
+        }
+        books
+    }
+}
+
+/// Collects folders with a plan. Links are not followed: what they lead to was not asked for.
+fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if folder.join("run.json").is_file() {
+        found.push(folder.to_owned());
+    }
+    if depth == 0 || found.len() > RUNS {
+        return;
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let name = entry.file_name();
+        if is_folder && !WITHIN_RUNS.iter().any(|within| name == *within) {
+            find(&entry.path(), depth - 1, found);
+        }
+    }
+}
