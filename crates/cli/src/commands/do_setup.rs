@@ -1,12 +1,22 @@
 //! The steps of `apprentice do` before the agent's first turn, and how they fail.
 
 use apprentice_protocol::{
-    Action, Clock, Command, Delivery, Environment, EventKind, EventSink, Machine, MachineError,
-    ResourceUsage, SinkError, VoidCause, WorldError,
+    Action, Clock, Command, Delivery, Environment, EnvironmentKind, EventKind, EventSink, Machine,
+    MachineError, ResourceUsage, SinkError, Size, VoidCause, WorldError, WorldSpec,
 };
 
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::wire;
+
+/// Returns the world that an attempt asks for.
+pub(super) fn world_of(url: Option<String>, host: bool) -> WorldSpec {
+    let environment = match url {
+        Some(_) => EnvironmentKind::Browser,
+        None if host => EnvironmentKind::Host,
+        None => EnvironmentKind::Desktop,
+    };
+    WorldSpec { environment, screen: Size::new(1920, 1080), url, scene: None }
+}
 
 /// Copies files into the world's home.
 pub(super) async fn write_files(

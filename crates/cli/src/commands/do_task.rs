@@ -8,9 +8,8 @@ use apprentice_evaluator::app_versions::AppVersions;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
-    ChatModel, Clock, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink, Finish,
-    Guidance, Header, ImageRule, Limits, Machine, Size, StopReason, TaskBrief, TaskId, TurnStart, VoidCause,
-    World, WorldSpec,
+    ChatModel, Clock, EVENT_VERSION, EnvironmentSource, EventKind, EventSink, Finish, Guidance, Header,
+    ImageRule, Limits, Machine, StopReason, TaskBrief, TaskId, TurnStart, VoidCause, World,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::KnownVersions;
@@ -285,7 +284,7 @@ fn header(arguments: &Do, instruction: &str, model: &dyn ChatModel) -> Header {
             instruction: instruction.to_owned(),
             limits: limits(arguments),
         },
-        world: world_of(arguments),
+        world: do_setup::world_of(arguments.url.clone(), arguments.host),
         model: model.profile().clone(),
         seed: None,
         prompt_hash: prompt_hash(),
@@ -479,15 +478,6 @@ fn programs(arguments: &Do) -> Vec<String> {
     let command = arguments.app.as_deref().and_then(|line| line.split_whitespace().next());
     let name = command.and_then(|path| path.rsplit('/').next());
     browser.into_iter().chain(name).filter_map(domain_name).collect()
-}
-
-fn world_of(arguments: &Do) -> WorldSpec {
-    let environment = match arguments.url {
-        Some(_) => EnvironmentKind::Browser,
-        None if arguments.host => EnvironmentKind::Host,
-        None => EnvironmentKind::Desktop,
-    };
-    WorldSpec { environment, screen: Size::new(1920, 1080), url: arguments.url.clone(), scene: None }
 }
 
 /// Prints the answer and converts the end of the attempt into the command's result; an unfinished task is a failure.
