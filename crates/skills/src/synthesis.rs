@@ -118,6 +118,7 @@ pub enum SynthesisError {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Answer {
+    #[serde(default)]
     function: String,
     #[serde(default)]
     arguments: Vec<AttemptArguments>,
@@ -250,7 +251,7 @@ enum Read {
 fn read(said: &str, material: &SynthesisMaterial, constants: &[SourceConstant]) -> Result<Read, Vec<String>> {
     let object =
         crate::reflect::json_of(said).ok_or_else(|| vec!["the answer holds no JSON object".to_owned()])?;
-    let Answer { function, arguments, decline } = serde_json::from_str(object)
+    let Answer { function, arguments, decline } = crate::model_json::from_text(object)
         .map_err(|error| vec![cut(&format!("the answer does not fit the schema: {error}"))])?;
     if let Some(why) = decline.filter(|_| function.trim().is_empty()) {
         return Ok(Read::Declined(cut(&why)));
@@ -295,7 +296,8 @@ fn fixed_arguments(given: &AttemptArguments, constants: &[SourceConstant]) -> Ve
     let told = |(name, value): (&String, &Value)| {
         format!(
             "the argument {name:?} of {:?} was {value}, which the task does not vary: no replay could try another \
-             value. Write it into the function, or decline if no other argument is left",
+             value. Leave the argument out; what every attempt does alike stands in the function. Decline if no \
+             argument is left",
             given.attempt
         )
     };

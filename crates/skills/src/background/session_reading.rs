@@ -82,7 +82,7 @@ impl SessionReading {
     /// Parses an answer, or says what is wrong with it.
     pub fn parse(said: &str, session: &SessionRecord) -> Result<Self, String> {
         let object = crate::reflect::json_of(said).ok_or("the answer holds no JSON object")?;
-        let reading: Self = serde_json::from_str(object)
+        let reading: Self = crate::model_json::from_text(object)
             .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
         for (place, one) in reading.turns.iter().enumerate() {
             if !session.turns.iter().any(|turn| turn.number == one.turn) {

@@ -128,7 +128,7 @@ fn a_writer_that_never_gets_it_right_is_rejected_and_one_may_decline() {
         "it is not asked an eleventh time"
     );
 
-    let declined = json!({ "function": "", "arguments": [], "decline": "each list differs" }).to_string();
+    let declined = json!({ "function": null, "arguments": null, "decline": "each list differs" }).to_string();
     let ended = run(synthesize(&Written::words(&[&declined]), &material(&BOTH), &[])).expect("answers");
     assert!(matches!(ended, Synthesis::Declined(why) if why == "each list differs"));
 }
