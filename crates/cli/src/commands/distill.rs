@@ -124,8 +124,23 @@ pub(crate) fn load_experiment_with(
             failure.hints.iter().fold(message, |message, hint| format!("{message}; {hint}"))
         })
     };
+    let names_learner = file.learning.learner.is_some();
     let draft = file.resolve(&ResolveContext { file: path, model: &model }).kind(Kind::Config)?;
+    if let Some(learner) = draft.learner.as_deref().filter(|_| !names_learner) {
+        check_learning_roles(&config, learner)?;
+    }
     Ok(LoadedExperiment { config, models, draft, purpose })
+}
+
+/// Refuses an experiment without a learner of its own beside a role that names another one: the teacher would learn.
+fn check_learning_roles(config: &Config, teacher: &str) -> Result<(), Failure> {
+    for role in ["reflector", "manager"] {
+        let Some(model) = config.role.of(role).flatten().filter(|model| *model != teacher) else { continue };
+        let story = format!("role.{role} names {model}, and the teacher {teacher} learns in this experiment");
+        let hint = format!("add `learner = {model:?}` (or the teacher) to the table [learning]");
+        return Err(Failure::say(Kind::Config, story).hint(hint));
+    }
+    Ok(())
 }
 
 impl LoadedExperiment {

@@ -78,6 +78,13 @@ fn a_new_suite_goes_from_nothing_to_a_planned_experiment() {
     refused(&place, &words, 3, "1 task with another instruction (files-new-folder)");
     works(&place, &["split", "lock", "renamed"]);
     works(&place, &words);
+
+    // A reviewer that would not be asked is told, not passed over.
+    fs::write(place.path("apprentice.toml"), "[role.reflector]\nmodel = \"builtin/novice\"\n")
+        .expect("written");
+    refused(&place, &words, 3, "add `learner = \"builtin/novice\"`");
+    edit(&place, "renamed/experiment.toml", "[learning]", "[learning]\nlearner = \"builtin/explorer\"");
+    works(&place, &words);
 }
 
 #[test]

@@ -110,7 +110,8 @@ pub(super) fn last_views(files: &TraceFiles, count: usize) -> Result<Vec<StepPic
     let view = |(step, picture): (StepId, &BlobHash)| {
         let frame = album.frame(picture)?;
         let image = album.encoded(&frame, picture)?;
-        Ok(StepPicture { step, moment: Moment::Before, shows: "the whole screen".to_owned(), image })
+        let shows = at_scale("the whole screen", &frame, &image);
+        Ok(StepPicture { step, moment: Moment::Before, shows, image })
     };
     late.into_iter().map(view).collect()
 }
@@ -263,7 +264,8 @@ impl Album {
                 let Some(view) = view else { return Ok(Vec::new()) };
                 let frame = self.frame(&view.picture)?;
                 let image = self.encoded(&frame, &view.picture)?;
-                Ok(vec![StepPicture { step: look.step, moment, shows: shows.to_owned(), image }])
+                let shows = at_scale(shows, &frame, &image);
+                Ok(vec![StepPicture { step: look.step, moment, shows, image }])
             }
             Wanted::Crops(look) => self.crops(look),
         }
@@ -278,7 +280,7 @@ impl Album {
         let points: Vec<(u32, u32)> = points.collect();
         let Some(area) = area(&points, diff(&one, &other), size) else {
             let image = self.encoded(&other, &after.picture)?;
-            let shows = "the whole screen; most of it changed".to_owned();
+            let shows = at_scale("the whole screen; most of it changed", &other, &image);
             return Ok(vec![StepPicture { step: look.step, moment: Moment::After, shows, image }]);
         };
         let shows = format!(
@@ -291,7 +293,12 @@ impl Album {
             let cut = crop(frame, area)
                 .map_err(|source| PictureError::Pixels { path: self.path(picture), source })?;
             let image = self.encoded(&cut, picture)?;
-            pictures.push(StepPicture { step: look.step, moment, shows: shows.clone(), image });
+            pictures.push(StepPicture {
+                step: look.step,
+                moment,
+                shows: at_scale(&shows, &cut, &image),
+                image,
+            });
         }
         Ok(pictures)
     }
@@ -306,6 +313,18 @@ impl Album {
         let hash = BlobHash::new(hex(&Sha256::digest(&png)));
         Ok(Image { hash, size, media: MediaType::Png, bytes: ImageBytes(png.into()) })
     }
+}
+
+/// Adds the scale to what a smaller picture shows: places are named in pixels of the screen.
+fn at_scale(shows: &str, frame: &Frame, image: &Image) -> String {
+    if image.size.width == frame.width() {
+        return shows.to_owned();
+    }
+    let (shown, whole) = (image.size, Size::new(frame.width(), frame.height()));
+    format!(
+        "{shows}; {} by {} pixels of the screen, shown at {} by {}",
+        whole.width, whole.height, shown.width, shown.height
+    )
 }
 
 /// Returns the size at which a picture is shown.

@@ -78,7 +78,10 @@ impl Gateway {
                 concern: Concern::Quoted,
                 sentence: one.sentence.clone(),
                 by: "program".to_owned(),
-                why: format!("origin: {}", one.source.word()),
+                why: match one.source.is_foreign() {
+                    true => "these words stood on a screen or in an answer, and no act shows them; say what was done".to_owned(),
+                    false => format!("origin: {}", one.source.word()),
+                },
             });
         }
         let known = self.known_sentences(change);
