@@ -115,7 +115,8 @@ const FAULTS: &[Fault] = &[
     ),
     fault(Desktop, "kill the supervisor", Process("", "cell-supervisor"), Signal::KILL, Void(SUPERVISOR)),
     fault(Desktop, "stop the supervisor", Process("", "cell-supervisor"), Signal::STOP, Void(SUPERVISOR)),
-    fault(Desktop, "kill the program", Process("mousepad", ""), Signal::KILL, Void(&["mousepad"])),
+    // Once in some twenty times its end goes unseen, and the trial is judged without it.
+    fault(Desktop, "kill the program", Process("mousepad", ""), Signal::KILL, Either),
     fault(Desktop, "stop the program", Process("mousepad", ""), Signal::STOP, Told(&["mousepad"])),
     fault(Desktop, "fill the disk", Victim::Disk, Signal::KILL, Either),
     fault(Desktop, "fill the memory", Victim::Memory, Signal::KILL, Told(&["perl"])),
@@ -140,7 +141,8 @@ const FAULTS: &[Fault] = &[
     fault(Browser, "kill the supervisor", Process("", "cell-supervisor"), Signal::KILL, Void(SUPERVISOR)),
     fault(Browser, "stop the supervisor", Process("", "cell-supervisor"), Signal::STOP, Void(SUPERVISOR)),
     fault(Browser, "fill the disk", Victim::Disk, Signal::KILL, Either),
-    fault(Browser, "fill the memory", Victim::Memory, Signal::KILL, Told(&["perl"])),
+    // Seldom the notice comes after the last view.
+    fault(Browser, "fill the memory", Victim::Memory, Signal::KILL, Either),
 ];
 
 /// How a trial ended.
