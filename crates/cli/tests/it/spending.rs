@@ -104,7 +104,8 @@ fn learning_says_what_it_may_cost() {
     };
     let (code, told, noted) = learn(&["--model", PAID, "--dry-run"], &[]);
     assert_eq!(code, 0, "{noted}");
-    assert!(told.starts_with("1 item to learn from or to decide on, from $"), "{told}");
+    assert!(told.starts_with("1 item to learn from or to decide on (reviewed in 1 to 3 requests"), "{told}");
+    assert!(told.contains("), from $"), "{told}");
     let (least, most) = ends(&told);
     assert!(0.0 < least && least < most && most < 5.0, "{told}");
     let (_, told, _) = learn(&["--dry-run"], &[]);

@@ -300,3 +300,14 @@ async fn a_document_says_of_every_element_what_the_bus_own_library_says() {
         close(world).await;
     }
 }
+
+#[tokio::test]
+async fn a_key_that_opens_a_window_is_never_said_to_change_nothing() {
+    let state = state();
+    let Some(mut world) = EDITOR.stand(state.path()).await else { return };
+    for chord in ["ctrl+o", "escape", "ctrl+o", "escape"] {
+        let report = world.environment.act(&key(chord)).await.expect("the world holds");
+        assert_eq!(report.text, None, "{chord}");
+    }
+    close(world).await;
+}

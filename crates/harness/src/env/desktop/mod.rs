@@ -375,7 +375,7 @@ impl DesktopEnvironment {
                 | Action::Scroll { .. }
                 | Action::Select { .. }
         );
-        if !acts || self.cell.on_screen(|screen, _| screen.changed_since_input()).await? {
+        if !acts || self.cell.on_screen(|screen, stop| screen.changed_since_input(stop)).await? {
             return Ok(report);
         }
         Ok(report.also(&[NO_EFFECT.to_owned()]))
