@@ -22,8 +22,6 @@ const CARRIERS: [(&str, &str); 6] = [
 ];
 /// A wait for nothing but time wakes up this often, to show that it goes on.
 const BEAT: Duration = Duration::from_secs(1);
-/// How late a first change may come and still be what an input did.
-const LATE: Duration = Duration::from_millis(300);
 /// Time between two looks at whether input was taken.
 const TAKEN: Duration = Duration::from_millis(1);
 
@@ -92,22 +90,10 @@ impl Screen {
         self.unrest.still_busy().to_vec()
     }
 
-    /// Whether the last input changed anything on the screen. A program may rest while it reads a file, and draw then: where
-    /// nothing changed so far, waits for a first change and for the end of all that follows it.
-    pub fn changed_since_input(&mut self, stop: &CancelToken) -> Result<bool, DisplayError> {
-        let ends = self.clock.mono() + LATE;
+    /// Whether the last input changed anything on the screen.
+    pub fn changed_since_input(&mut self) -> Result<bool, DisplayError> {
         self.take_events()?;
-        while !self.unrest.changed_since_input() {
-            stop.check()?;
-            let left = ends.saturating_sub(self.clock.mono());
-            if left.is_zero() {
-                return Ok(false);
-            }
-            await_event(&self.connection, Some(stop), left)?;
-            self.take_events()?;
-        }
-        self.settle(stop)?;
-        Ok(true)
+        Ok(self.unrest.changed_since_input())
     }
 
     /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.

@@ -26,8 +26,9 @@ const NOTCHES: u32 = 50;
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
-/// What is said of an action after which nothing was drawn.
-const NO_EFFECT: &str = "delivered, but nothing on the screen changed";
+/// What a view says of an action after which nothing was drawn. Programs may draw a moment after they have come to rest, so it
+/// is said of the moment of the view.
+const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.";
 /// Most clicks in one action.
 const CLICKS: u8 = 5;
 
@@ -65,7 +66,7 @@ impl DesktopSource {
         let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen };
+        let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen, awaits_effect: false };
         Ok(World { environment: Box::new(desktop), machine, isolation })
     }
 }
@@ -81,6 +82,8 @@ struct DesktopEnvironment {
     cell: Cell,
     machine: Arc<dyn Machine>,
     screen: Size,
+    /// Whether the last action should change something that the next view shows.
+    awaits_effect: bool,
 }
 
 /// Why an action was not delivered.
@@ -104,6 +107,18 @@ type ActionResult = Result<ActReport, ActionError>;
 
 fn refuse<T>(problem: impl Into<String>) -> Result<T, ActionError> {
     Err(ActionError::Refused(problem.into()))
+}
+
+/// Returns whether an action should change something that can be seen.
+fn should_change(action: &Action<ScreenPoint>) -> bool {
+    matches!(
+        action,
+        Action::Click { .. }
+            | Action::Key { .. }
+            | Action::Type { .. }
+            | Action::Scroll { .. }
+            | Action::Select { .. }
+    )
 }
 
 impl DesktopEnvironment {
@@ -361,26 +376,6 @@ impl DesktopEnvironment {
         }
     }
 
-    /// Says so where an action that should change something has changed nothing that can be seen.
-    async fn with_effect(
-        &self,
-        action: &Action<ScreenPoint>,
-        report: ActReport,
-    ) -> Result<ActReport, WorldError> {
-        let acts = matches!(
-            action,
-            Action::Click { .. }
-                | Action::Key { .. }
-                | Action::Type { .. }
-                | Action::Scroll { .. }
-                | Action::Select { .. }
-        );
-        if !acts || self.cell.on_screen(|screen, stop| screen.changed_since_input(stop)).await? {
-            return Ok(report);
-        }
-        Ok(report.also(&[NO_EFFECT.to_owned()]))
-    }
-
     /// Converts an error of the supervisor into the outcome of an action.
     fn action_error(&self, error: MachineError) -> ActionError {
         match error {
@@ -413,6 +408,9 @@ impl DesktopEnvironment {
             Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
         });
         seen.remarks = remarks::of(&seen, &work.await?);
+        if self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await? {
+            seen.remarks.push(NO_EFFECT.to_owned());
+        }
         Ok(seen)
     }
 
@@ -480,8 +478,10 @@ impl Environment for DesktopEnvironment {
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
-            let report = match self.perform(action).await {
-                Ok(report) => self.with_effect(action, report).await?,
+            let done = self.perform(action).await;
+            self.awaits_effect = done.is_ok() && should_change(action);
+            let report = match done {
+                Ok(report) => report,
                 Err(ActionError::Refused(problem)) => ActReport::refused(problem),
                 Err(ActionError::World(error)) => return Err(error),
             };
