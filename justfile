@@ -31,3 +31,7 @@ chaos *args:
 
 ci:
     .ci/run
+
+# Builds the program as it is shipped, and prints its size.
+release:
+    scripts/release

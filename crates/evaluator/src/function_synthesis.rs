@@ -8,8 +8,8 @@ use apprentice_protocol::{ChatModel, EnvironmentKind, SkillId, TaskId, Trajector
 use apprentice_results::row::TrialRow;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::synthesis::{
-    SourceConstant, Surface, Synthesis, SynthesisError, SynthesisMaterial, SynthesizedFunction, holds,
-    synthesize,
+    SourceConstant, Surface, Synthesis, SynthesisError, SynthesisMaterial, SynthesizedFunction,
+    replace_words, synthesize,
 };
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
@@ -197,11 +197,10 @@ fn stand_in(path: &str) -> String {
 
 /// Replaces the longest value in a text, as whole words, by its placeholder: `/home/user/out.txt` is `/home/user/{{file}}`.
 fn composed(text: &str, leaves: &BTreeMap<String, Value>) -> Option<String> {
-    let values = leaves.iter().map(|(path, leaf)| (path, plain(leaf)));
-    let inside =
-        values.filter(|(_, value)| !value.trim().is_empty() && holds(text, value) && text.contains(value));
-    let (path, value) = inside.max_by_key(|(_, value)| value.len())?;
-    Some(text.replace(&value, &stand_in(path)))
+    let values = leaves.iter().map(|(path, leaf)| (plain(leaf), stand_in(path)));
+    let replaced =
+        values.filter_map(|(value, with)| Some((value.len(), replace_words(text, &value, &with)?)));
+    replaced.max_by_key(|(length, _)| *length).map(|(_, text)| text)
 }
 
 #[cfg(test)]
@@ -221,8 +220,8 @@ mod tests {
         let arguments = json!({ "person": "Viktor", "room": "D20", "floor": 2 });
         let expected = json!({ "person": "{{who.1}}", "room": "{{room.name}}", "floor": "{{room.floor}}" });
         assert_eq!(bound(&arguments, &values).expect("bound"), expected);
-        let within = bound(&json!({ "path": "/srv/Viktor/D20.txt" }), &values).expect("bound");
-        assert_eq!(within, json!({ "path": "/srv/{{who.1}}/D20.txt" }), "one value, the longest");
+        let within = bound(&json!({ "path": "/srv/Viktor/D20/Viktoria.txt" }), &values).expect("bound");
+        assert_eq!(within, json!({ "path": "/srv/{{who.1}}/D20/Viktoria.txt" }), "one value, the longest");
         let error = bound(&json!({ "person": "Wanda" }), &values).expect_err("no value of the task");
         assert!(error.to_string().contains("\"Wanda\""), "{error}");
     }

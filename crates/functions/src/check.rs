@@ -361,8 +361,28 @@ fn check_constants(body: &Body, comment: &Comment, constants: &[SourceConstant],
 /// Returns whether a text holds a value as whole words, whatever the case.
 pub fn holds(text: &str, value: &str) -> bool {
     let (text, value) = (text.to_lowercase(), value.to_lowercase());
+    places(&text, &value).next().is_some()
+}
+
+/// Replaces a value where it stands as whole words. `None` if it stands nowhere.
+pub fn replace_words(text: &str, value: &str, with: &str) -> Option<String> {
+    let mut replaced = String::new();
+    let mut done = 0;
+    for at in places(text, value) {
+        replaced.push_str(&text[done..at]);
+        replaced.push_str(with);
+        done = at + value.len();
+    }
+    (done > 0).then(|| replaced + &text[done..])
+}
+
+/// Where a value stands in a text as whole words.
+fn places<'t>(text: &'t str, value: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-    text.match_indices(&value).any(|(at, _)| {
-        !is_word(text[..at].chars().next_back()) && !is_word(text[at + value.len()..].chars().next())
+    let found = text.match_indices(value).map(|(at, _)| at);
+    found.filter(move |at| {
+        !value.is_empty()
+            && !is_word(text[..*at].chars().next_back())
+            && !is_word(text[at + value.len()..].chars().next())
     })
 }

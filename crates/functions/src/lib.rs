@@ -16,7 +16,7 @@ mod signature;
 mod source;
 
 pub use argument::{ArgumentError, arguments_of};
-pub use check::{SourceConstant, Violation, holds};
+pub use check::{SourceConstant, Violation, holds, replace_words};
 pub use engine::{ACTS, OPERATIONS, SOURCE_CAP};
 pub use locator::{Locator, LocatorError, Query};
 pub use signature::{Parameter, ParameterKind, Signature, Surface};

@@ -2,8 +2,9 @@
 //! times; then the function is rejected. Nothing is written here: a function that passes the checks still has to be
 //! admitted by replays.
 
+use apprentice_functions::holds;
 use apprentice_functions::{ArgumentError, Source, Violation, arguments_of};
-pub use apprentice_functions::{SourceConstant, Surface, holds};
+pub use apprentice_functions::{SourceConstant, Surface, replace_words};
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt, Purpose, SkillId,
     StepId, TextBudget, Trajectory,

@@ -102,8 +102,7 @@ impl Explorer<'_> {
             self.folder.note_spent(before + (self.spent)())?;
             let mut episode = ended?;
             episode.cost_usd = (self.folder.spent() - episode.cost_usd).max(0.0);
-            episode.wall_s =
-                (self.deps.clock.now() - episode.started_at).total(jiff::Unit::Second).unwrap_or(0.0);
+            episode.wall_s = self.deps.clock.now().duration_since(episode.started_at).as_secs_f64();
             (self.finished)(&episode);
             self.folder.append(episode)?;
         }
