@@ -1,5 +1,6 @@
 //! The typed settings. Module `settings` reads them from files, the environment and flags.
 
+use apprentice_sandbox::NetworkPolicy;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -175,6 +176,8 @@ pub(crate) struct Config {
     pub(crate) world: WorldChoice,
     /// How worlds are isolated.
     pub(crate) isolation: IsolationChoice,
+    /// Which hosts the programs of worlds may reach.
+    pub(crate) network: NetworkPolicy,
     /// Whether browsers keep their own sandbox.
     pub(crate) browser_sandbox: SandboxChoice,
     /// Whether models may run scripts in pages.

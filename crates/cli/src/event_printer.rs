@@ -106,6 +106,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         | EventKind::ToolCalled { .. }
         | EventKind::Notice { .. }
         | EventKind::CheckState { .. }
+        | EventKind::Connections(_)
         | EventKind::Finished(_)
         | EventKind::Judged(_)
         | EventKind::WorldClosed { .. }

@@ -14,6 +14,9 @@ pub(crate) struct Overrides {
     /// How worlds are isolated: `cell` uses Linux namespaces, `plain` does not isolate.
     #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
     isolation: Option<IsolationChoice>,
+    /// Hosts that programs of worlds may reach: `none`, `task` for those that the task names, or a list with commas.
+    #[arg(long, global = true, value_name = "none|task|HOSTS", help_heading = "Worlds")]
+    network: Option<String>,
     /// Where desktop tasks run: in cells on this machine, or on machines that speak OSWorld's server protocol.
     #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
     world: Option<WorldChoice>,
@@ -64,6 +67,7 @@ impl Overrides {
             ("record", self.record.as_deref(), "--record"),
             ("prompts", self.prompts.as_deref(), "--prompts"),
             ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
+            ("network", self.network.as_deref(), "--network"),
             ("world", self.world.map(WorldChoice::name), "--world"),
             ("vm.url", self.vm_url.as_deref(), "--vm-url"),
             ("vm.reset", self.vm_reset.as_deref(), "--vm-reset"),

@@ -13,7 +13,7 @@ use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_protocol::{
     Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
 };
-use apprentice_sandbox::{self, CellIsolation, CellLimits, CellSpec};
+use apprentice_sandbox::{self, CellIsolation, CellLimits, CellSpec, NetworkPolicy};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -114,6 +114,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         state: state.clone(),
         golden: None,
         limits,
+        network: Vec::new(),
     };
     let browser = ["chromium", "google-chrome", "chromium-browser"];
     let browser =
@@ -134,11 +135,14 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     }
     let moved = desktop_on_vm.then(|| "world: vm".to_owned());
     let vms = vm.as_ref().filter(|_| desktop_on_vm).map(EnvironmentSource::concessions).unwrap_or_default();
+    let network = config.network.clone();
+    let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
-    let desktop = DesktopConfig { isolation, program, argument, state, golden: None, limits };
+    let desktop =
+        DesktopConfig { isolation, program, argument, state, golden: None, limits, network: network.clone() };
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
-        browser: BrowserSource { cell, program: browser.into(), sandbox, scripts, clock },
+        browser: BrowserSource { cell, network, program: browser.into(), sandbox, scripts, clock },
         scene: SceneSource::default(),
         vm,
         desktop_on_vm,
@@ -146,6 +150,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
             .into_iter()
             .chain(no_sandbox)
             .chain(with_scripts)
+            .chain(connected)
             .chain(moved)
             .chain(vms)
             .collect(),

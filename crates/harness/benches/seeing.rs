@@ -117,6 +117,7 @@ async fn open() -> (World, tempfile::TempDir) {
     let state = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(state.path(), std::fs::Permissions::from_mode(0o755)).expect("open");
     let config = DesktopConfig {
+        network: apprentice_sandbox::NetworkPolicy::None,
         isolation: CellIsolation::Bubblewrap,
         program: PathBuf::from(env!("CARGO_BIN_EXE_apprentice-world")),
         argument: "cell-supervisor".into(),
@@ -126,7 +127,7 @@ async fn open() -> (World, tempfile::TempDir) {
     };
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
-    let spec = WorldSpec { environment, screen: SCREEN, url: None, scene: None };
+    let spec = WorldSpec { environment, screen: SCREEN, url: None, scene: None, network: Vec::new() };
     (source.open(&spec).await.expect("a world"), state)
 }
 

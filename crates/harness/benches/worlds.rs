@@ -58,6 +58,7 @@ impl Sources {
         let (argument, state) = ("cell-supervisor".to_owned(), folder.path().to_owned());
         let (isolation, limits) = (CellIsolation::Bubblewrap, CellLimits::default());
         let cell = CellSpec {
+            network: Vec::new(),
             screen: None,
             isolation,
             program: program.clone(),
@@ -66,10 +67,19 @@ impl Sources {
             golden: None,
             limits,
         };
-        let config = DesktopConfig { isolation, program, argument, state, golden: None, limits };
+        let config = DesktopConfig {
+            network: apprentice_sandbox::NetworkPolicy::None,
+            isolation,
+            program,
+            argument,
+            state,
+            golden: None,
+            limits,
+        };
         Self {
             desktop: DesktopSource::new(config, Arc::new(SystemClock::new())),
             browser: BrowserSource {
+                network: apprentice_sandbox::NetworkPolicy::None,
                 cell,
                 program: "chromium".into(),
                 sandbox: BrowserSandbox::On,
@@ -83,13 +93,13 @@ impl Sources {
 
     async fn desktop(&self) -> World {
         let (environment, screen) = (EnvironmentKind::Desktop, HD);
-        let spec = WorldSpec { environment, screen, url: None, scene: None };
+        let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
         self.desktop.open(&spec).await.expect("a desktop")
     }
 
     async fn page(&self, plan: &Plan, name: &str) -> World {
         let (environment, screen) = (EnvironmentKind::Browser, PAGE);
-        let spec = WorldSpec { environment, screen, url: None, scene: None };
+        let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
         let mut world = self.browser.open(&spec).await.expect("a browser");
         let path = format!("/home/user/{name}.html");
         let page = std::fs::read(plan.pages.join(format!("{name}.html"))).expect("the page");

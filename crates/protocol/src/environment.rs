@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Action, Machine, Observation, PortFuture, ScreenPoint, Size, VoidCause, Want};
+use crate::{
+    Action, AllowedHost, ConnectionReport, Machine, Observation, PortFuture, ScreenPoint, Size, VoidCause,
+    Want,
+};
 
 /// The kind of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +57,9 @@ pub struct WorldSpec {
     /// Definition of a scene world.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<Value>,
+    /// The hosts that its programs need to reach. The source of worlds decides whether they may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<AllowedHost>,
 }
 
 /// An open world with two handles. The owner must call [`Environment::close`] on every path.
@@ -134,6 +140,8 @@ pub enum WorldErrorKind {
     MissingProgram,
     /// The disk is full.
     DiskFull,
+    /// The task needs hosts that worlds may not reach.
+    NetworkNotAllowed,
 }
 
 /// An infrastructure failure of a world. It is never shown to a model.
@@ -160,6 +168,7 @@ impl WorldError {
             WorldErrorKind::Input => VoidCause::InputLost,
             WorldErrorKind::MissingProgram => VoidCause::MissingProgram,
             WorldErrorKind::DiskFull => VoidCause::DiskFull,
+            WorldErrorKind::NetworkNotAllowed => VoidCause::NetworkNotAllowed,
         }
     }
 }
@@ -173,6 +182,10 @@ pub trait Environment: Send {
         &'a mut self,
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>>;
+    /// The connections that programs of the world asked for since the last call, where they go through a proxy.
+    fn take_connections(&mut self) -> ConnectionReport {
+        ConnectionReport::default()
+    }
     /// Closes the world within the deadline. `Drop` kills it synchronously as a last resort.
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>>;
 }

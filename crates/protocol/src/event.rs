@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, FunctionRecord,
-    ImagePoint, Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, StopReason,
-    TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
+    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, ConnectionReport, Content, EventId, Finish,
+    FunctionRecord, ImagePoint, Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId,
+    StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
 };
 
 /// The version of the line format.
@@ -296,6 +296,9 @@ pub enum EventKind {
     /// The checks judged the attempt.
     #[serde(rename = "judged")]
     Judged(Judged),
+    /// Programs of the world asked for connections to hosts outside of it.
+    #[serde(rename = "world.connections")]
+    Connections(ConnectionReport),
     /// The world was closed.
     #[serde(rename = "world.closed")]
     WorldClosed {

@@ -20,6 +20,7 @@ mod limits;
 mod machine;
 mod model;
 mod narration;
+mod network;
 mod observation;
 mod outline;
 mod page_reading;
@@ -63,6 +64,7 @@ pub use model::{
     ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, ToolSpec, Usage, WorldTool,
 };
 pub use narration::changes;
+pub use network::{AllowedHost, AllowedHostError, ConnectionOutcome, ConnectionRecord, ConnectionReport};
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, is_listed, outline, outline_line};
 pub use page_reading::{FieldValue, PageReading, READ_DEPTH, ReadFilter};

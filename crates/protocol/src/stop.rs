@@ -57,6 +57,8 @@ pub enum VoidCause {
     MissingProgram,
     /// The disk is full.
     DiskFull,
+    /// The task needs hosts that worlds may not reach by the setting `network`.
+    NetworkNotAllowed,
     /// The process was stopped during the attempt.
     Interrupted,
     /// A bug in this program.

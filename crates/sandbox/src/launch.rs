@@ -16,7 +16,7 @@ use super::limits::CellLimits;
 use super::state::{self, LOCK, map_contains};
 use super::supervisor::{self, Home, SandboxPlan};
 use super::wire::SessionConfig;
-use super::{CellIsolation, CellSpec, home};
+use super::{CellIsolation, CellSpec, home, network};
 
 /// The user id inside.
 const USER: u32 = 1000;
@@ -108,6 +108,8 @@ pub(super) struct Sandbox {
     pub(super) isolation: CellIsolation,
     golden: Option<PathBuf>,
     limits: CellLimits,
+    /// Whether programs reach hosts through a proxy.
+    proxied: bool,
     /// The host user id that the cell runs as, when it is not our own.
     user: Option<u32>,
     /// The desktop configuration for the supervisor's first request.
@@ -146,6 +148,11 @@ impl Sandbox {
             need("unshare", "util-linux")?;
         }
         need("dbus-daemon", "dbus")?;
+        if spec.isolation == CellIsolation::Plain && !spec.network.is_empty() {
+            let story = "without namespaces nothing can hold programs to a list of hosts: they share this machine's network; \
+                         leave the setting `network` at \"none\", or isolate worlds as cells";
+            return Err(WorldError::new(WorldErrorKind::Start, story));
+        }
         if spec.screen.is_some() {
             need("Xvfb", "xvfb")?;
             need("openbox", "openbox")?;
@@ -193,6 +200,7 @@ impl Sandbox {
             user,
             session,
             limits: spec.limits,
+            proxied: !spec.network.is_empty(),
         })
     }
 
@@ -278,6 +286,11 @@ impl Sandbox {
             environment(HOME, RUNTIME, &format!("{PROGRAMS}:{HOME}/{}", home::PROGRAM_FOLDER))
         {
             add(&["--setenv", name, &value]);
+        }
+        if self.proxied {
+            for (name, value) in network::environment() {
+                add(&["--setenv", name, &value]);
+            }
         }
         add(&["--chdir", HOME, "--", PROGRAM, &self.argument, "serve", supervisor::CELL]);
         Ok(argv)

@@ -9,6 +9,7 @@ mod home;
 mod launch;
 mod limits;
 mod machine;
+mod network;
 mod plain_file;
 mod reap;
 mod state;
@@ -22,12 +23,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, Image, Isolation, Machine, MachineError, NodeRef, Size, WorldError, WorldErrorKind,
+    AllowedHost, Clock, ConnectionReport, Image, Isolation, Machine, MachineError, NodeRef, Size, WorldError,
+    WorldErrorKind,
 };
 
 pub use clock::SystemClock;
 pub use display::{CancelToken, DisplayError, Pointer, Screen};
 pub use limits::CellLimits;
+pub use network::{NetworkNotAllowed, NetworkPolicy, PROXY};
 pub use reap::{Reaped, reap};
 pub use state::state_folders;
 pub use supervisor::supervise;
@@ -36,6 +39,7 @@ pub use wire::NodeFacts;
 use display::{Display, ProcessFolder};
 use launch::Sandbox;
 use machine::CellMachine;
+use network::{PROXY_PORT, Proxy};
 use supervisor_client::SupervisorClient;
 use wire::{Operation, Reply};
 
@@ -80,6 +84,8 @@ pub struct CellSpec {
     pub golden: Option<PathBuf>,
     /// What the cell's programs may use.
     pub limits: CellLimits,
+    /// The hosts that the cell's programs may reach, by a proxy. The cell has no network otherwise.
+    pub network: Vec<AllowedHost>,
 }
 
 /// A running cell. Dropping it kills it and waits for its end.
@@ -88,6 +94,7 @@ pub struct Cell {
     display: Option<Arc<Display>>,
     machine: Arc<CellMachine>,
     isolation: CellIsolation,
+    proxy: Option<Proxy>,
 }
 
 impl Cell {
@@ -119,6 +126,7 @@ impl Cell {
             return Err(failed("the supervisor sent an unexpected reply".into()));
         };
         client.guard(supervisor);
+        let proxy = open_proxy(&client, spec, clock.clone()).await?;
         let display = match (descriptors.next(), spec.screen) {
             (Some(socket), Some(_)) => {
                 let processes = descriptors.next().map(|folder| ProcessFolder { folder, supervisor: number });
@@ -131,7 +139,7 @@ impl Cell {
         };
         cell.0 = None;
         let machine = CellMachine::new(client.clone(), display.clone(), home, spec.screen);
-        Ok(Self { client, display, machine: Arc::new(machine), isolation: spec.isolation })
+        Ok(Self { client, display, machine: Arc::new(machine), isolation: spec.isolation, proxy })
     }
 
     /// Returns the port for setup and checks.
@@ -147,6 +155,11 @@ impl Cell {
     /// Connects to a TCP port inside the cell.
     pub async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
         self.machine.connect(port).await
+    }
+
+    /// The connections that the cell's programs asked for since the last call.
+    pub fn take_connections(&self) -> ConnectionReport {
+        self.proxy.as_ref().map(|proxy| proxy.log().take()).unwrap_or_default()
     }
 
     /// Why the cell has become unusable, or `None` while it works. A loss is an infrastructure fault, never the model's
@@ -224,6 +237,24 @@ impl Cell {
         let ask = Operation::Choose { node: node.clone(), option: option.to_owned() };
         self.client.ask(ask, Vec::new()).await.map(|_| ())
     }
+}
+
+/// Opens the proxy's port inside the cell, unless no host may be reached.
+async fn open_proxy(
+    client: &SupervisorClient,
+    spec: &CellSpec,
+    clock: Arc<dyn Clock>,
+) -> Result<Option<Proxy>, WorldError> {
+    if spec.network.is_empty() {
+        return Ok(None);
+    }
+    let failed =
+        |story: String| WorldError::new(WorldErrorKind::Start, format!("the proxy of the cell: {story}"));
+    let opened = client.ask(Operation::Listen { port: PROXY_PORT }, Vec::new()).await;
+    let mut frame = opened.map_err(|error| failed(error.to_string()))?;
+    let listener = frame.descriptors.pop().ok_or_else(|| failed("the supervisor sent no socket".into()))?;
+    let proxy = Proxy::serve(listener, spec.network.clone(), clock);
+    proxy.map(Some).map_err(|error| failed(error.to_string()))
 }
 
 impl Drop for Cell {

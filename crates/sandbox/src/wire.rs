@@ -83,6 +83,8 @@ pub(super) enum Operation {
     Focus { node: NodeRef },
     /// Connects to a TCP port of the cell.
     Connect { port: u16 },
+    /// Opens a TCP port of the cell for connections.
+    Listen { port: u16 },
 }
 
 impl Operation {
@@ -96,7 +98,7 @@ impl Operation {
             Self::Run(program) | Self::Spawn(program) | Self::Launch(program) => {
                 program.argv.first().cloned().unwrap_or_default()
             }
-            Self::Connect { port } => format!("port {port}"),
+            Self::Connect { port } | Self::Listen { port } => format!("port {port}"),
             Self::Display => "the display".into(),
             Self::Wait { .. } | Self::Kill { .. } | Self::Cancel { .. } => "a process".into(),
             Self::Tree { .. } | Self::Document => "the interface".into(),

@@ -107,6 +107,7 @@ pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, 
         screen: drawn.or(ours.and_then(|ours| ours.screen)).unwrap_or(SCREEN),
         url: ours.and_then(|ours| ours.url.clone()),
         scene: ours.and_then(|ours| ours.scene.clone()),
+        network: ours.map(|ours| ours.network.clone()).unwrap_or_default(),
     };
     Ok(TaskVariation { task, world, seed, varies })
 }

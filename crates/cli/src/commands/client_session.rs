@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use apprentice_harness::agent::TurnReport;
 use apprentice_protocol::{
-    ActReport, Action, Environment, Observation, PortFuture, ScreenPoint, Size, TurnStart, Want, World,
-    WorldError, WorldErrorKind,
+    ActReport, Action, ConnectionReport, Environment, Observation, PortFuture, ScreenPoint, Size, TurnStart,
+    Want, World, WorldError, WorldErrorKind,
 };
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -141,6 +141,14 @@ impl Environment for SharedEnvironment {
             let mut slot = self.0.lock().await;
             slot.as_mut().ok_or_else(gone)?.act(action).await
         })
+    }
+
+    /// Waits for nobody: while another call uses the world, its connections are left for the next report.
+    fn take_connections(&mut self) -> ConnectionReport {
+        let slot = self.0.try_lock().ok();
+        let report =
+            slot.and_then(|mut slot| slot.as_mut().map(|environment| environment.take_connections()));
+        report.unwrap_or_default()
     }
 
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {

@@ -1,12 +1,17 @@
-//! The steps of `apprentice do` before the agent's first turn, and how they fail.
+//! The steps of `apprentice do` before the agent's first turn, how they fail, and the closing of its world.
+
+use std::time::Duration;
 
 use apprentice_protocol::{
     Action, Clock, Command, Delivery, Environment, EnvironmentKind, EventKind, EventSink, Machine,
-    MachineError, ResourceUsage, SinkError, Size, VoidCause, WorldError, WorldSpec,
+    MachineError, ResourceUsage, SinkError, Size, VoidCause, World, WorldError, WorldSpec,
 };
 
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::wire;
+
+/// Deadline for closing the world.
+const CLOSE: Duration = Duration::from_secs(10);
 
 /// Returns the world that an attempt asks for.
 pub(super) fn world_of(url: Option<String>, host: bool) -> WorldSpec {
@@ -15,7 +20,7 @@ pub(super) fn world_of(url: Option<String>, host: bool) -> WorldSpec {
         None if host => EnvironmentKind::Host,
         None => EnvironmentKind::Desktop,
     };
-    WorldSpec { environment, screen: Size::new(1920, 1080), url, scene: None }
+    WorldSpec { environment, screen: Size::new(1920, 1080), url, scene: None, network: Vec::new() }
 }
 
 /// Copies files into the world's home.
@@ -47,6 +52,17 @@ pub(super) async fn start(machine: &dyn Machine, line: &str, clock: &dyn Clock) 
     machine.launch(&Command::shell(format!("exec {line}"))).await?;
     let shown = wire::await_window(machine, clock).await;
     shown.map_err(|failure| SetupFailure { cause: VoidCause::Setup, failure })
+}
+
+/// Closes the world. Connections that its programs asked for after the last view are recorded before.
+pub(super) async fn close(mut world: World, sink: &mut impl EventSink) -> Result<(), WorldError> {
+    let connections = world.environment.take_connections();
+    if !connections.is_empty()
+        && let Err(error) = sink.emit(None, EventKind::Connections(connections))
+    {
+        tracing::warn!(%error, "cannot record the connections of a world");
+    }
+    world.environment.close(CLOSE).await
 }
 
 /// A failure before the agent's first turn.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use apprentice_evaluator::app_versions::AppVersions;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
@@ -32,9 +31,6 @@ use crate::interrupts::SessionInterrupts;
 use crate::models::Models;
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
-
-/// Time limit for closing a world.
-const CLOSE: Duration = Duration::from_secs(10);
 
 /// The instruction of a trace whose turns come from a client.
 const OF_A_CLIENT: &str = "Instructions of an MCP client";
@@ -247,7 +243,7 @@ async fn record(
     let mut world = None;
     let ended = session.work(&*worlds, &mut world, &mut sink, &mut conversation).await;
     let closed = match world {
-        Some(world) => world.environment.close(CLOSE).await,
+        Some(world) => do_setup::close(world, &mut sink).await,
         None => Ok(()),
     };
     sink.inner_mut().sync().kind(Kind::Environment)?;

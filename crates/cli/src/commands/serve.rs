@@ -185,7 +185,13 @@ fn world_of(arguments: &Serve) -> WorldSpec {
         Some(_) => EnvironmentKind::Browser,
         None => EnvironmentKind::Desktop,
     };
-    WorldSpec { environment, screen: arguments.screen.0, url: arguments.url.clone(), scene: None }
+    WorldSpec {
+        environment,
+        screen: arguments.screen.0,
+        url: arguments.url.clone(),
+        scene: None,
+        network: Vec::new(),
+    }
 }
 
 fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result<Episode, Failure> {

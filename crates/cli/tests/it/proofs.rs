@@ -85,6 +85,7 @@ impl Studio {
     fn deps(&self, guidance: apprentice_evaluator::run::GuidanceFactory) -> RunDeps {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let config = DesktopConfig {
+            network: apprentice_sandbox::NetworkPolicy::None,
             isolation: CellIsolation::Bubblewrap,
             program: PathBuf::from(env!("CARGO_BIN_EXE_apprentice")),
             argument: "cell-supervisor".into(),

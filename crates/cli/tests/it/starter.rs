@@ -57,6 +57,7 @@ fn wanted(task: &Task) -> bool {
 fn deps(state: PathBuf) -> RunDeps {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let config = DesktopConfig {
+        network: apprentice_sandbox::NetworkPolicy::None,
         isolation: CellIsolation::Bubblewrap,
         program: PathBuf::from(env!("CARGO_BIN_EXE_apprentice")),
         argument: "cell-supervisor".into(),

@@ -55,6 +55,7 @@ impl Browser {
         let state = tempfile::tempdir().expect("a folder");
         fs::set_permissions(state.path(), fs::Permissions::from_mode(0o755)).expect("open");
         let cell = CellSpec {
+            network: Vec::new(),
             screen: None,
             isolation: CellIsolation::Bubblewrap,
             program: PathBuf::from(PROGRAM),
@@ -64,13 +65,20 @@ impl Browser {
             limits: CellLimits::default(),
         };
         let source = BrowserSource {
+            network: apprentice_sandbox::NetworkPolicy::None,
             cell,
             program: "chromium".into(),
             sandbox: BrowserSandbox::On,
             scripts: PageScripts::Off,
             clock: Arc::new(SystemClock::new()),
         };
-        let spec = WorldSpec { environment: EnvironmentKind::Browser, screen, url: None, scene: None };
+        let spec = WorldSpec {
+            environment: EnvironmentKind::Browser,
+            screen,
+            url: None,
+            scene: None,
+            network: Vec::new(),
+        };
         let World { environment, machine, .. } = source.open(&spec).await.expect("a browser");
         let path = format!("{HOME}/page.html");
         machine.write(&path, &fs::read(page).expect("the page")).await.expect("written");

@@ -30,6 +30,7 @@ struct Stand {
 impl Stand {
     async fn start(place: &Place) -> Self {
         let spec = CellSpec {
+            network: Vec::new(),
             screen: Some(Size::new(1280, 800)),
             isolation: CellIsolation::Bubblewrap,
             program: PROGRAM.into(),

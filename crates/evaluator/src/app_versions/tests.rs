@@ -72,6 +72,7 @@ async fn a_world_without_commands_is_asked_nothing() {
         screen: Size::new(800, 600),
         url: None,
         scene: Some(scene),
+        network: Vec::new(),
     };
     let world = SceneSource::default().open(&spec).await.expect("opens");
     let mut versions = AppVersions::default();

@@ -418,8 +418,14 @@ impl AttemptExecution<'_> {
         Ok(judge_with_compat(spec, &evidence, &asked.ending, asked.compat))
     }
 
-    async fn close(&self, world: World, recorder: &mut Recorder) {
+    async fn close(&self, mut world: World, recorder: &mut Recorder) {
         let begun = self.context.deps.clock.mono();
+        let connections = world.environment.take_connections();
+        if !connections.is_empty()
+            && let Err(error) = recorder.emit(None, EventKind::Connections(connections))
+        {
+            tracing::warn!(%error, "cannot record the connections of a world");
+        }
         let closed = AssertUnwindSafe(world.environment.close(CLOSE_DEADLINE)).catch_unwind().await;
         let killed = !matches!(closed, Ok(Ok(())));
         let event = EventKind::WorldClosed { took_ms: self.since(begun), killed };

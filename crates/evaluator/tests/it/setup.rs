@@ -16,8 +16,13 @@ const SCREEN: Size = Size::new(640, 400);
 
 async fn world() -> World {
     let scene = json!({"start": "main", "pages": {"main": {"title": "Main", "controls": []}}});
-    let spec =
-        WorldSpec { environment: EnvironmentKind::Scene, screen: SCREEN, url: None, scene: Some(scene) };
+    let spec = WorldSpec {
+        environment: EnvironmentKind::Scene,
+        screen: SCREEN,
+        url: None,
+        scene: Some(scene),
+        network: Vec::new(),
+    };
     SceneSource::default().open(&spec).await.expect("opens")
 }
 

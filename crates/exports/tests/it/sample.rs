@@ -326,6 +326,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
             screen: Size::new(128, 80),
             url: None,
             scene: None,
+            network: Vec::new(),
         },
         model: ModelProfile {
             name: "compat/sample".into(),

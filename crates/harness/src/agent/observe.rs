@@ -30,7 +30,14 @@ impl AgentLoop<'_> {
         let mut sight = ModelView::new(observation, shown, view);
         self.tell(&mut sight);
         self.record_observation(&sight, begun)?;
+        self.record_connections()?;
         Ok(sight)
+    }
+
+    /// Records the connections that the world's programs asked for since the last view.
+    fn record_connections(&mut self) -> Result<(), Stop> {
+        let report = self.environment.take_connections();
+        if report.is_empty() { Ok(()) } else { self.emit(EventKind::Connections(report)) }
     }
 
     fn record_observation(&mut self, sight: &ModelView, begun: Duration) -> Result<(), Stop> {

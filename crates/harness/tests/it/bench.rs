@@ -78,6 +78,7 @@ impl Bench {
             screen: Size::new(640, 400),
             url: None,
             scene: Some(self.scene),
+            network: Vec::new(),
         };
         let brief = TaskBrief {
             id: TaskId::new("notes"),

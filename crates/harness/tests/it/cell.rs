@@ -13,6 +13,7 @@ pub(crate) fn owner() -> PathBuf {
 /// A cell's definition, with its state below a folder.
 pub(crate) fn spec(state: &Path) -> CellSpec {
     CellSpec {
+        network: Vec::new(),
         screen: None,
         isolation: CellIsolation::Bubblewrap,
         program: owner(),

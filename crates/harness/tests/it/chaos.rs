@@ -183,10 +183,19 @@ impl Sources {
         let mut spec = cell::spec(&state);
         spec.limits = limits;
         let folder = state.clone();
-        let config = DesktopConfig { isolation, program, argument, state: folder, golden: None, limits };
+        let config = DesktopConfig {
+            network: apprentice_sandbox::NetworkPolicy::None,
+            isolation,
+            program,
+            argument,
+            state: folder,
+            golden: None,
+            limits,
+        };
         Self {
             desktop: DesktopSource::new(config, Arc::new(SystemClock::new())),
             browser: BrowserSource {
+                network: apprentice_sandbox::NetworkPolicy::None,
                 cell: spec,
                 program: "chromium".into(),
                 sandbox: BrowserSandbox::On,
@@ -199,7 +208,13 @@ impl Sources {
     }
 
     async fn open(&self, environment: EnvironmentKind) -> World {
-        let spec = WorldSpec { environment, screen: Size::new(1280, 720), url: None, scene: None };
+        let spec = WorldSpec {
+            environment,
+            screen: Size::new(1280, 720),
+            url: None,
+            scene: None,
+            network: Vec::new(),
+        };
         let opened = match environment {
             EnvironmentKind::Browser => self.browser.open(&spec).await,
             _ => self.desktop.open(&spec).await,

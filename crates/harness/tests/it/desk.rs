@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
 use apprentice_protocol::{
-    ActReport, Action, Button, Chord, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation,
-    Machine, NodeRef, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World, WorldSpec,
+    ActReport, Action, AllowedHost, Button, Chord, Delivery, Environment, EnvironmentKind, EnvironmentSource,
+    Isolation, Machine, NodeRef, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World,
+    WorldError, WorldSpec,
 };
-use apprentice_sandbox::SystemClock;
+use apprentice_sandbox::{NetworkPolicy, SystemClock};
 
 use crate::cell;
 
@@ -31,19 +32,34 @@ impl Desk {
     }
 
     pub(crate) async fn open_with(scripts: PageScripts) -> Self {
+        Self::open_in(scripts, NetworkPolicy::None, Vec::new()).await.expect("a browser")
+    }
+
+    /// Opens a browser for a task that needs hosts, where a policy decides which may be reached.
+    pub(crate) async fn open_in(
+        scripts: PageScripts,
+        policy: NetworkPolicy,
+        needed: Vec<AllowedHost>,
+    ) -> Result<Self, WorldError> {
         let state = cell::state();
         let source = BrowserSource {
+            network: policy,
             cell: cell::spec(state.path()),
             program: "chromium".into(),
             sandbox: BrowserSandbox::On,
             scripts,
             clock: Arc::new(SystemClock::new()),
         };
-        let spec =
-            WorldSpec { environment: EnvironmentKind::Browser, screen: SCREEN, url: None, scene: None };
-        let World { environment, machine, isolation } = source.open(&spec).await.expect("a browser");
+        let spec = WorldSpec {
+            environment: EnvironmentKind::Browser,
+            screen: SCREEN,
+            url: None,
+            scene: None,
+            network: needed,
+        };
+        let World { environment, machine, isolation } = source.open(&spec).await?;
         assert_eq!(isolation, Isolation::Cell);
-        Self { environment, machine, _state: state }
+        Ok(Self { environment, machine, _state: state })
     }
 
     /// Opens a page made of this body; its title is `page`.

@@ -23,6 +23,7 @@ async fn open_with(state: &Path, isolation: CellIsolation) -> World {
 
 async fn open_within(state: &Path, isolation: CellIsolation, limits: CellLimits) -> World {
     let config = DesktopConfig {
+        network: apprentice_sandbox::NetworkPolicy::None,
         isolation,
         program: crate::cell::owner(),
         argument: "cell-supervisor".into(),
@@ -32,7 +33,8 @@ async fn open_within(state: &Path, isolation: CellIsolation, limits: CellLimits)
     };
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
-    let spec = WorldSpec { environment, screen: Size::new(1280, 800), url: None, scene: None };
+    let spec =
+        WorldSpec { environment, screen: Size::new(1280, 800), url: None, scene: None, network: Vec::new() };
     source.open(&spec).await.expect("a world")
 }
 

@@ -103,6 +103,7 @@ async fn run_in(environment: &mut dyn Environment, source: &str, replies: Vec<Sc
         screen: Size::new(1280, 800),
         url: None,
         scene: None,
+        network: Vec::new(),
     };
     let brief =
         TaskBrief { id: TaskId::new("form"), instruction: "Fill it in.".into(), limits: Limits::default() };

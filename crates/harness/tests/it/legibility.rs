@@ -56,13 +56,20 @@ fn page() -> String {
 async fn shot() -> Frame {
     let state = cell::state();
     let source = BrowserSource {
+        network: apprentice_sandbox::NetworkPolicy::None,
         cell: cell::spec(state.path()),
         program: "chromium".into(),
         sandbox: BrowserSandbox::On,
         scripts: PageScripts::Off,
         clock: Arc::new(SystemClock::new()),
     };
-    let spec = WorldSpec { environment: EnvironmentKind::Browser, screen: SCREEN, url: None, scene: None };
+    let spec = WorldSpec {
+        environment: EnvironmentKind::Browser,
+        screen: SCREEN,
+        url: None,
+        scene: None,
+        network: Vec::new(),
+    };
     let World { mut environment, machine, .. } = source.open(&spec).await.expect("a browser");
     let path = "/home/user/text.html";
     machine.write(path, page().as_bytes()).await.expect("written");

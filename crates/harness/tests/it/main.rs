@@ -15,6 +15,7 @@ mod examples;
 mod functions;
 mod legibility;
 mod model;
+mod network;
 mod scene;
 mod server;
 mod session;

@@ -15,6 +15,7 @@ fn spec(scene: Value) -> WorldSpec {
         screen: Size::new(640, 400),
         url: None,
         scene: Some(scene),
+        network: Vec::new(),
     }
 }
 

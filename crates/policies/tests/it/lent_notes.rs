@@ -120,6 +120,7 @@ pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, not
         screen: Size::new(1280, 800),
         url: None,
         scene: Some(scene),
+        network: Vec::new(),
     };
     let brief = TaskBrief {
         id: TaskId::new("scene"),

@@ -1,8 +1,8 @@
 //! Folds a trace's events into the contents of its page: a header, and one card per turn.
 
 use apprentice_protocol::{
-    ActionDetail, ActionRecord, BlobHash, CallResult, Content, Event, EventKind, FunctionEnd, FunctionRecord,
-    Judged, ScreenPoint, SkillEvent, View,
+    ActionDetail, ActionRecord, BlobHash, CallResult, ConnectionOutcome, ConnectionReport, Content, Event,
+    EventKind, FunctionEnd, FunctionRecord, Judged, ScreenPoint, SkillEvent, View,
 };
 use serde::Serialize;
 
@@ -219,6 +219,23 @@ pub fn event_line(kind: &EventKind) -> Option<EventLine> {
     other_event(kind).map(|(class, label, note, text)| EventLine { class, label, note, text })
 }
 
+/// The hosts that programs of the world asked for, and what became of it.
+fn connections(report: &ConnectionReport) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for asked in &report.connections {
+        let what = match &asked.outcome {
+            ConnectionOutcome::Connected { .. } => String::new(),
+            ConnectionOutcome::Refused { .. } => " (refused)".to_owned(),
+            ConnectionOutcome::Failed { why } => format!(" (failed: {why})"),
+        };
+        let line = format!("{}:{}{what}", asked.host, asked.port);
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    format!("network: {}; {} bytes sent, {} received", told.join(", "), report.sent, report.received)
+}
+
 /// Renders events that belong neither to the header nor to a turn itself.
 fn other_event(kind: &EventKind) -> Option<EventView> {
     match kind {
@@ -242,6 +259,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             let how = if *killed { "world killed" } else { "world closed" };
             Some(("world", how.into(), Some(format!("{took_ms} ms")), None))
         }
+        EventKind::Connections(report) => Some(("world", connections(report), None, None)),
         EventKind::ToolCalled { name, is_error, took_ms, .. } => Some(tool(name, *is_error, *took_ms)),
         EventKind::FunctionCalled { record, .. } => Some(function(record)),
         EventKind::CallAnswered(result) => answer(result),

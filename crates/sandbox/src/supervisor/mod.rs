@@ -204,6 +204,7 @@ impl Supervisor {
             }
             Operation::Focus { node } => self.bus.focus(&node).await.map(|()| Frame::plain(Reply::Done)),
             Operation::Connect { port } => connect(port).await,
+            Operation::Listen { port } => listen(port),
             Operation::Cancel { .. } => Ok(Frame::plain(Reply::Done)),
         }
     }
@@ -285,4 +286,11 @@ async fn connect(port: u16) -> OperationResult {
     let stream = stream.and_then(tokio::net::TcpStream::into_std);
     let stream = stream.map_err(|error| OperationError::refused(format!("port {port}"), &error))?;
     Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![stream.into()] })
+}
+
+/// Opens a port in the cell's network namespace. The socket stays in it, whichever process holds it.
+fn listen(port: u16) -> OperationResult {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let listener = listener.map_err(|error| OperationError::refused(format!("port {port}"), &error))?;
+    Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![listener.into()] })
 }

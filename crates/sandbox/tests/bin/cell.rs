@@ -40,6 +40,7 @@ async fn own(isolation: CellIsolation, words: &[String]) -> Result<(), WorldErro
         state: state.into(),
         golden: None,
         limits: CellLimits::default(),
+        network: Vec::new(),
     };
     let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await?;
     match rest {

@@ -26,6 +26,7 @@ pub(crate) fn spec(state: &Path) -> CellSpec {
         state: state.to_owned(),
         golden: None,
         limits: CellLimits::default(),
+        network: Vec::new(),
     }
 }
 

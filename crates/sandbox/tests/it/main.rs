@@ -3,4 +3,5 @@
 
 mod attack;
 mod cell;
+mod network;
 mod owner;

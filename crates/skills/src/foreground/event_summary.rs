@@ -1,5 +1,7 @@
 //! Prepares the events of an attempt for a review: which of them matter, why, and a text for each.
 
+use std::collections::BTreeSet;
+
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish,
     FunctionEnd, FunctionRecord, ImagePoint, Judged, SkillEvent, SkillEventKind,
@@ -115,6 +117,12 @@ fn seen(kind: &EventKind) -> Seen {
             let known =
                 versions.iter().filter_map(|(app, version)| Some(format!("{app} {}", version.as_ref()?)));
             told("versions.seen", Reason::Ordinary, known.collect::<Vec<_>>().join(", "))
+        }
+        EventKind::Connections(report) => {
+            let hosts = report.connections.iter().map(|asked| asked.host.as_str());
+            let hosts: BTreeSet<&str> = hosts.collect();
+            let hosts: Vec<&str> = hosts.into_iter().collect();
+            told("world.connections", Reason::Ordinary, hosts.join(", "))
         }
         EventKind::WorldOpened { .. } => told("world.opened", Reason::Ordinary, String::new()),
         EventKind::WorldClosed { .. } => told("world.closed", Reason::Ordinary, String::new()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{EnvironmentKind, Limits, Size, TaskId};
+use apprentice_protocol::{AllowedHost, EnvironmentKind, Limits, Size, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -95,6 +95,10 @@ pub struct TaskExtension {
     /// Definition of a scene world.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<Value>,
+    /// Hosts that its programs need to reach, each as `HOST[:PORT][=ADDRESS:PORT]`. A world reaches them where the setting
+    /// `network` is `task`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<AllowedHost>,
     /// Programs that must be installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use apprentice_cdp::parse_endpoint;
 use apprentice_protocol::{ChildProcess, Command, Machine, MachineError, Size, WorldError, WorldErrorKind};
+use apprentice_sandbox::PROXY;
 use tokio::task::JoinHandle;
 
 /// How long Chromium may take to announce its port.
@@ -25,6 +26,15 @@ pub enum BrowserSandbox {
     Off,
 }
 
+/// How Chromium is started.
+pub(super) struct LaunchOptions {
+    /// Size of the window in pixels.
+    pub(super) size: Size,
+    pub(super) sandbox: BrowserSandbox,
+    /// Whether pages reach hosts through the cell's proxy.
+    pub(super) proxied: bool,
+}
+
 /// A running Chromium. Dropping it kills it.
 #[derive(Debug)]
 pub(super) struct Chromium {
@@ -42,7 +52,7 @@ impl Drop for Chromium {
 
 /// Builds the command line. The features turned off would contact servers, ask first-run questions, or draw over the
 /// page.
-fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Command {
+fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
     let mut argv: Vec<String> = [
         // Chromium announces its port on standard error; only standard output is read.
         "sh",
@@ -77,8 +87,11 @@ fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Co
     argv.push(format!("--remote-debugging-port={PORT}"));
     // The profile's default place, where setup steps and checks expect bookmarks and preferences.
     argv.push(format!("--user-data-dir={home}/.config/chromium"));
-    argv.push(format!("--window-size={},{}", size.width, size.height));
-    if sandbox == BrowserSandbox::Off {
+    argv.push(format!("--window-size={},{}", options.size.width, options.size.height));
+    if options.proxied {
+        argv.push(format!("--proxy-server={PROXY}"));
+    }
+    if options.sandbox == BrowserSandbox::Off {
         argv.push("--no-sandbox".to_owned());
     }
     argv.push("about:blank".to_owned());
@@ -94,10 +107,9 @@ fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Co
 pub(super) async fn launch(
     machine: &dyn Machine,
     program: &str,
-    size: Size,
-    sandbox: BrowserSandbox,
+    options: &LaunchOptions,
 ) -> Result<Chromium, WorldError> {
-    let command = command(program, &machine.offers().home, size, sandbox);
+    let command = command(program, &machine.offers().home, options);
     let mut child = machine.spawn(&command).await.map_err(|error| match error {
         MachineError::MissingProgram(_) => missing(program),
         other => start(format!("chromium was not started: {other}")),

@@ -11,12 +11,12 @@ use apprentice_protocol::{
 
 use super::driver::Browser;
 use super::input::InputState;
-use super::launch::{BrowserSandbox, PORT, launch};
+use super::launch::{BrowserSandbox, LaunchOptions, PORT, launch};
 use super::machine::BrowserMachine;
 use super::script::PageScripts;
 use super::teardown::Teardown;
 use super::world::BrowserEnvironment;
-use apprentice_sandbox::{Cell, CellSpec};
+use apprentice_sandbox::{Cell, CellSpec, NetworkPolicy};
 
 /// Deadline of the handshake after Chromium has announced its port.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -25,6 +25,8 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub struct BrowserSource {
     /// The configuration of the cell for Chromium. Its screen is ignored.
     pub cell: CellSpec,
+    /// Which hosts pages may reach.
+    pub network: NetworkPolicy,
     /// Chromium's program name inside the cell.
     pub program: String,
     /// Whether Chromium's own sandbox is on.
@@ -47,9 +49,13 @@ impl BrowserSource {
         if spec.environment != EnvironmentKind::Browser {
             return Err(start(format!("this source opens browser worlds, not {:?}", spec.environment)));
         }
-        let cell = Cell::start(&CellSpec { screen: None, ..self.cell.clone() }, self.clock.clone()).await?;
+        let network = self.network.hosts(&spec.network)?;
+        let options =
+            LaunchOptions { size: spec.screen, sandbox: self.sandbox, proxied: !network.is_empty() };
+        let cell = CellSpec { screen: None, network, ..self.cell.clone() };
+        let cell = Cell::start(&cell, self.clock.clone()).await?;
         let machine = cell.machine();
-        let chromium = launch(machine.as_ref(), &self.program, spec.screen, self.sandbox).await?;
+        let chromium = launch(machine.as_ref(), &self.program, &options).await?;
         let stream = cell
             .connect(PORT)
             .await

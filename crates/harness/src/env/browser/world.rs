@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use apprentice_cdp::domain::browser::DownloadState;
 use apprentice_protocol::{
-    ActReport, Action, Button, Chord, Clock, Environment, History, Machine, Observation, PageReading,
-    PortFuture, ScreenPoint, TabAction, Target, Want, WorldError,
+    ActReport, Action, Button, Chord, Clock, ConnectionReport, Environment, History, Machine, Observation,
+    PageReading, PortFuture, ScreenPoint, TabAction, Target, Want, WorldError,
 };
 
 use super::driver::{ActionError, Browser, lost};
@@ -65,6 +65,10 @@ impl Environment for BrowserEnvironment {
                 Err(error) => Err(self.ending.cause(error).await),
             }
         })
+    }
+
+    fn take_connections(&mut self) -> ConnectionReport {
+        self.ending.cell.take_connections()
     }
 
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {

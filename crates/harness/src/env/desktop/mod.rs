@@ -5,19 +5,19 @@
 //! error of the world.
 
 mod remarks;
+mod source;
 mod target;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Chord, Clock, Environment, EnvironmentSource, Machine, MachineError, NodeRef,
-    Observation, PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, World, WorldError,
-    WorldErrorKind, WorldSpec,
+    ActReport, Action, Chord, ConnectionReport, Environment, Machine, MachineError, NodeRef, Observation,
+    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
 };
 
-use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NodeFacts, Pointer};
+use apprentice_sandbox::{Cell, NodeFacts, Pointer};
+pub use source::{DesktopConfig, DesktopSource};
 use target::{Reach, Unreached};
 
 /// Most notches of the wheel in one action.
@@ -31,51 +31,6 @@ const MOST_LOOKS: usize = 4;
 const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.";
 /// Most clicks in one action.
 const CLICKS: u8 = 5;
-
-/// Configuration shared by the cells of all desktop worlds.
-#[derive(Clone, Debug)]
-pub struct DesktopConfig {
-    /// How cells are isolated from the host.
-    pub isolation: CellIsolation,
-    /// Path of our own program, which is started again inside the cell as its supervisor.
-    pub program: PathBuf,
-    /// The hidden argument that makes the program a supervisor.
-    pub argument: String,
-    /// A folder for run-time state.
-    pub state: PathBuf,
-    /// A home to start from. The built-in seed files are added to it.
-    pub golden: Option<PathBuf>,
-    /// What the programs of one cell may use.
-    pub limits: CellLimits,
-}
-
-/// Opens desktop worlds, each in its own cell.
-pub struct DesktopSource {
-    config: DesktopConfig,
-    clock: Arc<dyn Clock>,
-}
-
-impl DesktopSource {
-    /// Creates a source of desktop worlds.
-    pub fn new(config: DesktopConfig, clock: Arc<dyn Clock>) -> Self {
-        Self { config, clock }
-    }
-
-    async fn start(&self, screen: Size) -> Result<World, WorldError> {
-        let DesktopConfig { isolation, program, argument, state, golden, limits } = self.config.clone();
-        let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits };
-        let cell = Cell::start(&spec, self.clock.clone()).await?;
-        let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen, awaits_effect: false };
-        Ok(World { environment: Box::new(desktop), machine, isolation })
-    }
-}
-
-impl EnvironmentSource for DesktopSource {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
-        Box::pin(self.start(spec.screen))
-    }
-}
 
 /// A running desktop.
 struct DesktopEnvironment {
@@ -487,6 +442,10 @@ impl Environment for DesktopEnvironment {
             };
             Ok(report.also(&self.cell.take_notices()))
         })
+    }
+
+    fn take_connections(&mut self) -> ConnectionReport {
+        self.cell.take_connections()
     }
 
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {

@@ -1,0 +1,60 @@
+//! Opens desktop worlds: a cell with a screen.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_protocol::{Clock, EnvironmentSource, PortFuture, World, WorldError, WorldSpec};
+use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NetworkPolicy};
+
+use super::DesktopEnvironment;
+
+/// Configuration shared by the cells of all desktop worlds.
+#[derive(Clone, Debug)]
+pub struct DesktopConfig {
+    /// How cells are isolated from the host.
+    pub isolation: CellIsolation,
+    /// Path of our own program, which is started again inside the cell as its supervisor.
+    pub program: PathBuf,
+    /// The hidden argument that makes the program a supervisor.
+    pub argument: String,
+    /// A folder for run-time state.
+    pub state: PathBuf,
+    /// A home to start from. The built-in seed files are added to it.
+    pub golden: Option<PathBuf>,
+    /// What the programs of one cell may use.
+    pub limits: CellLimits,
+    /// Which hosts programs may reach.
+    pub network: NetworkPolicy,
+}
+
+/// Opens desktop worlds, each in its own cell.
+pub struct DesktopSource {
+    config: DesktopConfig,
+    clock: Arc<dyn Clock>,
+}
+
+impl DesktopSource {
+    /// Creates a source of desktop worlds.
+    pub fn new(config: DesktopConfig, clock: Arc<dyn Clock>) -> Self {
+        Self { config, clock }
+    }
+
+    async fn start(&self, spec: &WorldSpec) -> Result<World, WorldError> {
+        let screen = spec.screen;
+        let DesktopConfig { isolation, program, argument, state, golden, limits, network } =
+            self.config.clone();
+        let network = network.hosts(&spec.network)?;
+        let spec =
+            CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits, network };
+        let cell = Cell::start(&spec, self.clock.clone()).await?;
+        let (machine, isolation) = (cell.machine(), cell.isolation());
+        let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen, awaits_effect: false };
+        Ok(World { environment: Box::new(desktop), machine, isolation })
+    }
+}
+
+impl EnvironmentSource for DesktopSource {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+        Box::pin(self.start(spec))
+    }
+}
