@@ -24,6 +24,7 @@ mod listed_controls;
 pub mod manage;
 mod model_json;
 pub mod package;
+mod packed;
 pub mod practice;
 mod prompts;
 pub mod reflect;

@@ -8,11 +8,14 @@ use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::packed::{unpack, unpack_text};
+
 /// The known word pieces, one per line; `##` marks a piece that continues a word.
-const PIECES: &str = include_str!("pieces.txt");
+static PIECES: LazyLock<String> =
+    LazyLock::new(|| unpack_text(include_bytes!(concat!(env!("OUT_DIR"), "/pieces.zz"))));
 /// One row per piece: a scale in two bytes, then two numbers per byte.
-const ROWS: [&[u8]; 3] =
-    [include_bytes!("vectors-1.bin"), include_bytes!("vectors-2.bin"), include_bytes!("vectors-3.bin")];
+static ROWS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| unpack(include_bytes!(concat!(env!("OUT_DIR"), "/vectors.zz"))));
 /// Numbers in a row.
 const DIRECTIONS: usize = 80;
 /// Bytes of a row.
@@ -112,9 +115,7 @@ fn unit(mut vector: [f32; DIRECTIONS]) -> Option<[f32; DIRECTIONS]> {
 }
 
 fn add(sum: &mut [f32], piece: usize) {
-    let per_file = ROWS[0].len() / ROW;
-    let file = ROWS.get(piece / per_file).copied().unwrap_or_default();
-    let Some(row) = file.get(piece % per_file * ROW..).and_then(|rest| rest.get(..ROW)) else { return };
+    let Some(row) = ROWS.get(piece * ROW..).and_then(|rest| rest.get(..ROW)) else { return };
     let scale = f32::from_bits(u32::from(u16::from_le_bytes([row[0], row[1]])) << 16);
     for (numbers, byte) in sum.as_chunks_mut::<2>().0.iter_mut().zip(&row[2..]) {
         numbers[0] += scale * (f32::from(byte & 0xf) - 8.0);
@@ -170,10 +171,8 @@ mod tests {
 
     #[test]
     fn each_piece_has_one_row() {
-        let bytes: usize = ROWS.iter().map(|file| file.len()).sum();
-        assert_eq!(bytes, PIECES.lines().count() * ROW);
+        assert_eq!(ROWS.len(), PIECES.lines().count() * ROW);
         assert_eq!(NUMBERS.len(), PIECES.lines().count(), "each piece is there once");
-        assert!(ROWS[1..].iter().all(|file| file.len() <= ROWS[0].len() && file.len() % ROW == 0));
     }
 
     #[test]
