@@ -21,6 +21,12 @@ const ANTHROPIC_OUTPUT: u32 = 16_000;
 /// Anthropic's own clients ask for more output than this only as a stream: in one piece it takes above ten minutes.
 const UNSTREAMED_OUTPUT: u32 = 21_333;
 
+/// The tier of reviews that wait up to a day for their answers. It is an API of its own.
+pub(crate) const BATCH: &str = "batch";
+/// Gemini's batches take requests of another API than the one that it is asked by here.
+const NO_BATCHES: (&str, &str) =
+    ("requests of this provider are not sent in batches", "set service_tier = \"flex\", or remove it");
+
 /// Where a setting stands, for messages: its name without the table, to its full name.
 pub(crate) type Place<'a> = &'a dyn Fn(&str) -> String;
 
@@ -38,6 +44,11 @@ pub(crate) fn check_each(api: ProviderApi, calls: &CallSettings, place: Place<'_
         if let Some((why, remedy)) = not_taken(api, name) {
             return Err(Failure::say(Kind::Config, format!("{}: {why}", place(name))).hint(remedy));
         }
+    }
+    let batch = calls.service_tier.as_deref() == Some(BATCH);
+    if batch && matches!(api, ProviderApi::Gemini | ProviderApi::Compat) {
+        let (why, remedy) = NO_BATCHES;
+        return Err(Failure::say(Kind::Config, format!("{}: {why}", place("service_tier"))).hint(remedy));
     }
     for (name, value, valid) in [
         ("effort", &calls.effort, efforts(api)),
@@ -70,6 +81,7 @@ fn check_numbers(calls: &CallSettings, place: Place<'_>) -> Result<(), Failure> 
         ("first_byte_timeout_s", calls.first_byte_timeout_s),
         ("idle_timeout_s", calls.idle_timeout_s),
         ("total_timeout_s", calls.total_timeout_s),
+        ("batch_timeout_s", calls.batch_timeout_s),
     ] {
         // A week is beyond any answer, and far below what a duration can hold.
         if seconds.is_some_and(|seconds| !(0.001..=604_800.0).contains(&seconds)) {
@@ -100,6 +112,7 @@ fn not_taken(api: ProviderApi, name: &str) -> Option<(&'static str, &'static str
         ("cache_ttl", OpenAi | Gemini | Compat) => {
             Some(("this provider takes no lifetime of cache entries", "remove it; its cache works by itself"))
         }
+        ("batch_timeout_s", Gemini | Compat) => Some(NO_BATCHES),
         ("prompt_cache_key", Anthropic | Gemini) => {
             Some(("this provider takes no cache key", "remove it; its cache works by itself"))
         }
@@ -122,11 +135,11 @@ fn efforts(api: ProviderApi) -> &'static [&'static str] {
     }
 }
 
-/// The tiers that answer at once. Batches are an API of their own, whose answers take up to a day.
+/// The tiers of a provider. All but [`BATCH`] answer at once, and are sent by their names.
 fn tiers(api: ProviderApi) -> &'static [&'static str] {
     match api {
-        ProviderApi::Anthropic => &["auto", "standard_only"],
-        ProviderApi::OpenAi => &["auto", "default", "flex", "priority", "scale", "fast", "ultrafast"],
+        ProviderApi::Anthropic => &["auto", "standard_only", BATCH],
+        ProviderApi::OpenAi => &["auto", "default", "flex", "priority", "scale", "fast", "ultrafast", BATCH],
         ProviderApi::Gemini => &["standard", "flex", "priority"],
         ProviderApi::Compat => &["auto", "default", "flex", "priority"],
     }
@@ -205,6 +218,9 @@ pub(crate) fn check_together(
         }
         "bedrock" if calls.stream == Some(true) => {
             return refused("stream", "replies of Bedrock come in one piece", "remove it");
+        }
+        "azure" | "vertex" | "bedrock" if calls.service_tier.as_deref() == Some(BATCH) => {
+            return refused("service_tier", "only the vendor itself takes batches here", "remove it");
         }
         "vertex" | "bedrock" if api == ProviderApi::Anthropic && calls.service_tier.is_some() => {
             return refused("service_tier", "only Anthropic's own API takes it", "remove it");
@@ -334,7 +350,18 @@ mod tests {
             (new, "prompt_cache_key = \"k\"", "role.x.prompt_cache_key: "),
             (new, "cache_ttl = \"2h\"", "hint: this provider takes 5m, 1h"),
             (gemini, "effort = \"max\"", "hint: this provider takes minimal, low, medium, high, xhigh"),
-            (openai, "service_tier = \"batch\"", "role.x.service_tier: there is no \"batch\" here"),
+            (openai, "service_tier = \"slow\"", "role.x.service_tier: there is no \"slow\" here"),
+            (gemini, "service_tier = \"batch\"", "hint: set service_tier = \"flex\""),
+            (
+                compat,
+                "batch_timeout_s = 9.0",
+                "role.x.batch_timeout_s: requests of this provider are not sent",
+            ),
+            (
+                openai,
+                "platform = \"azure\"\napi_version = \"v\"\nservice_tier = \"batch\"",
+                "only the vendor itself",
+            ),
             (openai, "platform = \"bedrock\"", "hint: this provider takes direct, azure"),
             (old, "effort = \"high\"", "hint: set `thinking_budget`"),
             (new, "thinking_budget = 2000", "hint: set `effort` instead"),

@@ -60,6 +60,8 @@ call_settings! {
     idle_timeout_s: f64 => Number,
     /// Limit until the end of the response, in seconds.
     total_timeout_s: f64 => Number,
+    /// Limit until the end of a batch, in seconds.
+    batch_timeout_s: f64 => Number,
     /// Who serves the model: `direct`, `azure`, `vertex` or `bedrock`.
     platform: String => Text,
     /// Version of the API (Azure).

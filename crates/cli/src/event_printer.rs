@@ -1,23 +1,25 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
 use apprentice_protocol::{
-    ActionDetail, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink,
+    ActionDetail, ActionOutcome, ActionRecord, BlobHash, Call, CallBody, EventId, EventKind, EventSink,
     FunctionEnd, FunctionRecord, SinkError, SkillEventKind, StepId, counted,
 };
 use apprentice_skills::foreground::Timeline;
 
+use crate::live_words::LiveWords;
 use crate::terminal;
 
 /// An event sink that prints a line for each event of interest and then passes the event on.
 pub(crate) struct EventPrinter<S> {
     inner: S,
     timeline: Option<Timeline>,
+    live: Option<LiveWords>,
 }
 
 impl<S> EventPrinter<S> {
-    /// Prints events on their way to `inner`.
-    pub(crate) fn new(inner: S) -> Self {
-        Self { inner, timeline: None }
+    /// Prints events on their way to `inner`. What `live` has shown of a reply is not printed again.
+    pub(crate) fn new(inner: S, live: Option<LiveWords>) -> Self {
+        Self { inner, timeline: None, live }
     }
 
     /// Also records each event from now on in the timeline that the learning tools read.
@@ -33,7 +35,9 @@ impl<S> EventPrinter<S> {
 
 impl<S: EventSink> EventSink for EventPrinter<S> {
     fn emit(&mut self, step: Option<StepId>, kind: EventKind) -> Result<EventId, SinkError> {
-        if let Some(text) = describe(&kind) {
+        let is_shown =
+            matches!(kind, EventKind::ModelReplied { .. }) && self.live.as_ref().is_some_and(LiveWords::end);
+        if let Some(text) = if is_shown { describe_calls(&kind) } else { describe(&kind) } {
             let step = step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
             terminal::note(format_args!("{step} {text}"));
         }
@@ -57,12 +61,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
             Some(format!("world open in {took_ms} ms ({isolation:?})"))
         }
         EventKind::ModelReplied { say, calls, .. } => {
-            let tools = calls.iter().filter_map(|call| match &call.body {
-                CallBody::Tool { name, arguments } => Some(format!("{name} {arguments}")),
-                CallBody::Unusable { problem } => Some(format!("unusable: {problem}")),
-                CallBody::World { .. } | CallBody::Finish(_) => None,
-            });
-            let words: Vec<String> = say.iter().cloned().chain(tools).collect();
+            let words: Vec<String> = say.iter().cloned().chain(tools(calls)).collect();
             (!words.is_empty()).then(|| words.join(" | "))
         }
         EventKind::Action(record) => Some(describe_action_record(record)),
@@ -112,6 +111,21 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         | EventKind::WorldClosed { .. }
         | EventKind::Unknown { .. } => None,
     }
+}
+
+/// Describes a reply whose words were shown while they came.
+fn describe_calls(kind: &EventKind) -> Option<String> {
+    let EventKind::ModelReplied { calls, .. } = kind else { return None };
+    let words: Vec<String> = tools(calls).collect();
+    (!words.is_empty()).then(|| words.join(" | "))
+}
+
+fn tools(calls: &[Call]) -> impl Iterator<Item = String> {
+    calls.iter().filter_map(|call| match &call.body {
+        CallBody::Tool { name, arguments } => Some(format!("{name} {arguments}")),
+        CallBody::Unusable { problem } => Some(format!("unusable: {problem}")),
+        CallBody::World { .. } | CallBody::Finish(_) => None,
+    })
 }
 
 fn describe_function(record: &FunctionRecord) -> String {

@@ -18,6 +18,7 @@ mod guidance_args;
 mod host;
 mod interrupts;
 mod key;
+mod live_words;
 mod models;
 mod overrides;
 mod pick;

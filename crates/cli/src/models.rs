@@ -1,7 +1,9 @@
 //! Builds models from their names: adapter, key, price and middleware. All models of a command share keys, rate
 //! limits, ledgers and the cassette.
 
+mod batches;
 mod client;
+mod heard;
 mod readers;
 mod uncalled;
 mod within;
@@ -14,9 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
+use apprentice_harness::model::batch::Batched;
 use apprentice_harness::model::embeddings::{Cached, EmbeddingMiddleware, Embeddings};
 use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::http::{Secret, Timeouts, Transport};
+use apprentice_harness::model::http::{ReplyWords, Secret, Timeouts, Transport};
 use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_harness::model::middleware::{
     AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, OutputLimited, Recorded, RecordedVectors, Recording,
@@ -29,14 +32,17 @@ use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{ChatModel, Clock, ModelProfile, PortFuture};
 use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::access::Access;
 use crate::call_checks::{address, key_variable};
 use crate::config::{Config, SafetyChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::live_words::LiveWords;
 use crate::provider::{PROVIDERS, Provider, ProviderApi, provider_of};
 use crate::spelling::{Spelling, spelling};
 use crate::{process_env, prompts, terminal};
+use within::SharedModel;
 
 /// Baselines that the evaluator derives from a task.
 pub(crate) const BASELINES: [&str; 4] =
@@ -67,6 +73,12 @@ struct Shared {
     cassettes: BTreeMap<String, Arc<Cassette>>,
     /// Names that passed the spelling check, so that the note about an unlisted name is printed once.
     told: BTreeSet<String>,
+    /// Receives the words of the model that is being built.
+    words: Option<UnboundedSender<ReplyWords>>,
+    /// The words of the model that is heard.
+    live: Option<LiveWords>,
+    /// Models whose reviews go in batches, by name.
+    batched: BTreeMap<String, Arc<Batched>>,
     /// Identities that servers reported, by model name.
     identities: BTreeMap<String, ModelIdentity>,
 }
@@ -143,6 +155,7 @@ impl Models {
             return Ok(());
         }
         let name = self.resolve(name)?;
+        self.check_answers_at_once(name)?;
         match provider_of(name) {
             // `get` would start an unused recording in the cassette.
             Some((_, model)) if !model.is_empty() => self.adapter(name).map(drop),
@@ -329,7 +342,12 @@ impl Models {
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
         let retry = RetryPolicy { retries: self.config.retries, seed, ..RetryPolicy::default() };
         let retrying = Retrying::new(adapter, Arc::clone(&self.clock), retry);
-        let limited = Limited::new(retrying, limit, Arc::clone(&self.clock));
+        let limited = Arc::new(Limited::new(retrying, limit, Arc::clone(&self.clock)));
+        let limited: Arc<dyn ChatModel> = match self.waits_for_batches(name)? {
+            true => self.batched(name, limited)?,
+            false => limited,
+        };
+        let limited = SharedModel(limited);
         let ledgers = vec![Arc::clone(trial), Arc::clone(&self.run), self.day()?];
         let calls = self.settings(name)?.calls;
         let limits = client::timeouts(entry.api, &calls);

@@ -77,7 +77,7 @@ pub(crate) fn words(value: &impl Serialize) -> String {
 }
 
 /// Returns a text as the terminal may show it.
-fn shown(text: fmt::Arguments<'_>) -> String {
+pub(crate) fn shown(text: fmt::Arguments<'_>) -> String {
     escaped(&redacted(&text.to_string())).into_owned()
 }
 
@@ -106,6 +106,24 @@ impl Lines {
 /// Prints one line of progress or diagnostics on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{}", shown(text));
+}
+
+/// Whether a text can be shown piece by piece: on a terminal, unless a key holds what pieces end with.
+pub(crate) fn shows_pieces() -> bool {
+    let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+    let is_whole = |secret: &String| !secret.trim().contains(ends_words);
+    std::io::stderr().is_terminal() && hidden.secrets.iter().all(is_whole)
+}
+
+/// Whether no key goes on beyond this letter: keys hold neither white space nor letters beyond ASCII.
+pub(crate) fn ends_words(letter: char) -> bool {
+    letter.is_whitespace() || !letter.is_ascii()
+}
+
+/// Prints a piece of a text on standard error.
+pub(crate) fn part(text: &str) {
+    let mut to = std::io::stderr();
+    let _ = write!(to, "{}", shown(format_args!("{text}"))).and_then(|()| to.flush());
 }
 
 /// Asks for a line, where a person sits at the terminal.

@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use subtle::ConstantTimeEq as _;
 
 use crate::problem::Problem;
 
@@ -30,8 +31,7 @@ impl Token {
 
     /// Compares in a time that does not depend on the place of the first difference.
     fn is(&self, given: &str) -> bool {
-        let differing = self.0.bytes().zip(given.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
-        self.0.len() == given.len() && differing == 0
+        self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }
 }
 

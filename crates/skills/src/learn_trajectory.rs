@@ -242,6 +242,16 @@ pub async fn clean(
     Ok(decisions)
 }
 
+/// Asks for a reflection and drops it: a model that sends requests in batches answers the same request again, at no
+/// further price, when the trajectory's turn comes. Writes nothing.
+pub async fn review_ahead(
+    reflector: &dyn ChatModel,
+    input: &LearningInput<'_>,
+    options: &ReflectOptions,
+) -> Result<(), ReflectError> {
+    request_reflection(reflector, input, options).await.0.map(drop)
+}
+
 /// Returns the reflection on a trajectory: from the log if it is there; otherwise requests, checks, filters and stores
 /// it. A reflection that cannot be read is not stored.
 async fn load_or_reflect(

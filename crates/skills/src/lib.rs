@@ -53,7 +53,7 @@ pub use handle::{
 pub use known_versions::KnownVersions;
 pub use learn_trajectory::{
     LearnError, LearnOptions, LearnResult, LearnerModels, ReflectionRoute, UnreadReflection,
-    clean as clean_book, learn_external_reflection, learn_trajectory,
+    clean as clean_book, learn_external_reflection, learn_trajectory, review_ahead,
 };
 pub use prompts::PROMPTS;
 pub use scan::{Finding, scan};

@@ -92,7 +92,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     }
     models.reach([arguments.model.as_str()]).await?;
     models.identify(&arguments.model).await;
-    let model = models.get(&arguments.model, "do")?;
+    let model = models.get_heard(&arguments.model, "do")?;
     check_image_input(arguments, &*model)?;
     let mut chat = match arguments.chat {
         true => Some(Chat::open(SessionInterrupts::listen())?),
@@ -220,7 +220,7 @@ async fn record(
     let worlds = wiring.worlds(arguments.host, &cancel)?;
     let header = header(arguments, instruction, model);
     let recorder = Recorder::create(folder, &folder.join("blobs"), Arc::clone(clock), models.redactor()?);
-    let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?);
+    let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?, models.live_words());
     let redactor = models.redactor()?;
     let begun = learning.as_ref().map(|own| SessionLearning::begin(own, folder, redactor.as_ref()));
     let session_learning = begun.transpose()?;

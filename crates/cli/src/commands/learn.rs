@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::learn::{
     CycleError, HeldOutTasks, LearningRecord, LockedSuites, OwnAttempt, Phase, UnreadReview, last_attempts,
-    learn_from, lock_book, recorded_attempt,
+    learn_from, lock_book, recorded_attempt, reviews_ahead,
 };
 use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
 use apprentice_evaluator::split::{SplitLock, check_wording};
@@ -148,9 +148,8 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let mut book = OpenBook { gateway: &mut gateway, learners: &learners, options: &options };
     let learning = async {
         if let Some(suite) = &suite {
-            for path in &runs {
-                tally.learn(&mut book, suite, path).await?;
-            }
+            let in_batches = models.waits_for_batches(&arguments.model)?;
+            tally.learn_runs(&mut book, suite, &runs, in_batches).await?;
         }
         for path in &own {
             let learned = tally.own.learn(&mut book, &held_out, &arguments.judging, path).await?;
@@ -167,6 +166,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
         }
     })?;
     drop(gateway);
+    models.close_batches()?;
     let concluded = conclude(tally, folder, arguments.json);
     super::skills::proposals::conclude(folder, mode)?;
     concluded
@@ -191,6 +191,40 @@ fn open_book(
         None => learn_own::check_book(gateway.state(), &held_out)?,
     }
     Ok((gateway, held_out))
+}
+
+/// Asks for the reviews of all runs at once, so that they share a batch. What is missing is told at its attempt's turn.
+async fn ask_ahead(book: &OpenBook<'_>, locked: &LockedSuite, runs: &[&Path]) -> Result<(), Failure> {
+    let mut attempts = Vec::new();
+    for path in runs {
+        let run = RunFolder::open(path).kind(Kind::Config)?;
+        for row in last_attempts(&run) {
+            if locked.lock.split_of_task(&row.task).kind(Kind::Config)? == Split::Train {
+                attempts.push(recorded_attempt(path, row, &locked.suite).kind(Kind::Config)?);
+            }
+        }
+    }
+    terminal::note(format_args!(
+        "  reviews are asked for in a batch, whose answers may take a day; the same command takes up a batch that was sent"
+    ));
+    let ahead = reviews_ahead(book.gateway, &locked.lock, book.learners, attempts, book.options).await;
+    let ahead = ahead.map_err(learn_failure)?;
+    if !ahead.missing.is_empty() {
+        let (missing, of) = (ahead.missing.len(), counted(ahead.asked, "review"));
+        terminal::note(format_args!("  {missing} of {of} have no answer: {}", ahead.missing[0]));
+    }
+    Ok(())
+}
+
+/// Converts an error of learning from an attempt into a failure.
+fn learn_failure(error: CycleError) -> Failure {
+    match error {
+        CycleError::Learn(error) => apply_failure(error),
+        other @ (CycleError::Attempt { .. }
+        | CycleError::Split(_)
+        | CycleError::Pictures(_)
+        | CycleError::Keep { .. }) => Failure::new(Kind::Config, other),
+    }
 }
 
 /// Loads the suite of the runs and its lock.
@@ -285,6 +319,22 @@ struct Tally {
 }
 
 impl Tally {
+    async fn learn_runs(
+        &mut self,
+        book: &mut OpenBook<'_>,
+        suite: &LockedSuite,
+        runs: &[&Path],
+        in_batches: bool,
+    ) -> Result<(), Failure> {
+        if in_batches {
+            ask_ahead(book, suite, runs).await?;
+        }
+        for path in runs {
+            self.learn(book, suite, path).await?;
+        }
+        Ok(())
+    }
+
     async fn learn(
         &mut self,
         book: &mut OpenBook<'_>,
@@ -304,13 +354,7 @@ impl Tally {
             }
             let attempted = recorded_attempt(path, row, suite).kind(Kind::Config)?;
             let record = learn_from(book.gateway, lock, book.learners, attempted, book.options).await;
-            let record = record.map_err(|error| match error {
-                CycleError::Learn(error) => apply_failure(error),
-                other @ (CycleError::Attempt { .. }
-                | CycleError::Split(_)
-                | CycleError::Pictures(_)
-                | CycleError::Keep { .. }) => Failure::new(Kind::Config, other),
-            })?;
+            let record = record.map_err(learn_failure)?;
             print_record(&record);
             self.records.push(record);
         }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
+use apprentice_harness::model::batch::BatchService;
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::HostedConfig;
-use apprentice_harness::model::http::{Endpoint, Platform, Timeouts};
+use apprentice_harness::model::http::{Endpoint, Platform, Timeouts, Transport};
 use apprentice_harness::model::identity::IdentitySource;
 use apprentice_harness::model::middleware::AdaptiveLimit;
 use apprentice_harness::model::openai::OpenAi;
@@ -18,7 +19,7 @@ use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelPr
 
 use super::Models;
 use crate::access::{Access, CommandTokens, aws_keys};
-use crate::call_checks::{check_each, check_output, check_together, headers, platform};
+use crate::call_checks::{BATCH, check_each, check_output, check_together, headers, platform};
 use crate::call_settings::CallSettings;
 use crate::config::ScriptChoice;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -30,7 +31,7 @@ const FIRST_BYTE: Duration = Duration::from_secs(120);
 
 impl Models {
     /// Returns a model's settings, credentials and rate limit. Each key is looked up once.
-    fn gate(&self, name: &str) -> Result<(Provider, Access, Arc<AdaptiveLimit>), Failure> {
+    pub(super) fn gate(&self, name: &str) -> Result<(Provider, Access, Arc<AdaptiveLimit>), Failure> {
         let settings = self.settings(name)?;
         let Provider { base_url, key_env, key_file, key_command, calls, .. } = &settings;
         // Models with the same address, credentials and headers share a rate limit.
@@ -109,46 +110,76 @@ impl Models {
         settings: &Provider,
         access: &Access,
     ) -> Result<Adapter, Failure> {
+        let parts = self.parts(name, settings, access)?;
+        let adapter: Box<dyn IdentitySource> = match parts.api {
+            ProviderApi::Anthropic => Box::new(self.anthropic(parts, settings)?),
+            ProviderApi::OpenAi => Box::new(OpenAi::new(parts.config, parts.transport)),
+            ProviderApi::Gemini => Box::new(Gemini::new(parts.config, parts.transport)),
+            ProviderApi::Compat => {
+                let HostedConfig { model, endpoint, effort, tariff, calls, .. } = parts.config;
+                let student = self.sized_student(name, settings, &model)?;
+                let config = CompatConfig { model, endpoint, student, tariff, effort, calls };
+                Box::new(Compat::new(config, parts.transport))
+            }
+        };
+        Ok(Adapter(adapter))
+    }
+
+    /// Returns the client of a model that takes its requests in batches, with their price; `None` for other models.
+    pub(super) fn batch_client(
+        &self,
+        name: &str,
+        settings: &Provider,
+        access: &Access,
+    ) -> Result<Option<Arc<dyn BatchService>>, Failure> {
+        let mut parts = self.parts(name, settings, access)?;
+        parts.config.calls.stream = false;
+        let provider = provider_of(name).map_or("", |(entry, _)| entry.name);
+        parts.config.tariff = match (parts.config.tariff, self.prices().tier_factor(provider, BATCH)) {
+            (Some(Tariff::Tokens(price)), Some(factor)) => Some(Tariff::Tokens(price.times(factor))),
+            (hourly @ Some(Tariff::Hour(_)), _) => hourly,
+            (Some(Tariff::Tokens(_)) | None, _) => None,
+        };
+        Ok(match parts.api {
+            ProviderApi::Anthropic => Some(Arc::new(self.anthropic(parts, settings)?)),
+            ProviderApi::OpenAi => Some(Arc::new(OpenAi::new(parts.config, parts.transport))),
+            ProviderApi::Gemini | ProviderApi::Compat => None,
+        })
+    }
+
+    /// Checks the settings of a model's calls, and returns what its client is made of.
+    fn parts(&self, name: &str, settings: &Provider, access: &Access) -> Result<Parts, Failure> {
         let named = provider_of(name).filter(|(_, model)| !model.is_empty());
         let (provider, model) = named.ok_or_else(|| self.unknown(name))?;
         let (api, calls, place) = (provider.api, &settings.calls, self.place(name));
         check_each(api, calls, &place)?;
         check_together(api, model, calls, &settings.base_url, &place)?;
         check_output(name, calls, &place)?;
-        let endpoint = access.endpoint(&settings.base_url).on(platform(calls));
-        let tariff = self.tariff(name)?;
-        let transport = self.transport(timeouts(api, calls))?.with_headers(access.headers.clone());
-        let (model, effort, options) = (model.to_owned(), calls.effort.clone(), self.options(api, calls));
-        let safety = self.safety();
-        let adapter: Box<dyn IdentitySource> = match api {
-            ProviderApi::Anthropic => {
-                let mut config = anthropic(model, endpoint, settings, options)?;
-                config.tariff = tariff;
-                config.page_scripts = self.config.page_scripts == ScriptChoice::On;
-                Box::new(Anthropic::new(config, transport))
-            }
-            ProviderApi::OpenAi => {
-                let config = HostedConfig { model, endpoint, effort, safety, tariff, calls: options };
-                Box::new(OpenAi::new(config, transport))
-            }
-            ProviderApi::Gemini => {
-                let config = HostedConfig { model, endpoint, effort, safety, tariff, calls: options };
-                Box::new(Gemini::new(config, transport))
-            }
-            ProviderApi::Compat => {
-                let student = self.sized_student(name, settings, &model)?;
-                let config = CompatConfig { model, endpoint, student, tariff, effort, calls: options };
-                Box::new(Compat::new(config, transport))
-            }
+        let config = HostedConfig {
+            model: model.to_owned(),
+            endpoint: access.endpoint(&settings.base_url).on(platform(calls)),
+            effort: calls.effort.clone(),
+            safety: self.safety(),
+            tariff: self.tariff(name)?,
+            calls: self.options(api, calls),
         };
-        Ok(Adapter(adapter))
+        let transport = self.transport(timeouts(api, calls))?.with_headers(access.headers.clone());
+        Ok(Parts { api, config, transport })
+    }
+
+    fn anthropic(&self, parts: Parts, settings: &Provider) -> Result<Anthropic, Failure> {
+        let HostedConfig { model, endpoint, tariff, calls, .. } = parts.config;
+        let mut config = anthropic(model, endpoint, settings, calls)?;
+        config.tariff = tariff;
+        config.page_scripts = self.config.page_scripts == ScriptChoice::On;
+        Ok(Anthropic::new(config, parts.transport))
     }
 
     fn options(&self, api: ProviderApi, calls: &CallSettings) -> CallOptions {
         let cache_key = calls.prompt_cache_key.clone();
         CallOptions {
             stream: streams(api, calls),
-            words: None,
+            words: self.shared().words.clone(),
             max_output_tokens: calls.max_output_tokens,
             thinking_budget: calls.thinking_budget,
             cache: calls.cache_ttl.as_deref().and_then(CacheLifetime::named).unwrap_or_default(),
@@ -161,7 +192,8 @@ impl Models {
                     cache_key
                 }
             },
-            service_tier: calls.service_tier.clone(),
+            // What does not wait for a batch is asked for as usual.
+            service_tier: calls.service_tier.clone().filter(|tier| tier != BATCH),
         }
     }
 
@@ -199,10 +231,18 @@ impl Models {
             price = price.with_long_cache();
         }
         match calls.service_tier.as_deref() {
-            None => Some(price),
+            // The least that a batch saves is nothing: only reviews go in batches.
+            None | Some(BATCH) => Some(price),
             Some(tier) => Some(price.times(self.prices.tier_factor(entry.name, tier)?)),
         }
     }
+}
+
+/// What the client of a model is made of.
+struct Parts {
+    api: ProviderApi,
+    config: HostedConfig,
+    transport: Transport,
 }
 
 /// Whether responses are streamed. Servers of one's own are asked for one piece: several read a streamed call by other

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::provider::provider_of;
 
 /// A model that is shared with others.
-struct SharedModel(Arc<dyn ChatModel>);
+pub(super) struct SharedModel(pub(super) Arc<dyn ChatModel>);
 
 impl ChatModel for SharedModel {
     fn profile(&self) -> &ModelProfile {

@@ -333,7 +333,10 @@ pub(super) struct AdmittedAttempt {
 }
 
 /// Returns an attempt if the split lock admits it; `None` if it is void.
-fn admit(lock: &SplitLock, attempted: AttemptOutcome) -> Result<Option<AdmittedAttempt>, CycleError> {
+pub(super) fn admit(
+    lock: &SplitLock,
+    attempted: AttemptOutcome,
+) -> Result<Option<AdmittedAttempt>, CycleError> {
     let AttemptOutcome { row, trajectory, conversation, files } = attempted;
     let Some((trajectory, time)) = trajectory.filter(|_| row.verdict != Verdict::Void) else {
         return Ok(None);
@@ -408,7 +411,7 @@ fn add_result(record: &mut LearningRecord, result: LearnResult) {
 }
 
 /// Prepares the pictures of an attempt, if the reviewer sees.
-fn pictures(
+pub(super) fn pictures(
     files: Option<&TraceFiles>,
     learners: &LearnerModels,
     options: &LearnOptions,

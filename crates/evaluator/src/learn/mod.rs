@@ -1,5 +1,6 @@
 //! The learning cycle: from traces through reviews and learnings to the skillbook.
 
+mod ahead;
 mod cycle;
 mod demonstrations;
 mod figure_cut;
@@ -13,6 +14,7 @@ mod screenshot;
 mod step_pictures;
 mod trajectory;
 
+pub use ahead::{ReviewsAhead, reviews_ahead};
 pub use cycle::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, LearningRecord,
     Phase, UnreadReview, attempt_requests, cycle, learn_from,

@@ -2,6 +2,7 @@
 
 pub(crate) mod action_format;
 pub mod anthropic;
+pub mod batch;
 pub mod calibrate;
 pub mod compat;
 pub mod embeddings;

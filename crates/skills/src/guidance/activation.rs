@@ -219,6 +219,15 @@ impl Tool for ActivationTool {
     }
 }
 
+/// Says which tools of an activated skill are not there, and why.
+fn not_had(tools: &[Arc<dyn Tool>], missing: &[String]) -> String {
+    let mut text: String = missing.iter().map(|why| format!("Not to be had: {why}.\n")).collect();
+    if tools.is_empty() {
+        text.push_str("None of its tools can be reached here.\n");
+    }
+    text
+}
+
 /// The marks of a result that holds the text of a skill that is active from now on.
 fn pinned(skill: &SkillId) -> Vec<TextMark> {
     vec![TextMark::Holds(skill.to_string()), TextMark::Pins(skill.to_string())]
@@ -254,12 +263,7 @@ impl ActivationState {
         let mut text = format!("{now}\n\n{}\n", view.0);
         let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
         text.push_str(&tool_text::described(&tools, room));
-        for why in &missing {
-            let _ = writeln!(text, "Not to be had: {why}.");
-        }
-        if tools.is_empty() {
-            text.push_str("None of its tools can be reached here.\n");
-        }
+        text.push_str(&not_had(&tools, &missing));
         let activated = SkillEvent {
             skill: Some(skill.id.clone()),
             version: Some(skill.version),
@@ -305,9 +309,7 @@ impl ActivationState {
             format!("skill {} activated, current skills: {current}\n\n<skill_guide>{guide}", skill.id);
         let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
         text.push_str(&tool_text::described(&tools, room));
-        for why in &missing {
-            let _ = writeln!(text, "Not to be had: {why}.");
-        }
+        text.push_str(&not_had(&tools, &missing));
         let end = "</skill_guide>";
         let room = TextBudget(ACTIVATION_BUDGET.0 - end.len());
         let text = format!("{}{end}", BoundedText::cut(&text, room).as_str());
@@ -388,15 +390,18 @@ impl ActivationState {
     /// Returns the tools of a skill: those it names, or all of a server if its list is empty. Also returns the reasons
     /// for missing tools.
     async fn tools_of(&self, skill: &Skill) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
-        let (Some(package), Some(servers)) = (&skill.package, &self.contributed.servers) else {
-            return Default::default();
-        };
+        let Some(package) = &skill.package else { return Default::default() };
+        let known = self.contributed.servers.as_ref().map_or_else(Vec::new, |servers| servers.names());
+        let absent = package.tools.keys().filter(|server| !known.contains(server));
+        let mut missing: Vec<String> =
+            absent.map(|server| format!("the server {server}: it is not set up here")).collect();
+        let Some(servers) = &self.contributed.servers else { return (Vec::new(), missing) };
         let claimed: BTreeSet<&String> = skills_with_tools(&self.book)
             .filter_map(|skill| skill.package.as_ref())
             .flat_map(|one| one.tools.keys())
             .collect();
-        let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for server in servers.names() {
+        let mut found = Vec::new();
+        for server in known {
             let all: &[String] = &[];
             let list = match package.tools.get(&server) {
                 Some(list) => list.as_slice(),

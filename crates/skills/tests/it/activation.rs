@@ -185,6 +185,44 @@ pub(crate) fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies
     assert_eq!(said(&twice), "skill crm/triage not found, current skills: []");
 }
 
+/// A server that does not answer.
+struct Silent;
+
+impl ToolServers for Silent {
+    fn names(&self) -> Vec<String> {
+        vec!["books".to_owned()]
+    }
+
+    fn tools<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+        Box::pin(std::future::ready(Err("no answer within 10 s".to_owned())))
+    }
+}
+
+#[test]
+fn either_dialect_says_which_tools_are_not_there_and_why() {
+    let book = book();
+    for dialect in [ToolFormat::Own, ToolFormat::Seed] {
+        for (servers, why) in [
+            (Arc::new(Silent) as Arc<dyn ToolServers>, "the server books: no answer within 10 s"),
+            (Arc::new(BTreeMap::new()), "the server books: it is not set up here"),
+        ] {
+            let servers = Some(servers);
+            let contributed = ContributedTools { servers, dialect, ..contributed(Gating::Strict) };
+            let policy = ArmPolicy::Pull { figures: false };
+            let guidance = build_guidance_with_tools(&book, &policy, &TaskView::default(), &contributed);
+            let guidance = guidance.expect("lends");
+            let (tool, name) = match dialect {
+                ToolFormat::Own => ("skill_activate", json!({"skill": "crm/triage"})),
+                ToolFormat::Seed => ("active_skill", json!({"skill_name": "triage"})),
+            };
+            let activated = call(&guidance, tool, name);
+            let told = said(&activated);
+            assert!(told.contains(&format!("Not to be had: {why}.")), "{dialect:?}: {told}");
+            assert!(told.contains("None of its tools can be reached here."), "{dialect:?}: {told}");
+        }
+    }
+}
+
 #[test]
 fn the_block_of_the_seed_is_bounded_and_escaped() {
     let shelf = Shelf::new();

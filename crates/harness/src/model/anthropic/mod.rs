@@ -1,6 +1,7 @@
 //! Anthropic's Messages API: the computer and browser toolsets, the older computer tools, reasoning blocks that must be
 //! sent back unchanged, prompt caching, and server-side context editing.
 
+mod batch;
 mod browser;
 mod decode;
 mod encode;

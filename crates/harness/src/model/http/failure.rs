@@ -133,6 +133,11 @@ fn permanent_error(status: u16, told: &ErrorBody, message: &str) -> Option<Model
     }
 }
 
+/// Classifies a refusal that stands in a file of answers, where it has no headers.
+pub(crate) fn refused_in_file(status: u16, body: &[u8]) -> ModelError {
+    classify_status(status, &|_| None, body, Timestamp::UNIX_EPOCH)
+}
+
 /// Returns the error inside a body with status 200, if there is one.
 pub(crate) fn error_in_success(body: &Value) -> Option<ModelError> {
     let error = body.get("error").filter(|error| !error.is_null())?;

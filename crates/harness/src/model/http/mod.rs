@@ -24,7 +24,7 @@ pub(crate) use decoded::{ParsedReply, read_body, value_of};
 pub(crate) use endpoint::KeyHeader;
 pub use endpoint::{Endpoint, Platform, TokenSource};
 pub use extra_headers::{ExtraHeaders, HeaderError};
-pub(crate) use failure::error_in_success;
+pub(crate) use failure::{error_in_success, refused_in_file};
 pub(crate) use fragment::{PictureCache, media_type};
 pub use header::Header;
 pub(crate) use schema::{OptionalProperties, strict_schema};

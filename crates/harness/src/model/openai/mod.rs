@@ -1,9 +1,12 @@
 //! OpenAI's Responses API: the `computer` tool with its batches of actions, function tools, and structured output.
 //! Conversations are sent whole each time, and are not stored at the provider.
 
+mod batch;
 mod decode;
 mod encode;
 mod stream;
+
+use std::time::Duration;
 
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
@@ -42,13 +45,17 @@ impl OpenAi {
         let mut assembler = stream::ResponseAssembler::default();
         let streamed = self.config.calls.streamed(&mut assembler);
         let answer = self.transport.ask(&url, &self.headers().await?, self.body(request)?, streamed).await?;
-        let decoded = decode::reply(&answer.body);
+        self.read_reply(&answer.body, answer.took).await
+    }
+
+    async fn read_reply(&self, body: &[u8], took: Duration) -> Result<ChatReply, ModelError> {
+        let decoded = decode::reply(body);
         let (mut decoded, concerns) =
-            decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
+            decoded.map_err(|error| error.into_model_error(&self.transport, body))?;
         if !self.config.safety.allows(&concerns).await {
             decoded.stop = ReplyStop::SafetyDeclined;
         }
-        Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
+        Ok(decoded.into_reply(took, self.config.tariff.as_ref()))
     }
 
     /// Requests the server's description of the model.

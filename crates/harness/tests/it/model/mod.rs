@@ -1,5 +1,6 @@
 //! Real adapters against servers on the loopback.
 
+mod batches;
 mod browser_sets;
 mod catalogue;
 mod compat;
