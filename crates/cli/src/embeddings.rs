@@ -1,4 +1,4 @@
-//! Settings of the embeddings server. The program uses it only if a model other than the built-in one is configured.
+//! Settings of search and comparison by meaning: the built-in vectors, none, or a server's model.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,6 @@ use crate::value_type::ValueType;
 
 /// Settings of the table `embeddings` that have no default, with their types.
 pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
-    ("model", ValueType::Text),
     ("dimensions", ValueType::Whole),
     ("key_file", ValueType::Text),
     ("key_command", ValueType::Text),
@@ -27,8 +26,8 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmbeddingsSettings {
-    /// The model; `builtin` needs no server, `cassette:FILE` replays recorded vectors.
-    pub(crate) model: Option<String>,
+    /// The model; `builtin` needs no server, `words` is none, `cassette:FILE` replays recorded vectors.
+    pub(crate) model: String,
     /// Base URL of the API.
     pub(crate) base_url: String,
     /// Name of the environment variable with the key.

@@ -235,14 +235,14 @@ impl Models {
         Ok(own)
     }
 
-    /// Returns the embedder for semantic search and comparison of skills, if the settings name a model for it.
+    /// Returns the embedder for semantic search and comparison of skills, unless the settings choose words alone.
     pub(crate) fn embedding(&self) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
         let settings = &self.config.embeddings;
-        let Some(model) = settings.model.as_deref().filter(|model| !model.is_empty()) else {
-            return Ok(None);
-        };
-        if model == "builtin" {
-            return Ok(Some(Arc::new(EmbeddingModel::builtin())));
+        let model = settings.model.as_str();
+        match model {
+            "" | "words" => return Ok(None),
+            "builtin" => return Ok(Some(Arc::new(EmbeddingModel::builtin()))),
+            _ => {}
         }
         if let Some(file) = model.strip_prefix("cassette:") {
             let played = ReplayedVectors::load(Path::new(file)).kind(Kind::Config)?;

@@ -11,11 +11,15 @@
 )]
 
 use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use std::{env, fs, hint};
 
+use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{At, Snapshot};
-use apprentice_skills::cleanup::{CleanupOptions, find_cleanup_tasks};
+use apprentice_skills::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
 
 const OPENINGS: usize = 5;
 const HITS: usize = 3;
@@ -44,7 +48,21 @@ fn main() {
     let queries = fs::read_to_string(queries).expect("queries");
     let search = |query| timed(|| drop(hint::black_box(book.search(query, HITS))));
     let searching = median(queries.lines().map(search).collect());
-    println!(r#"{{"open_ms":{opening:.2},"first_search_ms":{first:.2},"search_ms":{searching:.4}}}"#);
+    let book = book.with_embedding(Some(Arc::new(EmbeddingModel::builtin())));
+    let find = |query| timed(|| drop(hint::black_box(at_once(book.find(query, HITS)))));
+    let first_find = find("anything");
+    let finding = median(queries.lines().map(find).collect());
+    println!(
+        r#"{{"open_ms":{opening:.2},"first_search_ms":{first:.2},"search_ms":{searching:.4},"first_find_ms":{first_find:.2},"find_ms":{finding:.4}}}"#
+    );
+}
+
+/// Returns the result of a future that waits for nothing, as the built-in vectors need no server.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("it waits"),
+    }
 }
 
 /// Scans a book of skills with about sixty words each, some common and most rare; every hundredth repeats the one before.
@@ -77,8 +95,18 @@ fn duplicates(skills: u64) {
     }
     let book = Snapshot::open(folder.path(), At::Now).expect("a book");
     let mut found = 0;
-    let scan = timed(|| found = find_cleanup_tasks(book.state(), &CleanupOptions::default(), None).len());
-    println!(r#"{{"skills":{},"duplicates":{found},"scan_ms":{scan:.0}}}"#, book.skills().count());
+    let options = CleanupOptions::default();
+    let scan = timed(|| found = find_cleanup_tasks(book.state(), &options, None).len());
+    let mut meant = 0;
+    let by_meaning = timed(|| {
+        let vectors =
+            at_once(SkillEmbeddings::of(book.state(), &EmbeddingModel::builtin())).expect("vectors");
+        meant = find_cleanup_tasks(book.state(), &options, Some(&vectors)).len();
+    });
+    println!(
+        r#"{{"skills":{},"duplicates":{found},"scan_ms":{scan:.0},"duplicates_by_meaning":{meant},"scan_by_meaning_ms":{by_meaning:.0}}}"#,
+        book.skills().count()
+    );
 }
 
 /// Returns the duration in milliseconds.

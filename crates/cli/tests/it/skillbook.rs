@@ -230,10 +230,13 @@ fn a_search_by_meaning_says_who_does_not_answer_and_words_need_nobody() {
     let found = desk.ok(&["search", "transparent", "--words"]);
     assert_eq!(found["hits"][0]["id"], "gimp/color-to-alpha");
     assert_eq!(found["hits"][0].get("similarity"), None, "nobody was asked");
-    desk.file("apprentice.toml", "[embeddings]\nmodel = \"builtin\"\n");
+    desk.file("apprentice.toml", "[embeddings]\nmodel = \"words\"\n");
+    let found = desk.ok(&["search", "transparent"]);
+    assert_eq!(found["hits"][0].get("similarity"), None, "the settings choose words alone: {found}");
+    desk.file("apprentice.toml", "");
     let found = desk.ok(&["search", "transparent"]);
     assert_eq!(found["hits"][0]["id"], "gimp/color-to-alpha");
-    assert!(found["hits"][0]["similarity"].is_number(), "the built-in vectors need no server: {found}");
+    assert!(found["hits"][0]["similarity"].is_number(), "by default the built-in vectors are used: {found}");
     desk.file("apprentice.toml", settings);
     let learned = desk.ok(&["clean", "--model", "builtin/explorer", "--dry-run"]);
     assert_eq!(learned["tasks"], json!([]), "there is no pair to compare, and no reason to ask");

@@ -1,12 +1,18 @@
 //! Held-out prose through the whole rule-based path: reflections are applied, and the rule-based manager decides. It does
-//! not understand what texts mean, so no pair of notes, whatever its kind, may end in a changed page.
+//! not understand what texts mean, so no pair of notes, whatever its kind, may end in a changed page. Nearness is measured
+//! as by default, with the built-in vectors.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{ChatModel, SkillId};
 use apprentice_skills::book::{Change, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest};
-use apprentice_skills::{ExternalReflection, LearnOptions, apply};
+use apprentice_skills::{
+    EmbeddingModel, ExternalReflection, LearnOptions, LearnerModels, LearningInput, apply, clean_book,
+    trajectory_by_name,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,13 +26,18 @@ fn pairs() -> Vec<Value> {
 }
 
 fn page(gateway: &mut Gateway, situation: &str, guidance: &str) {
+    named_page(gateway, "page", &json!({ "situation": situation, "guidance": guidance }));
+}
+
+fn named_page(gateway: &mut Gateway, name: &str, note: &Value) {
+    let text = |key: &str| note[key].as_str().expect("a text").to_owned();
     let words = |text: &str| text.to_owned();
     let change = Change::SkillCreated {
-        skill: SkillId::parse("program/page").expect("an id"),
+        skill: SkillId::parse(&format!("program/{name}")).expect("an id"),
         text: SkillText {
             description: words("About it"),
-            situation: words(situation),
-            guidance: words(guidance),
+            situation: text("situation"),
+            guidance: text("guidance"),
         },
         annotations: Vec::new(),
         origin: Origin::Learned,
@@ -50,7 +61,8 @@ async fn texts(gateway: &mut Gateway, reflections: &Value) -> Vec<SkillText> {
 fn opened() -> (TempDir, Gateway) {
     let folder = TempDir::new().expect("a folder");
     let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
-    let (gateway, _) = Gateway::open(folder.path(), options).expect("opens");
+    let (mut gateway, _) = Gateway::open(folder.path(), options).expect("opens");
+    gateway.set_embedding(Some(Arc::new(EmbeddingModel::builtin())));
     (folder, gateway)
 }
 
@@ -91,6 +103,33 @@ async fn learnings_in_other_words_change_no_page_and_lift_no_suspicion() {
             assert!(pages > 0 || both.is_empty(), "{}: a suspicion was lifted by alike words", pair["id"]);
         }
     }
+}
+
+#[tokio::test]
+async fn a_cleanup_finds_pages_near_in_meaning_and_merges_none_of_them() {
+    let mut flagged: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let manager: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
+    let staff = LearnerModels { reflector: Arc::clone(&manager), manager };
+    let trajectory = trajectory_by_name("cleaning");
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    for pair in pairs() {
+        let (_folder, mut gateway) = opened();
+        named_page(&mut gateway, "one", &pair["a"]);
+        named_page(&mut gateway, "other", &pair["b"]);
+        let before: Vec<SkillText> =
+            gateway.state().skills.values().map(|skill| skill.text.clone()).collect();
+        clean_book(&mut gateway, &staff, &input, &LearnOptions::default()).await.expect("cleans");
+        let after: Vec<SkillText> = gateway.state().skills.values().map(|skill| skill.text.clone()).collect();
+        assert_eq!(after, before, "{}: {SEPARATE}", pair["id"]);
+        let log = gateway.snapshot().operations();
+        let was = log.iter().any(|operation| matches!(operation.change, Change::CleanupFlagged { .. }));
+        let counts = flagged.entry(pair["kind"].as_str().expect("a kind").to_owned()).or_default();
+        *counts = [counts[0] + usize::from(was), counts[1] + 1];
+    }
+    // What is flagged costs the manager an item; most pages that differ are not.
+    println!("flagged as duplicates by the built-in vectors or by words: {flagged:?}");
+    let [differing, of] = flagged["differ"];
+    assert!(differing * 4 <= of, "{flagged:?}");
 }
 
 #[tokio::test]

@@ -191,7 +191,7 @@ impl Clean {
     }
 }
 
-/// Computes semantic similarities of a skillbook's skills, if the settings name a model for it.
+/// Computes semantic similarities of a skillbook's skills, unless the settings choose words alone.
 fn sense(state: &State, embedding: Option<&EmbeddingModel>) -> Result<Option<SkillEmbeddings>, Failure> {
     let Some(embedding) = embedding else { return Ok(None) };
     wire::runtime()?

@@ -52,7 +52,7 @@ enum What {
         /// `<domain>/<name>`; merged and renamed skills are found under their old names.
         skill: String,
     },
-    /// Finds skills by keywords, and by meaning if the settings name a model for it (`[embeddings]`).
+    /// Finds skills by keywords and by meaning (`[embeddings]` in the settings chooses the model).
     Search {
         /// The search text.
         #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -251,7 +251,7 @@ fn write_as(
     Ok(gateway)
 }
 
-/// Returns the embedder for semantic search, if the settings name a model for it.
+/// Returns the embedder for semantic search, unless the settings choose words alone.
 fn embedding(config: &Config) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
     wire::models(config, Arc::new(SystemClock::default()))?.embedding()
 }
