@@ -273,6 +273,7 @@ async fn infrastructure_is_void_wherever_it_fails_and_never_a_failure() {
     };
     check("open", 0, "start", VoidCause::WorldStart).await;
     check("open", 0, "missing_program", VoidCause::MissingProgram).await;
+    check("open", 0, "network_not_allowed", VoidCause::NetworkNotAllowed).await;
     check("observe", 0, "lost", VoidCause::WorldLost).await;
     check("observe", 1, "lost", VoidCause::WorldLost).await;
     check("act", 0, "input", VoidCause::InputLost).await;
