@@ -172,6 +172,8 @@ pub(crate) struct Config {
     pub(crate) state: PathBuf,
     /// Worlds that run in parallel; 0 for the default.
     pub(crate) jobs: usize,
+    /// Most worlds that are started ahead of time.
+    pub(crate) warm_worlds: usize,
     /// Where desktop tasks run.
     pub(crate) world: WorldChoice,
     /// How worlds are isolated.

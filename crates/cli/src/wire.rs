@@ -10,6 +10,7 @@ use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScript
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
+use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
     Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
 };
@@ -140,7 +141,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
     let desktop =
         DesktopConfig { isolation, program, argument, state, golden: None, limits, network: network.clone() };
-    Ok(Arc::new(Worlds {
+    let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, network, program: browser.into(), sandbox, scripts, clock },
         scene: SceneSource::default(),
@@ -154,7 +155,11 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
             .chain(moved)
             .chain(vms)
             .collect(),
-    }))
+    });
+    Ok(match config.warm_worlds {
+        0 => worlds,
+        most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
+    })
 }
 
 /// Creates the source of VMs from their addresses or their reset command; `None` without either.

@@ -5,6 +5,7 @@
 
 mod clock;
 mod display;
+mod headroom;
 mod home;
 mod launch;
 mod limits;
@@ -29,6 +30,7 @@ use apprentice_protocol::{
 
 pub use clock::SystemClock;
 pub use display::{CancelToken, DisplayError, Pointer, Screen};
+pub use headroom::has_headroom;
 pub use limits::CellLimits;
 pub use network::{NetworkNotAllowed, NetworkPolicy, PROXY};
 pub use reap::{Reaped, reap};

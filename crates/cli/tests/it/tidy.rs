@@ -145,7 +145,8 @@ fn only_the_command_line_prints_exits_or_reads_the_environment() {
         ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "env::var", "env::args"];
     let mut wrong = Vec::new();
     for (name, text) in sources() {
-        if name.starts_with("crates/cli/") || is_test(&name) {
+        // A build script is told its folder by the environment, and talks to cargo by lines.
+        if name.starts_with("crates/cli/") || is_test(&name) || name.ends_with("/build.rs") {
             continue;
         }
         for word in forbidden {

@@ -4,3 +4,4 @@ pub mod browser;
 pub mod desktop;
 pub mod scene;
 pub mod vm;
+pub mod warm_pool;

@@ -21,3 +21,4 @@ mod server;
 mod session;
 mod tools;
 mod trees;
+mod warm_pool;
