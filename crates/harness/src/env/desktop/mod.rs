@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Chord, Clock, Environment, EnvironmentSource, Machine, MachineError, NodeRef,
-    Observation, PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, World, WorldError,
-    WorldErrorKind, WorldSpec,
+    ActReport, Action, Chord, Clock, Environment, EnvironmentSource, MachineError, NodeRef, Observation,
+    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, World, WorldError, WorldErrorKind,
+    WorldSpec,
 };
 
 use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NodeFacts, Pointer};
@@ -66,7 +66,7 @@ impl DesktopSource {
         let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen, awaits_effect: false };
+        let desktop = DesktopEnvironment { cell, screen, awaits_effect: false };
         Ok(World { environment: Box::new(desktop), machine, isolation })
     }
 }
@@ -80,7 +80,6 @@ impl EnvironmentSource for DesktopSource {
 /// A running desktop.
 struct DesktopEnvironment {
     cell: Cell,
-    machine: Arc<dyn Machine>,
     screen: Size,
     /// Whether the last action should change something that the next view shows.
     awaits_effect: bool,
@@ -462,7 +461,7 @@ impl DesktopEnvironment {
         let tree = tokio::select! {
             biased;
             loss = self.cell.lost() => return Err(loss),
-            tree = self.machine.tree(budget) => tree,
+            tree = self.cell.view_tree(budget) => tree,
         };
         tree.map_err(|error| self.loss(&error))
     }
