@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    AllowedHost, Clock, ConnectionReport, Image, Isolation, Machine, MachineError, NodeRef, Size, WorldError,
-    WorldErrorKind,
+    AllowedHost, Clock, ConnectionReport, Image, Isolation, Machine, MachineError, NodeRef, Size, TreeBudget,
+    UiTree, WorldError, WorldErrorKind,
 };
 
 pub use clock::SystemClock;
@@ -214,6 +214,12 @@ impl Cell {
                 }),
             },
         }
+    }
+
+    /// Reads the interface tree for a view: what cannot have changed since the last view is not asked again.
+    /// [`Machine::tree`] asks every node.
+    pub async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
+        self.machine.view_tree(budget).await
     }
 
     /// Looks a node up.

@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use apprentice_protocol::{
     Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
-    PortForward, PortFuture, Size, TreeBudget, UiTree, Window,
+    PortForward, PortFuture, Size, TreeBudget, UiTree, View, Window,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -20,7 +21,7 @@ use super::CellStream;
 use super::display::Display;
 use super::plain_file::must_be_plain;
 use super::supervisor_client::SupervisorClient;
-use super::wire::{Frame, Operation, Program, Reply};
+use super::wire::{Drawn, Frame, Operation, Program, Reply};
 
 /// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.
 const FILE_LIMIT: u64 = 256 << 20;
@@ -32,6 +33,8 @@ pub(super) struct CellMachine {
     client: Arc<SupervisorClient>,
     display: Option<Arc<Display>>,
     offers: MachineInfo,
+    /// Whether the supervisor has been told each area that was drawn since its last tree.
+    areas_told: AtomicBool,
 }
 
 /// The error for a reply of an unexpected kind.
@@ -67,7 +70,29 @@ impl CellMachine {
             capabilities.extend([Capability::Tree, Capability::Screenshots, Capability::Windows]);
         }
         let offers = MachineInfo { capabilities: capabilities.into_iter().collect(), home, screen };
-        Self { client, display, offers }
+        Self { client, display, offers, areas_told: AtomicBool::new(false) }
+    }
+
+    /// Reads the interface tree for a view. What was not drawn since the last view, and cannot have changed without, is
+    /// not asked again.
+    pub(super) async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
+        let display = self.display(Capability::Tree)?;
+        let screen = self.offers.screen.ok_or(MachineError::Unsupported(Capability::Tree))?;
+        // A request that was dropped or failed may have taken areas along, and two at a time take each other's.
+        let told = self.areas_told.swap(false, Ordering::AcqRel);
+        let since = display.run(|screen, _| screen.take_drawn()).await;
+        let since = since.map_err(|error| MachineError::Lost(error.to_string()))?;
+        let screen = View::whole(screen).region;
+        let tree = self.ask_tree(budget, Some(Drawn { screen, since: told.then_some(since) })).await?;
+        self.areas_told.store(true, Ordering::Release);
+        Ok(tree)
+    }
+
+    async fn ask_tree(&self, budget: &TreeBudget, drawn: Option<Drawn>) -> Result<UiTree, MachineError> {
+        match self.ask(Operation::Tree { budget: *budget, drawn }).await?.head {
+            Reply::Tree(tree) => Ok(tree),
+            _ => Err(unexpected_reply()),
+        }
     }
 
     async fn ask(&self, ask: Operation) -> Result<Frame<Reply>, MachineError> {
@@ -201,10 +226,7 @@ impl Machine for CellMachine {
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             self.display(Capability::Tree)?;
-            match self.ask(Operation::Tree { budget: *budget }).await?.head {
-                Reply::Tree(tree) => Ok(tree),
-                _ => Err(unexpected_reply()),
-            }
+            self.ask_tree(budget, None).await
         })
     }
 

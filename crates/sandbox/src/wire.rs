@@ -69,8 +69,8 @@ pub(super) enum Operation {
     Kill { child: u64 },
     /// Cancels an earlier request. Gets no reply itself.
     Cancel { request: u64 },
-    /// Reads the interface tree.
-    Tree { budget: TreeBudget },
+    /// Reads the interface tree: each node anew, or what may have changed since the last such request.
+    Tree { budget: TreeBudget, drawn: Option<Drawn> },
     /// Writes the interface as an XML document, which comes in the reply's body.
     Document,
     /// Reads the current facts about a node.
@@ -107,6 +107,24 @@ impl Operation {
             }
         }
     }
+}
+
+/// Where the screen was drawn on since the last request for a tree.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Drawn {
+    /// The whole screen.
+    pub(super) screen: Rect,
+    /// What was drawn. `None` if that is not known.
+    pub(super) since: Option<DrawnSince>,
+}
+
+/// What was drawn since the last request for a tree.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct DrawnSince {
+    /// Areas that show something else now, or may be hidden by something else.
+    pub(super) changed: Vec<Rect>,
+    /// Areas that were drawn on, perhaps with what they had shown before.
+    pub(super) touched: Vec<Rect>,
 }
 
 /// The desktop configuration of a cell.

@@ -136,6 +136,68 @@ async fn a_spreadsheets_cells_are_read_and_clicked() {
     close(world).await;
 }
 
+/// Looks as an agent does, which asks only for what was drawn, and compares with a tree of which each node is asked.
+async fn agrees(world: &mut World, after: &str) {
+    let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
+    let seen = world.environment.observe(want).await.expect("the world stands").tree.expect("a tree");
+    let whole = world.machine.tree(&TreeBudget::default()).await.expect("a tree");
+    let lines = |tree: &UiTree| -> Vec<String> {
+        tree.nodes.iter().zip(tree.depths()).map(|(node, depth)| format!("{depth} {node:?}")).collect()
+    };
+    let (seen, whole) = (lines(&seen), lines(&whole));
+    let stale: Vec<&String> = seen.iter().filter(|line| !whole.contains(line)).collect();
+    let missed: Vec<&String> = whole.iter().filter(|line| !seen.contains(line)).collect();
+    assert!(stale.is_empty() && missed.is_empty(), "after {after}: stale {stale:#?}, missed {missed:#?}");
+    assert!(seen == whole, "after {after}: another order");
+}
+
+#[tokio::test]
+async fn what_a_view_does_not_ask_again_is_as_it_was_in_a_spreadsheet() {
+    let state = state();
+    let Some(mut world) = CALC.stand(state.path()).await else { return };
+    let acts = [
+        // A formula elsewhere changes with the cell that is typed into.
+        key("ctrl+Home"),
+        text("\t\t\t\t=B2*2\n"),
+        key("ctrl+Home"),
+        key("Down"),
+        key("Right"),
+        text("4711\n"),
+        // Rows go and come back.
+        key("shift+space"),
+        key("ctrl+minus"),
+        key("ctrl+z"),
+        key("ctrl+z"),
+        key("ctrl+y"),
+        // Another part of the sheet, wider columns, an attribute that a button shows.
+        key("Page_Down"),
+        key("ctrl+b"),
+        key("alt+Right"),
+        key("ctrl+End"),
+        key("ctrl+Home"),
+        // A new sheet, and back.
+        key("shift+F11"),
+        key("Return"),
+        text("elsewhere\n"),
+        key("ctrl+Page_Up"),
+        key("ctrl+Page_Down"),
+        // A window that stands before the cells, and changes those behind it.
+        key("ctrl+Page_Up"),
+        key("ctrl+h"),
+        text("item"),
+        key("Tab"),
+        key("Escape"),
+        key("alt+o"),
+        key("Escape"),
+        key("Escape"),
+    ];
+    for act in acts {
+        deliver(&mut world, act.clone()).await;
+        agrees(&mut world, &format!("{act:?}")).await;
+    }
+    close(world).await;
+}
+
 #[tokio::test]
 async fn a_letters_paragraphs_tell_their_text() {
     let state = state();

@@ -3,6 +3,7 @@
 //! The thread runs one job at a time. When the caller of a job drops its future, the job stops and releases the keys
 //! and buttons that it held.
 
+mod drawn_areas;
 mod keyboard;
 mod keyboard_map;
 mod keysym;

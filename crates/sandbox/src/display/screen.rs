@@ -12,6 +12,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
+use super::drawn_areas::{DrawnAreas, Pixels};
 use super::keyboard_map::Keyboard;
 use super::programs::Programs;
 use super::screen_activity::ScreenActivity;
@@ -41,6 +42,7 @@ pub struct Screen {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) damage: damage::Damage,
     pub(super) unrest: ScreenActivity,
+    pub(super) drawn: DrawnAreas,
     pub(super) beats: Beats,
     /// The cell's programs; `None` where they cannot be watched.
     pub(super) programs: Option<Programs>,
@@ -73,7 +75,7 @@ impl Screen {
         let segment = Segment::map(&passed.shm_fd, length as usize)
             .map_err(|error| DisplayError::Picture(error.to_string()))?;
         let damage = connection.generate_id()?;
-        connection.damage_create(damage, root, damage::ReportLevel::NON_EMPTY)?.check()?;
+        connection.damage_create(damage, root, damage::ReportLevel::DELTA_RECTANGLES)?.check()?;
         let watch = EventMask::PROPERTY_CHANGE | EventMask::SUBSTRUCTURE_NOTIFY;
         let watch = ChangeWindowAttributesAux::new().event_mask(watch);
         connection.change_window_attributes(root, &watch)?.check()?;
@@ -90,6 +92,7 @@ impl Screen {
             clock,
             damage,
             unrest,
+            drawn: DrawnAreas::default(),
             beats: Beats::default(),
             programs,
             size,
@@ -100,6 +103,13 @@ impl Screen {
 
     /// What is on the screen, without the pointer.
     pub fn frame(&mut self) -> Result<Frame, DisplayError> {
+        let pixels = self.pixels()?;
+        Frame::from_bgrx(self.size.width, self.size.height, &pixels.bytes)
+            .map_err(|error| DisplayError::Picture(error.to_string()))
+    }
+
+    /// The pixels of the screen, without the pointer.
+    pub(super) fn pixels(&mut self) -> Result<Pixels, DisplayError> {
         self.beats.note();
         let picture = |error: &dyn std::fmt::Display| DisplayError::Picture(error.to_string());
         let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
@@ -108,7 +118,7 @@ impl Screen {
         let asked = self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
         let length = asked.reply()?.size as usize;
         let bytes = self.segment.copy(length).map_err(|error| picture(&error))?;
-        Frame::from_bgrx(self.size.width, self.size.height, &bytes).map_err(|error| picture(&error))
+        Ok(Pixels { width: usize::from(width), bytes })
     }
 
     /// The screen as an encoded picture.
@@ -178,7 +188,7 @@ impl Screen {
 }
 
 /// Turns a protocol error (the window has closed) into `None`, and keeps a broken connection as an error.
-fn gone<T>(reply: Result<T, x11rb::errors::ReplyError>) -> Result<Option<T>, DisplayError> {
+pub(super) fn gone<T>(reply: Result<T, x11rb::errors::ReplyError>) -> Result<Option<T>, DisplayError> {
     match reply {
         Ok(reply) => Ok(Some(reply)),
         Err(x11rb::errors::ReplyError::X11Error(_)) => Ok(None),

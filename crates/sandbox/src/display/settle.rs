@@ -7,9 +7,12 @@ use apprentice_protocol::Rect;
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
+use x11rb::protocol::xproto::{ConnectionExt as _, MapState, WindowClass};
 
 use super::programs::{Programs, SUPERVISOR};
-use super::{CancelToken, DisplayError, Screen, await_event};
+use super::screen::gone;
+use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
+use crate::wire::DrawnSince;
 
 /// Programs that carry the cell: names as the kernel cuts them, and what they are.
 const CARRIERS: [(&str, &str); 6] = [
@@ -125,14 +128,15 @@ impl Screen {
     /// Processes the display's pending events.
     fn take_events(&mut self) -> Result<(), DisplayError> {
         self.beats.note();
+        let mut drawn = false;
         while let Some(event) = self.connection.poll_for_event()? {
             match event {
                 Event::DamageNotify(event) => {
                     let area = event.area;
                     let area = Rect::new(area.x.into(), area.y.into(), area.width.into(), area.height.into());
+                    self.drawn.note(area);
                     self.unrest.note_drawing(self.clock.mono(), Some(area));
-                    self.connection.damage_subtract(self.damage, x11rb::NONE, x11rb::NONE)?;
-                    self.connection.flush()?;
+                    drawn = true;
                 }
                 Event::PropertyNotify(event) if event.atom == self.atoms._NET_CLIENT_LIST => {
                     self.unrest.note_window(self.clock.mono());
@@ -147,6 +151,45 @@ impl Screen {
                 _ => {}
             }
         }
+        if drawn {
+            // Each of its areas has been told by then, so none is lost.
+            self.connection.damage_subtract(self.damage, x11rb::NONE, x11rb::NONE)?;
+            self.connection.flush()?;
+        }
         Ok(())
+    }
+
+    /// What was drawn since the last call.
+    pub(crate) fn take_drawn(&mut self) -> Result<DrawnSince, DisplayError> {
+        self.take_events()?;
+        let pixels = if self.drawn.any() { Some(self.pixels()?) } else { None };
+        let overlaps = self.overlaps()?;
+        Ok(self.drawn.take(overlaps, pixels))
+    }
+
+    /// Where windows overlap.
+    fn overlaps(&mut self) -> Result<Vec<Rect>, DisplayError> {
+        let children = self.connection.query_tree(self.root)?.reply()?.children;
+        let mut asked = Vec::with_capacity(children.len());
+        for window in children {
+            asked.push((
+                self.connection.get_window_attributes(window)?,
+                self.connection.get_geometry(window)?,
+            ));
+        }
+        let mut windows = Vec::with_capacity(asked.len());
+        for (attributes, geometry) in asked {
+            let (Some(attributes), Some(geometry)) = (gone(attributes.reply())?, gone(geometry.reply())?)
+            else {
+                continue;
+            };
+            let shows =
+                attributes.map_state == MapState::VIEWABLE && attributes.class == WindowClass::INPUT_OUTPUT;
+            if shows {
+                let (x, y) = (geometry.x.into(), geometry.y.into());
+                windows.push(Rect::new(x, y, geometry.width.into(), geometry.height.into()));
+            }
+        }
+        Ok(drawn_areas::overlaps(&windows))
     }
 }

@@ -1,6 +1,6 @@
 //! The cell's accessibility bus, and the references given out for objects on it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use apprentice_protocol::{Capability, NodeRef};
@@ -8,6 +8,7 @@ use atspi::Role as BusRole;
 use atspi::zbus::Connection;
 
 use super::node::Address;
+use super::tree_memory::TreeMemory;
 use crate::wire::OperationError;
 
 /// The cell's accessibility bus, once it is connected.
@@ -15,12 +16,27 @@ use crate::wire::OperationError;
 pub(super) struct Bus {
     connection: RefCell<Option<Connection>>,
     pub(super) refs: RefCell<Refs>,
+    /// What the last walk of a view read.
+    pub(super) memory: RefCell<TreeMemory>,
+    /// Number of walks that use the memory.
+    turns: Cell<u64>,
 }
 
 impl Bus {
     /// Uses this connection from now on.
     pub(super) fn attach(&self, connection: Option<Connection>) {
         *self.connection.borrow_mut() = connection;
+    }
+
+    /// Counts a walk that uses the memory, and returns its number.
+    pub(super) fn next_turn(&self) -> u64 {
+        self.turns.set(self.turns.get() + 1);
+        self.turns.get()
+    }
+
+    /// Whether no walk has begun since this one.
+    pub(super) fn is_turn(&self, turn: u64) -> bool {
+        self.turns.get() == turn
     }
 
     /// Returns the connection.
@@ -94,6 +110,14 @@ impl Refs {
         let given = self.give(address);
         self.cells.insert(key, self.given.get(address).copied().unwrap_or(self.count));
         given
+    }
+
+    /// Lets another object stand for the same element.
+    pub(super) fn replace(&mut self, node: &NodeRef, address: &Address) {
+        if let Some(number) = number(node) {
+            self.known.insert(number, address.clone());
+            self.given.insert(address.clone(), number);
+        }
     }
 
     /// Records what a reference names.

@@ -1,6 +1,8 @@
 //! The children of a node that manages them itself: it is never asked for all of them, because a spreadsheet reports
 //! billions.
 
+use std::collections::HashMap;
+
 use apprentice_protocol::Rect;
 use atspi::zbus::Connection;
 use atspi::zbus::zvariant::OwnedValue;
@@ -19,14 +21,99 @@ const PARTS: usize = 4;
 /// Most descendants that are read one by one of a node that manages them itself.
 const MANAGED_LIMIT: i32 = 400;
 
-/// The descendants to read of a node that manages them itself: all of them if they are few, else those between the
-/// corners of the visible area.
-pub(super) async fn managed_descendants(bus: &Connection, at: &Address) -> Vec<Address> {
-    let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
-    if count <= MANAGED_LIMIT {
-        return by_index(bus, at, count).await;
+/// The rows and columns between the corners of the visible area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CellRange {
+    pub(super) top: i32,
+    pub(super) left: i32,
+    pub(super) bottom: i32,
+    pub(super) right: i32,
+}
+
+/// A cell at its place.
+#[derive(Clone, Debug)]
+pub(super) struct PlacedCell {
+    pub(super) row: i32,
+    pub(super) column: i32,
+    pub(super) address: Address,
+}
+
+/// The visible cells of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    pub(super) range: CellRange,
+    pub(super) found: Vec<PlacedCell>,
+}
+
+/// What is known of a table's cells before it is asked.
+pub(super) struct KnownCells {
+    /// Where the table stood.
+    pub(super) bounds: Rect,
+    /// What was visible of it.
+    pub(super) range: CellRange,
+    /// Whether the same is visible now.
+    pub(super) same: bool,
+    /// The cells that are as they were, by row and column.
+    pub(super) cells: HashMap<(i32, i32), Address>,
+}
+
+/// The descendants to read of a node that manages them itself.
+pub(super) enum Managed {
+    /// All of them.
+    Few(Vec<Address>),
+    /// Those between the corners of the visible area.
+    Visible(Cells),
+}
+
+/// The descendants to read: all of them if they are few, else those between the corners of the visible area.
+pub(super) async fn managed_descendants(
+    bus: &Connection,
+    at: &Address,
+    known: Option<KnownCells>,
+) -> Managed {
+    let bounds = node::bounds(bus, at).await;
+    let known = known.filter(|known| Some(known.bounds) == bounds);
+    let unchanged = known.as_ref().filter(|known| known.same).map(|known| known.range);
+    if unchanged.is_none() {
+        let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
+        if count <= MANAGED_LIMIT {
+            return Managed::Few(by_index(bus, at, count).await);
+        }
     }
-    let Some(bounds) = node::bounds(bus, at).await else { return Vec::new() };
+    let Some(bounds) = bounds else { return Managed::Few(Vec::new()) };
+    let range = match unchanged {
+        Some(range) => Some(range),
+        None => visible_range(bus, at, bounds).await,
+    };
+    let Some(range) = range else { return Managed::Few(Vec::new()) };
+    // In another range, cells stand elsewhere, although they may look the same.
+    let kept = known.filter(|known| known.range == range).map(|known| known.cells).unwrap_or_default();
+    let places = (range.top..=range.bottom)
+        .flat_map(|row| (range.left..=range.right).map(move |column| (row, column)))
+        .take(MANAGED_LIMIT.unsigned_abs() as usize);
+    let asked = places.map(|(row, column)| {
+        let kept = kept.get(&(row, column)).cloned();
+        async move {
+            let address = match kept {
+                Some(address) => Some(address),
+                None => cell_at(bus, at, row, column).await,
+            };
+            Some(PlacedCell { row, column, address: address? })
+        }
+    });
+    let found = futures_util::stream::iter(asked).buffered(IN_FLIGHT).filter_map(std::future::ready);
+    Managed::Visible(Cells { range, found: found.collect().await })
+}
+
+/// The object that stands for a cell now.
+pub(super) async fn cell_at(bus: &Connection, table: &Address, row: i32, column: i32) -> Option<Address> {
+    let found: Result<node::Reference, NodeError> =
+        node::call(bus, table, TABLE, "GetAccessibleAt", &(row, column)).await;
+    found.ok().and_then(Address::of)
+}
+
+/// The rows and columns at the corners of a table's area.
+async fn visible_range(bus: &Connection, at: &Address, bounds: Rect) -> Option<CellRange> {
     let Rect { x, y, width, height } = bounds;
     let first = nearest_place(bus, at, EDGES.map(|edge| (x + EDGE, y + edge)));
     let last = nearest_place(
@@ -36,32 +123,17 @@ pub(super) async fn managed_descendants(bus: &Connection, at: &Address) -> Vec<A
     );
     let columns = node::property::<i32>(bus, at, TABLE, "NColumns");
     let (first, last, columns) = tokio::join!(first, last, columns);
-    let Some((top, left)) = first else { return Vec::new() };
+    let (top, left) = first?;
     // There is nothing to find below the last row.
     let (bottom, right) = last.unwrap_or((top + 60, columns.unwrap_or(1).min(left + 20) - 1));
-    let cells =
-        (top..=bottom.max(top)).flat_map(|row| (left..=right.max(left)).map(move |column| (row, column)));
-    let cells = cells.take(MANAGED_LIMIT.unsigned_abs() as usize);
-    in_order(bus, at, cells.map(|(row, column)| Cell::Place(row, column))).await
+    Some(CellRange { top, left, bottom: bottom.max(top), right: right.max(left) })
 }
 
 /// The first children of a node, asked for one by one.
 pub(super) async fn by_index(bus: &Connection, at: &Address, count: i32) -> Vec<Address> {
-    in_order(bus, at, (0..count).map(Cell::Index)).await
-}
-
-/// Addresses a descendant by index, or by row and column.
-enum Cell {
-    Index(i32),
-    Place(i32, i32),
-}
-
-async fn in_order(bus: &Connection, at: &Address, cells: impl Iterator<Item = Cell>) -> Vec<Address> {
-    let asked = cells.map(|cell| async move {
-        let found: Result<node::Reference, NodeError> = match cell {
-            Cell::Index(index) => node::call(bus, at, ACCESSIBLE, "GetChildAtIndex", &(index,)).await,
-            Cell::Place(row, column) => node::call(bus, at, TABLE, "GetAccessibleAt", &(row, column)).await,
-        };
+    let asked = (0..count).map(|index| async move {
+        let found: Result<node::Reference, NodeError> =
+            node::call(bus, at, ACCESSIBLE, "GetChildAtIndex", &(index,)).await;
         found.ok().and_then(Address::of)
     });
     futures_util::stream::iter(asked).buffered(IN_FLIGHT).filter_map(std::future::ready).collect().await

@@ -5,6 +5,7 @@ use atspi::State as BusState;
 use atspi::zbus::Connection;
 
 use super::bus::Bus;
+use super::cells::cell_at;
 use super::node::{
     ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children, name,
     property, states_on_screen,
@@ -33,6 +34,20 @@ impl Bus {
         Ok((self.connection()?, address))
     }
 
+    /// The object that stands for a node now. A spreadsheet drops the objects of its cells after a while, and makes new
+    /// ones when it is asked for the place.
+    async fn living(&self, bus: &Connection, node: &NodeRef, at: Address) -> Address {
+        let place = self.memory.borrow().place_of(&at);
+        let Some((table, cell)) = place else { return at };
+        let stands = bus_states(bus, &at).await.is_ok_and(|states| !states.contains(BusState::Defunct));
+        if stands {
+            return at;
+        }
+        let Some(new) = cell_at(bus, &table, cell.row, cell.column).await else { return at };
+        self.refs.borrow_mut().replace(node, &new);
+        new
+    }
+
     /// The error about a node that is gone, with the one that has taken its place.
     fn gone(&self, node: &NodeRef) -> OperationError {
         let refs = self.refs.borrow();
@@ -44,6 +59,7 @@ impl Bus {
     /// Reads the current facts about a node.
     pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, OperationError> {
         let (bus, at) = self.address(node)?;
+        let at = self.living(&bus, node, at).await;
         let asked = async { tokio::try_join!(name(&bus, &at), bus_role(&bus, &at), bus_states(&bus, &at)) };
         let (name, bus_role, bus_states) = match asked.await {
             Err(NodeError::Gone) => return Err(self.gone(node)),

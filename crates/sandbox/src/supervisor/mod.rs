@@ -11,10 +11,12 @@ mod element;
 mod enter;
 mod file;
 mod node;
+mod node_reading;
 mod process;
 mod process_table;
 mod role;
 mod seccomp;
+mod tree_memory;
 mod tree_walk;
 mod watch;
 mod xml_document;
@@ -188,8 +190,12 @@ impl Supervisor {
             Operation::Launch(program) => self.launch(&program),
             Operation::Wait { child } => self.processes.wait(child).await,
             Operation::Kill { child } => self.processes.kill(child),
-            Operation::Tree { budget } => {
-                self.bus.walk(&budget).await.map(|tree| Frame::plain(Reply::Tree(tree)))
+            Operation::Tree { budget, drawn } => {
+                let tree = match drawn {
+                    Some(drawn) => self.bus.walk_again(&budget, &drawn).await,
+                    None => self.bus.walk(&budget).await,
+                };
+                tree.map(|tree| Frame::plain(Reply::Tree(tree)))
             }
             Operation::Document => {
                 let document = self.bus.document().await?;

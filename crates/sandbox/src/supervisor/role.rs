@@ -130,6 +130,11 @@ pub(super) fn may_be_described(role: BusRole, silent: bool) -> bool {
     is_button(role) || is_field || (is_label(role) && silent)
 }
 
+/// Whether the role shows a text that may be longer than its place.
+pub(super) fn may_be_cut_off(role: BusRole) -> bool {
+    has_text(role) || has_text_unless_children_tell(role) || is_label(role) || role == BusRole::ComboBox
+}
+
 /// Whether the role is an item of a menu.
 pub(super) fn is_menu_item(role: BusRole) -> bool {
     matches!(

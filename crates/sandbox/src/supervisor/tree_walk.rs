@@ -10,14 +10,15 @@ use std::hash::{Hash as _, Hasher as _};
 
 use apprentice_protocol::{HiddenNodes, NodeRef, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use atspi::zbus::Connection;
-use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
+use atspi::{Role as BusRole, State as BusState};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::{Bus, Refs};
-use super::cells;
 use super::node::{self, Address, NodeError};
+use super::node_reading::{CachedNode, KnownProperties, Read, read, read_cache};
 use super::role;
-use crate::wire::OperationError;
+use super::tree_memory::{Recall, TRUSTED, TreeMemory, Unchanged, Walked};
+use crate::wire::{Drawn, OperationError};
 
 /// Nodes that are read concurrently.
 const IN_FLIGHT: usize = 128;
@@ -25,8 +26,6 @@ const IN_FLIGHT: usize = 128;
 const CHILD_LIMIT: usize = 1000;
 /// Largest difference in pixels between two edges that count as the same.
 const NEAR: i32 = 4;
-/// Most characters that are read of a label without a name, such as a part of a status bar.
-const TEXT_OF_LABEL: usize = 200;
 
 /// A node found by the walk.
 struct FoundNode {
@@ -34,18 +33,48 @@ struct FoundNode {
     parent: Option<usize>,
     depth: u32,
     hidden: bool,
+    /// Whether what holds it is new or stands elsewhere, so that nothing of it is known.
+    anew: bool,
     read: Option<Read>,
     children: Vec<usize>,
 }
 
-/// The properties of a node.
-struct Read {
-    name: String,
-    role: BusRole,
-    states: StateSet,
-    bounds: Option<Rect>,
-    value: Option<String>,
-    children: Vec<Address>,
+/// What a node is asked.
+enum Question {
+    /// Everything that is not known.
+    Node(KnownProperties),
+    /// Its text only; the rest is known.
+    Text(Read),
+}
+
+/// What came of it.
+enum Answer {
+    Node(Read),
+    Text(Read),
+    /// The object of a known node is gone, although the node may be there.
+    Lost,
+    /// The node is gone, or its program does not answer.
+    Gone,
+}
+
+impl Question {
+    async fn ask(self, bus: &Connection, at: &Address) -> Answer {
+        match self {
+            Self::Node(known) => read(bus, at, known).await.map_or(Answer::Gone, Answer::Node),
+            Self::Text(read) => match node::value(bus, at, read.role).await {
+                Some(value) => Answer::Text(Read { value: Some(value.replace(node::OBJECT, "")), ..read }),
+                None => Answer::Lost,
+            },
+        }
+    }
+}
+
+/// The place of nodes in the tree.
+#[derive(Clone, Copy)]
+struct Below {
+    parent: Option<usize>,
+    hidden: bool,
+    anew: bool,
 }
 
 /// The walk's state, which remains usable after its deadline.
@@ -53,6 +82,12 @@ struct Walk<'a> {
     budget: &'a TreeBudget,
     /// Roles of nodes read by earlier walks.
     roles: HashMap<Address, BusRole>,
+    /// What is as an earlier walk read it.
+    unchanged: Unchanged<'a>,
+    /// Programs by their bus names, and whether they draw whatever they change.
+    trusted: HashMap<String, bool>,
+    /// Whether a node that should have been as it was did not answer.
+    lost: bool,
     found: Vec<FoundNode>,
     seen: HashSet<Address>,
     showing: VecDeque<usize>,
@@ -66,8 +101,40 @@ pub(super) fn registry() -> Address {
 }
 
 impl Bus {
-    /// Reads the interfaces of all programs.
+    /// Reads the interfaces of all programs, each node anew.
     pub(super) async fn walk(&self, budget: &TreeBudget) -> Result<UiTree, OperationError> {
+        let mut walk = Walk::new(budget, Unchanged::default());
+        self.walk_with(&mut walk).await?;
+        Ok(walk.finish(&mut self.refs.borrow_mut()))
+    }
+
+    /// Reads the interfaces of all programs, except for what is as the last such walk read it.
+    pub(super) async fn walk_again(
+        &self,
+        budget: &TreeBudget,
+        drawn: &Drawn,
+    ) -> Result<UiTree, OperationError> {
+        // The memory is put back at the end, unless another walk has begun meanwhile.
+        let turn = self.next_turn();
+        let memory = self.memory.take();
+        // What does not show changes without being drawn.
+        if budget.hidden == HiddenNodes::Read {
+            return self.walk(budget).await;
+        }
+        let unchanged = drawn.since.as_ref().map(|since| memory.unchanged(since)).unwrap_or_default();
+        let mut walk = Walk::new(budget, unchanged);
+        self.walk_with(&mut walk).await?;
+        if walk.lost {
+            walk = Walk::new(budget, Unchanged::default());
+            self.walk_with(&mut walk).await?;
+        }
+        if self.is_turn(turn) && walk.truncated.is_none() {
+            *self.memory.borrow_mut() = walk.remember(drawn.screen);
+        }
+        Ok(walk.finish(&mut self.refs.borrow_mut()))
+    }
+
+    async fn walk_with(&self, walk: &mut Walk<'_>) -> Result<(), OperationError> {
         let bus = self.connection()?;
         let programs = match node::children(&bus, &registry()).await {
             Ok(programs) => programs,
@@ -79,29 +146,32 @@ impl Bus {
             }
         };
         // Moved out for the duration of the walk, so that no borrow is held across an await.
-        let roles = std::mem::take(&mut self.refs.borrow_mut().roles);
-        let mut walk = Walk::new(budget, roles);
+        walk.roles = std::mem::take(&mut self.refs.borrow_mut().roles);
+        let time = walk.budget.time();
         let whole = async {
             let cached =
                 futures_util::future::join_all(programs.iter().map(|program| read_cache(&bus, program)));
             let cached = cached.await.into_iter().flatten().collect();
-            walk.add(programs, None, false);
+            walk.trust(&bus, &programs).await;
+            walk.add(programs, Below { parent: None, hidden: false, anew: false });
             walk.run(&bus, cached).await;
         };
-        if tokio::time::timeout(budget.time(), whole).await.is_err() {
+        if tokio::time::timeout(time, whole).await.is_err() {
             walk.truncated = Some(TruncationCause::Time);
         }
-        let mut refs = self.refs.borrow_mut();
-        refs.roles = walk.take_roles();
-        Ok(walk.finish(&mut refs))
+        self.refs.borrow_mut().roles = walk.take_roles();
+        Ok(())
     }
 }
 
 impl<'a> Walk<'a> {
-    fn new(budget: &'a TreeBudget, roles: HashMap<Address, BusRole>) -> Self {
+    fn new(budget: &'a TreeBudget, unchanged: Unchanged<'a>) -> Self {
         Self {
             budget,
-            roles,
+            roles: HashMap::new(),
+            unchanged,
+            trusted: HashMap::new(),
+            lost: false,
             found: Vec::new(),
             seen: HashSet::new(),
             showing: VecDeque::new(),
@@ -111,7 +181,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Queues nodes below a parent.
-    fn add(&mut self, addresses: Vec<Address>, parent: Option<usize>, hidden: bool) {
+    fn add(&mut self, addresses: Vec<Address>, below: Below) {
+        let Below { parent, hidden, anew } = below;
         let depth = parent.and_then(|parent| self.found.get(parent)).map_or(0, |parent| parent.depth + 1);
         if depth >= self.budget.depth && !addresses.is_empty() {
             self.truncated = self.truncated.or(Some(TruncationCause::Depth));
@@ -126,7 +197,8 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let index = self.found.len();
-            self.found.push(FoundNode { address, parent, depth, hidden, read: None, children: Vec::new() });
+            let (read, children) = (None, Vec::new());
+            self.found.push(FoundNode { address, parent, depth, hidden, anew, read, children });
             if let Some(parent) = parent.and_then(|parent| self.found.get_mut(parent)) {
                 parent.children.push(index);
             }
@@ -154,28 +226,91 @@ impl<'a> Walk<'a> {
                 }
                 started += 1;
                 let Some(found) = self.found.get(index) else { continue };
-                let (bus, address, hidden) = (bus.clone(), found.address.clone(), found.hidden);
-                let brief = cached.get(&address).cloned();
-                let role = self.roles.get(&address).copied();
-                let known = KnownProperties { brief, role, hidden: self.budget.hidden };
+                let hidden = found.hidden;
+                let question = match self.recall(found) {
+                    Some(Recall::Whole(read)) => {
+                        self.take(index, read.clone(), false);
+                        continue;
+                    }
+                    Some(Recall::AllButText(read)) => Question::Text(read.clone()),
+                    None => Question::Node(self.properties(found, &cached)),
+                };
+                let (bus, address) = (bus.clone(), found.address.clone());
                 reading += usize::from(!hidden);
-                pending.push(async move {
-                    let read = read(&bus, &address, known).await;
-                    (index, hidden, read)
-                });
+                pending.push(async move { (index, hidden, question.ask(&bus, &address).await) });
             }
-            let Some((index, hidden, read)) = pending.next().await else { return };
+            let Some((index, hidden, answer)) = pending.next().await else { return };
             reading -= usize::from(!hidden);
-            if let Ok(mut read) = read {
-                let below = std::mem::take(&mut read.children);
-                let hides =
-                    hidden || (!read.states.contains(BusState::Showing) && read.role != BusRole::Application);
-                if let Some(found) = self.found.get_mut(index) {
-                    found.read = Some(read);
-                }
-                self.add(below, Some(index), hides);
+            match answer {
+                Answer::Node(read) => self.take(index, read, true),
+                Answer::Text(read) => self.take(index, read, false),
+                Answer::Lost => self.lost = true,
+                Answer::Gone => {}
             }
         }
+    }
+
+    /// Takes in what a node is, and queues its children.
+    fn take(&mut self, index: usize, read: Read, asked: bool) {
+        let Some(found) = self.found.get_mut(index) else { return };
+        let hidden =
+            found.hidden || (!read.states.contains(BusState::Showing) && read.role != BusRole::Application);
+        let anew = asked && (found.anew || self.unchanged.moved(&found.address, &read));
+        let below = read.children.clone();
+        found.read = Some(read);
+        self.add(below, Below { parent: Some(index), hidden, anew });
+    }
+
+    /// What is known of a node from an earlier walk.
+    fn recall(&self, found: &FoundNode) -> Option<Recall<'a>> {
+        if found.anew { None } else { self.unchanged.recall(&found.address) }
+    }
+
+    /// What is known about a node before it is asked.
+    fn properties(&self, found: &FoundNode, cached: &HashMap<Address, CachedNode>) -> KnownProperties {
+        let above = found.parent.and_then(|parent| self.found.get(parent)?.read.as_ref());
+        // A spreadsheet makes new objects for its cells at each request.
+        let is_cell = above.is_some_and(|above| above.cells.is_some())
+            && self.trusted.get(&found.address.name).copied().unwrap_or(false);
+        let role = match is_cell {
+            true => Some(BusRole::TableCell),
+            false => self.roles.get(&found.address).copied(),
+        };
+        KnownProperties {
+            brief: cached.get(&found.address).cloned(),
+            role,
+            hidden: self.budget.hidden,
+            cells: if found.anew { None } else { self.unchanged.cells(&found.address) },
+        }
+    }
+
+    /// Finds out which programs draw whatever they change.
+    async fn trust(&mut self, bus: &Connection, programs: &[Address]) {
+        let unchanged = &self.unchanged;
+        let asked = programs.iter().map(|program| async move {
+            let trusted = match unchanged.trusts(&program.name) {
+                Some(trusted) => trusted,
+                None => node::name(bus, program).await.is_ok_and(|name| name == TRUSTED),
+            };
+            (program.name.clone(), trusted)
+        });
+        self.trusted = futures_util::future::join_all(asked).await.into_iter().collect();
+    }
+
+    /// What the next walk of a view need not ask.
+    fn remember(&self, screen: Rect) -> TreeMemory {
+        let drops = self.vertical_corrections();
+        let walked: Vec<Option<Walked<'_>>> = self
+            .found
+            .iter()
+            .zip(drops)
+            .map(|(found, lower)| {
+                let FoundNode { address, parent, hidden, read, .. } = found;
+                let read = read.as_ref()?;
+                Some(Walked { address, read, parent: *parent, lower, hidden: *hidden })
+            })
+            .collect();
+        TreeMemory::of(&walked, screen, self.trusted.clone())
     }
 
     /// Returns the roles of the nodes read by this walk.
@@ -300,119 +435,4 @@ fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNod
         bounds: if states.contains(&State::Hidden) { None } else { read.bounds },
         states,
     }
-}
-
-/// A node's properties from the program's reply about all of its nodes at once.
-#[derive(Clone)]
-struct CachedNode {
-    name: String,
-    role: BusRole,
-    states: StateSet,
-    /// Number of children, negative if the program does not count them.
-    children: i32,
-}
-
-/// Asks a program for all its nodes at once. Toolkits without a cache are asked node by node instead.
-async fn read_cache(bus: &Connection, program: &Address) -> HashMap<Address, CachedNode> {
-    let cache = Address { name: program.name.clone(), path: "/org/a11y/atspi/cache".into() };
-    let items: Result<Vec<CacheItem>, NodeError> =
-        node::call(bus, &cache, "org.a11y.atspi.Cache", "GetItems", &()).await;
-    let brief = |item: CacheItem| {
-        let address = Address {
-            name: item.object.name_as_str()?.to_owned(),
-            path: item.object.path_as_str().to_owned(),
-        };
-        let CacheItem { role, states, children, name, .. } = item;
-        Some((address, CachedNode { name: name.trim().to_owned(), role, states, children }))
-    };
-    items.unwrap_or_default().into_iter().filter_map(brief).collect()
-}
-
-/// What is known about a node before it is asked.
-#[derive(Default)]
-struct KnownProperties {
-    /// Properties from the program's reply about all of its nodes.
-    brief: Option<CachedNode>,
-    /// The node's role, which never changes.
-    role: Option<BusRole>,
-    /// How nodes that do not show are handled.
-    hidden: HiddenNodes,
-}
-
-/// Asks a node for the required properties that are not known yet.
-async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<Read, NodeError> {
-    let role = async {
-        match known.role {
-            Some(role) => Ok(role),
-            None => node::bus_role(bus, at).await,
-        }
-    };
-    let CachedNode { name, role, states, children: count } = match known.brief {
-        Some(brief) => brief,
-        None => {
-            let (name, role, states) =
-                tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
-            CachedNode { name, role, states, children: -1 }
-        }
-    };
-    if states.contains(BusState::Defunct) {
-        return Err(NodeError::Gone);
-    }
-    let states = node::states_on_screen(bus, at, role, states).await;
-    let showing = states.contains(BusState::Showing);
-    let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
-    let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
-    let value = async {
-        match showing {
-            true if role::is_label(role) && name.is_empty() => label_text(bus, at).await,
-            true => node::value(bus, at, role).await,
-            false => None,
-        }
-    };
-    // A cell that has a name takes it from its content; it holds more only where its text says so.
-    let cell = role == BusRole::TableCell && !name.is_empty();
-    let (bounds, value) = tokio::join!(bounds, value);
-    let plain = cell && !value.as_deref().is_some_and(|value| value.contains(node::OBJECT));
-    let mut value = value.map(|value| value.replace(node::OBJECT, ""));
-    let children = async {
-        if !wanted || count == 0 || plain {
-            Vec::new()
-        } else if states.contains(BusState::ManagesDescendants) {
-            cells::managed_descendants(bus, at).await
-        } else {
-            let children = node::children(bus, at).await.unwrap_or_default();
-            if known.hidden == HiddenNodes::Skip && is_closed(bus, role, &children).await {
-                return Vec::new();
-            }
-            children
-        }
-    };
-    let children = children.await;
-    if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
-        value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
-    }
-    let silent = value.as_deref().is_none_or(|value| value.trim().is_empty());
-    let may = showing && name.is_empty() && role::may_be_described(role, silent);
-    let described = if may { node::description(bus, at).await } else { None };
-    Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children })
-}
-
-/// The beginning of the text of a label without a name.
-async fn label_text(bus: &Connection, at: &Address) -> Option<String> {
-    let text = node::text(bus, at, -1).await?;
-    Some(text.trim().chars().take(TEXT_OF_LABEL).collect())
-}
-
-/// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off
-/// handle or a separator.
-async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
-    if role != BusRole::Menu || items.is_empty() {
-        return false;
-    }
-    let shows = items.iter().take(3).map(|item| async move {
-        let Ok(states) = node::bus_states(bus, item).await else { return false };
-        let states = node::states_on_screen(bus, item, BusRole::MenuItem, states).await;
-        states.contains(BusState::Showing)
-    });
-    !futures_util::future::join_all(shows).await.contains(&true)
 }

@@ -214,7 +214,10 @@ async fn actions(bus: &Connection, at: &Address) -> Vec<(String, String)> {
 
 async fn below(bus: &Connection, at: &Address, states: StateSet, is_sheet: bool) -> Vec<Address> {
     if is_sheet {
-        return cells::managed_descendants(bus, at).await;
+        return match cells::managed_descendants(bus, at, None).await {
+            cells::Managed::Few(children) => children,
+            cells::Managed::Visible(visible) => visible.found.into_iter().map(|cell| cell.address).collect(),
+        };
     }
     let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
     if count > WIDTH || states.contains(BusState::ManagesDescendants) {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Chord, ConnectionReport, Environment, Machine, MachineError, NodeRef, Observation,
-    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
+    ActReport, Action, Chord, ConnectionReport, Environment, MachineError, NodeRef, Observation, PortFuture,
+    ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
 };
 
 use apprentice_sandbox::{Cell, NodeFacts, Pointer};
@@ -35,7 +35,6 @@ const CLICKS: u8 = 5;
 /// A running desktop.
 struct DesktopEnvironment {
     cell: Cell,
-    machine: Arc<dyn Machine>,
     screen: Size,
     /// Whether the last action should change something that the next view shows.
     awaits_effect: bool,
@@ -417,7 +416,7 @@ impl DesktopEnvironment {
         let tree = tokio::select! {
             biased;
             loss = self.cell.lost() => return Err(loss),
-            tree = self.machine.tree(budget) => tree,
+            tree = self.cell.view_tree(budget) => tree,
         };
         tree.map_err(|error| self.loss(&error))
     }

@@ -1,0 +1,147 @@
+//! Reads the properties of one node of the interface tree, by as few requests as it takes.
+
+use std::collections::HashMap;
+
+use apprentice_protocol::{HiddenNodes, Rect};
+use atspi::zbus::Connection;
+use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
+
+use super::cells::{self, Cells, KnownCells, Managed};
+use super::node::{self, Address, NodeError};
+use super::role;
+
+/// Most characters that are read of a label without a name, such as a part of a status bar.
+const TEXT_OF_LABEL: usize = 200;
+
+/// The properties of a node.
+#[derive(Clone)]
+pub(super) struct Read {
+    pub(super) name: String,
+    pub(super) role: BusRole,
+    pub(super) states: StateSet,
+    pub(super) bounds: Option<Rect>,
+    pub(super) value: Option<String>,
+    pub(super) children: Vec<Address>,
+    /// The children of a table with more cells than are read.
+    pub(super) cells: Option<Cells>,
+}
+
+/// A node's properties from the program's reply about all of its nodes at once.
+#[derive(Clone)]
+pub(super) struct CachedNode {
+    name: String,
+    role: BusRole,
+    states: StateSet,
+    /// Number of children, negative if the program does not count them.
+    children: i32,
+}
+
+/// Asks a program for all its nodes at once. Toolkits without a cache are asked node by node instead.
+pub(super) async fn read_cache(bus: &Connection, program: &Address) -> HashMap<Address, CachedNode> {
+    let cache = Address { name: program.name.clone(), path: "/org/a11y/atspi/cache".into() };
+    let items: Result<Vec<CacheItem>, NodeError> =
+        node::call(bus, &cache, "org.a11y.atspi.Cache", "GetItems", &()).await;
+    let brief = |item: CacheItem| {
+        let address = Address {
+            name: item.object.name_as_str()?.to_owned(),
+            path: item.object.path_as_str().to_owned(),
+        };
+        let CacheItem { role, states, children, name, .. } = item;
+        Some((address, CachedNode { name: name.trim().to_owned(), role, states, children }))
+    };
+    items.unwrap_or_default().into_iter().filter_map(brief).collect()
+}
+
+/// What is known about a node before it is asked.
+#[derive(Default)]
+pub(super) struct KnownProperties {
+    /// Properties from the program's reply about all of its nodes.
+    pub(super) brief: Option<CachedNode>,
+    /// The node's role, which never changes.
+    pub(super) role: Option<BusRole>,
+    /// How nodes that do not show are handled.
+    pub(super) hidden: HiddenNodes,
+    /// The cells of a table that are as they were.
+    pub(super) cells: Option<KnownCells>,
+}
+
+/// Asks a node for the required properties that are not known yet.
+pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<Read, NodeError> {
+    let role = async {
+        match known.role {
+            Some(role) => Ok(role),
+            None => node::bus_role(bus, at).await,
+        }
+    };
+    let CachedNode { name, role, states, children: count } = match known.brief {
+        Some(brief) => brief,
+        None => {
+            let (name, role, states) =
+                tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
+            CachedNode { name, role, states, children: -1 }
+        }
+    };
+    if states.contains(BusState::Defunct) {
+        return Err(NodeError::Gone);
+    }
+    let states = node::states_on_screen(bus, at, role, states).await;
+    let showing = states.contains(BusState::Showing);
+    let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
+    let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
+    let value = async {
+        match showing {
+            true if role::is_label(role) && name.is_empty() => label_text(bus, at).await,
+            true => node::value(bus, at, role).await,
+            false => None,
+        }
+    };
+    // A cell that has a name takes it from its content; it holds more only where its text says so.
+    let cell = role == BusRole::TableCell && !name.is_empty();
+    let (bounds, value) = tokio::join!(bounds, value);
+    let plain = cell && !value.as_deref().is_some_and(|value| value.contains(node::OBJECT));
+    let mut value = value.map(|value| value.replace(node::OBJECT, ""));
+    let mut cells = None;
+    let children = if !wanted || count == 0 || plain {
+        Vec::new()
+    } else if states.contains(BusState::ManagesDescendants) {
+        match cells::managed_descendants(bus, at, known.cells).await {
+            Managed::Few(children) => children,
+            Managed::Visible(visible) => {
+                let children = visible.found.iter().map(|cell| cell.address.clone()).collect();
+                cells = Some(visible);
+                children
+            }
+        }
+    } else {
+        let children = node::children(bus, at).await.unwrap_or_default();
+        let closed = known.hidden == HiddenNodes::Skip && is_closed(bus, role, &children).await;
+        if closed { Vec::new() } else { children }
+    };
+    if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
+        value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
+    }
+    let silent = value.as_deref().is_none_or(|value| value.trim().is_empty());
+    let may = showing && name.is_empty() && role::may_be_described(role, silent);
+    let described = if may { node::description(bus, at).await } else { None };
+    Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children, cells })
+}
+
+/// The beginning of the text of a label without a name.
+async fn label_text(bus: &Connection, at: &Address) -> Option<String> {
+    let text = node::text(bus, at, -1).await?;
+    Some(text.trim().chars().take(TEXT_OF_LABEL).collect())
+}
+
+/// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off
+/// handle or a separator.
+async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
+    if role != BusRole::Menu || items.is_empty() {
+        return false;
+    }
+    let shows = items.iter().take(3).map(|item| async move {
+        let Ok(states) = node::bus_states(bus, item).await else { return false };
+        let states = node::states_on_screen(bus, item, BusRole::MenuItem, states).await;
+        states.contains(BusState::Showing)
+    });
+    !futures_util::future::join_all(shows).await.contains(&true)
+}

@@ -1,0 +1,214 @@
+//! What the last walk read, and which of it the screen shows to be as it was. Pure.
+//!
+//! LibreOffice answers each request from its documents, which takes 0.1 to 0.3 ms, and draws whatever it changes. So an
+//! element that was seen whole, and whose pixels are the same, is as it was read. A text may change in a part that is cut
+//! off, so texts are asked again wherever something was drawn at all. Elements of other programs are not remembered:
+//! those draw at times before they tell the bus, and answer faster.
+
+use std::collections::HashMap;
+
+use apprentice_protocol::Rect;
+use atspi::{Role as BusRole, State as BusState};
+
+use super::cells::{Cells, KnownCells, PlacedCell};
+use super::node::Address;
+use super::node_reading::Read;
+use super::role;
+use crate::wire::DrawnSince;
+
+/// The name that LibreOffice has on the bus.
+pub(super) const TRUSTED: &str = "soffice";
+/// By so many pixels an element may stand out of the one that holds it, and a drawing may miss an element.
+const NEAR: i32 = 4;
+
+/// An element as it was read.
+struct Remembered {
+    read: Read,
+    /// The area that it shows on. `None` where it does not show, or may change without being drawn.
+    area: Option<Rect>,
+}
+
+/// What was read by the last walk of a view, of programs that are trusted.
+#[derive(Default)]
+pub(super) struct TreeMemory {
+    nodes: HashMap<Address, Remembered>,
+    /// Bus names of programs, and whether they draw whatever they change.
+    trusted: HashMap<String, bool>,
+}
+
+/// What of a memory holds now.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Unchanged<'a> {
+    known: Option<(&'a TreeMemory, &'a DrawnSince)>,
+}
+
+/// What is known of an element.
+pub(super) enum Recall<'a> {
+    /// It is as it was.
+    Whole(&'a Read),
+    /// It is as it was, but for its text.
+    AllButText(&'a Read),
+}
+
+/// An element of a walk, as it is remembered.
+pub(super) struct Walked<'a> {
+    pub(super) address: &'a Address,
+    pub(super) read: &'a Read,
+    /// Number of the element that holds it.
+    pub(super) parent: Option<usize>,
+    /// How much lower it lies than it reports, in pixels.
+    pub(super) lower: i32,
+    pub(super) hidden: bool,
+}
+
+impl TreeMemory {
+    /// Remembers a walk. Parents come before their children; an element that did not answer is `None`.
+    pub(super) fn of(walked: &[Option<Walked<'_>>], screen: Rect, trusted: HashMap<String, bool>) -> Self {
+        let mut nodes = HashMap::new();
+        // Where each element shows, and where its children can.
+        let mut shown: Vec<Option<Rect>> = Vec::with_capacity(walked.len());
+        for node in walked {
+            let Some(node) = node else {
+                shown.push(None);
+                continue;
+            };
+            let room = match node.parent {
+                None => Some(screen),
+                Some(parent) => shown.get(parent).copied().flatten(),
+            };
+            let reported = node.read.bounds.filter(|_| !node.hidden);
+            let real = reported.map(|at| Rect { y: at.y.saturating_add(node.lower), ..at });
+            // What reports no position only holds others.
+            shown.push(match real {
+                Some(real) => room.and_then(|room| intersection(room, real)),
+                None => room.filter(|_| !node.hidden),
+            });
+            if !trusted.get(&node.address.name).copied().unwrap_or(false) {
+                continue;
+            }
+            let area = real.zip(room).and_then(|(real, room)| seen_area(node.read.role, real, room));
+            let area = area.zip(reported).map(|(area, reported)| match node.lower {
+                0 => area,
+                _ => union(area, reported),
+            });
+            nodes.insert(node.address.clone(), Remembered { read: node.read.clone(), area });
+        }
+        Self { nodes, trusted }
+    }
+
+    /// The table, row and column of a cell.
+    pub(super) fn place_of(&self, cell: &Address) -> Option<(Address, PlacedCell)> {
+        self.nodes.iter().find_map(|(table, known)| {
+            let placed = known.read.cells.as_ref()?.found.iter().find(|placed| placed.address == *cell)?;
+            Some((table.clone(), placed.clone()))
+        })
+    }
+
+    /// What holds, if this was drawn since.
+    pub(super) fn unchanged<'a>(&'a self, since: &'a DrawnSince) -> Unchanged<'a> {
+        Unchanged { known: Some((self, since)) }
+    }
+}
+
+impl<'a> Unchanged<'a> {
+    /// Whether a program draws whatever it changes, if that is known.
+    pub(super) fn trusts(&self, program: &str) -> Option<bool> {
+        self.known?.0.trusted.get(program).copied()
+    }
+
+    /// What holds of an element.
+    pub(super) fn recall(&self, at: &Address) -> Option<Recall<'a>> {
+        let (memory, since) = self.known?;
+        let Remembered { read, area } = memory.nodes.get(at)?;
+        // What does not show may change unseen.
+        let area = (*area)?;
+        if is_always_asked(read) || is_within(&since.changed, area) {
+            return None;
+        }
+        let is_cell = read.role == BusRole::TableCell;
+        let has_text = role::may_be_cut_off(read.role);
+        match is_within(&since.touched, area) {
+            true if is_cell && read.value.is_some() => Some(Recall::AllButText(read)),
+            true if has_text && !is_cell => None,
+            _ => Some(Recall::Whole(read)),
+        }
+    }
+
+    /// The cells of a table that hold, although other parts of it were drawn.
+    pub(super) fn cells(&self, table: &Address) -> Option<KnownCells> {
+        let (memory, since) = self.known?;
+        let read = &memory.nodes.get(table)?.read;
+        let Cells { range, found } = read.cells.as_ref()?;
+        let cells: HashMap<(i32, i32), Address> = found
+            .iter()
+            .filter(|cell| self.recall(&cell.address).is_some())
+            .map(|cell| ((cell.row, cell.column), cell.address.clone()))
+            .collect();
+        // A sheet that is scrolled is drawn anew, although an empty one looks the same.
+        let stands = |cell: &PlacedCell| {
+            let area = memory.nodes.get(&cell.address).and_then(|known| known.area);
+            area.is_some_and(|area| !is_within(&since.changed, area) && !is_within(&since.touched, area))
+        };
+        let same = found.first().is_some_and(stands) && found.last().is_some_and(stands);
+        Some(KnownCells { bounds: read.bounds?, range: *range, same, cells })
+    }
+
+    /// Whether an element is another than the remembered one, or stands elsewhere: then so do its children.
+    pub(super) fn moved(&self, at: &Address, read: &Read) -> bool {
+        let known = self.known.and_then(|(memory, _)| memory.nodes.get(at));
+        let shows = |read: &Read| read.states.contains(BusState::Showing);
+        known.is_none_or(|known| known.read.bounds != read.bounds || shows(&known.read) != shows(read))
+    }
+}
+
+/// Whether an area lies in one of these, or next to it.
+fn is_within(areas: &[Rect], area: Rect) -> bool {
+    let near = Rect::new(area.x - NEAR, area.y - NEAR, area.width + 2 * NEAR, area.height + 2 * NEAR);
+    areas.iter().any(|drawn| intersection(*drawn, near).is_some())
+}
+
+/// Whether an element is asked each time: windows, whose frames are drawn by others, and what has the focus.
+fn is_always_asked(read: &Read) -> bool {
+    let is_window = matches!(
+        read.role,
+        BusRole::Application
+            | BusRole::Frame
+            | BusRole::Window
+            | BusRole::Dialog
+            | BusRole::Alert
+            | BusRole::FileChooser
+            | BusRole::InternalFrame
+    );
+    is_window
+        || [BusState::Focused, BusState::Active, BusState::Busy]
+            .iter()
+            .any(|state| read.states.contains(*state))
+}
+
+/// The area on which each change of an element is seen. A cell is drawn as a whole, so a part of it is enough; of a longer
+/// text, what changes may lie outside.
+fn seen_area(role: BusRole, real: Rect, room: Rect) -> Option<Rect> {
+    let part = intersection(real, room)?;
+    let hangs_out = real.x < room.x - NEAR
+        || real.y < room.y - NEAR
+        || real.x.saturating_add(real.width) > room.x + room.width + NEAR
+        || real.y.saturating_add(real.height) > room.y + room.height + NEAR;
+    (role == BusRole::TableCell || !hangs_out).then_some(part)
+}
+
+fn intersection(one: Rect, other: Rect) -> Option<Rect> {
+    let (x, y) = (one.x.max(other.x), one.y.max(other.y));
+    let right = one.x.saturating_add(one.width).min(other.x.saturating_add(other.width));
+    let bottom = one.y.saturating_add(one.height).min(other.y.saturating_add(other.height));
+    (right > x && bottom > y).then(|| Rect::new(x, y, right - x, bottom - y))
+}
+
+fn union(one: Rect, other: Rect) -> Rect {
+    let (x, y) = (one.x.min(other.x), one.y.min(other.y));
+    let right = one.x.saturating_add(one.width).max(other.x.saturating_add(other.width));
+    let bottom = one.y.saturating_add(one.height).max(other.y.saturating_add(other.height));
+    Rect::new(x, y, right - x, bottom - y)
+}
+
+#[cfg(test)]
+mod tests;
