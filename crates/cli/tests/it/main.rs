@@ -39,6 +39,7 @@ mod servers;
 mod sessions;
 mod signatures;
 mod skillbook;
+mod skillweaver;
 mod space;
 mod spending;
 mod starter;

@@ -5,3 +5,4 @@ mod attacks;
 mod calls;
 mod checks;
 mod driver;
+mod playwright;

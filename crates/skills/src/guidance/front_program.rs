@@ -8,7 +8,7 @@ use crate::search::Hit;
 use crate::words::{domain_of_class, is_same_domain};
 
 /// The domain of the program that shows tabs.
-const BROWSER: &str = "chromium";
+pub(super) const BROWSER: &str = "chromium";
 /// A skill of the front program comes first if its score is at least this share of the best hit's.
 const FRONT_SHARE: f32 = 0.5;
 

@@ -3,18 +3,17 @@
 //! by is apart from what is run.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use apprentice_functions::Source;
 use apprentice_protocol::{
-    BoundedText, FunctionCall, PortFuture, SkillId, StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
-    did_you_mean,
+    FunctionCall, PortFuture, SkillId, StepRef, Tool, ToolOutcome, ToolSpec, did_you_mean,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::functions_on_screen::ToldFunction;
 use super::tools::{read, spec};
 use crate::book::{SkillFunction, Snapshot, check_function, hash};
 
@@ -25,9 +24,6 @@ pub const SKILL_CALL: &str = "skill_call";
 const OWN_TOOLS: usize = 12;
 /// Longest name of a tool that every provider takes.
 const TOOL_NAME: usize = 64;
-
-/// Largest list of functions in a prompt, in characters.
-const LISTED: TextBudget = TextBudget(8_000);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -73,13 +69,17 @@ impl Functions {
     }
 
     /// Returns the signatures as a model reads them, by skill.
-    pub(super) fn told(&self) -> String {
-        let mut text = String::new();
-        for ((skill, _), callable) in &self.0 {
+    pub(super) fn told(&self) -> Vec<ToldFunction> {
+        let told = |((skill, _), callable): (&(SkillId, String), &Callable)| {
             let mark = if callable.verified { "" } else { " (not verified)" };
-            let _ = writeln!(text, "{skill}{mark}: {}", callable.source.signature().told());
-        }
-        BoundedText::cut(&text, LISTED).as_str().to_owned()
+            let signature = callable.source.signature();
+            ToldFunction {
+                domain: skill.domain().to_owned(),
+                surface: signature.surface,
+                text: format!("{skill}{mark}: {}", signature.told()),
+            }
+        };
+        self.0.iter().map(told).collect()
     }
 
     /// Returns the tools that call them: one for each if there are few, else one for all.

@@ -10,6 +10,7 @@ mod fence;
 mod figures;
 mod front_program;
 mod functions;
+mod functions_on_screen;
 mod model;
 mod other_version;
 mod package_file;

@@ -9,6 +9,7 @@ use apprentice_protocol::{BoundedText, Guidance, TextBudget};
 use super::activation::{self, ContributedTools, ToolFormat};
 use super::front_program::FrontProgram;
 use super::functions::Functions;
+use super::functions_on_screen::{Joined, listing};
 use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
 use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
@@ -73,7 +74,7 @@ pub fn build_guidance_with_tools(
         ArmPolicy::Inline { text } => included_texts(text),
         ArmPolicy::Code { pull: with_notes, unverified, own_tools } => {
             let base = if *with_notes { pull(book) } else { Guidance::default() };
-            with_functions(base, Functions::of(book, *unverified), *own_tools)?
+            with_functions(base, Functions::of(book, *unverified), *own_tools, task)?
         }
         ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
@@ -85,16 +86,24 @@ fn with_functions(
     mut base: Guidance,
     functions: Functions,
     own_tools: bool,
+    task: &TaskView,
 ) -> Result<Guidance, GuidanceError> {
     if functions.is_empty() {
         let why = "the book has no verified function".to_owned();
         return Err(GuidanceError::NoEligibleSkill(why));
     }
-    let told = format!("{}\n{}", FUNCTIONS.text(), functions.told());
+    let known = (!task.apps.is_empty()).then_some(GENERAL).into_iter().flatten();
+    let in_play = task.apps.iter().map(String::as_str).chain(known).collect();
+    let listing = listing(functions.told(), &in_play);
+    let told = format!("{}\n{}", FUNCTIONS.text(), listing.opening);
     let before = base.opening.as_str();
     let opening = if before.is_empty() { told } else { format!("{before}\n{told}") };
     base.opening = BoundedText::cut(&opening, INCLUDED_BUDGET);
     base.tools.extend(functions.tools(own_tools));
+    base.refresh = match (base.refresh.take(), listing.later) {
+        (Some(notes), Some(functions)) => Some(Arc::new(Joined(vec![notes, functions]))),
+        (notes, functions) => notes.or(functions),
+    };
     Ok(base)
 }
 

@@ -203,9 +203,15 @@ fn take(
         return Ok(());
     }
     if let Some(known) = gateway.state().skills.get(&skill) {
-        let same = known.text == draft.text;
-        imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
-        return Ok(());
+        if known.text != draft.text {
+            imported.refused = Some(format!("exists: the book contains {skill} with another text"));
+            return Ok(());
+        }
+        // A function that was not taken over before may be now. Those that are there stay as they are.
+        let (mut functions, broken) = read_functions(&package.files);
+        functions.retain(|function| !known.functions.contains_key(&function.name));
+        imported.findings.extend(broken);
+        return add_functions(gateway, &skill, functions, options, imported);
     }
     let request = |change| of_person(options, change);
     let texts = files_beside_functions(package);
@@ -244,6 +250,7 @@ fn add_functions(
     for function in functions {
         let path = function_path(&function.name);
         match gateway.apply(of_person(options, written(skill, function))) {
+            Ok(Applied::Written(_)) => imported.written = true,
             Ok(_) => {}
             Err(WriteRefusal::Refused { code, why }) => {
                 let what = format!("{path} is not taken over: {code}: {why}");

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use apprentice_functions::SourceConstant;
-use apprentice_protocol::{FunctionAnswer, FunctionRequest, StepId, StepRef, Tool};
+use apprentice_protocol::{
+    FunctionAnswer, FunctionRequest, Observation, Rect, StepId, StepRef, Tool, Window,
+};
 use apprentice_skills::book::{
     Actor, Applied, At, Change, FunctionEvidence, FunctionTrial, Gateway, OpId, SkillFunction, Snapshot,
     WriteRefusal, check_function, history,
@@ -241,6 +243,53 @@ fn a_trial_gets_signatures_and_verified_functions_alone() {
         let text = outcome.content[0].as_text().expect("text");
         assert!(outcome.is_error && text.contains(expected), "{text}");
     }
+}
+
+#[test]
+fn functions_of_another_program_are_told_when_it_comes_to_the_front() {
+    let (_shelf, mut gateway) = admitted();
+    let of_thunar =
+        "/// Renames a file.\n/// - name (text): the new name\n/// Example: rename_file(\"b.txt\")
+fn rename_file(desktop, name) {\n    desktop.press(\"F2\");\n    desktop.type(name);\n}";
+    create(&mut gateway, "thunar/rename", "renaming files");
+    let written = Change::FunctionWritten {
+        skill: id("thunar/rename"),
+        function: "rename_file".into(),
+        source: of_thunar.into(),
+        references: Vec::new(),
+    };
+    apply(&mut gateway, Actor::Manager, written).expect("written");
+    let lend = |apps: &[&str], pull| {
+        let apps = apps.iter().map(|app| (*app).to_owned()).collect();
+        let policy = ArmPolicy::Code { pull, unverified: true, own_tools: true };
+        build_guidance(&gateway.snapshot(), &policy, &TaskView { apps, ..TaskView::default() })
+            .expect("lends")
+    };
+    let in_front = |class: &str| {
+        let (id, title, bounds) = ("0x1".to_owned(), String::new(), Rect::new(0, 0, 9, 9));
+        let window = Window { id, title, class: class.to_owned(), bounds, active: true, pid: None };
+        Observation { windows: vec![window], ..Observation::default() }
+    };
+    let at = StepRef { step: StepId(1) };
+    for pull in [false, true] {
+        let guidance = lend(&["chromium"], pull);
+        let opening = guidance.opening.as_str();
+        assert!(opening.contains("rename_tab(name: text)") && !opening.contains("rename_file"), "{opening}");
+        assert!(guidance.tools.iter().any(|tool| tool.spec().name == "run_rename_file"), "tools are fixed");
+        let refresh = guidance.refresh.expect("functions wait");
+        let told = |class: &str| {
+            let more = refresh.refresh(at, &in_front(class));
+            more.map(|(text, events)| (text.as_str().to_owned(), events.len())).unwrap_or_default()
+        };
+        assert!(!told("Chromium").0.contains("rename_tab"), "what the opening told is not told again");
+        let (text, events) = told("Thunar");
+        assert!(text.contains("thunar/rename (not verified): rename_file(name: text)"), "{text}");
+        assert_eq!((text.contains("Notes on the program in front"), events), (false, 1), "{text}");
+        assert_eq!((told("Chromium"), told("Thunar")), (Default::default(), Default::default()));
+    }
+    assert!(lend(&[], false).refresh.is_none(), "where the programs are not known, all are told at once");
+    assert!(lend(&["gimp"], false).opening.as_str().contains("rename_file"), "none is for it: all are told");
+    assert!(lend(&["thunar"], false).refresh.is_some(), "those of pages wait for a browser");
 }
 
 #[test]

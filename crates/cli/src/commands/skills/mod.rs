@@ -10,6 +10,7 @@ mod package;
 mod package_files;
 pub(crate) mod proposals;
 mod show;
+mod skillweaver;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

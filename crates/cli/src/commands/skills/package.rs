@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::archive::read_archive;
 use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
+use super::skillweaver;
 use super::{open, write};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -55,6 +56,9 @@ pub(crate) struct Import {
     /// Domain of packages that do not name one.
     #[arg(long, default_value = "general")]
     domain: String,
+    /// The address of the site that relative addresses of `--from skillweaver` begin with.
+    #[arg(long, value_name = "URL")]
+    base: Option<String>,
     /// Import packages although following them would make an agent run code, send data or the like. Without it they are
     /// named with the sentences, and not imported.
     #[arg(long)]
@@ -69,6 +73,9 @@ enum ImportFormat {
     SkillConfigs,
     /// The skills shipped with the program.
     Shipped,
+    /// A folder of SkillWeaver's Python functions over Playwright (`*_code.py`). Those that can be translated become
+    /// functions, each with a skill of its own; the others are named with the reasons.
+    Skillweaver,
 }
 
 #[derive(Serialize)]
@@ -212,23 +219,42 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Co
             let imported = read_and_import_configs(&mut gateway, &text, &options);
             results = wire::runtime()?.block_on(async { imported.await.kind(Kind::Config) })?;
         }
-        ImportFormat::Packages => {
-            let place = named()?;
-            let packages = packages_at(place)?;
-            if packages.is_empty() {
-                return Err(none_in(place));
-            }
-            let models = wire::models(config, Arc::new(SystemClock::default()))?;
-            let runtime = wire::runtime()?;
-            let mut gateway = write(book)?;
-            gateway.set_readers(models.named_safety_readers()?);
-            for (_, package) in packages {
-                let imported = package::read_and_import(&mut gateway, &package, &options);
-                results.push(runtime.block_on(async { imported.await.kind(Kind::Config) })?);
-            }
+        ImportFormat::Packages | ImportFormat::Skillweaver => {
+            results = import_packages(arguments, named()?, book, &options, config)?;
         }
     }
     report(&results, &open(book)?, as_json)
+}
+
+/// Imports the packages of a place, or a library as packages, past the readers of the book.
+fn import_packages(
+    arguments: &Import,
+    place: &Path,
+    book: &Path,
+    options: &ImportOptions,
+    config: &Config,
+) -> Result<Vec<Imported>, Failure> {
+    let mut results = Vec::new();
+    let packages = match arguments.from {
+        ImportFormat::Skillweaver => {
+            let library = skillweaver::read(place, arguments.base.as_deref())?;
+            results.extend(library.left_out);
+            library.packages
+        }
+        _ => packages_at(place)?.into_iter().map(|(_, package)| package).collect(),
+    };
+    if packages.is_empty() && results.is_empty() {
+        return Err(none_in(place));
+    }
+    let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    let runtime = wire::runtime()?;
+    let mut gateway = write(book)?;
+    gateway.set_readers(models.named_safety_readers()?);
+    for package in packages {
+        let imported = package::read_and_import(&mut gateway, &package, options);
+        results.push(runtime.block_on(async { imported.await.kind(Kind::Config) })?);
+    }
+    Ok(results)
 }
 
 fn report(results: &[Imported], book: &Snapshot, as_json: bool) -> Result<(), Failure> {
@@ -239,6 +265,10 @@ fn report(results: &[Imported], book: &Snapshot, as_json: bool) -> Result<(), Fa
             "content_hash": book.content_hash(),
         }))?;
     } else {
+        let taken = results.iter().filter(|one| one.refused.is_none()).count();
+        if results.len() > 1 {
+            terminal::line(format_args!("{taken} of {} taken over", results.len()));
+        }
         for one in results {
             let skill = one.skill.as_ref().map(ToString::to_string).unwrap_or_default();
             match &one.refused {

@@ -1,0 +1,202 @@
+//! Python functions over Playwright, translated as far as the language goes.
+
+use apprentice_functions::{PlaywrightFunction, Source, translate};
+use apprentice_protocol::FunctionEnd;
+use serde_json::json;
+
+use crate::driver::{drive, seen};
+
+const LIBRARY: &str = r#"
+import re
+
+async def add_guest(page, name: str, seats: int = 2, message=None):
+    """
+    Adds a guest to the list.
+
+    Longer words that nobody needs.
+
+    Args:
+        page: The page.
+        name (str): The guest's full name.
+        seats (int): Number of seats.
+
+    Usage Log:
+    - It worked once.
+    """
+    import asyncio
+    await page.goto(f"/guests?of={name}")
+    await page.get_by_role("link", name=re.compile("Add guest")).click()
+    form = page.get_by_role("form", name="Guest", exact=True)
+    await form.get_by_label("Name").fill(name)
+    await form.get_by_label("Seats", exact=True).fill(f"{seats}")
+    if message:
+        await form.get_by_label("Note").fill(f"\ue604 {message}, {name}")
+    await page.keyboard.press("Control+Enter")
+    await page.wait_for_load_state("networkidle")
+    await asyncio.sleep(2)
+    print("done")
+    await page.get_by_text("Saving").wait_for(state="hidden")
+    shown = await page.get_by_text("Saved").text_content()
+    return shown
+
+
+async def zoom(page, title: str, layers: list[str], whole: bool):
+    """Looks closer.
+
+    Args:
+        title: What must be there.
+    """
+    opened = await page.get_by_role("link", name="Map").count()
+    if opened == 0:
+        print("no map")
+        return None
+    elif whole and "old" not in title:
+        await page.locator("button:has-text('Whole')").click()
+    else:
+        await page.click('text="Part"')
+    most = 3
+    for _ in range(most):
+        if await page.get_by_role("button", name="Zoom in").count() > 0:
+            await page.get_by_role("button", name="Zoom in").click(timeout=200)
+        else:
+            break
+    for layer in layers:
+        await page.get_by_label(layer).check()
+    if await page.get_by_role("heading", name=title).count() == 0:
+        raise Exception("not there")
+
+
+async def first_rows(page, count: int):
+    """Reads rows."""
+    await page.goto("https://shop.example/rows")
+    rows = []
+    for row in await page.query_selector_all("tr.row"):
+        rows.append(await row.inner_text())
+    await page.get_by_role("button", name="More").first.click()
+    return rows
+
+
+async def guesses(page, filters, address, pairs: list[tuple]):
+    """Decides by values of which nothing is known."""
+    if filters:
+        await page.get_by_label("Filter").fill(filters)
+    await page.goto(address)
+    await page.get_by_role("button", name="Go", pressed=True).click()
+    await page.get_by_role("button", name="Go").click(button="middle")
+    await page.locator("div > a").click()
+    try:
+        await page.get_by_role("button", name="Go").click()
+    except Exception:
+        pass
+
+
+async def read_title(page, unused):
+    title = await page.get_by_role("heading").inner_text()
+    return {"title": title}
+
+
+async def go_home(page, unused):
+    """Goes home."""
+    await page.get_by_role("link", name="Home").click()
+
+
+def broken(page:
+"#;
+
+fn of<'a>(all: &'a [PlaywrightFunction], name: &str) -> &'a PlaywrightFunction {
+    all.iter().find(|one| one.name == name).expect("a function")
+}
+
+fn source(name: &str) -> String {
+    let all = translate(LIBRARY, Some("https://party.example/")).expect("reads");
+    of(&all, name).translated.clone().unwrap_or_else(|reasons| panic!("{reasons:?}"))
+}
+
+#[test]
+fn steps_are_translated_and_keep_every_rule() {
+    let expected = r#"/// Adds a guest to the list.
+/// - name (text): The guest's full name.
+/// - seats (number): Number of seats.
+/// - message (text): message (an empty text for none)
+/// Example: add_guest("some text", 2, "some text")
+fn add_guest(page, name, seats, message) {
+    page.goto("https://party.example" + "/guests?of=" + name);
+    page.get_by_role("link", "*Add guest*").click();
+    let form = page.get_by_role("form", "Guest");
+    form.get_by_label("*Name*").fill(name);
+    form.get_by_label("Seats").fill("" + seats);
+    if message != "" {
+        form.get_by_label("*Note*").fill("@ " + message + ", " + name);
+    }
+    page.press("ctrl+enter");
+    expect(page.get_by_text("*Saving*")).to_be_hidden();
+    let shown = page.get_by_text("*Saved*").text();
+    return shown;
+}
+"#;
+    assert_eq!(source("add_guest"), expected.replace('@', "\u{e604}"));
+    assert!(Source::read(&source("add_guest"), &[]).is_ok());
+}
+
+#[tokio::test]
+async fn conditions_and_loops_run_as_in_python() {
+    let function = Source::read(&source("zoom"), &[]).expect("keeps the rules");
+    let arguments = json!({ "title": "Town", "layers": ["Roads", "Rivers"], "whole": true });
+    let world = |acts: usize, _: u32| match acts {
+        // The button for a closer look goes after two clicks of the three that are allowed.
+        3.. => seen(&[
+            (0, "link", "Map"),
+            (0, "checkbox", "Roads"),
+            (0, "checkbox", "Rivers"),
+            (0, "heading", "Old Town"),
+        ]),
+        _ => seen(&[(0, "link", "Map"), (0, "button", "Whole map"), (0, "button", "Zoom in")]),
+    };
+    let driven = drive(&function, &arguments, world).await;
+    assert_eq!(driven.end, FunctionEnd::Returned { value: json!(null) });
+    assert_eq!(driven.acts.len(), 5, "whole, twice closer, two layers: {:?}", driven.acts);
+    let none = drive(&function, &arguments, |_, _| seen(&[(0, "link", "List")])).await;
+    assert_eq!((none.acts.len(), none.end), (0, FunctionEnd::Returned { value: json!(null) }));
+    let other = json!({ "title": "old Town", "layers": [], "whole": true });
+    let missing = |acts: usize, _: u32| match acts {
+        0 => seen(&[(0, "link", "Map"), (0, "text", "Part")]),
+        _ => seen(&[(0, "link", "Map")]),
+    };
+    let stopped = drive(&function, &other, missing).await;
+    assert!(stopped.reason().contains("no element matches get_by_role(\"heading\""), "{}", stopped.reason());
+}
+
+#[test]
+fn what_the_language_lacks_is_named_with_its_line() {
+    let all = translate(LIBRARY, None).expect("reads");
+    let reasons = |name: &str| {
+        let reasons = of(&all, name).translated.clone().expect_err("left out");
+        reasons.iter().map(|one| format!("line {}: {}\n", one.line, one.reason)).collect::<String>()
+    };
+    assert!(
+        reasons("add_guest").contains("line 19: an address without its site"),
+        "{}",
+        reasons("add_guest")
+    );
+    let rows = reasons("first_rows");
+    for words in
+        ["line 65: `for` over what is no list of texts", "line 67: `.first`", "`append` is not translated"]
+    {
+        assert!(rows.contains(words), "{rows}");
+    }
+    let guesses = reasons("guesses");
+    for words in [
+        "line 71: the kind of pairs",
+        "line 73: a condition whose kind of value is not known",
+        "line 75: an address that may be relative",
+        "line 76: `get_by_role` with `pressed`",
+        "line 77: a click of the middle button",
+        "line 78: a selector of the page's markup",
+        "line 79: `try` is not translated",
+    ] {
+        assert!(guesses.contains(words), "{words}: {guesses}");
+    }
+    assert!(reasons("go_home").contains("the parameter unused is not used"), "a rule of every function");
+    assert!(reasons("read_title").contains("dictionary is not translated"));
+    assert!(translate("\u{0}\u{1} not python at all ((((", None).expect("reads").is_empty());
+}
