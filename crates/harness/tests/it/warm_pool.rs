@@ -147,6 +147,6 @@ async fn a_browser_that_waited_opens_the_page_that_is_asked_for() {
     assert_eq!(seen.title(), "two");
     second.machine.read(&format!("{HOME}/mine.txt")).await.expect_err("a home of its own");
     pool.has_opened(3).await;
-    let refused = pool.pool.open(&WorldSpec { url: Some("nonsense:".into()), ..page("x") }).await;
+    let refused = pool.pool.open(&WorldSpec { url: Some("http://127.0.0.1:1/".into()), ..page("x") }).await;
     assert!(refused.is_err(), "a page that does not open is no world");
 }

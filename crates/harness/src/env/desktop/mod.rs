@@ -8,7 +8,6 @@ mod remarks;
 mod source;
 mod target;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
