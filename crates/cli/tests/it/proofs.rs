@@ -124,6 +124,7 @@ impl Studio {
             attempts: 3,
             order_seed: 1,
             limits: None,
+            student_limits: None,
             ablations: Ablations::default(),
             suppress: HiddenSkills::default(),
             demonstrations: Vec::new(),
