@@ -33,6 +33,11 @@ pub(crate) struct SpendingArgs {
 }
 
 impl SpendingArgs {
+    /// Returns whether the command only tells what it would do, in words.
+    pub(crate) fn tells_in_words(self) -> bool {
+        self.dry_run && !self.json
+    }
+
     /// Returns the same options, with JSON output on or off.
     pub(crate) fn in_json(self, json: bool) -> Self {
         Self { json, ..self }

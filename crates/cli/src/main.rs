@@ -23,6 +23,7 @@ mod models;
 mod overrides;
 mod pick;
 mod process_env;
+mod project_file;
 mod prompts;
 mod provider;
 mod renamed;

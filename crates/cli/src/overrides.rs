@@ -6,6 +6,7 @@ use crate::config::{IsolationChoice, WorldChoice};
 use crate::failure::Failure;
 use crate::provider::{PROVIDERS, ProviderEntry};
 use crate::settings::{Settings, Sources};
+use crate::terminal;
 
 /// Global flags that override settings of models, worlds and external suites.
 #[derive(Clone, Debug, Default, Args)]
@@ -84,7 +85,11 @@ impl Overrides {
 
 /// Loads the settings and applies these flags; later flags override earlier ones.
 pub(crate) fn settings(flags: &[&Overrides]) -> Result<Settings, Failure> {
-    let mut settings = Settings::layer(&Sources::read()?)?;
+    let sources = Sources::read()?;
+    if let Some(path) = sources.above() {
+        terminal::note(format_args!("settings of {}", path.display()));
+    }
+    let mut settings = Settings::layer(&sources)?;
     flags.iter().try_for_each(|flags| flags.apply_to(&mut settings))?;
     Ok(settings)
 }

@@ -13,6 +13,11 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
+/// Returns the current folder, as an absolute path without links.
+pub(crate) fn current_folder() -> io::Result<PathBuf> {
+    std::env::current_dir()?.canonicalize()
+}
+
 /// Returns all variables whose name starts with `prefix` and whose value is valid UTF-8.
 pub(crate) fn variables(prefix: &str) -> Vec<(String, String)> {
     let texts = std::env::vars_os()

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::embeddings;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::process_env;
+use crate::project_file::{self, SettingsFile};
 use crate::provider::{self, PROVIDERS, ProviderEntry};
 use crate::role::{self, ROLE_NAMES};
 use crate::value_type::ValueType;
@@ -43,8 +44,8 @@ pub(crate) struct Settings {
 /// The external inputs of settings, so that [`Settings::layer`] is a pure function.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Paths and contents of files, in rising order of priority.
-    pub(crate) files: Vec<(PathBuf, String)>,
+    /// The files, in rising order of priority.
+    pub(crate) files: Vec<SettingsFile>,
     /// Environment variables with the prefix `APPRENTICE_`, in any order.
     pub(crate) environment: Vec<(String, String)>,
 }
@@ -56,17 +57,17 @@ impl Sources {
         let user = process_env::variable("XDG_CONFIG_HOME")
             .map(PathBuf::from)
             .or(home.map(|home| home.join(".config")));
-        let places = user.map(|folder| folder.join("apprentice/config.toml")).into_iter();
-        let mut files = Vec::new();
-        for path in places.chain([PathBuf::from("apprentice.toml")]) {
-            match std::fs::read_to_string(&path) {
-                Ok(text) => files.push((path, text)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Failure::say(Kind::Config, format!("{}: {error}", path.display()))),
-            }
-        }
+        let own = user.map(|folder| SettingsFile::read(folder.join("apprentice/config.toml")));
+        let own = own.transpose()?.flatten();
+        let project = project_file::find(&process_env::current_folder().kind(Kind::Environment)?)?;
         let environment = process_env::variables(PREFIX);
-        Ok(Self { files, environment })
+        Ok(Self { files: own.into_iter().chain(project).collect(), environment })
+    }
+
+    /// Returns the path of the project's file, if it stands above the current folder.
+    pub(crate) fn above(&self) -> Option<&Path> {
+        let above = |file: &&SettingsFile| file.folder.is_some();
+        self.files.iter().find(above).map(|file| file.path.as_path())
     }
 }
 
@@ -93,8 +94,8 @@ impl Settings {
             known.extend(own.map(|(key, form)| (format!("role.{part}.{key}"), *form)));
         }
         let mut settings = Self { values, known, origins };
-        for (path, text) in &sources.files {
-            settings.merge_file(path, text)?;
+        for file in &sources.files {
+            settings.merge_file(file)?;
         }
         for (name, value) in &sources.environment {
             let spelled = name.trim_start_matches(PREFIX).to_lowercase();
@@ -107,7 +108,8 @@ impl Settings {
         Ok(settings)
     }
 
-    fn merge_file(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+    fn merge_file(&mut self, file: &SettingsFile) -> Result<(), Failure> {
+        let SettingsFile { path, text, .. } = file;
         let at = |offset: usize| {
             let before = &text[..offset.min(text.len())];
             let line = before.matches('\n').count() + 1;
@@ -133,7 +135,7 @@ impl Settings {
                 (_, value) => value,
             };
             let key = expand_role_key(&key);
-            self.values.insert(key.clone(), value);
+            self.values.insert(key.clone(), file.placed(&key, value));
             self.origins.insert(key, path.display().to_string());
         }
         self.config().map(drop).map_err(|failure| failure.hint(format!("in {}", path.display())))
@@ -265,11 +267,18 @@ fn unknown<'a>(place: &str, name: &str, known: impl Iterator<Item = &'a String>)
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Settings, Sources};
+    use super::{Settings, SettingsFile, Sources};
 
     fn layer(files: &[(&str, &str)], environment: &[(&str, &str)]) -> Result<Settings, String> {
         let sources = Sources {
-            files: files.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect(),
+            files: files
+                .iter()
+                .map(|(path, text)| SettingsFile {
+                    path: PathBuf::from(path),
+                    text: (*text).to_owned(),
+                    folder: None,
+                })
+                .collect(),
             environment: environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         };
         Settings::layer(&sources).map_err(|failure| failure.to_string())

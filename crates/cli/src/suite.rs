@@ -6,11 +6,21 @@ use apprentice_tasks::suite::{self, Suite};
 
 use crate::builtin_suites;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::process_env;
+use crate::{process_env, project_file, terminal};
 
 /// Loads a suite, or returns an error that locates the problem.
 pub(crate) fn load(path: &Path) -> Result<Suite, Failure> {
-    suite::load(&found(path)?).kind(Kind::Config)
+    let path = found(path)?;
+    // Settings name commands to run, so that a suite does not bring its own: they hold where the user stands.
+    if let Ok(current) = process_env::current_folder()
+        && let Some(file) = project_file::beside(&path, &current)
+    {
+        let (file, folder) = (file.display(), file.parent().unwrap_or(&file).display());
+        terminal::note(format_args!(
+            "{file} is not read: its settings hold for commands that start below {folder}"
+        ));
+    }
+    suite::load(&path).kind(Kind::Config)
 }
 
 /// Returns the path of a file or folder. What belongs to the built-in suites (`tasks/…`) is also found beside the

@@ -208,6 +208,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
         limits: None,
+        student_limits: None,
         ablations: Ablations {
             leave_one_out: arguments.leave_one_out,
             more_steps: arguments.more_steps,

@@ -4,20 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext,
-    ResolvedConfig, finished_rows,
+    ResolvedConfig, finished_rows, forecast,
 };
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_protocol::Clock;
 use apprentice_skills::reflect::ReflectOptions;
 use clap::Args;
 
-use super::experiment_command;
+use super::{experiment_command, forecast_table};
 use crate::config::Config;
 use crate::experiment_progress::Verbosity;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::forecast::{Forecast, Proceed, SpendingArgs, learning_models};
 use crate::models::Models;
 use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
@@ -167,7 +168,7 @@ impl LoadedExperiment {
     }
 
     /// Forecasts the cost of the rest of the experiment in `folder` and decides whether to continue; high costs need
-    /// the user's confirmation.
+    /// the user's confirmation. A dry run prints the table of `plan` first.
     pub(crate) fn confirm_cost(
         &self,
         experiment: &Experiment,
@@ -176,6 +177,12 @@ impl LoadedExperiment {
     ) -> Result<Proceed, Failure> {
         let done = folder.map(finished_rows).unwrap_or_default();
         let learner = self.draft.learner.as_deref();
+        if consent.tells_in_words() {
+            let learning = learning_models(&self.models, learner)?;
+            let quote = |model: &str| self.models.quote(model).unwrap_or_else(|_| Pricing::free());
+            let told = forecast(experiment, self.draft.config.design, &learning, &quote, &done);
+            forecast_table::print(&told.map_err(experiment_command::failure)?);
+        }
         Forecast::of_experiment(&self.models, experiment, learner, &done)?.agree(&self.config, consent)
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod doctor;
 pub(crate) mod experiment_command;
 pub(crate) mod explore;
 pub(crate) mod export;
+pub(crate) mod forecast_table;
 pub(crate) mod fork;
 pub(crate) mod functions;
 pub(crate) mod grade;

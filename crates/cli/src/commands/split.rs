@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::split::{
-    DRAFT_FILE, DraftError, Overlap, SharedBy, Shares, SplitDraft, SplitLock, overlaps,
+    DRAFT_FILE, DraftError, KnowledgeParts, Overlap, SharedBy, Shares, SplitDraft, SplitLock, overlaps,
 };
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{TaskId, counted};
 use apprentice_results::row::Split;
 use apprentice_results::stats::MIN_TEMPLATES;
 use apprentice_tasks::suite::{SPLIT_FILE, Suite};
@@ -34,7 +34,8 @@ enum What {
 }
 
 /// Deals the templates into parts by chance, with a seed. Tasks without a template are grouped by program, start file
-/// and wording; what is asked in nearly the same words stands in one part.
+/// and wording; what is asked in nearly the same words stands in one part. Knowledge that several templates carry comes into
+/// train and into test.
 #[derive(Debug, Args)]
 struct Draw {
     /// The suite's folder or its suite file.
@@ -88,6 +89,8 @@ struct Shown<'a> {
     parts: BTreeMap<&'static str, &'a BTreeMap<String, Vec<TaskId>>>,
     /// Tasks of different parts that share a start file or nearly all words.
     overlaps: &'a [Overlap],
+    /// The tasks' knowledge labels by the parts that ask for them.
+    knowledge: KnowledgeParts,
     test_templates: usize,
     /// Test templates without which no verdict is possible.
     verdict_needs: usize,
@@ -193,6 +196,7 @@ fn print_split(
             locked,
             parts: parts.map(|split| (split.as_str(), draft.part(split))).into(),
             overlaps: &found,
+            knowledge: draft.knowledge(suite),
             test_templates,
             verdict_needs: MIN_TEMPLATES,
         });
@@ -209,6 +213,7 @@ fn print_split(
         }
     }
     show_overlaps(&found);
+    show_knowledge(&draft.knowledge(suite));
     if test_templates < MIN_TEMPLATES {
         terminal::line(format_args!(
             "a verdict needs {MIN_TEMPLATES} test templates or more; with {test_templates} a run shows how it works and \
@@ -216,6 +221,24 @@ fn print_split(
         ));
     }
     Ok(())
+}
+
+/// Prints how many knowledge labels are taught and measured, and names those that stand on one side alone.
+fn show_knowledge(parts: &KnowledgeParts) {
+    let KnowledgeParts { both, train_only, test_only } = parts;
+    if both.is_empty() && train_only.is_empty() && test_only.is_empty() {
+        return;
+    }
+    terminal::line(format_args!("knowledge: {} in train and in test", counted(both.len(), "label")));
+    for (labels, what) in [
+        (train_only, "in train alone, so that it is not measured"),
+        (test_only, "in test alone, where no gain is expected"),
+    ] {
+        if !labels.is_empty() {
+            let names: Vec<&str> = labels.iter().map(String::as_str).collect();
+            terminal::line(format_args!("  {what}: {}", names.join(", ")));
+        }
+    }
 }
 
 /// Prints pairs of tasks with nearly the same words, and each start file with the tasks that it joins.

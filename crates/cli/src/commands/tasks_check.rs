@@ -44,6 +44,8 @@ struct Report {
     tasks: Vec<Row>,
     /// The number of tasks, and the number of "yes" results per column.
     totals: BTreeMap<&'static str, usize>,
+    /// Whether a virtual machine was asked for its programs; never, so far.
+    vm_asked: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,6 +55,7 @@ struct Row {
     loads: bool,
     grades: bool,
     cell: bool,
+    /// Whether nothing in the file speaks against a virtual machine. No machine is asked what it has.
     vm: bool,
     steps: Vec<String>,
     getters: Vec<String>,
@@ -81,7 +84,7 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
         ("cell", count(|row| row.cell)),
         ("vm", count(|row| row.vm)),
     ]);
-    let report = Report { schema: "apprentice.tasks-check/1", tasks, totals };
+    let report = Report { schema: "apprentice.tasks-check/1", tasks, totals, vm_asked: false };
     if arguments.json {
         terminal::json(&report)?;
     } else {
@@ -169,9 +172,11 @@ fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps:
 fn table(report: &Report) {
     terminal::line(format_args!("{:<16} {:<40} loads  grades  runs cell / vm", "app", "task"));
     let word = |yes: bool| if yes { "yes" } else { "no" };
+    // What an image holds is not known here.
+    let unseen = |possible: bool| if possible { "unseen" } else { "no" };
     for row in &report.tasks {
         let (loads, grades) = (word(row.loads), word(row.grades));
-        let (cell, vm) = (word(row.cell), word(row.vm));
+        let (cell, vm) = (word(row.cell), unseen(row.vm));
         terminal::line(format_args!("{:<16} {:<40} {loads:<6} {grades:<7} {cell} / {vm}", row.app, row.id));
         let list = |column: &str, reasons: &[String]| {
             if !reasons.is_empty() {
@@ -186,7 +191,8 @@ fn table(report: &Report) {
     }
     let total = |name: &str| report.totals.get(name).copied().unwrap_or_default();
     terminal::line(format_args!(
-        "{}: {} load, {} can be graded, {} can run in a cell here, {} in a virtual machine",
+        "{}: {} load, {} can be graded, {} can run in a cell here; nothing in {} files speaks against a virtual machine, \
+         and none was asked for its programs",
         counted(total("tasks"), "task"),
         total("loads"),
         total("grades"),
@@ -230,16 +236,14 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         }
     }
     terminal::json(&task.evaluator)?;
-    for (column, reasons) in [
-        ("loads", &missing.unknown),
-        ("grades", &missing.grades),
-        ("cell", &missing.cell),
-        ("vm", &missing.vm),
+    for (column, reasons, without) in [
+        ("loads", &missing.unknown, "yes"),
+        ("grades", &missing.grades, "yes"),
+        ("cell", &missing.cell, "yes"),
+        ("vm", &missing.vm, "unseen: no machine was asked for its programs"),
     ] {
-        terminal::line(format_args!(
-            "{column}: {}",
-            if reasons.is_empty() { "yes".into() } else { reasons.join("; ") }
-        ));
+        let told = if reasons.is_empty() { without.to_owned() } else { reasons.join("; ") };
+        terminal::line(format_args!("{column}: {told}"));
     }
     Ok(())
 }

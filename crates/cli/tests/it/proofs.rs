@@ -125,6 +125,7 @@ impl Studio {
             attempts: 3,
             order_seed: 1,
             limits: None,
+            student_limits: None,
             ablations: Ablations::default(),
             suppress: HiddenSkills::default(),
             demonstrations: Vec::new(),

@@ -103,6 +103,9 @@ pub struct Definition {
     /// Limits for every trial; `None` means the tasks' own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// Limits for the student's trials; `None` means those of every trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub student_limits: Option<Limits>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
     #[serde(default, skip_serializing_if = "Ablations::is_none")]
     pub further: Ablations,
@@ -242,6 +245,7 @@ impl Definition {
             attempts: experiment.attempts,
             order_seed: experiment.order_seed,
             limits: experiment.limits,
+            student_limits: experiment.student_limits,
             further: experiment.ablations,
             suppress: experiment.suppress.clone(),
             demonstrations: experiment.demonstrations.iter().map(|run| run_name(run)).collect(),

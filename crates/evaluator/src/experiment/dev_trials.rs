@@ -91,7 +91,7 @@ pub(super) async fn choose(
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
     let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, provider, &tasks));
     let request = request(experiment, Some(arms.collect::<Result<_, _>>()?));
-    let wanted = plan(&request, deps.run.clock.now()).map_err(RunError::from)?;
+    let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
     let run = open_or_create(deps, &folder.join(DEV), wanted).await?;
     run.keep_book(provider.book())?;
     let provider = provider.clone();

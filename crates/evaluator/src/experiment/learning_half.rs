@@ -121,7 +121,7 @@ fn planned(
         program: experiment.program.clone(),
         books: Vec::new(),
     };
-    let base = plan(&request, deps.run.clock.now()).map_err(RunError::from)?;
+    let base = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
     let tasks = experiment.tasks(Split::Train);
     let training = TrainingTasks { suite: &experiment.suite, lock, tasks: &tasks };
     Ok(learning_plan(base, training, &roles, &learning.cycle))

@@ -39,7 +39,7 @@ pub(super) async fn measure(
     let auto = Box::pin(dev_trials::choose(experiment, deps, folder, &provider)).await?;
     let provider = provider.with_auto(auto);
     let request = request(experiment, &provider)?;
-    let wanted = plan(&request, deps.run.clock.now()).map_err(RunError::from)?;
+    let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
     let run = open_or_create(deps, &folder.join(MEASURE), wanted).await?;
     run.keep_book(book)?;
     let place = run.path().to_owned();

@@ -98,6 +98,8 @@ pub struct Experiment {
     pub order_seed: u64,
     /// Limits for every trial, overriding the tasks' own.
     pub limits: Option<Limits>,
+    /// Limits for the student's trials, in place of all others.
+    pub student_limits: Option<Limits>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
     pub ablations: Ablations,
     /// Skills hidden from the tasks of certain apps.
@@ -330,7 +332,7 @@ pub fn plan_measurement(
     validate(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
     let request = measure::assumed_request(experiment, book)?;
-    Ok(Some(plan(&request, now).map_err(RunError::from)?))
+    Ok(Some(experiment.capped(plan(&request, now).map_err(RunError::from)?)))
 }
 
 fn validate(experiment: &Experiment) -> Result<(), ExperimentError> {
@@ -383,6 +385,11 @@ impl Experiment {
     /// Iterates over the models that are measured in every arm.
     fn students(&self) -> impl Iterator<Item = &String> {
         [&self.student].into_iter().chain(&self.others)
+    }
+
+    /// Returns a run's plan with the student's limits.
+    fn capped(&self, plan: RunPlan) -> RunPlan {
+        RunPlan { student_limits: self.student_limits, ..plan }
     }
 
     /// Builds the request for a run of the experiment: these contenders on these tasks.

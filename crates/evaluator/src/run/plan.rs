@@ -176,6 +176,9 @@ pub struct RunPlan {
     /// Caps that replace the tasks' own.
     #[serde(default)]
     pub limits: Option<Limits>,
+    /// Caps of the student's trials, in place of all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub student_limits: Option<Limits>,
     /// Isolation guarantees that the worlds do not give, by name; usually empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concessions: Vec<String>,
@@ -212,7 +215,8 @@ impl RunPlan {
     /// Returns the caps of a trial; `own` are its task's caps.
     pub fn limits_of(&self, trial: &TrialSpec, own: Limits) -> Limits {
         let times = self.arm_of(trial).and_then(|arm| arm.cap_factor);
-        scaled_limits(self.limits.unwrap_or(own), times.unwrap_or(1))
+        let students = self.student_limits.filter(|_| trial.role == Role::Student);
+        scaled_limits(students.or(self.limits).unwrap_or(own), times.unwrap_or(1))
     }
 
     /// Returns the seed sent to a model in a trial; `own` is the seed of the task's variation.
@@ -310,6 +314,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
         order_seed: request.order_seed,
         attempts: request.attempts.max(1),
         limits: request.limits,
+        student_limits: None,
         concessions: Vec::new(),
         conversations: request.conversations,
         trials,

@@ -1,6 +1,6 @@
 //! The draft of a split: a file that a person may edit, drawn by the program and checked before it is locked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::group::{groups, units};
+use super::knowledge::{KnowledgeParts, LabelDeal};
 use super::overlap::leaks;
 use super::{SplitError, SplitLock};
 
@@ -80,7 +81,8 @@ pub enum DraftError {
 
 impl SplitDraft {
     /// Deals a suite's templates into parts by salted hashes; tasks without templates are grouped first. Templates
-    /// whose instructions are near the same stand in one part. The same salt gives the same draft.
+    /// whose instructions are near the same stand in one part. Knowledge that several of them carry comes into train and
+    /// into test, as far as the shares allow. The same salt gives the same draft.
     pub fn draw(suite: &Suite, shares: Shares, salt: &str) -> Result<Self, DraftError> {
         let weights = [shares.train, shares.dev, shares.test].map(f64::from);
         let sum: f64 = weights.iter().sum();
@@ -93,21 +95,37 @@ impl SplitDraft {
             let name = unit.first().map_or("", String::as_str);
             Sha256::digest(format!("split\0{salt}\0{name}"))
         });
-        let count: usize = units.iter().map(std::collections::BTreeSet::len).sum();
+        let count: usize = units.iter().map(BTreeSet::len).sum();
         // Counts of templates are far below 2^52.
         let count = u32::try_from(count).map_or(f64::MAX, f64::from);
         let mut left = weights.map(|weight| weight / sum * count);
         let mut draft = Self::empty(suite, salt);
-        for unit in units {
-            // The part that lacks the most takes the next unit; training comes first among equals.
-            let part = (0..3).rev().max_by(|one, other| left[*one].total_cmp(&left[*other])).unwrap_or(0);
+        let mut labels = LabelDeal::of(suite, &groups, &units);
+        let mut deal = |unit: BTreeSet<String>, labels: &mut LabelDeal| {
+            // Among the parts that are not full, the one that lacks the unit's knowledge takes it, else the one that
+            // lacks the most; training comes first among equals.
+            let lacks = |part: usize| if left[part] > 0.0 { labels.lacks(&unit, PARTS[part]) } else { 0 };
+            let order = |one: &usize, other: &usize| {
+                lacks(*one).cmp(&lacks(*other)).then(left[*one].total_cmp(&left[*other]))
+            };
+            let part = (0..PARTS.len()).rev().max_by(order).unwrap_or(0);
+            labels.deal(&unit, PARTS[part]);
             left[part] -= u32::try_from(unit.len()).map_or(f64::MAX, f64::from);
             for template in unit {
                 let tasks = groups.iter().filter(|(_, group)| **group == template);
                 let tasks = tasks.map(|(task, _)| task.clone()).collect();
-                draft.part_mut([Split::Train, Split::Dev, Split::Test][part]).insert(template, tasks);
+                draft.part_mut(PARTS[part]).insert(template, tasks);
+            }
+        };
+        let mut rest = Vec::new();
+        for unit in units {
+            if PARTS.iter().any(|part| labels.lacks(&unit, *part) > 0) {
+                deal(unit, &mut labels);
+            } else {
+                rest.push(unit);
             }
         }
+        rest.into_iter().for_each(|unit| deal(unit, &mut labels));
         Ok(draft)
     }
 
@@ -142,6 +160,11 @@ impl SplitDraft {
             Split::Dev => &self.dev,
             Split::Test => &self.test,
         }
+    }
+
+    /// The knowledge labels of the suite's tasks, by the parts that ask for them.
+    pub fn knowledge(&self, suite: &Suite) -> KnowledgeParts {
+        KnowledgeParts::of(suite, |task| self.split_of_task(task))
     }
 
     /// The part of a task; `None` for a task that the draft does not name.

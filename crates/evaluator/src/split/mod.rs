@@ -8,6 +8,7 @@
 mod admitted;
 mod draft;
 mod group;
+mod knowledge;
 mod overlap;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use apprentice_tasks::variation::vary;
 
 pub use admitted::TrainTrajectory;
 pub use draft::{DRAFT_FILE, DraftError, Shares, SplitDraft};
+pub use knowledge::KnowledgeParts;
 use overlap::leaks;
 pub use overlap::{NEAR_SAME, Overlap, SharedBy, overlaps};
 

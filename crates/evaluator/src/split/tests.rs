@@ -184,6 +184,31 @@ fn a_draw_deals_all_templates_and_repeats_by_salt() {
 }
 
 #[test]
+fn knowledge_that_several_templates_carry_is_learned_and_measured() {
+    let mut labelled = large(12);
+    for (number, task) in labelled.tasks.iter_mut().enumerate() {
+        let ours = task.apprentice.as_mut().expect("ours");
+        // Four labels with three templates each, but for the last, which stands alone.
+        ours.knowledge =
+            vec![if number == 11 { "alone".to_owned() } else { format!("label-{}", number / 3) }];
+    }
+    let shares = Shares { train: 50, dev: 10, test: 40 };
+    for salt in 0..40 {
+        let draft = SplitDraft::draw(&labelled, shares, &salt.to_string()).expect("a draft");
+        let parts = draft.knowledge(&labelled);
+        assert_eq!(parts.both.len(), 4, "salt {salt}: {parts:?}");
+        assert_eq!(draft.part(Split::Train).len(), 6, "the shares hold, salt {salt}");
+        assert!(!parts.both.contains("alone"), "salt {salt}: {parts:?}");
+    }
+    // A label of one template changes no draw.
+    let plain = large(12);
+    let mut single = plain.clone();
+    single.tasks[0].apprentice.as_mut().expect("ours").knowledge = vec!["alone".to_owned()];
+    let draw = |suite: &Suite| SplitDraft::draw(suite, shares, "1").expect("a draft");
+    assert_eq!(draw(&plain), draw(&single));
+}
+
+#[test]
 fn what_is_asked_in_the_same_words_is_dealt_to_one_part_and_never_locked_apart() {
     let twins =
         [("a", "a", "make this text line bold"), ("b", "b", "make this text line green"), ("c", "c", "zoom")];

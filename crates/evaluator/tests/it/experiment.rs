@@ -142,6 +142,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         attempts: 2,
         order_seed: 1,
         limits: None,
+        student_limits: None,
         ablations: Ablations::default(),
         suppress: HiddenSkills::default(),
         demonstrations: Vec::new(),

@@ -32,6 +32,7 @@ fn page(gateway: &mut Gateway, situation: &str, guidance: &str) {
 fn named_page(gateway: &mut Gateway, name: &str, note: &Value) {
     let text = |key: &str| note[key].as_str().expect("a text").to_owned();
     let words = |text: &str| text.to_owned();
+    let domain = NewDomain { domain: words("program"), description: words("A program.") };
     let change = Change::SkillCreated {
         skill: SkillId::parse(&format!("program/{name}")).expect("an id"),
         text: SkillText {
@@ -41,7 +42,7 @@ fn named_page(gateway: &mut Gateway, name: &str, note: &Value) {
         },
         annotations: Vec::new(),
         origin: Origin::Learned,
-        domain: Some(NewDomain { domain: words("program"), description: words("A program.") }),
+        domain: gateway.state().skills.is_empty().then_some(domain),
     };
     let actor = apprentice_skills::book::Actor::Manager;
     gateway.apply(WriteRequest::of(actor, Timestamp::UNIX_EPOCH, change)).expect("written");

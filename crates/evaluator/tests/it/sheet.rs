@@ -1,19 +1,25 @@
 //! Experiment configurations: their valid content, their errors, and a plan's forecast.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
-    Definition, Experiment, ExperimentConfig, ExperimentConfigError, LearningModels, Prereg, ProgramDefaults,
-    ResolveContext, ResolvedConfig, forecast, report,
+    BookSource, Definition, Experiment, ExperimentConfig, ExperimentConfigError, LearningModels, Prereg,
+    ProgramDefaults, ResolveContext, ResolvedConfig, forecast, plan_measurement, report,
 };
+use apprentice_evaluator::run::RunPlan;
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule, ViewRule};
+use apprentice_protocol::{
+    CoordinateSpace, HistoryRule, ImageRule, Limits, ModelProfile, ToolRule, ViewRule,
+};
+use apprentice_results::arm::Arm;
 use apprentice_results::report::{Family, PrimaryComparison};
-use apprentice_results::row::Split;
+use apprentice_results::row::{Role, Split};
+use apprentice_skills::book::Snapshot;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -171,6 +177,27 @@ fn templates_and_a_selection_narrow_what_takes_part() {
     let kept = Definition::of(&narrow).expect("a definition").test;
     assert!(!kept.is_empty() && kept.values().all(|one| *one == template), "{kept:?}");
     assert!(test.len() > kept.len());
+}
+
+#[test]
+fn the_students_limits_hold_for_the_student_alone() {
+    let capped =
+        format!("{}\n[limits]\nturns = 40\n[student_limits]\nworld_steps = 15\nturns = 20\n", shipped());
+    let experiment = carried(settled(&capped).expect("settles"));
+    let definition = Definition::of(&experiment).expect("a definition");
+    let students = definition.student_limits.expect("limits of the student");
+    assert_eq!((students.world_steps, students.turns), (15, 20));
+    let given =
+        Experiment { book: BookSource::Given(Snapshot::empty()), arms: vec![Arm::None], ..experiment };
+    let plan = plan_measurement(&given, Timestamp::UNIX_EPOCH).expect("a plan").expect("of a given book");
+    let turns = |role: Role| -> BTreeSet<u32> {
+        let of_role = plan.trials.iter().filter(|trial| trial.role == role);
+        of_role.map(|trial| plan.limits_of(trial, Limits::default()).turns).collect()
+    };
+    assert_eq!((turns(Role::Student), turns(Role::Teacher)), ([20].into(), [40].into()));
+    let free = RunPlan { limits: None, student_limits: None, ..plan };
+    let own = Limits { turns: 7, ..Limits::default() };
+    assert!(free.trials.iter().all(|trial| free.limits_of(trial, own) == own));
 }
 
 /// A plan of the shipped experiment whose student is a paid model.

@@ -66,6 +66,8 @@ pub struct ExperimentConfig {
     pub baselines: bool,
     /// Limits for every trial, overriding the tasks' own.
     pub limits: Option<Limits>,
+    /// Limits for the students' trials, in place of all others.
+    pub student_limits: Option<Limits>,
     /// Budget for all model calls, in US dollars.
     pub most_usd: Option<f64>,
     /// Ablations and compute-matched baselines run with the first student.

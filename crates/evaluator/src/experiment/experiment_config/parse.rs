@@ -19,7 +19,7 @@ use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
 use apprentice_tasks::suite::SourcePos;
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "ablations",
     "arms",
     "attempts",
@@ -36,6 +36,7 @@ const KEYS: [&str; 21] = [
     "select",
     "skillbook",
     "split",
+    "student_limits",
     "students",
     "suite",
     "suppress",
@@ -91,7 +92,8 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         attempts: reader.count(root, "attempts", 1..=100),
         order_seed: reader.whole(root, "order_seed", 0..=i64::MAX).map_or(0, i64::unsigned_abs),
         baselines: reader.boolean(root, "baselines").unwrap_or(false),
-        limits: limits(reader, root),
+        limits: limits(reader, root, "limits"),
+        student_limits: limits(reader, root, "student_limits"),
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
         ablations: ablations(reader, root),
         suppress: reader.strings(root, "suppress"),
@@ -177,8 +179,8 @@ fn primary(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<PrimaryCompar
     Located { value: PrimaryComparison { treatment, control }, spot }
 }
 
-fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Option<Limits> {
-    let table = reader.table(root, "limits", &LIMITS)?;
+fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>, key: &str) -> Option<Limits> {
+    let table = reader.table(root, key, &LIMITS)?;
     let standard = Limits::default();
     let large =
         |reader: &mut Reader<'_>, key| reader.whole(table, key, 1..=MAX_NUMBER).map(i64::unsigned_abs);

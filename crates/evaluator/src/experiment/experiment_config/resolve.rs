@@ -393,6 +393,7 @@ impl ResolvedConfig {
             attempts: config.attempts.unwrap_or(setting.attempts).max(1),
             order_seed: config.order_seed,
             limits: config.limits,
+            student_limits: config.student_limits,
             ablations: config.ablations.value,
             suppress,
             demonstrations,
