@@ -59,6 +59,9 @@ pub enum VoidCause {
     DiskFull,
     /// The process was stopped during the attempt.
     Interrupted,
+    /// A person stopped the trial. It is not tried again.
+    #[serde(rename = "stopped_by_a_person")]
+    StoppedByPerson,
     /// A bug in this program.
     Internal,
 }

@@ -29,7 +29,7 @@ pub use clock::SystemClock;
 pub use display::{CancelToken, DisplayError, Pointer, Screen};
 pub use limits::CellLimits;
 pub use reap::{Reaped, reap};
-pub use state::state_folders;
+pub use state::{open as open_state_folder, state_folders};
 pub use supervisor::supervise;
 pub use wire::NodeFacts;
 

@@ -45,3 +45,4 @@ mod starter;
 mod tidy;
 mod viewing;
 mod vm;
+mod watching;
