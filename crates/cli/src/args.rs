@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     bench, bundle, collect, compare, config, demo, distill, do_task, doctor, explore, export, fork,
     functions, grade, init, learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split,
-    tasks, trace, view,
+    steer, tasks, trace, view, watch,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -40,6 +40,12 @@ enum Command {
     Explore(explore::Explore),
     Learn(learn::Learn),
     View(view::View),
+    Ps(watch::Ps),
+    Watch(watch::Watch),
+    Pause(steer::Pause),
+    Continue(steer::Continue),
+    Step(steer::Step),
+    Stop(steer::Stop),
     Trace(trace::TraceCommand),
     Doctor(doctor::Doctor),
     Init(init::Init),
@@ -91,6 +97,12 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Explore(explore) => explore::run(explore, &settings()?.config()?),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view, &settings()?.config()?),
+        Command::Ps(ps) => watch::ps(ps, &settings()?.config()?),
+        Command::Watch(watching) => watch::watch(watching, &settings()?.config()?),
+        Command::Pause(pause) => steer::pause(pause, &settings()?.config()?),
+        Command::Continue(go_on) => steer::go_on(go_on, &settings()?.config()?),
+        Command::Step(step) => steer::step(step, &settings()?.config()?),
+        Command::Stop(stop) => steer::stop(stop, &settings()?.config()?),
         Command::Trace(trace) => trace::run(trace),
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Init(init) => init::run(init),

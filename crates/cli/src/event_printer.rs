@@ -71,6 +71,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         EventKind::HistoryTrimmed { pictures, texts, .. } => {
             Some(format!("the context is full: {pictures} old pictures and {texts} old texts were dropped"))
         }
+        EventKind::Person(person) => Some(person.in_words()),
         EventKind::PicturesLeftOut { left_out, why, .. } => {
             Some(format!("{left_out} old pictures were left out: {why}"))
         }

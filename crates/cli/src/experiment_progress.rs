@@ -1,4 +1,4 @@
-//! Terminal output of an experiment: current trials, learned skills, and pass counts by role and arm.
+//! Terminal output of an experiment: learned skills, and pass counts by role and arm.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_evaluator::learn::LearningRecord;
 use apprentice_evaluator::run::{Progress, TrialSpec};
-use apprentice_protocol::{Clock, TrialId, Verdict, counted};
+use apprentice_protocol::{Clock, Verdict, counted};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_tasks::suite::Suite;
@@ -96,8 +96,6 @@ struct ProgressState {
     parts: Vec<Phase>,
     bar: ProgressBar,
     verbosity: Verbosity,
-    /// Labels of the running trials.
-    under_way: BTreeMap<TrialId, String>,
     standings: BTreeMap<String, PassCount>,
     total: u64,
     done: u64,
@@ -105,8 +103,11 @@ struct ProgressState {
 
 impl ProgressState {
     fn new(suite: &Arc<Suite>, clock: Arc<dyn Clock>, verbosity: Verbosity) -> Self {
-        let bar = if verbosity == Verbosity::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {bar:24} {wide_msg}");
+        let bar = match verbosity {
+            Verbosity::Aloud => terminal::lines().add(ProgressBar::new(0)),
+            Verbosity::Silent => ProgressBar::hidden(),
+        };
+        let style = ProgressStyle::with_template("{wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self {
             suite: Arc::clone(suite),
@@ -114,7 +115,6 @@ impl ProgressState {
             parts: Vec::new(),
             bar,
             verbosity,
-            under_way: BTreeMap::new(),
             standings: BTreeMap::new(),
             total: 0,
             done: 0,
@@ -123,7 +123,7 @@ impl ProgressState {
 
     fn say(&self, text: &str) {
         if self.verbosity == Verbosity::Aloud {
-            self.bar.suspend(|| terminal::note(format_args!("{text}")));
+            terminal::note(format_args!("{text}"));
         }
     }
 
@@ -132,9 +132,6 @@ impl ProgressState {
             Progress::Planned { folder, trials, finished, .. } => {
                 (self.total, self.done) = (*trials as u64, *finished as u64);
                 self.standings.clear();
-                self.under_way.clear();
-                self.bar.set_length(self.total);
-                self.bar.set_position(self.done);
                 let goes_on = match finished {
                     0 => String::new(),
                     _ => format!(", {finished} already finished"),
@@ -156,25 +153,18 @@ impl ProgressState {
                     folder.display()
                 ));
             }
-            Progress::Started { trial, attempt } => {
-                let again = if *attempt > 1 { format!(", try {attempt}") } else { String::new() };
-                let name = format!("{} ({}{again})", trial.task, role_and_arm(trial.role, &trial.arm));
-                self.under_way.insert(trial.trial.clone(), name);
-                self.refresh();
-            }
+            Progress::Started { .. } => {}
             Progress::Finished { row, message } => self.finish(row, message.as_deref()),
         }
     }
 
     fn finish(&mut self, row: &TrialRow, message: Option<&str>) {
-        self.under_way.remove(&row.trial);
         if let Some(part) = self.parts.last_mut() {
             part.attempts += 1;
             part.attempts_s += row.wall_s;
         }
         if row.verdict != Verdict::Void {
             self.done += 1;
-            self.bar.set_position(self.done);
             let standing = self.standings.entry(role_and_arm(row.role, &row.arm)).or_default();
             standing.judged += 1;
             standing.passed += u32::from(row.verdict == Verdict::Pass);
@@ -230,11 +220,7 @@ impl ProgressState {
     }
 
     fn refresh(&self) {
-        let now: Vec<&str> = self.under_way.values().map(String::as_str).collect();
-        let standing = self.standing();
-        let gap = if standing.is_empty() { "" } else { " | " };
-        let message = format!("{standing}{gap}now: {}", now.join(", "));
-        self.bar.set_message(terminal::escaped(&message).into_owned());
+        self.bar.set_message(terminal::escaped(&self.standing()).into_owned());
     }
 }
 

@@ -1,23 +1,27 @@
-//! Terminal output of a run: a progress bar, a line per attempt, and a summary.
+//! Terminal output of a run: a line per finished attempt, on a terminal a line per running trial, and a summary.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apprentice_evaluator::run::{Progress, RunSummary};
+use apprentice_evaluator::run::{Progress, RunControl, RunSummary};
 use apprentice_protocol::{RunId, Verdict, counted};
 use apprentice_results::row::TrialRow;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
+use crate::config::Config;
+use crate::control_socket::{ControlSocket, offered_run};
 use crate::failure::{Failure, Kind};
+use crate::live_lines::LiveLines;
 use crate::terminal;
 
-/// Prints the progress of a run: a line per finished attempt, and a bar on a terminal.
+/// Prints the progress of a run: a line per finished attempt, and on a terminal what runs.
 pub(crate) struct RunProgress {
     sender: UnboundedSender<Progress>,
     task: JoinHandle<()>,
+    quiet: bool,
+    lines: Option<LiveLines>,
 }
 
 impl RunProgress {
@@ -25,58 +29,42 @@ impl RunProgress {
     pub(crate) fn show(quiet: bool) -> Self {
         let (sender, mut progress) = unbounded_channel();
         let task = tokio::spawn(async move {
-            let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
-            let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {wide_bar} {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             while let Some(message) = progress.recv().await {
-                show(&bar, &message, quiet);
+                if !quiet {
+                    show(&message);
+                }
             }
-            bar.finish_and_clear();
         });
-        Self { sender, task }
+        Self { sender, task, quiet, lines: None }
     }
 
-    /// Returns the channel for progress messages.
-    pub(crate) fn sender(&self) -> UnboundedSender<Progress> {
-        self.sender.clone()
+    /// Returns the control of a run of this command, which reports here, and the socket at which the run can be watched.
+    /// On a terminal, its trials have their lines from now on.
+    pub(crate) fn offer(&mut self, config: &Config, command: &str) -> (RunControl, ControlSocket) {
+        let (control, socket) = offered_run(config, command, self.sender.clone());
+        self.lines = (!self.quiet).then(|| LiveLines::show(&control.live));
+        (control, socket)
     }
 
     /// Waits until all messages are printed. The run must have dropped its senders.
     pub(crate) async fn finish(self) {
-        drop(self.sender);
+        drop((self.sender, self.lines));
         // The task ends with the channel; a run that keeps a sender must not delay the exit.
         let _ = tokio::time::timeout(Duration::from_secs(2), self.task).await;
     }
 }
 
-fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
+fn show(message: &Progress) {
     match message {
-        Progress::Planned { run, folder, trials, finished } => {
-            bar.set_length(*trials as u64);
-            bar.set_position(*finished as u64);
-            if !quiet {
-                bar.suspend(|| {
-                    terminal::note(format_args!(
-                        "run {run}: {}, {finished} finished; {}",
-                        counted(*trials, "trial"),
-                        folder.display()
-                    ));
-                });
-            }
-        }
-        Progress::Started { trial, attempt } => {
-            let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
-            let message = format!("{} {} {}{again}", trial.model, trial.arm, trial.task);
-            bar.set_message(terminal::escaped(&message).into_owned());
-        }
+        Progress::Planned { run, folder, trials, finished } => terminal::note(format_args!(
+            "run {run}: {}, {finished} finished; {}",
+            counted(*trials, "trial"),
+            folder.display()
+        )),
+        Progress::Started { .. } => {}
         Progress::Finished { row, message } => {
-            if row.verdict != Verdict::Void {
-                bar.inc(1);
-            }
-            if !quiet {
-                let message = message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
-                bar.suspend(|| terminal::note(format_args!("{}{message}", line(row))));
-            }
+            let message = message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+            terminal::note(format_args!("{}{message}", line(row)));
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io::{BufWriter, IsTerminal as _, Stdout, Write as _};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use apprentice_trace::Redactor;
+use indicatif::MultiProgress;
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -81,9 +82,18 @@ pub(crate) fn shown(text: fmt::Arguments<'_>) -> String {
     escaped(&redacted(&text.to_string())).into_owned()
 }
 
+/// The lines that are drawn anew while something runs. Nothing is drawn where standard error is no terminal.
+static LINES: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Returns the lines that are drawn anew; whatever is printed stands above them.
+pub(crate) fn lines() -> &'static MultiProgress {
+    &LINES
+}
+
 /// Prints one line of results on standard output. A closed pipe is not an error: the results are stored anyway.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stdout(), "{}", shown(text));
+    let text = shown(text);
+    let _ = LINES.suspend(|| writeln!(std::io::stdout(), "{text}"));
 }
 
 /// Buffered lines of results on standard output.
@@ -105,7 +115,8 @@ impl Lines {
 
 /// Prints one line of progress or diagnostics on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{}", shown(text));
+    let text = shown(text);
+    let _ = LINES.suspend(|| writeln!(std::io::stderr(), "{text}"));
 }
 
 /// Whether a text can be shown piece by piece: on a terminal, unless a key holds what pieces end with.
@@ -137,6 +148,13 @@ pub(crate) fn prompt() {
 /// Prints one JSON document on standard output.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).kind(Kind::Bug)?;
+    line(format_args!("{text}"));
+    Ok(())
+}
+
+/// Prints one JSON document on one line of standard output.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).kind(Kind::Bug)?;
     line(format_args!("{text}"));
     Ok(())
 }

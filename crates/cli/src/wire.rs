@@ -183,14 +183,7 @@ fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, F
 /// Returns the folder of run-time state: the setting, else one that is this user's alone. Removes what dead processes left
 /// in it and in others that were found.
 fn state(config: &Config) -> Result<PathBuf, Failure> {
-    let folders = match config.state.as_os_str().is_empty() {
-        false => vec![config.state.clone()],
-        true => process_env::world_state().map_err(|error| {
-            let failure =
-                Failure::say(Kind::Environment, format!("no folder for the state of worlds: {error}"));
-            failure.hint("set `state` to a folder that only you can write to")
-        })?,
-    };
+    let folders = state_folders(config)?;
     for folder in &folders {
         if let Err(error) = apprentice_sandbox::reap(folder) {
             let place = folder.display();
@@ -199,6 +192,17 @@ fn state(config: &Config) -> Result<PathBuf, Failure> {
     }
     let first = folders.into_iter().next();
     first.ok_or_else(|| Failure::say(Kind::Bug, "no folder for the state of worlds was found"))
+}
+
+/// Returns the folders of run-time state, the one to use first.
+pub(crate) fn state_folders(config: &Config) -> Result<Vec<PathBuf>, Failure> {
+    if !config.state.as_os_str().is_empty() {
+        return Ok(vec![config.state.clone()]);
+    }
+    process_env::world_state().map_err(|error| {
+        let failure = Failure::say(Kind::Environment, format!("no folder for the state of worlds: {error}"));
+        failure.hint("set `state` to a folder that only you can write to")
+    })
 }
 
 /// The least of each limit with which a desktop starts: memory and sizes in MiB.

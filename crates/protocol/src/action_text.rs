@@ -1,6 +1,6 @@
 //! Descriptions of actions in a few words, for models and for people.
 
-use crate::{Action, Button, FieldValue, History, ImagePoint, PageReading, TabAction, Target};
+use crate::{Action, Button, FieldValue, History, ImagePoint, PageReading, ScreenPoint, TabAction, Target};
 
 /// How much a description tells about an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,13 @@ impl Action<ImagePoint> {
     /// Describes the action in this detail: `double click at 3, 4`, `key ctrl+s for 200 ms`.
     pub fn text(&self, detail: ActionDetail) -> String {
         words(self, detail, &|point| format!("{:.0}, {:.0}", point.x, point.y))
+    }
+}
+
+impl Action<ScreenPoint> {
+    /// Describes the action in this detail, with points in pixels of the screen.
+    pub fn text(&self, detail: ActionDetail) -> String {
+        words(self, detail, &|point| format!("{}, {}", point.x, point.y))
     }
 }
 
@@ -166,7 +173,8 @@ fn quoted(text: &str, brief: bool) -> String {
 mod tests {
     use super::{ActionDetail, TEXT};
     use crate::{
-        Action, Button, Chord, FieldValue, ImagePoint, NodeRef, PageReading, ReadFilter, TabAction, Target,
+        Action, Button, Chord, FieldValue, ImagePoint, NodeRef, PageReading, ReadFilter, ScreenPoint,
+        TabAction, Target,
     };
 
     fn check(action: &Action<ImagePoint>, brief: &str, line: &str, full: &str) {

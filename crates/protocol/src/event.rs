@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 
 use crate::{
     Action, ActionOutcome, BlobHash, Call, CallId, CallResult, ConnectionReport, Content, EventId, Finish,
-    FunctionRecord, ImagePoint, Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId,
-    StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
+    FunctionRecord, ImagePoint, Isolation, ModelProfile, PersonEvent, ResourceUsage, ScreenPoint, SkillEvent,
+    StepId, StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
 };
 
 /// The version of the line format.
@@ -278,6 +278,9 @@ pub enum EventKind {
         /// Whether something that the checks read changed.
         changed: bool,
     },
+    /// A person paused the attempt, let it go on, took over, acted, or handed back.
+    #[serde(rename = "person")]
+    Person(PersonEvent),
     /// The model declared that it is finished.
     #[serde(rename = "finished")]
     Finished(Finish),
@@ -394,6 +397,7 @@ impl EventKind {
         "history.trimmed",
         "pictures.left_out",
         "check.state",
+        "person",
         "finished",
         "stopped",
         "judged",

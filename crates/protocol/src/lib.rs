@@ -30,6 +30,7 @@ mod prompt;
 mod secret_field;
 mod skill_event;
 mod spelling;
+mod steering;
 mod stop;
 mod tool;
 mod trajectory;
@@ -73,6 +74,7 @@ pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule, V
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use skill_event::{SkillEvent, SkillEventKind};
 pub use spelling::{did_you_mean, nearest};
+pub use steering::{ActionOrigin, PersonAction, PersonEvent, Steering, SteeringAnswer, SteeringOrder};
 pub use stop::{StopReason, VoidCause};
 pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
 pub use trajectory::{

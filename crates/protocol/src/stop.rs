@@ -61,6 +61,9 @@ pub enum VoidCause {
     NetworkNotAllowed,
     /// The process was stopped during the attempt.
     Interrupted,
+    /// A person stopped the trial. It is not tried again.
+    #[serde(rename = "stopped_by_a_person")]
+    StoppedByPerson,
     /// A bug in this program.
     Internal,
 }

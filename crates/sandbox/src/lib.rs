@@ -34,7 +34,7 @@ pub use headroom::has_headroom;
 pub use limits::CellLimits;
 pub use network::{NetworkNotAllowed, NetworkPolicy, PROXY};
 pub use reap::{Reaped, reap};
-pub use state::state_folders;
+pub use state::{open as open_state_folder, state_folders};
 pub use supervisor::supervise;
 pub use wire::NodeFacts;
 

@@ -89,7 +89,7 @@ fn own() -> u32 {
 
 /// Opens a state folder, or creates it. Fails unless it is a folder of this user that nobody else can write to or
 /// replace.
-pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
+pub fn open(path: &Path) -> io::Result<OwnedFd> {
     if let Some(parent) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
     }

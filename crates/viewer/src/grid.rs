@@ -17,6 +17,8 @@ pub(crate) struct GridDocument {
     rows: Vec<GridRow>,
     /// The skillbooks, by their names in links.
     books: Vec<String>,
+    /// Whether there is a report.
+    report: bool,
     /// What could not be read, in words.
     problems: Vec<String>,
 }
@@ -111,7 +113,7 @@ pub(crate) fn document(library: &Library) -> GridDocument {
     }
     rows.reverse();
     let books = library.books().into_keys().collect();
-    GridDocument { title: library.title.clone(), runs, rows, books, problems }
+    GridDocument { title: library.title.clone(), runs, rows, books, report: library.has_report(), problems }
 }
 
 /// An error with its causes.

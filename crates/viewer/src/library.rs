@@ -73,6 +73,11 @@ impl Library {
         Ok(Self { title, folder: real, runs, traces: Mutex::default() })
     }
 
+    /// The folder that was opened.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The folders of the runs, in order of their names.
     pub(crate) fn folders(&self) -> &[PathBuf] {
         &self.runs

@@ -7,18 +7,18 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use axum::http::{Method, Response, StatusCode};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{ViewerToken, refusal};
+use crate::control_answer;
 use crate::document::{Document, DocumentError};
-use crate::library::Library;
 use crate::page;
+use crate::report_page;
+use crate::response::{plain, response};
+use crate::shown::Shown;
 
 /// How long open requests may delay the end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct ServeError(#[from] std::io::Error);
 
 struct Viewer {
-    library: Library,
+    shown: Arc<Shown>,
     token: ViewerToken,
     port: u16,
 }
@@ -39,15 +39,16 @@ pub fn address(bound: SocketAddr, token: &ViewerToken) -> String {
     format!("http://{bound}/{}/", token.as_str())
 }
 
-/// Answers requests until it is cancelled. Changes nothing on disk.
+/// Answers requests until it is cancelled. Changes nothing on disk; orders go to the processes that run trials.
 pub async fn serve(
     listener: TcpListener,
-    library: Library,
+    shown: Shown,
     token: ViewerToken,
     cancel: CancellationToken,
 ) -> Result<(), ServeError> {
     let port = listener.local_addr()?.port();
-    let app = Router::new().fallback(answer).with_state(Arc::new(Viewer { library, token, port }));
+    let viewer = Viewer { shown: Arc::new(shown), token, port };
+    let app = Router::new().fallback(answer).with_state(Arc::new(viewer));
     let asked = cancel.clone();
     let serving = axum::serve(listener, app).with_graceful_shutdown(async move { asked.cancelled().await });
     let mut serving = std::pin::pin!(serving.into_future());
@@ -59,9 +60,6 @@ pub async fn serve(
 }
 
 async fn answer(State(viewer): State<Arc<Viewer>>, request: Request) -> Response<Body> {
-    if request.method() != Method::GET {
-        return plain(StatusCode::METHOD_NOT_ALLOWED, "the viewer only shows");
-    }
     if let Some(why) = refusal(request.headers(), request.uri(), viewer.port) {
         return plain(StatusCode::FORBIDDEN, why);
     }
@@ -71,19 +69,46 @@ async fn answer(State(viewer): State<Arc<Viewer>>, request: Request) -> Response
                    `apprentice view` printed";
         return plain(StatusCode::UNAUTHORIZED, why);
     };
+    if let Some(wanted) = rest.strip_prefix("control/").map(str::to_owned) {
+        return control_answer::answer(&viewer.shown, &wanted, request).await;
+    }
+    if request.method() != Method::GET {
+        return plain(StatusCode::METHOD_NOT_ALLOWED, "recorded runs are only shown");
+    }
+    // Reading traces and comparing outlines may take a while, so it never holds up other requests.
+    if rest == "report.html" {
+        let made = tokio::task::spawn_blocking(move || viewer.shown.library.report_page()).await;
+        return made
+            .map_or_else(|panic| broken(&panic), |made| made.map_or_else(|error| missing(&error), report));
+    }
     match rest.strip_prefix("api/").map(str::to_owned) {
         None => file(&rest),
-        // Reading traces and comparing outlines may take a while, so it never holds up other requests.
         Some(wanted) => {
-            let made = tokio::task::spawn_blocking(move || viewer.library.document(&wanted)).await;
-            match made {
-                Ok(Ok(document)) => of_document(document),
-                Ok(Err(DocumentError::Absent(why))) => plain(StatusCode::NOT_FOUND, &why),
-                Ok(Err(DocumentError::Unreadable(why))) => plain(StatusCode::UNPROCESSABLE_ENTITY, &why),
-                Err(panic) => plain(StatusCode::INTERNAL_SERVER_ERROR, &panic.to_string()),
-            }
+            let made = tokio::task::spawn_blocking(move || viewer.shown.library.document(&wanted)).await;
+            made.map_or_else(
+                |panic| broken(&panic),
+                |made| made.map_or_else(|error| missing(&error), of_document),
+            )
         }
     }
+}
+
+fn missing(error: &DocumentError) -> Response<Body> {
+    match error {
+        DocumentError::Absent(why) => plain(StatusCode::NOT_FOUND, why),
+        DocumentError::Unreadable(why) => plain(StatusCode::UNPROCESSABLE_ENTITY, why),
+    }
+}
+
+fn broken(panic: &tokio::task::JoinError) -> Response<Body> {
+    plain(StatusCode::INTERNAL_SERVER_ERROR, &panic.to_string())
+}
+
+fn report(page: String) -> Response<Body> {
+    let mut made = response(StatusCode::OK, "text/html; charset=utf-8", Body::from(page));
+    let policy = axum::http::HeaderValue::from_static(report_page::POLICY);
+    made.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    made
 }
 
 fn file(name: &str) -> Response<Body> {
@@ -104,28 +129,4 @@ fn of_document(document: Document) -> Response<Body> {
             made
         }
     }
-}
-
-fn plain(status: StatusCode, why: &str) -> Response<Body> {
-    response(status, "text/plain; charset=utf-8", Body::from(why.to_owned()))
-}
-
-fn response(status: StatusCode, media: &'static str, body: Body) -> Response<Body> {
-    let mut made = Response::new(body);
-    *made.status_mut() = status;
-    let policy = page::policy();
-    let headers: [(HeaderName, &str); 6] = [
-        (CONTENT_TYPE, media),
-        (CONTENT_SECURITY_POLICY, &policy),
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        (CACHE_CONTROL, "no-store"),
-    ];
-    for (name, value) in headers {
-        if let Ok(value) = axum::http::HeaderValue::from_str(value) {
-            made.headers_mut().insert(name, value);
-        }
-    }
-    made
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
-use apprentice_evaluator::run::{Conversations, PlanRequest, RunControl, RunSummary, start};
+use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
 use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
@@ -105,8 +105,8 @@ fn carry_out(
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let models = wire::models(config, clock)?;
         let deps = wire::deps(config, Arc::new(|_: &_| Ok(ArmGuidance::unaided())), &models)?;
-        let display = RunProgress::show(arguments.json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let mut display = RunProgress::show(arguments.json);
+        let (control, _socket) = display.offer(config, "skills audit");
         let ended = start(&request, &config.runs, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(wire::run_failure)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Action, Clock, Command, Delivery, Environment, EnvironmentKind, EventKind, EventSink, Machine,
+    Action, Clock, Command, Delivery, Environment, EnvironmentKind, EventKind, EventSink, Limits, Machine,
     MachineError, ResourceUsage, SinkError, Size, VoidCause, World, WorldError, WorldSpec,
 };
 
@@ -21,6 +21,11 @@ pub(super) fn world_of(url: Option<String>, host: bool) -> WorldSpec {
         None => EnvironmentKind::Desktop,
     };
     WorldSpec { environment, screen: Size::new(1920, 1080), url, scene: None, network: Vec::new() }
+}
+
+/// The limits of one instruction.
+pub(super) fn limits(world_steps: u32) -> Limits {
+    Limits { world_steps, turns: world_steps.saturating_mul(2), ..Limits::default() }
 }
 
 /// Copies files into the world's home.

@@ -8,7 +8,7 @@ use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prom
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, EVENT_VERSION, EnvironmentSource, EventKind, EventSink, Finish, Guidance, Header,
-    ImageRule, Limits, Machine, StopReason, TaskBrief, TaskId, TurnStart, VoidCause, World,
+    ImageRule, Machine, StopReason, TaskBrief, TaskId, TurnStart, VoidCause, World,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::KnownVersions;
@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::do_chat::{Chat, ChatResult};
 use super::do_guidance::{Lent, SkillSource, guidance_for};
 use super::do_learning::{Learning, SessionLearning};
+use super::do_live::{LiveDo, LiveParts};
 use super::do_setup::{self, SetupFailure};
 use crate::config::Config;
 use crate::event_printer::EventPrinter;
@@ -86,7 +87,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     let mut forecast = Forecast::default();
-    forecast.add_attempt(&models, &arguments.model, &limits(arguments))?;
+    forecast.add_attempt(&models, &arguments.model, &do_setup::limits(arguments.max_steps))?;
     if forecast.agree(config, arguments.consent)? == Proceed::Off {
         return Ok(());
     }
@@ -226,17 +227,19 @@ async fn record(
     let session_learning = begun.transpose()?;
     sink.set_timeline(learning.as_deref().map(AttemptLearning::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let (told, known) = (session_learning.as_ref(), known_versions);
+    let parts = LiveParts { config, clock, redactor: models.redactor()?, cancel: &cancel };
+    let live = LiveDo::begin(folder, &header, parts);
     let session = DoSession {
+        live: &live,
         arguments,
         model,
         guidance: &guidance,
         files,
         header,
         servers,
-        learning: told,
+        learning: session_learning.as_ref(),
         scripts,
-        known_versions: known,
+        known_versions,
         clock: &***clock,
         cancel,
     };
@@ -278,19 +281,13 @@ fn header(arguments: &Do, instruction: &str, model: &dyn ChatModel) -> Header {
         brief: TaskBrief {
             id: TaskId::new("do"),
             instruction: instruction.to_owned(),
-            limits: limits(arguments),
+            limits: do_setup::limits(arguments.max_steps),
         },
         world: do_setup::world_of(arguments.url.clone(), arguments.host),
         model: model.profile().clone(),
         seed: None,
         prompt_hash: prompt_hash(),
     }
-}
-
-/// The limits of one instruction.
-fn limits(arguments: &Do) -> Limits {
-    let (world_steps, turns) = (arguments.max_steps, arguments.max_steps.saturating_mul(2));
-    Limits { world_steps, turns, ..Limits::default() }
 }
 
 /// Returns an error for a model without image input on the user's own desktop, which offers only screenshots.
@@ -325,6 +322,7 @@ struct DoSession<'a> {
     /// Program versions of the world, shared with the skill tools.
     known_versions: KnownVersions,
     clock: &'a dyn Clock,
+    live: &'a LiveDo,
     cancel: CancellationToken,
 }
 
@@ -446,14 +444,15 @@ impl DoSession<'_> {
         }
         let mut versions = AppVersions::default();
         self.query_versions(&mut versions, &*world.machine, sink).await;
-        let environment = &mut *world.environment;
+        let (environment, sink) = (&mut *world.environment, &mut self.live.sink(sink));
         let (ended, told) = match &mut conversation.chat {
             None => {
-                let ended = agent::run(attempt, environment, sink).await;
+                let ended = agent::run_steered(attempt, environment, sink, self.live.trial()).await;
                 (ended, self.learning.map_or(Ok(()), SessionLearning::end_attempt))
             }
             Some(chat) => {
-                let (session, first) = (Session::new(attempt, environment, sink), conversation.first.clone());
+                let session = Session::new(attempt, environment, sink).steered_by(self.live.trial());
+                let first = conversation.first.clone();
                 let ChatResult { ended, told } = chat.converse(session, first, self.learning).await;
                 (ended, told)
             }

@@ -7,7 +7,6 @@ use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, run_experiment,
 };
-use apprentice_evaluator::run::RunControl;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, TaskId, counted};
 use apprentice_results::report::Report;
@@ -15,8 +14,10 @@ use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::{Selection, Suite};
 
 use crate::config::Config;
+use crate::control_socket::offered_run;
 use crate::experiment_progress::{ExperimentProgress, Verbosity};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::live_lines::LiveLines;
 use crate::models::Models;
 use crate::{terminal, wire};
 
@@ -65,6 +66,8 @@ pub(crate) async fn perform(
         BookSource::Learned(plan) => Some(plan.learner.profile().name.as_str()),
         BookSource::Given(_) => None,
     };
+    let (control, _socket) = offered_run(config, "experiment", progress);
+    let lines = (verbosity == Verbosity::Aloud).then(|| LiveLines::show(&control.live));
     let deps = ExperimentDeps {
         run: wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
         jobs: match config.jobs {
@@ -73,7 +76,7 @@ pub(crate) async fn perform(
             0 => (wire::cores() * 3).div_ceil(2),
             jobs => jobs,
         },
-        control: RunControl::new(progress, wire::cancel_on_interrupt()),
+        control,
         records,
         embedding: models.embedding()?,
         readers: match learner {
@@ -83,7 +86,7 @@ pub(crate) async fn perform(
         effects: learner.map(|learner| models.effect_rule(learner)).transpose()?.unwrap_or_default(),
     };
     let outcome = run_experiment(experiment, &deps, folder).await;
-    drop(deps);
+    drop((deps, lines));
     let times = display.close().await;
     if verbosity == Verbosity::Aloud && !times.is_empty() {
         terminal::note(format_args!("\ntime: {times}"));

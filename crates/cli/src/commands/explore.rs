@@ -10,7 +10,6 @@ use apprentice_evaluator::explore::{
     Outcome, Start, training_starts,
 };
 use apprentice_evaluator::learn::{CycleError, HeldOutTasks, LockedSuites, lock_book};
-use apprentice_evaluator::run::RunControl;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, counted};
 use apprentice_sandbox::SystemClock;
@@ -246,8 +245,8 @@ fn explore(
         models.reach([plan.model.as_str(), plan.learner.as_str()]).await?;
         let unaided = Arc::new(|_: &_| Ok(ArmGuidance::unaided()));
         let deps = wire::deps(config, unaided, models)?;
-        let display = RunProgress::show(json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let mut display = RunProgress::show(json);
+        let (control, _socket) = display.offer(config, "explore");
         let spent = || models.spent();
         let finished = |episode: &Episode| told(episode);
         let mut explorer = Explorer {

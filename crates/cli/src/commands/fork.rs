@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::fork::{Fork, ForkError, ForkOutcome, ForkSite, Variant, find_trial, fork_text};
-use apprentice_evaluator::run::{ArmPlan, RunControl, frozen_book};
+use apprentice_evaluator::run::{ArmPlan, frozen_book};
 use apprentice_protocol::{Clock, SkillId, StepId};
 use apprentice_results::arm::Arm;
 use apprentice_sandbox::SystemClock;
@@ -132,8 +132,8 @@ pub(crate) fn run(arguments: &ForkCommand, config: &Config, parse: ParseCommand)
     }
     let outcome = wire::runtime()?.block_on(async {
         let deps = wire::deps(config, wire::guidance(provider), &models)?;
-        let display = RunProgress::show(arguments.json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let mut display = RunProgress::show(arguments.json);
+        let (control, _socket) = display.offer(config, "fork");
         let ended = fork.work(&folder, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(failure)

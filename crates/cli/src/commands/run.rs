@@ -9,8 +9,8 @@ use apprentice_evaluator::auto_arms::AutoArms;
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::run::{
     AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ROWS_FILE,
-    ResumeInputs, RunControl, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run,
-    resume, start_plan,
+    ResumeInputs, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run, resume,
+    start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, TaskId, counted};
@@ -364,8 +364,8 @@ pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSumm
     let summary = wire::runtime()?.block_on(async {
         models.reach([arguments.model.as_str()]).await?;
         let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-        let display = RunProgress::show(arguments.json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let mut display = RunProgress::show(arguments.json);
+        let (control, _socket) = display.offer(config, "run");
         let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(wire::run_failure)
@@ -436,7 +436,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
         return Ok(());
     }
     let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-    let summary = resume_with(arguments, loaded, deps, wire::jobs(config))?;
+    let summary = resume_with(arguments, loaded, deps, config)?;
     conclude(&summary, arguments.json)
 }
 
@@ -480,11 +480,11 @@ fn resume_with(
     arguments: &Resume,
     loaded: Loaded,
     deps: RunDeps,
-    jobs: usize,
+    config: &Config,
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
-        let display = RunProgress::show(arguments.json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let mut display = RunProgress::show(arguments.json);
+        let (control, _socket) = display.offer(config, "resume");
         let current = ResumeInputs {
             suite: loaded.suite,
             split_hash: loaded.split.as_ref().map(SplitLock::hash),
@@ -492,7 +492,7 @@ fn resume_with(
             program: env!("CARGO_PKG_VERSION").into(),
             accept_drift: arguments.accept_drift,
         };
-        let ended = resume(&arguments.run, current, jobs, deps, control).await;
+        let ended = resume(&arguments.run, current, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(wire::run_failure)
     })

@@ -9,7 +9,7 @@ use apprentice_evaluator::bundle::{UnpackLimits, unpack};
 use apprentice_protocol::{EventKind, Verdict, counted};
 use apprentice_results::report::trace::{Pictures, render};
 use apprentice_trace::Trace;
-use apprentice_viewer::{ExportLimits, Library, ViewerToken, address, serve, write_page};
+use apprentice_viewer::{ExportLimits, Library, Processes, Shown, ViewerToken, address, serve, write_page};
 use clap::Args;
 use serde::Serialize;
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{event_printer, process_env, terminal, wire};
+use crate::{control_socket, event_printer, process_env, terminal, wire};
 
 /// Shows a run, an experiment or a bundle in a browser: results, attempts step by step, two attempts side by side, and the
 /// skillbook. Works offline.
@@ -69,7 +69,10 @@ pub(crate) fn run(arguments: &View, config: &Config) -> Result<(), Failure> {
     let library = Library::open(opened.folder()).kind(Kind::Config)?;
     match &arguments.export {
         Some(file) => export(&library, arguments.trial.as_deref(), file),
-        None => serve_pages(library, arguments),
+        None => {
+            let processes = Processes::new(control_socket::places(config)?);
+            serve_pages(Shown { library, processes }, arguments)
+        }
     }
 }
 
@@ -114,7 +117,7 @@ fn export(library: &Library, trial: Option<&str>, file: &Path) -> Result<(), Fai
     Ok(())
 }
 
-fn serve_pages(library: Library, arguments: &View) -> Result<(), Failure> {
+fn serve_pages(shown: Shown, arguments: &View) -> Result<(), Failure> {
     let cancel = wire::cancel_on_interrupt();
     wire::runtime()?.block_on(async {
         let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
@@ -128,12 +131,14 @@ fn serve_pages(library: Library, arguments: &View) -> Result<(), Failure> {
             terminal::json(&Served { schema: "apprentice.view/1", url })?;
         } else {
             terminal::line(format_args!("{url}"));
-            terminal::note(format_args!("whoever has this address can read the run; Ctrl-C ends the viewer"));
+            terminal::note(format_args!(
+                "whoever has this address can read the run, and steer what runs; Ctrl-C ends the viewer"
+            ));
             if !arguments.no_open && std::io::stdout().is_terminal() {
                 open_browser(&url);
             }
         }
-        serve(listener, library, token, cancel).await.kind(Kind::Environment)
+        serve(listener, shown, token, cancel).await.kind(Kind::Environment)
     })
 }
 

@@ -46,3 +46,4 @@ mod starter;
 mod tidy;
 mod viewing;
 mod vm;
+mod watching;

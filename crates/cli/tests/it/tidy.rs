@@ -56,6 +56,7 @@ fn arrows_between_crates_only_go_down() {
         ("trace", &["protocol"]),
         ("sandbox", &["protocol", "pixels"]),
         ("functions", &["protocol"]),
+        ("control", &["protocol", "trace"]),
         ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions"]),
         ("skills", &["protocol", "functions"]),
         ("tasks", &["protocol", "cdp", "trace"]),
@@ -64,10 +65,13 @@ fn arrows_between_crates_only_go_down() {
         ("exports", &["protocol", "trace", "results"]),
         (
             "evaluator",
-            &["protocol", "pixels", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"],
+            &[
+                "protocol", "pixels", "trace", "control", "harness", "skills", "tasks", "results", "sandbox",
+                "policies",
+            ],
         ),
         ("server", &["protocol", "trace", "tasks"]),
-        ("viewer", &["protocol", "trace", "results", "skills"]),
+        ("viewer", &["protocol", "trace", "control", "results", "skills"]),
         (
             "cli",
             &[
@@ -75,6 +79,7 @@ fn arrows_between_crates_only_go_down() {
                 "trace",
                 "sandbox",
                 "functions",
+                "control",
                 "harness",
                 "skills",
                 "tasks",

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
 use apprentice_protocol::{
-    Action, Button, Chord, Environment, EnvironmentKind, EnvironmentSource as _, Observation, Size, Target,
-    TreeBudget, Want, World, WorldSpec,
+    Action, Button, Chord, Environment, EnvironmentKind, EnvironmentSource as _, Machine, Observation, Size,
+    Target, TreeBudget, Want, World, WorldSpec,
 };
 use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec, SystemClock};
 
@@ -43,21 +43,37 @@ fn recorded_run(place: &Place, words: &str) -> PathBuf {
     run
 }
 
-/// A browser that shows one file.
-struct Browser {
+/// A browser that shows one page.
+pub(crate) struct Browser {
     environment: Box<dyn Environment>,
     _state: tempfile::TempDir,
 }
 
 impl Browser {
+    /// Opens a file in a browser that reaches nothing else.
     async fn open(page: &Path, screen: Size) -> Self {
+        let (mut browser, machine) = Self::start(CellIsolation::Bubblewrap, screen).await;
+        let path = format!("{HOME}/page.html");
+        machine.write(&path, &fs::read(page).expect("the page")).await.expect("written");
+        browser.act(Action::Navigate { url: format!("file://{path}") }).await;
+        browser
+    }
+
+    /// Opens an address of this machine.
+    pub(crate) async fn at(url: &str, screen: Size) -> Self {
+        let (mut browser, _) = Self::start(CellIsolation::Plain, screen).await;
+        browser.act(Action::Navigate { url: url.to_owned() }).await;
+        browser
+    }
+
+    async fn start(isolation: CellIsolation, screen: Size) -> (Self, Arc<dyn Machine>) {
         use std::os::unix::fs::PermissionsExt as _;
         let state = tempfile::tempdir().expect("a folder");
         fs::set_permissions(state.path(), fs::Permissions::from_mode(0o755)).expect("open");
         let cell = CellSpec {
             network: Vec::new(),
             screen: None,
-            isolation: CellIsolation::Bubblewrap,
+            isolation,
             program: PathBuf::from(PROGRAM),
             argument: "cell-supervisor".into(),
             state: state.path().to_owned(),
@@ -68,7 +84,11 @@ impl Browser {
             network: apprentice_sandbox::NetworkPolicy::None,
             cell,
             program: "chromium".into(),
-            sandbox: BrowserSandbox::On,
+            // Without a cell, a browser of root has no sandbox of its own.
+            sandbox: match isolation {
+                CellIsolation::Bubblewrap => BrowserSandbox::On,
+                CellIsolation::Plain => BrowserSandbox::Off,
+            },
             scripts: PageScripts::Off,
             clock: Arc::new(SystemClock::new()),
         };
@@ -80,11 +100,22 @@ impl Browser {
             network: Vec::new(),
         };
         let World { environment, machine, .. } = source.open(&spec).await.expect("a browser");
-        let path = format!("{HOME}/page.html");
-        machine.write(&path, &fs::read(page).expect("the page")).await.expect("written");
-        let mut browser = Self { environment, _state: state };
-        browser.act(Action::Navigate { url: format!("file://{path}") }).await;
-        browser
+        (Self { environment, _state: state }, machine)
+    }
+
+    pub(crate) async fn close(self) {
+        self.environment.close(Duration::from_secs(10)).await.expect("closed");
+    }
+
+    /// Whether a link, button or picture whose name begins so is there within some looks.
+    pub(crate) async fn await_node(&mut self, role: &str, name: &str) -> bool {
+        for _ in 0..100 {
+            let tree = self.look().await.tree.expect("a tree");
+            if tree.nodes.iter().any(|node| node.role.as_str() == role && node.name.starts_with(name)) {
+                return true;
+            }
+        }
+        false
     }
 
     async fn act(&mut self, action: Action<apprentice_protocol::ScreenPoint>) {
@@ -96,12 +127,12 @@ impl Browser {
         self.environment.observe(want).await.expect("the world holds")
     }
 
-    async fn key(&mut self, chord: &str) {
+    pub(crate) async fn key(&mut self, chord: &str) {
         self.act(Action::Key { chord: Chord::parse(chord).expect("a chord"), hold_ms: None }).await;
     }
 
     /// Clicks the first link or button whose name begins so.
-    async fn click(&mut self, role: &str, name: &str) {
+    pub(crate) async fn click(&mut self, role: &str, name: &str) {
         let tree = self.look().await.tree.expect("a tree");
         let found = tree.nodes.iter().find(|node| node.role.as_str() == role && node.name.starts_with(name));
         let id = found.unwrap_or_else(|| panic!("no {role} {name:?} in {tree:#?}")).id.clone();
@@ -109,7 +140,7 @@ impl Browser {
     }
 
     /// Keeps a screenshot for the guide and returns the title.
-    async fn shot(&mut self, name: &str) -> String {
+    pub(crate) async fn shot(&mut self, name: &str) -> String {
         let seen = self.look().await;
         let title = seen.title().to_owned();
         let picture = seen.screenshot.expect("a screenshot");

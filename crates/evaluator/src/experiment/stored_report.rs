@@ -210,7 +210,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: MixedVersions) -> Result<Repo
         rows: &rows,
         planned: &planned,
         strata: BTreeMap::new(),
-        programs: BTreeMap::new(),
+        programs: plans().flat_map(|plan| plan.programs.clone()).collect(),
         unvaried: Vec::new(),
         eligible: Vec::new(),
         learning: None,

@@ -5,11 +5,12 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use apprentice_control::{LiveSink, LiveTrial};
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_protocol::{
     ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
-    ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, TaskBrief, Verdict, VoidCause, World,
-    WorldError,
+    ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, Steering as _, TaskBrief, Verdict,
+    VoidCause, World, WorldError,
 };
 use apprentice_skills::KnownVersions;
 use apprentice_skills::reflect::Conversation;
@@ -47,6 +48,8 @@ pub(super) struct AttemptExecution<'a> {
     pub(super) model: &'a dyn ChatModel,
     pub(super) guidance: Result<&'a ArmGuidance, &'a ArmError>,
     pub(super) folder: PathBuf,
+    /// What watchers see of the attempt, and what persons order.
+    pub(super) live: &'a LiveTrial,
 }
 
 /// The outcome of an attempt.
@@ -150,6 +153,7 @@ impl AttemptExecution<'_> {
             Err(Void::new(cause, "panic around the agent; see the log"))
         });
         if let Err(void) = acted {
+            let void = self.stopped_by_person(void);
             tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, error = %void.message, "void attempt");
             if done.ended.is_none() {
                 stop(&mut recorder, &void);
@@ -203,7 +207,7 @@ impl AttemptExecution<'_> {
             clock,
             header,
             seed: header_seed,
-            cancel: self.context.cancel.clone(),
+            cancel: self.live.cancel().clone(),
         };
         let begun = clock.mono();
         let mut ended = self.act(attempt, world, recorder).await;
@@ -217,7 +221,7 @@ impl AttemptExecution<'_> {
             Err(cause) => return Err(Void::new(cause, ended.detail.clone())),
         };
         // After a cancellation, the user waits only for the verdict.
-        if !self.context.cancel.is_cancelled() {
+        if !self.live.cancel().is_cancelled() {
             self.query_versions(&mut versions, known, world.machine.as_ref(), recorder).await?;
         }
         // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
@@ -239,13 +243,14 @@ impl AttemptExecution<'_> {
         recorder: &mut Recorder,
     ) -> AttemptResult {
         let machine = world.machine.clone();
+        let mut recorder = LiveSink::new(recorder, self.live);
         let state = CheckedState::of(&self.varied.task.evaluator, machine.as_ref());
         if state.is_empty() {
-            return agent::run(attempt, world.environment.as_mut(), recorder).await;
+            return agent::run_steered(attempt, world.environment.as_mut(), &mut recorder, self.live).await;
         }
-        let (watch, mut sink) = CheckWatch::new(state, machine.as_ref(), recorder);
+        let (watch, mut sink) = CheckWatch::new(state, machine.as_ref(), &mut recorder);
         let mut environment = WatchedEnvironment { environment: world.environment.as_mut(), watch };
-        let ended = agent::run(attempt, &mut environment, &mut sink).await;
+        let ended = agent::run_steered(attempt, &mut environment, &mut sink, self.live).await;
         if ended.stop.is_ok() {
             environment.watch.look().await;
             if let Err(error) = sink.flush() {
@@ -254,6 +259,16 @@ impl AttemptExecution<'_> {
             }
         }
         ended
+    }
+
+    /// An attempt that a person stopped is void by that person, and not by an interrupt of the process.
+    fn stopped_by_person(&self, void: Void) -> Void {
+        match (void.cause, self.live.stopped_by()) {
+            (VoidCause::Interrupted, Some(by)) => {
+                Void::new(VoidCause::StoppedByPerson, format!("{by} stopped the trial"))
+            }
+            _ => void,
+        }
     }
 
     /// Queries the versions of the task's programs and of the programs with open windows. They stay unknown without
@@ -314,7 +329,7 @@ impl AttemptExecution<'_> {
         tokio::select! {
             biased;
             worked = &mut work => return Ok(worked),
-            () = self.context.cancel.cancelled() => {}
+            () = self.live.cancel().cancelled() => {}
         }
         let message = || {
             format!("the run was stopped, and judging did not finish within {} s", JUDGING_GRACE.as_secs())
@@ -326,7 +341,7 @@ impl AttemptExecution<'_> {
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
         tokio::select! {
             biased;
-            () = self.context.cancel.cancelled() => {
+            () = self.live.cancel().cancelled() => {
                 Err(Void::new(VoidCause::Interrupted, "the run was stopped from outside"))
             }
             worked = work => Ok(worked),

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::{retry_seed, scaled_limits};
 use super::wording::{NoOtherWording, worded};
 use crate::split::SplitLock;
+use crate::task_apps::apps_of;
 use crate::trial_identity::{Contender, hashed, trial_id};
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
@@ -185,6 +186,9 @@ pub struct RunPlan {
     /// Whether each attempt's conversation is saved, so that its model can be asked about it later.
     #[serde(default, skip_serializing_if = "Conversations::are_dropped")]
     pub conversations: Conversations,
+    /// The program of each task, as far as the suite says it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<TaskId, String>,
     /// The trials, in order.
     pub trials: Vec<TrialSpec>,
 }
@@ -317,8 +321,15 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
         student_limits: None,
         concessions: Vec::new(),
         conversations: request.conversations,
+        programs: programs(suite, &trials),
         trials,
     })
+}
+
+/// The program of each planned task.
+fn programs(suite: &Suite, trials: &[TrialSpec]) -> BTreeMap<TaskId, String> {
+    let of = |trial: &TrialSpec| apps_of(suite.task(trial.task.as_str())?).into_iter().next();
+    trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).collect()
 }
 
 /// The models of trials, whose servers were not asked yet.

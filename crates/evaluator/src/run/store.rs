@@ -108,7 +108,9 @@ pub fn final_results(plan: &RunPlan, rows: Vec<TrialRow>) -> Vec<TrialRow> {
 fn has_result(attempts: &[TrialRow], most: u32) -> bool {
     let judged = attempts.iter().any(|row| row.verdict != Verdict::Void);
     let tried = attempts.iter().filter(|row| row.void_cause != Some(VoidCause::Interrupted)).count();
-    judged || tried >= most as usize
+    // A person who stopped a trial does not want it to begin again.
+    let stopped = attempts.iter().any(|row| row.void_cause == Some(VoidCause::StoppedByPerson));
+    judged || stopped || tried >= most as usize
 }
 
 fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_control::TrialStart;
 use apprentice_protocol::{ChatModel, TrialId, Verdict, VoidCause};
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
@@ -21,7 +22,7 @@ use apprentice_results::row::TrialRow;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::variation::vary;
+use apprentice_tasks::variation::{TaskVariation, vary};
 
 /// Runs trials of one plan, sequentially or concurrently. `learn` runs them in plan order.
 pub struct Runner {
@@ -94,6 +95,7 @@ impl Runner {
         // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.
         let guidance = (self.context.deps.guidance)(trial);
         let row = self.context.folder.blank_row(trial, attempt);
+        let live = self.control.live.begin(self.live_start(trial, attempt, &varied));
         let execution = AttemptExecution {
             context: &self.context,
             trial,
@@ -101,6 +103,7 @@ impl Runner {
             model: model.as_ref(),
             guidance: guidance.as_ref(),
             folder: self.context.folder.path().join(&row.trace),
+            live: live.trial(),
         };
         let done = execution.execute().await;
         let wall = clock.mono().saturating_sub(begun);
@@ -108,6 +111,22 @@ impl Runner {
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
         let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
         Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), message))
+    }
+
+    /// What watchers are told of an attempt when it begins.
+    fn live_start(&self, trial: &TrialSpec, attempt: u32, varied: &TaskVariation) -> TrialStart {
+        TrialStart {
+            trial: trial.trial.to_string(),
+            attempt,
+            task: trial.task.to_string(),
+            model: trial.model.clone(),
+            arm: trial.arm.clone(),
+            seed: trial.seed,
+            limits: self.context.folder.plan().limits_of(trial, varied.task.limits()),
+            clock: Arc::clone(&self.context.deps.clock),
+            redactor: Arc::clone(&self.context.deps.redactor),
+            cancel: self.context.cancel.child_token(),
+        }
     }
 
     fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     ChatModel, Clock, Environment, EnvironmentKind, EventKind, EventSink, Finish, Guidance, Header,
-    SkillEventKind, SkillId, StepId, TaskBrief, Tool, WorldTool,
+    SkillEventKind, SkillId, Steering, StepId, TaskBrief, Tool, WorldTool,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -55,6 +55,8 @@ pub(super) struct AgentLoop<'a> {
     pub(super) provider_model: Option<String>,
     /// What the model knows of the screen; `None` when it has to get the whole list.
     pub(super) known: Option<ElementList>,
+    /// The person's hold on the attempt, if there may be one.
+    pub(super) steering: Option<&'a dyn Steering>,
 }
 
 impl<'a> AgentLoop<'a> {
@@ -83,6 +85,7 @@ impl<'a> AgentLoop<'a> {
             skills_viewed: Vec::new(),
             provider_model: None,
             known: None,
+            steering: None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use apprentice_protocol::{
     ChatReply, ChatRequest, Content, Environment, EventKind, EventSink, Finish, Message, ResourceUsage,
-    SkillId, StopReason, VoidCause,
+    SkillId, Steering, StopReason, VoidCause,
 };
 use futures_util::FutureExt as _;
 
@@ -43,7 +43,21 @@ pub async fn run<'a>(
     environment: &'a mut dyn Environment,
     sink: &'a mut dyn EventSink,
 ) -> AttemptResult {
-    let mut run = AgentLoop::new(attempt, environment, sink);
+    execute(AgentLoop::new(attempt, environment, sink)).await
+}
+
+/// Runs one attempt that a person may steer: pause, act in, and stop.
+pub async fn run_steered<'a>(
+    attempt: AttemptInput<'a>,
+    environment: &'a mut dyn Environment,
+    sink: &'a mut dyn EventSink,
+    steering: &'a dyn Steering,
+) -> AttemptResult {
+    let steering = Some(steering);
+    execute(AgentLoop { steering, ..AgentLoop::new(attempt, environment, sink) }).await
+}
+
+async fn execute(mut run: AgentLoop<'_>) -> AttemptResult {
     let stop = match AssertUnwindSafe(run.execute()).catch_unwind().await {
         Ok(stop) => stop,
         Err(panic) => Stop::void(VoidCause::Internal, format!("panic: {}", panic_text(panic.as_ref()))),
@@ -68,6 +82,11 @@ impl AgentLoop<'_> {
     /// Asks and acts until something stops the work.
     pub(super) async fn work(&mut self, mut sight: ModelView) -> Stop {
         loop {
+            match self.follow_person().await {
+                Ok(Some(next)) => sight = next,
+                Ok(None) => {}
+                Err(stop) => return stop,
+            }
             match self.turn(&sight).await {
                 Ok(Some(next)) => sight = next,
                 Ok(None) => {}
@@ -160,7 +179,7 @@ impl AgentLoop<'_> {
 
     /// Records the only `stopped` event, with everything that was used.
     pub(super) fn end_with(mut self, stop: Stop, spent: ResourceUsage) -> AttemptResult {
-        let Stop { mut how, mut detail } = stop;
+        let Stop { mut how, mut detail } = self.stopped_by_person(stop);
         let (reason, void) = (how.ok(), how.err());
         let stopped = EventKind::Stopped { reason, void, detail: detail.clone(), spent };
         // An attempt whose trace could not be written to its end must not be judged.

@@ -44,6 +44,11 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// Time that is not the model's.
+    pub(super) fn count_wait(&mut self, waited: Duration) {
+        self.waited += waited;
+    }
+
     pub(super) fn count_action(&mut self) {
         self.spent.world_steps += 1;
     }

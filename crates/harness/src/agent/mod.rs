@@ -23,11 +23,12 @@ mod record;
 mod repeat;
 mod reply;
 mod session;
+mod steering;
 mod stop;
 mod told_view;
 
 pub use agent_loop::AttemptInput;
-pub use attempt::{AttemptResult, run};
+pub use attempt::{AttemptResult, run, run_steered};
 pub use model_view::{ELEMENTS_HEADING, OUTLINE_BUDGET, SCREEN_HEADING};
 pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;

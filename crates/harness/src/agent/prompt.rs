@@ -1,7 +1,7 @@
 //! The loop's own prompt texts. They are files, so that a change is visible in review.
 
 use apprentice_protocol::{
-    BoundedText, Content, ModelProfile, Prompt, TextBudget, ToolSpec, ViewRule, replaced_prompts,
+    BoundedText, Content, ModelProfile, Prompt, TextBudget, ToolSpec, ViewRule, counted, replaced_prompts,
 };
 use apprentice_trace::hex;
 use serde_json::json;
@@ -15,13 +15,14 @@ const FOLLOW_UP: Prompt =
 const ADVICE: Prompt = Prompt::new("agent/advice", include_str!("prompts/advice.md"), &["advice"]);
 const UNUSABLE: Prompt = Prompt::new("agent/unusable", include_str!("prompts/unusable.md"), &[]);
 const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.md"), &["repeats"]);
+const PERSON: Prompt = Prompt::new("agent/person", include_str!("prompts/person.md"), &["actions"]);
 
 const LIMITS: Prompt = Prompt::new("agent/limits", include_str!("prompts/limits.md"), &[]);
 const CHANGES: Prompt = Prompt::new("agent/changes", include_str!("prompts/changes.md"), &[]);
 
 /// All prompt texts of the loop.
-pub(crate) const PROMPTS: [Prompt; 9] =
-    [SYSTEM, FINISH, TASK, FOLLOW_UP, ADVICE, UNUSABLE, REPEAT, LIMITS, CHANGES];
+pub(crate) const PROMPTS: [Prompt; 10] =
+    [SYSTEM, FINISH, TASK, FOLLOW_UP, ADVICE, UNUSABLE, REPEAT, PERSON, LIMITS, CHANGES];
 /// The name prefix of the loop's own texts.
 const OWN_PREFIX: &str = "agent/";
 
@@ -75,6 +76,11 @@ pub(super) fn unusable() -> Content {
 
 pub(super) fn repeat(repeats: u32) -> Content {
     Content::text(REPEAT.fill(&[("repeats", &repeats.to_string())]))
+}
+
+/// Tells the model that a person has acted.
+pub(super) fn person(actions: usize) -> Content {
+    Content::text(PERSON.fill(&[("actions", &counted(actions, "action"))]).trim_end())
 }
 
 pub(super) fn finish_tool() -> ToolSpec {

@@ -40,7 +40,7 @@ fn pictures(message: &Message) -> impl Iterator<Item = &Image> {
     })
 }
 
-fn extension(media: MediaType) -> &'static str {
+pub(super) fn extension(media: MediaType) -> &'static str {
     match media {
         MediaType::Png => "png",
         MediaType::Jpeg => "jpg",

@@ -5,7 +5,7 @@
 use std::panic::AssertUnwindSafe;
 
 use apprentice_protocol::{
-    Environment, EventKind, EventSink, Finish, ResourceUsage, StopReason, TurnStart, VoidCause,
+    Environment, EventKind, EventSink, Finish, ResourceUsage, Steering, StopReason, TurnStart, VoidCause,
 };
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,13 @@ impl<'a> Session<'a> {
     ) -> Self {
         let agent = AgentLoop::new(attempt, environment, sink);
         Self { agent, turns: 0, opened: false, spent: ResourceUsage::default(), last: None }
+    }
+
+    /// Lets a person steer the turns.
+    #[must_use]
+    pub fn steered_by(mut self, steering: &'a dyn Steering) -> Self {
+        self.agent.steering = Some(steering);
+        self
     }
 
     /// Carries out one instruction, even through a panic. Cancelling the token ends this turn as `interrupted`.

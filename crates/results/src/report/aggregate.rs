@@ -11,7 +11,7 @@ use super::schema::{
     ArmReport, BaselineReport, ComparisonReport, Headline, REPORT_SCHEMA, Report, Tally, TemplateReport,
     Totals, TrialLine,
 };
-use super::{compute_matched_baselines, contrast, harm, headline, skill_value, wordings};
+use super::{by_program, compute_matched_baselines, contrast, harm, headline, skill_value, wordings};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
@@ -44,6 +44,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         wordings,
         notes: Vec::new(),
         measured_split,
+        programs: by_program::programs(&grouped, &input.programs),
         baselines: baselines(&grouped),
         gap_closed: contrast::gaps(&grouped),
         compute_matched: compute_matched_baselines::baselines(&grouped, learned(input, measured_split)),

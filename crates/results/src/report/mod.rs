@@ -8,6 +8,7 @@
 
 mod action_text;
 mod aggregate;
+mod by_program;
 mod compute_matched_baselines;
 mod contrast;
 mod file;
@@ -35,12 +36,12 @@ pub use input::{
     PrimaryComparison, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, UnreviewedAttempt,
     contrasts, default_contrasts,
 };
-pub use page::{PageError, render_page, render_text};
+pub use page::{AttemptLinks, PageError, render_page, render_page_with, render_text};
 pub use replicates::{BookResult, Replicates};
 pub use replicates::{MeasuredBook, replicates};
 pub use schema::{
-    ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
-    Tally, TemplateReport, Totals, TrialLine, WordingComparison,
+    ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, ProgramReport, ProgramScore,
+    REPORT_SCHEMA, Report, StratumReport, Tally, TemplateReport, Totals, TrialLine, WordingComparison,
 };
 pub use skill_value::{SkillAblation, SkillValue};
 pub use trace_steps::{EventLine, event_line};

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::schema::{Report, TrialLine};
 use super::{headline, number_text, plot};
 use crate::ablations::AblationArm;
+use crate::row::Role;
 
 /// The reason a page could not be rendered.
 #[derive(Debug, thiserror::Error)]
@@ -33,12 +34,28 @@ struct Group<'a> {
     lines: Vec<&'a TrialLine>,
 }
 
-/// Renders the HTML page. Its links to traces are relative to the run's folder.
+/// Where the page's attempts lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptLinks {
+    /// Nowhere: a file stands alone, and says how to open the viewer.
+    None,
+    /// To the viewer that serves the page.
+    Viewer,
+}
+
+/// Renders the HTML page as a file that stands alone.
 pub fn render_page(report: &Report) -> Result<String, PageError> {
+    render_page_with(report, AttemptLinks::None)
+}
+
+/// Renders the HTML page.
+pub fn render_page_with(report: &Report, links: AttemptLinks) -> Result<String, PageError> {
     let context = context! {
+        in_viewer => links == AttemptLinks::Viewer,
         report => Serde(report),
         plots => Serde(plot::plots(report)),
         groups => Serde(groups(report)),
+        baseline_ids => baseline_ids(report),
         voids => Serde(voids(report)),
     };
     render("page.html", context)
@@ -82,6 +99,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("words", |text: String| text.replace('_', " "));
     environment.add_filter("cell", |text: String| text.replace('|', "\\|").replace(['\n', '\r'], " "));
     environment.add_filter("slug", |text: String| slug(&text));
+    environment.add_filter("viewer", |trace: String| viewer_run(&trace));
     environment.add_filter("short", |hash: String| shorten(&hash));
     Ok(environment)
 }
@@ -123,6 +141,20 @@ fn slug(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
+/// The name of a trace's run in the viewer, as a part of an address: its folder, relative to the report.
+fn viewer_run(trace: &str) -> String {
+    let run = trace.split("trials/").next().unwrap_or_default().trim_end_matches('/');
+    let run = if run.is_empty() { "." } else { run };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    run.bytes().fold(String::new(), |mut text, byte| {
+        match plain(byte) {
+            true => text.push(char::from(byte)),
+            false => text.extend(format!("%{byte:02X}").chars()),
+        }
+        text
+    })
+}
+
 /// Shortens hashes of 40 or more hex digits to twelve.
 fn shorten(text: &str) -> String {
     let cut = |word: &str| {
@@ -150,6 +182,12 @@ fn groups(report: &Report) -> Vec<Group<'_>> {
         groups.push(Group { id: format!("other-{}", slug(&title)), title, lines });
     }
     groups
+}
+
+/// The id of the group with a baseline's attempts, by the baseline's name.
+fn baseline_ids(report: &Report) -> BTreeMap<String, String> {
+    let measured = report.trials.iter().filter(|line| line.measured && line.key.role == Role::Baseline);
+    measured.map(|line| (line.key.arm.clone(), format!("other-{}", slug(&line.key.to_string())))).collect()
 }
 
 /// Void attempts as lines, which have the task and the trace as well as the cause.

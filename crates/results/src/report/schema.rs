@@ -119,6 +119,28 @@ pub struct BaselineReport {
     pub success: Option<f64>,
 }
 
+/// The results of one program's tasks, by arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramReport {
+    /// The program: the domain of its tasks.
+    pub program: String,
+    /// One entry per arm, in the order of [`Report::arms`].
+    pub arms: Vec<ProgramScore>,
+}
+
+/// The results of one program's tasks in one arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramScore {
+    /// Tasks.
+    pub tasks: u32,
+    /// Trials.
+    pub trials: u32,
+    /// Trials without a result.
+    pub void: u32,
+    /// Mean score of the judged trials; `None` without one.
+    pub score: Option<f64>,
+}
+
 /// A comparison with its role in the analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonReport {
@@ -262,6 +284,9 @@ pub struct Report {
     pub measured_split: Option<Split>,
     /// Each model in each arm.
     pub arms: Vec<ArmReport>,
+    /// Success by program; empty where the programs are not known, or there is only one.
+    #[serde(default)]
+    pub programs: Vec<ProgramReport>,
     /// Baselines that were run.
     pub baselines: Vec<BaselineReport>,
     /// The comparisons, primary first.

@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use proptest::prelude::{prop_assert_eq, proptest};
 
 use super::{
-    ArmKey, ArmReport, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput,
+    ArmKey, ArmReport, AttemptLinks, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput,
     ReviewerSummary, SkillSummary, Stratum, UnreviewedAttempt, build, default_contrasts, render_page,
+    render_page_with,
 };
 use crate::compare::{Finding, MixedVersions};
 use crate::row::{Role, Split, TrialRow};
@@ -267,6 +268,39 @@ fn every_link_of_the_page_leads_somewhere() {
     for outside in ["http://", "https://", "<script", "@import", "url("] {
         assert!(!page.contains(outside), "the page reaches out with {outside}");
     }
+}
+
+#[test]
+fn in_the_viewer_each_attempt_leads_to_its_page_and_a_file_leads_to_no_raw_lines() {
+    let report = sample();
+    let (file, served) = (render_page(&report), render_page_with(&report, AttemptLinks::Viewer));
+    let (file, served) = (file.expect("renders"), served.expect("renders"));
+    assert!(!file.contains("events.jsonl") && !served.contains("events.jsonl"));
+    assert!(file.contains("apprentice view") && !file.contains("#/attempt/"));
+    let line = report.trials.first().expect("an attempt");
+    let link = format!("href=\"./#/attempt/./{}/{}\"", line.trial, line.attempt);
+    assert!(served.contains(&link), "{link}");
+    assert_eq!(served.matches("./#/attempt/").count(), report.trials.len());
+}
+
+#[test]
+fn success_by_program_is_the_mean_score_as_osworld_reports_it() {
+    let mut rows = rows(9);
+    rows.iter_mut().filter(|row| row.verdict == Fail).for_each(|row| row.score = 0.25);
+    let program = |task: &TaskId| if task.as_str() < "f" { "chromium" } else { "mousepad" };
+    let programs = rows.iter().map(|row| (row.task.clone(), program(&row.task).to_owned())).collect();
+    let report = build(&ReportInput { programs, ..input(&rows, &[]) });
+    assert_eq!(
+        report.programs.iter().map(|one| one.program.as_str()).collect::<Vec<_>>(),
+        ["chromium", "mousepad"]
+    );
+    let place = report.arms.iter().position(|arm| arm.key.arm == "none" && arm.key.role == Role::Student);
+    let alone = &report.programs[0].arms[place.expect("the arm")];
+    // Three templates of three seeds: two always pass, one never does; the first failure is void.
+    assert_eq!((alone.tasks, alone.trials, alone.void), (3, 9, 1), "{alone:?}");
+    assert_eq!(alone.score, Some((6.0 + 2.0 * 0.25) / 8.0));
+    assert!(render_page(&report).expect("renders").contains("Success by program"));
+    assert!(sample().programs.is_empty(), "unknown programs are not guessed");
 }
 
 #[test]

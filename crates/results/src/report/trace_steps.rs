@@ -269,6 +269,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             Some(("failed", format!("the same actions on the same screen, {repeats} times"), None, None))
         }
         EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => history_event(kind),
+        EventKind::Person(person) => Some(("notice", person.in_words(), None, None)),
         EventKind::CheckState { changed } => {
             changed.then(|| ("notice", "something that the checks read changed".into(), None, None))
         }

@@ -111,6 +111,7 @@ fn seen(kind: &EventKind) -> Seen {
             Reason::Ordinary,
             "earlier parts of the conversation were left out".to_owned(),
         ),
+        EventKind::Person(person) => told("person", Reason::Ordinary, person.in_words()),
         EventKind::CheckState { .. } => told("check.state", Reason::Ordinary, String::new()),
         EventKind::SetupDone { step, .. } => told("setup.done", Reason::Ordinary, step.clone()),
         EventKind::VersionsSeen { versions } => {

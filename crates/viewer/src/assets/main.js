@@ -1,7 +1,7 @@
 "use strict";
 // Which page is shown, and the keys.
 
-const state = { page: "", keys: {}, timer: 0, books: [], runs: [] };
+const state = { page: "", keys: {}, leave: null, report: false, books: [], runs: [] };
 
 const PAGES = {
   "": showGrid, attempt: showAttempt, compare: showComparison, book: showBook, skill: showSkill, source: showSource, live: showLive,
@@ -17,7 +17,8 @@ async function route() {
     try { return decodeURIComponent(part); } catch (error) { return part; }
   });
   const page = parts[0];
-  clearTimeout(state.timer);
+  if (state.leave) state.leave();
+  state.leave = null;
   const moved = state.page !== page;
   state.page = page;
   state.keys = {};
@@ -62,6 +63,7 @@ async function start() {
   try {
     const all = await load(["grid"]);
     state.books = all.books;
+    state.report = all.report;
     state.runs = all.runs;
     document.getElementById("title").textContent = all.title;
   } catch (error) {
@@ -70,6 +72,7 @@ async function start() {
   const nav = document.getElementById("nav");
   const entry = (page, href, text) => el("a", { href, "data-page": page }, text);
   add(nav, [entry("", "#/", "Results"), state.books.length ? entry("book", link("book", state.books[0]), "Skillbook") : null,
+    embedded || !state.report ? null : el("a", { href: "report.html" }, "Report"),
     embedded ? null : entry("live", "#/live", "Live"), el("button", { type: "button", class: "key", title: "Keys", onclick: () => document.getElementById("help").showModal() }, "?")]);
   window.addEventListener("hashchange", route);
   document.addEventListener("keydown", keys);

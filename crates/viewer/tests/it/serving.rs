@@ -1,6 +1,6 @@
 //! Who is answered over HTTP, and with which headers.
 
-use apprentice_viewer::{Library, ViewerToken, serve};
+use apprentice_viewer::{Library, Processes, Shown, ViewerToken, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -21,8 +21,9 @@ async fn only_the_holder_of_the_address_is_answered() {
     let library = Library::open(&sample.folder()).expect("opens");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
+    let shown = Shown { library, processes: Processes::default() };
     let (token, cancel) = (ViewerToken::random(), CancellationToken::new());
-    let serving = tokio::spawn(serve(listener, library, token.clone(), cancel.clone()));
+    let serving = tokio::spawn(serve(listener, shown, token.clone(), cancel.clone()));
     let (token, host) = (token.as_str(), format!("Host: 127.0.0.1:{port}"));
     let wrong = ViewerToken::random();
     for (head, status) in [
@@ -40,6 +41,18 @@ async fn only_the_holder_of_the_address_is_answered() {
         (format!("GET /{token}/api/grid HTTP/1.1\r\nHost: rebound.example.org:{port}"), 403),
         (format!("GET /{token}/api/grid HTTP/1.1\r\n{host}\r\nOrigin: https://example.org"), 403),
         (format!("POST /{token}/api/grid HTTP/1.1\r\n{host}"), 405),
+        (format!("GET /{token}/control/picture/1/t1 HTTP/1.1\r\n{host}"), 404),
+        (format!("GET /{token}/control/order/1 HTTP/1.1\r\n{host}"), 405),
+        (format!("POST /{token}/control/order/1 HTTP/1.1\r\n{host}\r\nContent-Type: text/plain"), 415),
+        (format!("POST /{token}/control/order/1 HTTP/1.1\r\n{host}\r\nContent-Type: application/json"), 400),
+        (
+            format!(
+                "POST /{token}/control/order/1 HTTP/1.1\r\n{host}\r\nOrigin: https://example.org\r\n\
+                 Content-Type: application/json"
+            ),
+            403,
+        ),
+        (format!("POST /control/order/1 HTTP/1.1\r\n{host}\r\nContent-Type: application/json"), 401),
     ] {
         let answer = ask(port, &head).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");

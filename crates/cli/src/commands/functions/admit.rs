@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
-use apprentice_evaluator::run::RunControl;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, SkillId, TaskId, Verdict};
 use apprentice_sandbox::SystemClock;
@@ -72,8 +71,8 @@ pub(super) fn admit(arguments: &AdmitArgs, book: &Path, config: &Config, json: b
     let replayed = wire::runtime()?.block_on(async {
         let unaided = Arc::new(|_: &_| Ok(ArmGuidance::unaided()));
         let deps = wire::deps(config, unaided, &models)?;
-        let display = RunProgress::show(json);
-        let control = RunControl::new(display.sender(), wire::cancel_on_interrupt());
+        let mut display = RunProgress::show(json);
+        let (control, _socket) = display.offer(config, "functions admit");
         let ended = admission.replay(&snapshot, &folder, &deps, &control).await;
         display.finish().await;
         ended.map_err(failure)
