@@ -1,7 +1,7 @@
 //! The lines of a terminal while trials run: one per running trial, and a footer with the run's counts. They go when the run
 //! ends. Where standard error is no terminal, nothing of this is drawn: there, a line per finished attempt says what happened.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_control::{LiveRuns, Mode, Phase, ProcessStatus, TrialStatus};
@@ -34,32 +34,47 @@ impl Drop for LiveLines {
 
 /// The lines on the terminal.
 struct Bars {
-    trials: Vec<ProgressBar>,
+    style: ProgressStyle,
     footer: ProgressBar,
+    /// One per running trial; `None` once they are gone for good.
+    trials: Mutex<Option<Vec<ProgressBar>>>,
 }
 
 impl Bars {
     fn new() -> Self {
         let style = ProgressStyle::with_template("{wide_msg}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = || terminal::lines().add(ProgressBar::new(0).with_style(style.clone()));
-        Self { trials: (0..LINES).map(|_| bar()).collect(), footer: bar() }
+        let footer = terminal::lines().add(ProgressBar::new(0).with_style(style.clone()));
+        Self { style, footer, trials: Mutex::new(Some(Vec::new())) }
     }
 
-    fn draw(&self, texts: &[String], footer: String) {
-        for (place, bar) in self.trials.iter().enumerate() {
-            set(bar, texts.get(place).cloned().unwrap_or_default());
+    fn draw(&self, texts: &[String], footer: &str) {
+        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(trials) = trials.as_mut() else { return };
+        while trials.len() < texts.len() {
+            let bar = ProgressBar::new(0).with_style(self.style.clone());
+            trials.push(terminal::lines().insert_before(&self.footer, bar));
         }
+        for bar in trials.drain(texts.len()..) {
+            remove(&bar);
+        }
+        trials.iter().zip(texts).for_each(|(bar, text)| set(bar, text));
         set(&self.footer, footer);
     }
 
     fn clear(&self) {
-        self.trials.iter().chain([&self.footer]).for_each(ProgressBar::finish_and_clear);
+        let trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner).take();
+        trials.iter().flatten().chain([&self.footer]).for_each(remove);
     }
 }
 
-fn set(bar: &ProgressBar, text: String) {
-    bar.set_message(terminal::escaped(&text).into_owned());
+fn remove(bar: &ProgressBar) {
+    bar.finish_and_clear();
+    terminal::lines().remove(bar);
+}
+
+fn set(bar: &ProgressBar, text: &str) {
+    bar.set_message(terminal::escaped(text).into_owned());
 }
 
 impl LiveLines {
@@ -75,7 +90,7 @@ impl LiveLines {
                 changes.mark_unchanged();
                 let status = live.status();
                 let left = plan.time_left(&status, clock.mono());
-                drawn.draw(&trial_lines(&status), footer(&status, left));
+                drawn.draw(&trial_lines(&status), &footer(&status, left));
                 drop(tokio::time::timeout(TICK, changes.changed()).await);
             }
         });

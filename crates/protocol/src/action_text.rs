@@ -173,8 +173,7 @@ fn quoted(text: &str, brief: bool) -> String {
 mod tests {
     use super::{ActionDetail, TEXT};
     use crate::{
-        Action, Button, Chord, FieldValue, ImagePoint, NodeRef, PageReading, ReadFilter, ScreenPoint,
-        TabAction, Target,
+        Action, Button, Chord, FieldValue, ImagePoint, NodeRef, PageReading, ReadFilter, TabAction, Target,
     };
 
     fn check(action: &Action<ImagePoint>, brief: &str, line: &str, full: &str) {

@@ -208,7 +208,7 @@ async fn the_live_page_shows_the_screen_and_takes_over() {
     page.key("m").await;
     page.key("Tab").await;
     watched.await_trial("what was typed", |trial| trial["person_actions"].as_u64() >= Some(2));
-    page.click("image", "The newest picture of the screen").await;
+    page.click("img", "The newest picture of the screen").await;
     watched.await_trial("the click", |trial| trial["person_actions"].as_u64() >= Some(3));
     page.shot("viewer-taken-over.png").await;
     page.click("button", "Hand back").await;
