@@ -112,22 +112,38 @@ fn seen(kind: &EventKind) -> Seen {
             "earlier parts of the conversation were left out".to_owned(),
         ),
         EventKind::Person(person) => told("person", Reason::Ordinary, person.in_words()),
-        EventKind::CheckState { .. } => told("check.state", Reason::Ordinary, String::new()),
-        EventKind::SetupDone { step, .. } => told("setup.done", Reason::Ordinary, step.clone()),
+        EventKind::CheckState { .. }
+        | EventKind::SetupDone { .. }
+        | EventKind::VersionsSeen { .. }
+        | EventKind::Connections(_)
+        | EventKind::WorldOpened { .. }
+        | EventKind::WorldClosed { .. } => of_world(kind),
+        EventKind::Unknown { kind, .. } => told(kind, Reason::Ordinary, String::new()),
+    }
+}
+
+/// Events of the world that no action of the agent is.
+fn of_world(kind: &EventKind) -> Seen {
+    let told = |name: &str, detail: String| Seen {
+        name: name.to_owned(),
+        tool: None,
+        reason: Reason::Ordinary,
+        detail,
+    };
+    match kind {
+        EventKind::SetupDone { step, .. } => told("setup.done", step.clone()),
         EventKind::VersionsSeen { versions } => {
             let known =
                 versions.iter().filter_map(|(app, version)| Some(format!("{app} {}", version.as_ref()?)));
-            told("versions.seen", Reason::Ordinary, known.collect::<Vec<_>>().join(", "))
+            told("versions.seen", known.collect::<Vec<_>>().join(", "))
         }
         EventKind::Connections(report) => {
-            let hosts = report.connections.iter().map(|asked| asked.host.as_str());
-            let hosts: BTreeSet<&str> = hosts.collect();
-            let hosts: Vec<&str> = hosts.into_iter().collect();
-            told("world.connections", Reason::Ordinary, hosts.join(", "))
+            let hosts: BTreeSet<&str> = report.connections.iter().map(|asked| asked.host.as_str()).collect();
+            told("world.connections", hosts.into_iter().collect::<Vec<_>>().join(", "))
         }
-        EventKind::WorldOpened { .. } => told("world.opened", Reason::Ordinary, String::new()),
-        EventKind::WorldClosed { .. } => told("world.closed", Reason::Ordinary, String::new()),
-        EventKind::Unknown { kind, .. } => told(kind, Reason::Ordinary, String::new()),
+        EventKind::CheckState { .. } => told("check.state", String::new()),
+        EventKind::WorldClosed { .. } => told("world.closed", String::new()),
+        _ => told("world.opened", String::new()),
     }
 }
 
