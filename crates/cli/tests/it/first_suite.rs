@@ -19,6 +19,13 @@ fn works(place: &Place, words: &[&str]) -> String {
     said(&output)
 }
 
+/// Returns what a command that works prints on standard output.
+fn printed(place: &Place, words: &[&str]) -> String {
+    let output = place.output(words);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {}", said(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 fn refused(place: &Place, words: &[&str], code: i32, reason: &str) {
     let output = place.output(words);
     let told = said(&output);
@@ -66,7 +73,11 @@ fn a_new_suite_goes_from_nothing_to_a_planned_experiment() {
     assert!(!place.path("mine/prereg.lock").exists(), "nothing is registered unasked");
     works(&place, &["plan", "mine/experiment.toml", "--register"]);
     assert!(place.path("mine/prereg.lock").is_file());
-    works(&place, &["distill", "mine/experiment.toml", "--dry-run"]);
+    let dry = works(&place, &["distill", "mine/experiment.toml", "--dry-run"]);
+    let table = planned.split("registered:").next().expect("a table").lines();
+    for line in table.filter(|line| !line.contains("is not read")) {
+        assert!(dry.contains(line), "the table of `plan`: {line}\n{dry}");
+    }
 
     // A solution may be mended; an instruction decides the split.
     edit(&place, "mine/examples/thunar/files-new-folder.json", "ctrl+shift+n", "ctrl+shift+N");
@@ -85,6 +96,30 @@ fn a_new_suite_goes_from_nothing_to_a_planned_experiment() {
     refused(&place, &words, 3, "add `learner = \"builtin/novice\"`");
     edit(&place, "renamed/experiment.toml", "[learning]", "[learning]\nlearner = \"builtin/explorer\"");
     works(&place, &words);
+}
+
+#[test]
+fn settings_hold_below_their_folder_and_a_suite_brings_none() {
+    let place = Place::new();
+    works(&place, &["init", "mine"]);
+    let file = place.path("mine/apprentice.toml").canonicalize().expect("the file");
+    let below = |folder: &str| {
+        let mut command = place.command(&["config", "show", "--origin"]);
+        let output = command.env_remove("APPRENTICE_RUNS").current_dir(place.path(folder)).output();
+        let told = said(&output.expect("starts"));
+        let runs = told.lines().find(|line| line.starts_with("runs = ")).expect("a line").to_owned();
+        (runs, told)
+    };
+    let runs = file.with_file_name("runs");
+    let (line, told) = below("mine/files");
+    assert_eq!(line, format!("runs = {:?}  # {}", runs, file.display()));
+    assert!(told.contains(&format!("settings of {}", file.display())), "{told}");
+    let (line, told) = below("mine");
+    assert_eq!(line, "runs = \"runs\"  # apprentice.toml");
+    assert!(!told.contains("settings of"), "the current folder's own need no word: {told}");
+    assert_eq!(below(".").0, "runs = \"runs\"  # default");
+    let told = works(&place, &["tasks", "list", "mine"]);
+    assert!(told.contains(&format!("{} is not read", file.display())), "{told}");
 }
 
 #[test]
@@ -122,9 +157,9 @@ fn a_task_is_written_from_options_checked_and_picked() {
     let rest = ["--instruction", "Write the total.", "--check", "cat /home/user/n.txt", "--expect", "42"];
     works(&place, &[&words[..], &rest].concat());
     refused(&place, &[&words[..], &rest].concat(), 2, "has a task notes-total already");
-    let listed = works(&place, &["tasks", "list", "mine", "--app", "mousepad"]);
+    let listed = printed(&place, &["tasks", "list", "mine", "--app", "mousepad"]);
     assert!(listed.starts_with("notes-total") && listed.lines().count() == 1, "{listed}");
-    let listed = works(&place, &["tasks", "list", "mine", "--prefix", "rooms-"]);
+    let listed = printed(&place, &["tasks", "list", "mine", "--prefix", "rooms-"]);
     assert_eq!(listed.lines().count(), 2, "{listed}");
     refused(&place, &["tasks", "list", "mine", "--app", "mousepd"], 4, "did you mean \"mousepad\"?");
 

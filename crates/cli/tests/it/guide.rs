@@ -1,10 +1,13 @@
 //! The guide: its contents list names every page, its links lead somewhere, and its commands work as they stand.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::place::PROGRAM;
+use serde_json::{Value, json};
+
+use crate::place::{PROGRAM, Place};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
@@ -57,6 +60,88 @@ fn links_lead_to_files() {
             }
         }
     }
+}
+
+/// Gathers the names that a schema permits at a place.
+fn permitted(node: &Value, names: &mut BTreeSet<String>) {
+    match node {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match (key.as_str(), value) {
+                    ("enum", Value::Array(all)) => {
+                        names.extend(all.iter().filter_map(Value::as_str).map(str::to_owned));
+                    }
+                    _ => permitted(value, names),
+                }
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|one| permitted(one, names)),
+        _ => {}
+    }
+}
+
+/// Returns the examples of a section, which stand in backquotes as JSON objects.
+fn examples(section: &str) -> Vec<Value> {
+    let quoted = section.split('`').skip(1).step_by(2).filter(|text| text.starts_with('{'));
+    let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    quoted.map(read).collect()
+}
+
+#[test]
+fn every_step_getter_and_metric_stands_in_the_guide_and_its_examples_load() {
+    let page = fs::read_to_string(root().join("docs/setup-and-checks.md")).expect("the page");
+    let schema = fs::read_to_string(root().join("tasks/schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let section = |title: &str| {
+        let (_, rest) = page.split_once(&format!("\n## {title}\n")).expect("a section");
+        rest.split("\n## ").next().unwrap_or_default().to_owned()
+    };
+    let place = Place::new();
+    let mut files = Vec::new();
+    for (title, pointer) in [
+        ("Setup steps", "/$defs/SetupStep/properties/type"),
+        ("Getters", "/$defs/CheckSpec/properties/result"),
+        ("Metrics", "/$defs/CheckSpec/properties/func"),
+    ] {
+        let (section, mut names) = (section(title), BTreeSet::new());
+        permitted(schema.pointer(pointer).expect("a place"), &mut names);
+        assert!(names.len() > 10, "{title}: {names:?}");
+        let examples = examples(&section);
+        let (_, left) = section.rsplit_once("Known and not").unwrap_or(("", ""));
+        for name in &names {
+            let has = |one: &Value| one["type"] == name.as_str();
+            let quoted = format!("`{name}`");
+            let told = title == "Metrics" && section.contains(&quoted);
+            assert!(
+                told || examples.iter().any(has) || left.contains(&quoted),
+                "{title}: no example of {name}"
+            );
+        }
+        for example in examples {
+            let plain = json!({ "func": "exact_match", "result": { "type": "rule", "rules": "a" },
+                "expected": { "type": "rule", "rules": { "expected": "a" } } });
+            let mut parts = json!({ "evaluator": plain });
+            match title {
+                "Setup steps" => parts["config"] = json!([example]),
+                "Getters" => parts["evaluator"]["result"] = example,
+                _ => parts["evaluator"] = example,
+            }
+            files.push((format!("example-{}", files.len()), parts));
+        }
+    }
+    let tasks: Vec<(&str, Value)> =
+        files.iter().map(|(name, parts)| (name.as_str(), parts.clone())).collect();
+    let suite = place.suite(&tasks);
+    fs::create_dir_all(suite.join("files")).expect("a folder");
+    fs::write(suite.join("files/a.txt"), "a").expect("written");
+    let output = place.output(&["tasks", "check", &suite.to_string_lossy(), "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    for task in report["tasks"].as_array().expect("tasks") {
+        let (id, error, missing) = (&task["id"], &task["error"], &task["missing"]["unknown"]);
+        let part = files.iter().find(|(name, _)| *id == name.as_str()).map(|(_, parts)| parts.to_string());
+        assert_eq!(task["loads"], true, "{id}: {error} {missing}: {part:?}");
+    }
+    assert_eq!(report["totals"]["tasks"], files.len());
 }
 
 #[test]

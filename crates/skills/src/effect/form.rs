@@ -196,6 +196,13 @@ mod tests {
     use super::{is_known_language, is_known_page, unreadable};
 
     #[test]
+    fn a_text_is_english_by_most_of_its_words() {
+        // Half of it are names of controls in a sentence of another language.
+        assert!(!is_known_language("print lalu photo pilih brush simpan canvas tekan"));
+        assert!(is_known_language("print photo brush canvas berkas"), "four of five");
+    }
+
+    #[test]
     fn a_form_that_hides_its_words_is_not_readable() {
         for text in [
             "Press\u{200b} Enter.",

@@ -27,10 +27,16 @@ pub const SKILL_TOOL: &str = "skill_tool";
 
 /// Largest answer to one activation, in characters.
 const ACTIVATION_BUDGET: TextBudget = TextBudget(16_000);
-/// Part of that budget reserved for the text after the tools.
-const REST: usize = 600;
 /// Replaces the text of a skill that was put away, once the conversation is full.
 const SKILL_LEFT_OUT: &str = "[the text of a skill that was put away, left out]";
+
+/// Returns a text whose tools are described as far as what stands before and after them leaves room.
+fn around_tools(tools: &[Arc<dyn Tool>], [before, after]: [String; 2], budget: TextBudget) -> String {
+    let rest = before.chars().count() + after.chars().count() + tool_text::frame();
+    let room = budget.0.saturating_sub(rest);
+    let text = format!("{before}{}{after}", tool_text::described(tools, room));
+    BoundedText::cut(&text, budget).as_str().to_owned()
+}
 
 /// How a skill's tool list limits access to tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -260,17 +266,14 @@ impl ActivationState {
         }
         let view = viewed(&self.book, skill);
         let (tools, missing) = self.tools_of(skill).await;
-        let mut text = format!("{now}\n\n{}\n", view.0);
-        let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
-        text.push_str(&tool_text::described(&tools, room));
-        text.push_str(&not_had(&tools, &missing));
+        let parts = [format!("{now}\n\n{}\n", view.0), not_had(&tools, &missing)];
+        let text = around_tools(&tools, parts, ACTIVATION_BUDGET);
         let activated = SkillEvent {
             skill: Some(skill.id.clone()),
             version: Some(skill.version),
             detail: (!missing.is_empty()).then(|| missing.join("; ")),
             ..happened(SkillEventKind::Activated, "")
         };
-        let text = BoundedText::cut(&text, ACTIVATION_BUDGET).as_str().to_owned();
         ToolOutcome {
             events: vec![EventKind::Skill(view.1), EventKind::Skill(activated)],
             marks: pinned(&skill.id),
@@ -305,14 +308,10 @@ impl ActivationState {
         }
         let (guide, viewed) = viewed(&self.book, skill);
         let (tools, missing) = self.tools_of(skill).await;
-        let mut text =
-            format!("skill {} activated, current skills: {current}\n\n<skill_guide>{guide}", skill.id);
-        let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
-        text.push_str(&tool_text::described(&tools, room));
-        text.push_str(&not_had(&tools, &missing));
+        let head = format!("skill {} activated, current skills: {current}\n\n<skill_guide>{guide}", skill.id);
         let end = "</skill_guide>";
         let room = TextBudget(ACTIVATION_BUDGET.0 - end.len());
-        let text = format!("{}{end}", BoundedText::cut(&text, room).as_str());
+        let text = format!("{}{end}", around_tools(&tools, [head, not_had(&tools, &missing)], room));
         let activated = SkillEvent {
             skill: Some(skill.id.clone()),
             version: Some(skill.version),

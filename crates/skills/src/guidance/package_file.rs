@@ -101,3 +101,29 @@ pub(super) fn show(book: &Snapshot, skill: &Skill, path: &str, from: usize) -> T
     };
     ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(shown) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FILE_BUDGET, part_of};
+
+    #[test]
+    fn the_parts_of_a_long_file_fit_with_their_remark_and_follow_each_other() {
+        let text: String =
+            (0..30_000).map(|at| char::from(b'a' + u8::try_from(at % 26).expect("a letter"))).collect();
+        let (mut from, mut whole) = (0, String::new());
+        loop {
+            let shown = part_of(&text, from, FILE_BUDGET.0);
+            assert!(shown.chars().count() <= FILE_BUDGET.0, "{}", shown.chars().count());
+            let Some((part, remark)) = shown.split_once("\n[") else {
+                whole.push_str(&shown);
+                break;
+            };
+            // The remark takes no more room than the longest one needs.
+            assert!(shown.chars().count() > FILE_BUDGET.0 - 20, "{}", shown.chars().count());
+            whole.push_str(part);
+            from += part.chars().count();
+            assert!(remark.starts_with(&format!("`from`: {from} shows")), "{remark}");
+        }
+        assert_eq!(whole, text);
+    }
+}

@@ -11,6 +11,8 @@ use crate::scan::{Finding, scan};
 
 /// Largest parameters of one tool that are shown, in characters. A model gets those of the others from their errors.
 const SCHEMA_BUDGET: usize = 4000;
+/// Stands before the names of the tools that there is no room to describe.
+const MANY: &str = "Too many to describe, and callable: ";
 /// Replaces a description that speaks to the agent about its instructions, or holds a secret.
 const LEFT_OUT: &str = "(its description was left out: it is not about the tool)";
 /// Stands above an answer that speaks to the agent about its instructions.
@@ -21,12 +23,18 @@ fn is_addressed(text: &str) -> bool {
     matches!(scan(text), Some(Finding::Secret | Finding::Injection))
 }
 
+/// Returns how many characters stand around the descriptions and the names.
+pub(super) fn frame() -> usize {
+    fence::tools(MANY).chars().count() + 2
+}
+
 /// Describes as many tools with their parameters as fit into `room` characters. Lists the others by name.
 pub(super) fn described(tools: &[Arc<dyn Tool>], room: usize) -> String {
     if tools.is_empty() {
         return String::new();
     }
-    let names = tools.iter().map(|tool| tool.spec().name.chars().count() + 2).sum::<usize>();
+    let name = |tool: &Arc<dyn Tool>| tool.spec().name.chars().count() + 2;
+    let names = tools.iter().map(name).sum::<usize>();
     let mut left = room.saturating_sub(names);
     let (mut text, mut others) = (String::new(), Vec::new());
     for tool in tools {
@@ -38,14 +46,15 @@ pub(super) fn described(tools: &[Arc<dyn Tool>], room: usize) -> String {
         let line = format!("- {}: {about} {schema}\n", spec.name);
         match left.checked_sub(line.chars().count()) {
             Some(rest) => {
-                left = rest;
+                // A tool that is described is not named among the others.
+                left = rest + name(tool);
                 text.push_str(&line);
             }
             None => others.push(spec.name.as_str()),
         }
     }
     if !others.is_empty() {
-        let _ = writeln!(text, "Too many to describe, and callable: {}", others.join(", "));
+        let _ = writeln!(text, "{MANY}{}", others.join(", "));
     }
     fence::tools(&text) + "\n"
 }

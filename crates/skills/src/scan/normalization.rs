@@ -150,3 +150,17 @@ fn encoded(text: &str) -> Vec<String> {
 fn is_printable_text(told: &str) -> bool {
     told.contains(' ') && told.chars().all(|c| !c.is_control() || c.is_whitespace())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::join_spaced_letters;
+
+    #[test]
+    fn a_word_in_single_letters_is_joined_and_names_of_columns_are_not() {
+        assert_eq!(join_spaced_letters("run s u d o now"), "run sudo now");
+        assert_eq!(
+            join_spaced_letters("Select the columns A B C and press Enter"),
+            "Select the columns A B C and press Enter"
+        );
+    }
+}

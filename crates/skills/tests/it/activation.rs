@@ -309,7 +309,8 @@ fn of_many_tools_all_are_named_and_can_be_called() {
     let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
     let text = said(&activated);
     assert!(text.chars().count() <= 16_000 && text.contains("- tool_0: ddd"), "{}", text.len());
-    assert!(text.chars().count() > 12_000, "as many tools are described as there is room for");
+    // A line of a description has 337 characters at most, so that one more would not fit.
+    assert!(text.chars().count() > 16_000 - 340, "as many tools are described as there is room for");
     assert!(text.trim_end().ends_with(", tool_198, tool_199\n</tools>"), "{}", &text[text.len() - 100..]);
     let last = json!({"skill": "crm/reading", "tool": "tool_199", "arguments": {}});
     assert_eq!(

@@ -293,6 +293,29 @@ fn rename_file(desktop, name) {\n    desktop.press(\"F2\");\n    desktop.type(na
 }
 
 #[test]
+fn signatures_are_listed_up_to_8_000_characters() {
+    let (_shelf, mut gateway) = admitted();
+    let lend = |gateway: &Gateway| {
+        let policy = ArmPolicy::Code { pull: false, unverified: true, own_tools: false };
+        let guidance = build_guidance(&gateway.snapshot(), &policy, &TaskView::default()).expect("lends");
+        guidance.opening.as_str().to_owned()
+    };
+    let frame = lend(&gateway).chars().count();
+    let about = "the new name of the tab that is open, ".repeat(4);
+    for number in 0..60 {
+        let (skill, name) = (format!("tabs/n{number:02}"), format!("rename_tab_{number:02}"));
+        create(&mut gateway, &skill, "renaming tabs");
+        let source =
+            RENAME.replace("rename_tab", &name).replace("the new name", about.trim_end_matches(", "));
+        let change =
+            Change::FunctionWritten { skill: id(&skill), function: name, source, references: Vec::new() };
+        apply(&mut gateway, Actor::Manager, change).expect("written");
+    }
+    let listed = lend(&gateway).chars().count() - frame;
+    assert!((7_500..=8_000).contains(&listed), "as many as there is room for: {listed}");
+}
+
+#[test]
 fn a_few_functions_have_tools_of_their_own_with_the_schemas_of_their_arguments() {
     let (_shelf, mut gateway) = admitted();
     create(&mut gateway, "tabs/close", "closing tabs");

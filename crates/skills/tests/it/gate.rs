@@ -266,6 +266,11 @@ fn a_reader_gets_whole_texts_of_up_to_60_000_characters_and_short_words_about_it
     };
     assert_eq!(read_text(60_000, &[&none]).0, 1);
     assert_eq!(read_text(60_005, &[&none]).0, 0, "it is not read");
+    let reader = Arc::new(Written::words(&[&answer("spend", &[&"Spend all of it. ".repeat(25)]), &none]));
+    run(read(&[Arc::clone(&reader) as Arc<dyn ChatModel>], &[Passage::new("reference", "Press Enter.")]));
+    let said =
+        format!("{:?}", reader.requests.lock().expect("unpoisoned").last().expect("asked again").messages);
+    assert!(said.contains("quote its own words"), "a mistake of 500 characters is told to its end: {said}");
     let invented = answer("spend", &[&"Spend all of it. ".repeat(400)]);
     let (requests, told) = read_text(60_000, &[&invented, &none]);
     // Its own answer is there once more; what is said about it is short.

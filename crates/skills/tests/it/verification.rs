@@ -126,6 +126,11 @@ fn an_attempt_counts_once_and_a_new_text_starts_anew() {
         panic!("{first:?} {second:?}")
     };
     assert_eq!(one, other);
+    // Books hold templates and variations in this form. In another one the same task would look like another.
+    let log = gateway.snapshot().operations();
+    let noted = log.iter().find(|operation| operation.id == one).expect("in the log");
+    let Change::SkillsTried { template, variation, .. } = &noted.change else { panic!("{noted:?}") };
+    assert_eq!((template.as_str(), variation.as_deref()), ("d9298a10d1b07358", Some("0304523efff53f24")));
     for name in ["one", "two"] {
         tried(&mut gateway, name, ("other", 2, Verdict::Pass));
     }
