@@ -146,7 +146,7 @@ pub(super) async fn find<'a>(places: &'a [ControlPlace], trial: Option<&str>) ->
                         peer: peer(),
                         status: status.clone(),
                         trial: Some(one.trial.clone()),
-                    }))
+                    }));
                 }
             }
         }

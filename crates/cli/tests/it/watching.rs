@@ -135,6 +135,13 @@ async fn a_person_takes_over_acts_and_hands_back_outside_of_the_models_budget() 
         (&json!("pass"), &json!(3)),
         "the model's own steps: {row}"
     );
+    check_record(&watched);
+    let nothing = watched.ps();
+    assert_eq!(nothing["processes"], json!([]), "the socket is gone with its process");
+}
+
+/// Checks that the trace holds what ann did, as hers, and that the model was told.
+fn check_record(watched: &WatchedRun) {
     let deeds = watched.deeds();
     let did: Vec<&str> = deeds.iter().filter_map(|deed| deed["did"].as_str()).collect();
     let expected = ["paused", "took_over", "acted", "acted", "handed_back", "continued", "continued"];
@@ -152,8 +159,6 @@ async fn a_person_takes_over_acts_and_hands_back_outside_of_the_models_budget() 
         .into_iter()
         .any(|line| line.contains("A person has used this screen since your last step: 2 actions"));
     assert!(told, "the model learns of it");
-    let nothing = watched.ps();
-    assert_eq!(nothing["processes"], json!([]), "the socket is gone with its process");
 }
 
 #[test]
