@@ -90,27 +90,6 @@ fn act(key: &str, action: Action<ScreenPoint>) -> OrderKind {
     OrderKind::Act { key: key.into(), action: Box::new(action) }
 }
 
-/// The trace holds what ann did, in order, and the model was told.
-fn check_record(watched: &WatchedRun) {
-    let deeds = watched.deeds();
-    let did: Vec<&str> = deeds.iter().filter_map(|deed| deed["did"].as_str()).collect();
-    let expected = ["paused", "took_over", "acted", "acted", "handed_back", "continued", "continued"];
-    assert_eq!(
-        did.iter().filter(|did| **did != "paused").collect::<Vec<_>>(),
-        expected[1..].iter().collect::<Vec<_>>()
-    );
-    assert!(
-        deeds
-            .iter()
-            .filter(|deed| deed["did"] == "acted")
-            .all(|deed| deed["origin"] == "person" && deed["by"] == "ann")
-    );
-    let told = events(&watched.run())
-        .into_iter()
-        .any(|line| line.contains("A person has used this screen since your last step: 2 actions"));
-    assert!(told, "the model learns of it");
-}
-
 #[tokio::test]
 async fn a_person_takes_over_acts_and_hands_back_outside_of_the_models_budget() {
     if !worlds_can_start() {
@@ -159,6 +138,27 @@ async fn a_person_takes_over_acts_and_hands_back_outside_of_the_models_budget() 
     check_record(&watched);
     let nothing = watched.ps();
     assert_eq!(nothing["processes"], json!([]), "the socket is gone with its process");
+}
+
+/// Checks that the trace holds what ann did, as hers, and that the model was told.
+fn check_record(watched: &WatchedRun) {
+    let deeds = watched.deeds();
+    let did: Vec<&str> = deeds.iter().filter_map(|deed| deed["did"].as_str()).collect();
+    let expected = ["paused", "took_over", "acted", "acted", "handed_back", "continued", "continued"];
+    assert_eq!(
+        did.iter().filter(|did| **did != "paused").collect::<Vec<_>>(),
+        expected[1..].iter().collect::<Vec<_>>()
+    );
+    assert!(
+        deeds
+            .iter()
+            .filter(|deed| deed["did"] == "acted")
+            .all(|deed| deed["origin"] == "person" && deed["by"] == "ann")
+    );
+    let told = events(&watched.run())
+        .into_iter()
+        .any(|line| line.contains("A person has used this screen since your last step: 2 actions"));
+    assert!(told, "the model learns of it");
 }
 
 #[test]
