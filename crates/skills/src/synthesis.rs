@@ -6,8 +6,8 @@ use apprentice_functions::holds;
 use apprentice_functions::{ArgumentError, Source, Violation, arguments_of};
 pub use apprentice_functions::{SourceConstant, Surface, replace_words};
 use apprentice_protocol::{
-    BoundedText, ChatModel, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt, Purpose, SkillId,
-    StepId, TextBudget, Trajectory,
+    BoundedText, ChatModel, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt, Purpose, Seen,
+    SkillId, StepId, TextBudget, Trajectory,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,10 @@ const MAX_OUTPUT_TOKENS: u32 = 6000;
 const ATTEMPTS: usize = 4;
 const STEPS: usize = 40;
 const TEXT: TextBudget = TextBudget(2000);
+/// Most changed lines of one screen and of all screens of an attempt, and the longest of them, in characters.
+const LINES: usize = 30;
+const ATTEMPT_LINES: usize = 240;
+const LINE: TextBudget = TextBudget(160);
 /// Largest length of the violations of one answer, in characters.
 const VIOLATIONS: TextBudget = TextBudget(4000);
 
@@ -65,6 +69,22 @@ pub struct AttemptMaterial {
     pub steps: Vec<StepMaterial>,
     /// Number of steps that are not shown.
     pub left_out: usize,
+    /// The screen after the last action; `None` where the attempt did not look again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<ScreenMaterial>,
+}
+
+/// What was on the screen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScreenMaterial {
+    /// Title of the front window or tab.
+    pub title: String,
+    /// What had changed since the step before: outline lines with `+` or `-`. They name the labels beside fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// Number of changed lines that are not shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: usize,
 }
 
 /// One step of an attempt.
@@ -72,8 +92,8 @@ pub struct AttemptMaterial {
 pub struct StepMaterial {
     /// The step.
     pub id: StepId,
-    /// Title of the front window or tab.
-    pub title: String,
+    /// The screen when it acted.
+    pub seen: ScreenMaterial,
     /// The actions, each with the role and name of the element that it hit.
     pub actions: Vec<String>,
 }
@@ -156,14 +176,35 @@ impl SynthesisMaterial {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// Returns what the attempt saw after its last action, from the step that no longer acted.
+fn end(trajectory: &Trajectory) -> Option<ScreenMaterial> {
+    let last = trajectory.steps.iter().rposition(|step| !step.actions.is_empty())?;
+    trajectory.steps.get(last + 1).map(|after| screen(&after.seen, LINES))
+}
+
+fn screen(seen: &Seen, lines: usize) -> ScreenMaterial {
+    ScreenMaterial {
+        title: cut(&seen.title),
+        changed: seen.changed.iter().take(lines).map(|line| cut_to(line, LINE)).collect(),
+        left_out: seen.changed.len().saturating_sub(lines),
+    }
+}
+
 fn attempt(trajectory: &Trajectory) -> AttemptMaterial {
+    let acts = trajectory.steps.iter().filter(|step| !step.actions.is_empty()).count();
+    let lines = (ATTEMPT_LINES / acts.clamp(1, STEPS)).min(LINES);
     let acting: Vec<StepMaterial> = trajectory
         .steps
         .iter()
         .filter(|step| !step.actions.is_empty())
         .map(|step| StepMaterial {
             id: step.id,
-            title: cut(&step.seen.title),
+            seen: screen(&step.seen, lines),
             actions: step
                 .actions
                 .iter()
@@ -185,11 +226,16 @@ fn attempt(trajectory: &Trajectory) -> AttemptMaterial {
         goal: cut(&trajectory.goal),
         steps: acting.into_iter().skip(left_out).collect(),
         left_out,
+        end: end(trajectory),
     }
 }
 
 fn cut(text: &str) -> String {
-    BoundedText::cut(text, TEXT).as_str().to_owned()
+    cut_to(text, TEXT)
+}
+
+fn cut_to(text: &str, budget: TextBudget) -> String {
+    BoundedText::cut(text, budget).as_str().to_owned()
 }
 
 /// Returns the first request of a synthesis.

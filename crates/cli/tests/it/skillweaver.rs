@@ -72,15 +72,7 @@ fn a_library_becomes_unverified_functions_with_origin_and_licence() {
         "untranslated: cms_kb_post_code.py: line 10: an address without its site; name the site with --base"
     );
 
-    // An address is an effect: the note is taken over, and the function waits for a person who accepts it.
-    let site = ["--base", "http://shop.example"];
-    let (code, told) = shelf.import(&site);
-    assert_eq!(code, Some(0), "{told}");
-    let findings = told["packages"].to_string();
-    assert!(findings.contains("functions/open_section.fn is not taken over: effects: "), "{findings}");
-    assert_eq!(shelf.functions(), 0);
-
-    let (code, told) = shelf.import(&[&site[..], &["--accept-effects"]].concat());
+    let (code, told) = shelf.import(&["--base", "http://shop.example"]);
     assert_eq!(code, Some(0), "{told}");
     assert_eq!(refused(&told, "cms-open-section"), "");
     let rows = refused(&told, "cms-read-rows");

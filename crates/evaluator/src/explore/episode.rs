@@ -1,6 +1,8 @@
-//! One line of `episodes.jsonl`: a task that was proposed, what came of practising it, and what was learned.
+//! What an exploration writes down: a task as it was proposed, and one line of `episodes.jsonl` for what came of practising it
+//! and what was learned.
 
 use apprentice_protocol::{JudgedBy, SkillId};
+use apprentice_skills::practice::PracticeTask;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,4 +147,18 @@ pub struct Episode {
     pub started_at: Timestamp,
     /// Its duration in seconds.
     pub wall_s: f64,
+}
+
+/// A task as it was proposed, in `proposal.json`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StoredProposal {
+    /// The index of the start.
+    pub start: usize,
+    /// The task.
+    pub task: PracticeTask,
+    /// What was wrong with earlier answers.
+    pub refused: Vec<String>,
+    /// When it was proposed.
+    #[schemars(with = "String")]
+    pub proposed_at: Timestamp,
 }

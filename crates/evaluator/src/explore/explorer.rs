@@ -8,12 +8,11 @@ use apprentice_protocol::{ChatModel, JudgedBy, Limits, SkillId, StopReason, Verd
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::practice::{
-    PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart, PracticeTask, PractisedTask, propose,
+    PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart, PractisedTask, propose,
 };
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use super::episode::{EPISODE_SCHEMA, Episode, LearnedPart, Outcome};
+use super::episode::{EPISODE_SCHEMA, Episode, LearnedPart, Outcome, StoredProposal};
 use super::error::ExploreError;
 use super::folder::{ExploreFolder, read_json, write_json};
 use super::learning::{TryLearning, TryVerdict};
@@ -27,17 +26,6 @@ use crate::trial_identity::trajectory_id;
 const NOOP: &str = "baseline/noop";
 const PROPOSAL_FILE: &str = "proposal.json";
 const MATERIAL_FILE: &str = "material.json";
-
-/// A task as it was proposed, in `proposal.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Proposed {
-    /// The index of the start.
-    start: usize,
-    task: PracticeTask,
-    /// What was wrong with earlier answers.
-    refused: Vec<String>,
-    proposed_at: Timestamp,
-}
 
 /// How an exploration ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +56,7 @@ pub struct Explorer<'a> {
 
 /// A try at a task.
 struct Try {
-    proposed: Proposed,
+    proposed: StoredProposal,
     number: u32,
     began: Began,
 }
@@ -109,7 +97,7 @@ impl Explorer<'_> {
     }
 
     /// Returns the task that was proposed and not finished, if there is one.
-    fn left_over(&self) -> Result<Option<Proposed>, ExploreError> {
+    fn left_over(&self) -> Result<Option<StoredProposal>, ExploreError> {
         let tasks = self.folder.path().join("tasks");
         if !tasks.is_dir() {
             return Ok(None);
@@ -161,7 +149,7 @@ impl Explorer<'_> {
             PracticeProposal::Task(task, refused) => {
                 let folder = self.folder.task(&task.name);
                 write_json(&folder.join(MATERIAL_FILE), &material)?;
-                let proposed = Proposed { start, task: *task, refused, proposed_at: began.at };
+                let proposed = StoredProposal { start, task: *task, refused, proposed_at: began.at };
                 // The proposal comes last: with it the task is to be practised.
                 write_json(&folder.join(PROPOSAL_FILE), &proposed)?;
                 return self.practise(Try { proposed, number: 1, began }).await;
@@ -288,7 +276,7 @@ impl Explorer<'_> {
     /// practised.
     async fn untouched(
         &self,
-        proposed: &Proposed,
+        proposed: &StoredProposal,
         practice: &PracticeSuite,
         seeds: &BTreeSet<u32>,
         number: u32,
@@ -376,7 +364,7 @@ impl Explorer<'_> {
     /// An episode without attempts. Its cost holds what was spent before it, until it is finished.
     fn episode(
         &self,
-        proposed: Option<&Proposed>,
+        proposed: Option<&StoredProposal>,
         began: &Began,
         start: usize,
         verdict: TryVerdict,

@@ -161,7 +161,7 @@ impl TryLearning<'_> {
                 Err(why) => return Ok(FunctionOutcome::none(why)),
             },
         };
-        if let Some(waiting) = apply(gateway, &written, deps)? {
+        if let Some(waiting) = apply(gateway, &written, deps).await? {
             return Ok(waiting);
         }
         self.admit(gateway, &written, deps, control).await
@@ -250,8 +250,9 @@ impl TryLearning<'_> {
     }
 }
 
-/// Writes the function to the book, unless it is there. Returns the outcome if it may not be used yet.
-fn apply(
+/// Has the book's readers read the function, and writes it to the book, unless it is there. Returns the outcome if it may not
+/// be used yet.
+async fn apply(
     gateway: &mut Gateway,
     written: &WrittenFunction,
     deps: &RunDeps,
@@ -274,6 +275,7 @@ fn apply(
             ..FunctionOutcome::none(why)
         }))
     };
+    gateway.read_change(&change).await;
     match gateway.apply(WriteRequest::of(Actor::Manager, deps.clock.now(), change)) {
         Ok(Applied::Proposed(id)) => {
             refused(format!("{id} waits for a person: `apprentice skills proposals`"))

@@ -11,7 +11,7 @@ mod schedule;
 mod start;
 mod trial_run;
 
-pub use episode::{EPISODE_SCHEMA, Episode, FunctionOutcome, LearnedPart, Outcome};
+pub use episode::{EPISODE_SCHEMA, Episode, FunctionOutcome, LearnedPart, Outcome, StoredProposal};
 pub use error::ExploreError;
 pub use explorer::{ExploreEnd, Explorer};
 pub use folder::{EPISODES_FILE, EXPLORE_SCHEMA, ExploreFolder, ExplorePlan};

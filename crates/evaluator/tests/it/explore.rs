@@ -82,6 +82,9 @@ impl Learner {
                 None => says(&json!({ "task": null, "decline": "All is known." })),
             },
             "function.answer.v1" => says(&function(request)),
+            "effects.reading.v1" => says(&json!({
+                "run_code": [], "send_data": [], "spend": [], "delete": [], "grant_access": [], "hide": [],
+                "persist": [], "change_protection": [], "unreadable": [] })),
             "manage" if request.messages.len() > 1 => ScriptedReply::default(),
             "manage" => create(),
             // One learning per book is enough for the test.
@@ -216,13 +219,15 @@ fn task() -> Value {
 struct Place {
     folder: TempDir,
     actor: bool,
+    /// Whether the learner reads what is written, too. What its reader has not read waits for a person.
+    is_read: bool,
 }
 
 impl Place {
     fn new(actor: bool) -> Self {
         let folder = TempDir::new().expect("a folder");
         suite(folder.path());
-        Self { folder, actor }
+        Self { folder, actor, is_read: false }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -254,6 +259,9 @@ impl Place {
         };
         let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
         let (mut gateway, _) = Gateway::open(&self.path("book"), options).expect("opens");
+        if self.is_read {
+            gateway.set_readers(vec![learner.clone()]);
+        }
         let held_out = LockedSuites::default();
         let mut explorer = Explorer {
             folder: folder?,
@@ -284,8 +292,9 @@ fn outcomes(episodes: &[Episode]) -> Vec<(&str, u32, Outcome)> {
 
 #[tokio::test]
 async fn what_passes_by_the_state_becomes_a_skill_and_a_verified_function() {
-    let place = Place::new(true);
-    let episodes = place.explore(&Learner::new(&[task()], usize::MAX)).await.expect("explores");
+    let place = Place { is_read: true, ..Place::new(true) };
+    let learner = Learner::new(&[task()], usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
     assert_eq!(
         outcomes(&episodes),
         [("show-one", 1, Outcome::Passed), ("", 1, Outcome::Declined), ("", 1, Outcome::Declined)]
@@ -294,6 +303,9 @@ async fn what_passes_by_the_state_becomes_a_skill_and_a_verified_function() {
     assert_eq!(first.learned.changed.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["notes/show"]);
     let function = first.function.as_ref().expect("tried");
     assert!(function.verified, "{function:?}");
+    let asked = learner.asked.lock().expect("unpoisoned").clone();
+    let readings = asked.iter().filter(|schema| *schema == "effects.reading.v1").count();
+    assert_eq!(readings, 2, "the note and the function are read");
     assert_eq!((function.function.as_deref(), function.version), (Some("show"), Some(1)));
     assert_eq!((first.world_steps, first.attempts.len(), first.arm.as_str()), (4, 2, "none"));
     assert!(first.cost_usd > 0.0, "its share of the money stands in its line");

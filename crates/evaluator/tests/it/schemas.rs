@@ -5,6 +5,7 @@ use std::path::Path;
 
 use apprentice_evaluator::bundle::{Manifest, Verification};
 use apprentice_evaluator::experiment::{Definition, Forecast, Prereg};
+use apprentice_evaluator::explore::{Episode, ExplorePlan, StoredProposal};
 use apprentice_evaluator::fork::ForkReport;
 use apprentice_evaluator::grade::GradeReport;
 use apprentice_evaluator::run::{ConversationFile, RunPlan};
@@ -49,6 +50,13 @@ fn rows_are_as_published() {
 #[test]
 fn plans_are_as_published() {
     check("run-1", &schema_for!(RunPlan));
+}
+
+#[test]
+fn the_folder_of_an_exploration_is_as_published() {
+    check("explore-1", &schema_for!(ExplorePlan));
+    check("explore-episode-1", &schema_for!(Episode));
+    check("explore-proposal-1", &schema_for!(StoredProposal));
 }
 
 #[test]

@@ -70,6 +70,7 @@ fn search(guidance: &Guidance, skill: &str) -> ToolOutcome {
     call(guidance, "skill_tool", arguments)
 }
 
+#[test]
 pub(crate) fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone() {
     let book = book();
     let (one, other) = (borrow(&book, Gating::Strict), borrow(&book, Gating::Strict));
@@ -111,6 +112,7 @@ pub(crate) fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone(
     assert!(call(&one, "skill_activate", json!({"skill": "crm/nothing"})).is_error);
 }
 
+#[test]
 pub(crate) fn gating_decides_on_servers_that_nobody_names_and_the_deny_list_on_all() {
     let book = book();
     let view = |guidance: &Guidance| {
@@ -139,6 +141,7 @@ fn seeded(book: &Snapshot) -> Guidance {
         .expect("lends")
 }
 
+#[test]
 pub(crate) fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies() {
     let book = book();
     let (one, other) = (seeded(&book), seeded(&book));

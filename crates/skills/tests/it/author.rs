@@ -55,6 +55,7 @@ fn triage() -> Value {
     json!({"id": "crm/triage", "summary": "Sorting leads in the CRM", "body": "1. Open Leads > Unassigned.\n2. Press T."})
 }
 
+#[test]
 pub(crate) fn a_skill_is_created_patched_checked_and_deleted() {
     let shelf = Shelf::new();
     let created = call(&shelf, "skill_create", triage());
@@ -77,6 +78,7 @@ pub(crate) fn a_skill_is_created_patched_checked_and_deleted() {
     assert_eq!(refused(&call(&shelf, "skill_delete", json!({"id": "crm/triage"}))), "unknown_skill");
 }
 
+#[test]
 pub(crate) fn names_are_ids_and_never_paths() {
     let shelf = Shelf::new();
     let before = tree(shelf.path());

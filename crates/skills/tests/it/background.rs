@@ -392,9 +392,13 @@ fn a_review_changes_learned_skills_only_and_a_person_can_do_more() {
         )
     };
     let desk = Desk::new(Shelf::with(&[("gimp/layers", "layers")]), script());
-    let summary = desk.review(&model(vec![vec![patch()]]));
+    let asked = model(vec![vec![patch()]]);
+    let summary = desk.review(&asked);
     assert_eq!(summary.outcome, ReviewOutcome::Learned, "{summary:?}");
     assert!(!summary.changes[0].created);
+    let requests = asked.requests.lock().expect("unpoisoned").clone();
+    let tools: Vec<&str> = requests[1].tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(tools, ["review_event", "patch_skill", "no_skill"], "no tool that creates a skill");
     assert_eq!(desk.skill("gimp/layers").expect("there").1, 2);
 
     let authored = Shelf::new();

@@ -97,6 +97,7 @@ fn every_row_of_the_table_is_told() {
     }
 }
 
+#[test]
 pub(crate) fn a_partial_success_counts_as_configured() {
     for credit in [0.5, 1.0] {
         let shelf = Shelf::with(&[("gimp/a", "alpha")]);

@@ -43,6 +43,7 @@ fn ruled(report: &Value, turn: &Invocation) -> &'static str {
     }
 }
 
+#[test]
 pub(crate) fn a_signal_counts_only_if_everything_holds() {
     let check = |learning: Value, issue: Value, expected: &str| {
         let report = json!({"learning_signal": learning, "skill_issue_signal": issue});
@@ -65,6 +66,9 @@ pub(crate) fn a_signal_counts_only_if_everything_holds() {
     check(learning("rl-Export It", &["e1", "e2"]), Value::Null, "wrong_prefix");
     check(Value::Null, issue("right-learn-skill", &["e1", "e2"]), "core_skill");
     check(Value::Null, issue("rl-unknown", &["e1", "e2"]), "unknown_skill");
+    let mut silent = learning("rl-export", &["e1", "e2"]);
+    silent["summary"] = json!(" ");
+    check(silent, Value::Null, "empty_text");
     let finished = Invocation { finished: true, ..turn() };
     let report = json!({"learning_signal": learning("rl-export", &["e1", "e2"])});
     assert_eq!(ruled(&report, &finished), "finish_recorded");
@@ -163,6 +167,10 @@ fn a_bundle_holds_what_matters_and_counts_the_rest() {
     assert!(
         expand(&events, "e30").is_some_and(|detail| detail.len() > 20) && expand(&events, "e99").is_none()
     );
+    let many = ["e10", "e20", "e30", "e40"].map(str::to_owned);
+    let forced = bundle(scope.clone(), Some((json!({}), &many)), &events, &small);
+    let signalled = forced.included_events.iter().filter(|event| event.reason == Reason::Signal).count();
+    assert_eq!(signalled, 4, "what a signal refers to is shown beyond the number of events");
     let all = bundle(scope.clone(), None, &events, &BundleBudget::default());
     assert_eq!((all.included_events.len(), all.omitted_spans.len()), (50, 0), "what fits is shown whole");
     let late = ["e49".to_owned()];

@@ -115,6 +115,7 @@ fn a_new_source_is_a_new_version_of_which_nothing_is_known() {
     apply(&mut gateway, Actor::Manager, written(&changed)).expect("written");
     let stored = function(&gateway.snapshot()).expect("stored");
     assert_eq!((stored.version, stored.test_count(), stored.is_verified()), (2, 0, false));
+    assert_eq!(stored.events.len(), 5, "two writes and three trials");
     let why = refused(&mut gateway, Actor::Handler, tested(1, FunctionTrial::Replay, true, "z"));
     assert!(why.contains("rename_tab is at version 2, not 1"), "{why}");
     assert!(refused(&mut gateway, Actor::Manager, written(&changed)).starts_with("no_change"));

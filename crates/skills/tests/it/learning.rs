@@ -344,6 +344,8 @@ fn what_is_no_package_is_said_and_can_be_mended() {
     assert_eq!(end(), "bad_file", "a link");
     fs::remove_file(turn.world.at(&file("assets/passwd"))).expect("gone");
     assert!(!turn.call("skill_learning_finish", created()).is_error, "mended");
+    let again = start("create", "rl-export", "multi_step_workflow");
+    assert_eq!(turn.refused("skill_learning_start", again), "exists");
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn the_request_is_prose_tools_and_one_block() {
     insta::assert_json_snapshot!("manage_tools", manager_tools());
 }
 
+#[test]
 pub(crate) fn a_domain_and_its_skill_are_one_change() {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
@@ -188,6 +189,7 @@ pub(crate) fn a_first_complaint_annotates_and_a_second_one_updates() {
     assert_eq!(skill.lifetime_counts().negative_impact, 2);
 }
 
+#[test]
 pub(crate) fn a_pair_that_is_kept_is_not_asked_about_again() {
     let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "alpha")]);
     let (mut gateway, _) = shelf.open();

@@ -292,6 +292,7 @@ fn with_guidance(guidance: &str) -> Change {
     change
 }
 
+#[test]
 pub(crate) fn no_writer_gets_poison_into_the_book() {
     let skill: SkillId = id("gimp/a");
     for (finding, text) in poisoned() {
@@ -322,6 +323,7 @@ pub(crate) fn no_writer_gets_poison_into_the_book() {
     }
 }
 
+#[test]
 pub(crate) fn a_poisoned_package_is_not_taken_in() {
     for (finding, text) in poisoned() {
         let shelf = Shelf::with(&[("gimp/a", "alpha")]);
@@ -346,6 +348,7 @@ fn with_file(path: &str, bytes: Vec<u8>) -> Package {
     Package { name: "helper".into(), files: files.into() }
 }
 
+#[test]
 pub(crate) fn what_stands_beside_a_page_is_held_to_the_same_rules() {
     let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "gimp".into(), accept_effects: false };
     let binary = |text: &str| [&[0x89, b'P', 0, 255][..], text.as_bytes(), &[0, 1, 2]].concat();
@@ -386,6 +389,7 @@ impl HeldOutIndex for Sealed {
     }
 }
 
+#[test]
 pub(crate) fn a_leak_beside_a_page_is_a_leak() {
     let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "gimp".into(), accept_effects: false };
     for bytes in [b"Open ledger-2031.ods".to_vec(), wide("Open ledger-2031.ods")] {

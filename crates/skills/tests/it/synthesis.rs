@@ -24,10 +24,16 @@ fn book() -> Snapshot {
 }
 
 fn material(verdicts: &[(&str, Verdict)]) -> SynthesisMaterial {
-    let attempts: Vec<_> = verdicts
-        .iter()
-        .map(|(name, verdict)| attempt(name, &format!("Open {name}."), *verdict, &[]))
-        .collect();
+    let one = |(name, verdict): &(&str, Verdict)| {
+        let mut attempt = attempt(name, &format!("Open {name}."), *verdict, &[]);
+        // The last reply looks at what the last action did, and ends.
+        if let Some(last) = attempt.steps.last_mut() {
+            last.actions.clear();
+            last.seen.title = format!("{name} - Editor");
+        }
+        attempt
+    };
+    let attempts: Vec<_> = verdicts.iter().map(one).collect();
     let skill = book().skill(&id("gimp/entries")).expect("a skill").clone();
     SynthesisMaterial::new(&skill, Surface::Desktop, &attempts.iter().collect::<Vec<_>>())
 }
@@ -50,6 +56,11 @@ const BOTH: [(&str, Verdict); 2] = [("Aster", Verdict::Pass), ("Begonia", Verdic
 fn the_writer_gets_what_passed_and_the_rules_of_the_language() {
     let found = material(&[("Aster", Verdict::Pass), ("Cosmos", Verdict::Fail)]);
     assert_eq!(found.attempts.len(), 1, "what failed teaches no function");
+    let end = found.attempts[0].end.clone().expect("the screen after the last action");
+    assert_eq!(
+        (end.title.as_str(), end.changed),
+        ("Aster - Editor", vec!["+ menuitem \"Entry 3\"".to_owned()])
+    );
     let request = synthesis_request(&found).expect("a request");
     insta::assert_snapshot!("synthesis_system", request.system);
     let Message::User { content } = &request.messages[0] else { panic!("a question") };
