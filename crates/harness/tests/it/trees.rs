@@ -12,7 +12,7 @@ use crate::desktop::{click, close, deliver, id, key, open, text, until_within};
 /// How often a look is timed.
 const LOOKS: usize = 20;
 
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     ["/usr/bin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).is_file())
 }
 
