@@ -164,7 +164,7 @@ application;sheet
 #[test]
 fn a_list_with_check_boxes_keeps_its_rows_together() {
     let row = |number: usize| {
-        let state = if number % 2 == 0 { "checked" } else { "unchecked" };
+        let state = if number.is_multiple_of(2) { "checked" } else { "unchecked" };
         format!("   checkbox;p{number};;{state};{0}\n   cell;p{number};;;{0}\n", number * 10)
     };
     let rows = |count: usize| -> String { (1..=count).map(row).collect() };

@@ -32,7 +32,7 @@ fn memory(change: impl Fn(&str, &mut Read)) -> TreeMemory {
         range: CellRange { top: 0, left: 0, bottom: 0, right: 1 },
         found: vec![placed(0, "full"), placed(1, "empty")],
     });
-    let mut nodes = vec![
+    let mut nodes = [
         ("window", None, read(BusRole::Frame, "", Rect::new(0, 0, 400, 300))),
         ("button", Some(0), read(BusRole::Button, "", Rect::new(10, 10, 20, 20))),
         ("label", Some(0), read(BusRole::Label, "", Rect::new(60, 10, 50, 20))),
