@@ -138,7 +138,7 @@ impl View {
     }
 
     /// Returns the largest coordinates of the model's space.
-    fn extent(&self) -> (f64, f64) {
+    pub fn extent(&self) -> (f64, f64) {
         match self.space {
             CoordinateSpace::ImagePixels => (f64::from(self.image.width), f64::from(self.image.height)),
             CoordinateSpace::Grid { max } => (f64::from(max), f64::from(max)),

@@ -30,6 +30,9 @@ impl AgentLoop<'_> {
             text.push_str(remark);
             text.push('\n');
         }
+        if self.budget.spent().turns == 0 {
+            text.push_str(&range_line(&sight.view));
+        }
         text.push_str(&limits_line(&self.attempt.brief.limits, &self.budget.spent()));
         let tree = sight.observation.tree.as_ref().filter(|_| profile.outline);
         let list = tree.map(|tree| (ElementList::of(tree, &sight.view), tree.truncated));
@@ -62,6 +65,12 @@ fn list_text(known: Option<&ElementList>, list: &ElementList) -> String {
     }
 }
 
+/// The range of the coordinates, which is told once.
+fn range_line(view: &View) -> String {
+    let (right, bottom) = view.extent();
+    format!("Coordinates x,y go from 0,0 at the top left to {right},{bottom} at the bottom right.\n")
+}
+
 /// What the model may still do.
 fn limits_line(limits: &Limits, spent: &ResourceUsage) -> String {
     let turn = spent.turns + 1;
@@ -72,9 +81,15 @@ fn limits_line(limits: &Limits, spent: &ResourceUsage) -> String {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{Limits, ResourceUsage};
+    use apprentice_protocol::{Limits, ResourceUsage, Size, View};
 
-    use super::limits_line;
+    use super::{limits_line, range_line};
+
+    #[test]
+    fn the_range_of_coordinates_is_that_of_the_picture() {
+        let expected = "Coordinates x,y go from 0,0 at the top left to 1280,800 at the bottom right.\n";
+        assert_eq!(range_line(&View::whole(Size::new(1280, 800))), expected);
+    }
 
     #[test]
     fn a_model_is_told_what_is_left() {

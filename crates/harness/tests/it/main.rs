@@ -14,6 +14,7 @@ mod endings;
 mod examples;
 mod functions;
 mod legibility;
+mod lists;
 mod model;
 mod network;
 mod scene;

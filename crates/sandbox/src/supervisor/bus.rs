@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use apprentice_protocol::{Capability, NodeRef};
+use apprentice_protocol::{Capability, NodeRef, Rect, UiNode};
 use atspi::Role as BusRole;
 use atspi::zbus::Connection;
 
@@ -58,6 +58,8 @@ pub(super) struct Refs {
     cells: HashMap<(Address, String), u64>,
     /// The reference that stood last in each place of a window.
     paths: HashMap<u64, u64>,
+    /// Where check boxes of lists stood in the last tree: they say that they have no width.
+    places: HashMap<NodeRef, Rect>,
     /// What each reference named when it was last seen, and which reference last named that.
     labels: HashMap<u64, String>,
     latest: HashMap<String, u64>,
@@ -110,6 +112,18 @@ impl Refs {
         let given = self.give(address);
         self.cells.insert(key, self.given.get(address).copied().unwrap_or(self.count));
         given
+    }
+
+    /// Remembers where the check boxes of a tree stand.
+    pub(super) fn set_places(&mut self, nodes: &[UiNode]) {
+        let boxes = nodes.iter().filter(|node| node.role.as_str() == "checkbox");
+        self.places = boxes.filter_map(|node| Some((node.id.clone(), node.bounds?))).collect();
+    }
+
+    /// Where a check box of a list stands, if it still reports the row that it stood in.
+    pub(super) fn place(&self, node: &NodeRef, reported: Rect) -> Option<Rect> {
+        let place = self.places.get(node).copied()?;
+        (place.y == reported.y && place.height == reported.height).then_some(place)
     }
 
     /// Lets another object stand for the same element.

@@ -1,16 +1,17 @@
 //! Elements by reference: their current facts, and the actions that the bus offers on them.
 
 use apprentice_protocol::{NodeRef, Rect, State};
-use atspi::State as BusState;
 use atspi::zbus::Connection;
+use atspi::{Role as BusRole, State as BusState};
 
 use super::bus::Bus;
 use super::cells::cell_at;
 use super::node::{
-    ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children, name,
-    property, states_on_screen,
+    ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children, extents,
+    name, property, states_on_screen,
 };
 use super::role;
+use super::tree_memory::TablePlace;
 use crate::wire::{NodeFacts, OperationError};
 
 /// Most nodes searched for an option.
@@ -38,7 +39,7 @@ impl Bus {
     /// ones when it is asked for the place.
     async fn living(&self, bus: &Connection, node: &NodeRef, at: Address) -> Address {
         let place = self.memory.borrow().place_of(&at);
-        let Some((table, cell)) = place else { return at };
+        let Some(TablePlace { table, cell }) = place else { return at };
         let stands = bus_states(bus, &at).await.is_ok_and(|states| !states.contains(BusState::Defunct));
         if stands {
             return at;
@@ -68,9 +69,20 @@ impl Bus {
         if bus_states.contains(BusState::Defunct) {
             return Err(self.gone(node));
         }
+        // A check box of a list is a cell that does not say so, nor how wide it is.
+        let in_list = bus_role == BusRole::TableCell
+            && self.refs.borrow().roles.get(&at).is_some_and(|role| *role == BusRole::CheckBox);
+        let bus_role = if in_list { BusRole::CheckBox } else { bus_role };
         let bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
         let states = role::states(bus_role, bus_states);
         let bounds = if states.contains(&State::Hidden) { None } else { bounds(&bus, &at).await };
+        let bounds = match bounds {
+            None if in_list => {
+                let reported = extents(&bus, &at).await;
+                reported.and_then(|reported| self.refs.borrow().place(node, reported))
+            }
+            bounds => bounds,
+        };
         let lower = self.refs.borrow().vertical_correction(&at);
         let bounds = bounds.map(|bounds| Rect { y: bounds.y.saturating_add(lower), ..bounds });
         let actions: i32 = property(&bus, &at, ACTION, "NActions").await.unwrap_or(0);

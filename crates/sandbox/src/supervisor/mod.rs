@@ -10,6 +10,7 @@ mod desktop_session;
 mod element;
 mod enter;
 mod file;
+mod labels;
 mod node;
 mod node_reading;
 mod process;

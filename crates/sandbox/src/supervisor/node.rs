@@ -27,6 +27,8 @@ pub(super) const ACTION: &str = "org.a11y.atspi.Action";
 pub(super) const SELECTION: &str = "org.a11y.atspi.Selection";
 const TEXT: &str = "org.a11y.atspi.Text";
 pub(super) const VALUE: &str = "org.a11y.atspi.Value";
+/// The number of the relation of a field to its label.
+const LABELLED_BY: u32 = 2;
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
 /// A reference to an object as the bus sends it: the program's bus name and the object's path.
@@ -115,6 +117,28 @@ pub(super) async fn description(bus: &Connection, at: &Address) -> Option<String
     (!line.is_empty()).then(|| line.chars().take(DESCRIPTION_LIMIT).collect())
 }
 
+/// Reads the name of the toolkit that a program is made with.
+pub(super) async fn toolkit(bus: &Connection, program: &Address) -> Result<String, NodeError> {
+    property(bus, program, "org.a11y.atspi.Application", "ToolkitName").await
+}
+
+/// Whether a cell of GTK is a check box: its first action says so.
+pub(super) async fn is_toggle(bus: &Connection, at: &Address) -> bool {
+    let action: Result<String, NodeError> = call(bus, at, ACTION, "GetName", &(0i32,)).await;
+    action.is_ok_and(|action| action == "toggle")
+}
+
+/// Reads the name of the label that belongs to a field.
+pub(super) async fn label(bus: &Connection, at: &Address) -> Option<String> {
+    let relations: Vec<(u32, Vec<Reference>)> =
+        call(bus, at, ACCESSIBLE, "GetRelationSet", &()).await.ok()?;
+    let labels = relations.into_iter().find(|(kind, _)| *kind == LABELLED_BY)?.1;
+    let label = labels.into_iter().find_map(Address::of)?;
+    let name = name(bus, &label).await.ok()?;
+    let name = name.trim_end_matches(':').trim_end();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
 /// Reads the role.
 pub(super) async fn bus_role(bus: &Connection, at: &Address) -> Result<BusRole, NodeError> {
     let number: u32 = call(bus, at, ACCESSIBLE, "GetRole", &()).await?;
@@ -128,10 +152,15 @@ pub(super) async fn bus_states(bus: &Connection, at: &Address) -> Result<StateSe
 
 /// Reads the position on the screen. `None` where the object reports none or an impossible one.
 pub(super) async fn bounds(bus: &Connection, at: &Address) -> Option<Rect> {
+    let bounds = extents(bus, at).await?;
+    bounds.centre().map(|_| bounds)
+}
+
+/// Reads the position on the screen as the object reports it.
+pub(super) async fn extents(bus: &Connection, at: &Address) -> Option<Rect> {
     let (x, y, width, height): (i32, i32, i32, i32) =
         call(bus, at, COMPONENT, "GetExtents", &(0u32,)).await.ok()?;
-    let bounds = Rect::new(x, y, width, height);
-    bounds.centre().map(|_| bounds)
+    Some(Rect::new(x, y, width, height))
 }
 
 /// Reads the states and adds missing ones: GTK 2 never sets the showing state of menu items, but they have a position

@@ -61,6 +61,8 @@ pub(super) struct KnownProperties {
     pub(super) role: Option<BusRole>,
     /// How nodes that do not show are handled.
     pub(super) hidden: HiddenNodes,
+    /// Whether a cell may be a check box without saying so.
+    pub(super) has_plain_cells: bool,
     /// The cells of a table that are as they were.
     pub(super) cells: Option<KnownCells>,
 }
@@ -120,10 +122,28 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
     }
-    let silent = value.as_deref().is_none_or(|value| value.trim().is_empty());
-    let may = showing && name.is_empty() && role::may_be_described(role, silent);
-    let described = if may { node::description(bus, at).await } else { None };
-    Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children, cells })
+    let mut read = Read { name, role, states, bounds, value, children, cells };
+    if showing && read.name.is_empty() {
+        explain(bus, at, known.has_plain_cells, &mut read).await;
+    }
+    Ok(read)
+}
+
+/// Finds out what a node without a name is.
+async fn explain(bus: &Connection, at: &Address, has_plain_cells: bool, read: &mut Read) {
+    let silent = read.value.as_deref().is_none_or(|value| value.trim().is_empty());
+    let is_bare = read.role == BusRole::TableCell && silent && read.children.is_empty();
+    if has_plain_cells && is_bare && node::is_toggle(bus, at).await {
+        read.role = BusRole::CheckBox;
+    }
+    let labelled = if role::is_field(read.role) { node::label(bus, at).await } else { None };
+    let described = match labelled {
+        None if role::may_be_described(read.role, silent) => node::description(bus, at).await,
+        labelled => labelled,
+    };
+    if let Some(name) = described {
+        read.name = name;
+    }
 }
 
 /// The beginning of the text of a label without a name.

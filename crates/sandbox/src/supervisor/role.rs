@@ -126,8 +126,15 @@ pub(super) fn is_label(role: BusRole) -> bool {
 /// Whether a nameless element may say in its description what it is: buttons with a picture, fields, and labels without
 /// a text.
 pub(super) fn may_be_described(role: BusRole, silent: bool) -> bool {
-    let is_field = matches!(role, BusRole::Entry | BusRole::Text | BusRole::SpinButton | BusRole::ComboBox);
-    is_button(role) || is_field || (is_label(role) && silent)
+    is_button(role) || is_field(role) || (is_label(role) && silent)
+}
+
+/// Whether the role is a field, which a label may explain.
+pub(super) fn is_field(role: BusRole) -> bool {
+    matches!(
+        role,
+        BusRole::Entry | BusRole::Text | BusRole::SpinButton | BusRole::ComboBox | BusRole::PasswordText
+    )
 }
 
 /// Whether the role shows a text that may be longer than its place.

@@ -16,8 +16,9 @@ use super::node_reading::Read;
 use super::role;
 use crate::wire::DrawnSince;
 
-/// The name that LibreOffice has on the bus.
-pub(super) const TRUSTED: &str = "soffice";
+/// The name that LibreOffice has on the bus, and that of GTK.
+const LIBRE_OFFICE: &str = "soffice";
+const GTK: &str = "gtk";
 /// By so many pixels an element may stand out of the one that holds it, and a drawing may miss an element.
 const NEAR: i32 = 4;
 
@@ -28,12 +29,21 @@ struct Remembered {
     area: Option<Rect>,
 }
 
+/// What is known of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Program {
+    /// Whether it draws whatever it changes.
+    pub(super) draws_changes: bool,
+    /// Whether its lists are GTK's, whose check boxes are cells that do not say so.
+    pub(super) has_plain_cells: bool,
+}
+
 /// What was read by the last walk of a view, of programs that are trusted.
 #[derive(Default)]
 pub(super) struct TreeMemory {
     nodes: HashMap<Address, Remembered>,
-    /// Bus names of programs, and whether they draw whatever they change.
-    trusted: HashMap<String, bool>,
+    /// Programs by their bus names.
+    programs: HashMap<String, Program>,
 }
 
 /// What of a memory holds now.
@@ -59,11 +69,31 @@ pub(super) struct Walked<'a> {
     /// How much lower it lies than it reports, in pixels.
     pub(super) lower: i32,
     pub(super) hidden: bool,
+    /// Whether each of its children answered.
+    pub(super) whole: bool,
+}
+
+/// Where a cell stands.
+pub(super) struct TablePlace {
+    pub(super) table: Address,
+    pub(super) cell: PlacedCell,
+}
+
+impl Program {
+    /// A program by its name and its toolkit. LibreOffice says that it is made with GTK.
+    pub(super) fn of(name: &str, toolkit: &str) -> Self {
+        let draws_changes = name == LIBRE_OFFICE;
+        Self { draws_changes, has_plain_cells: toolkit == GTK && !draws_changes }
+    }
 }
 
 impl TreeMemory {
     /// Remembers a walk. Parents come before their children; an element that did not answer is `None`.
-    pub(super) fn of(walked: &[Option<Walked<'_>>], screen: Rect, trusted: HashMap<String, bool>) -> Self {
+    pub(super) fn of(
+        walked: &[Option<Walked<'_>>],
+        screen: Rect,
+        programs: HashMap<String, Program>,
+    ) -> Self {
         let mut nodes = HashMap::new();
         // Where each element shows, and where its children can.
         let mut shown: Vec<Option<Rect>> = Vec::with_capacity(walked.len());
@@ -83,7 +113,8 @@ impl TreeMemory {
                 Some(real) => room.and_then(|room| intersection(room, real)),
                 None => room.filter(|_| !node.hidden),
             });
-            if !trusted.get(&node.address.name).copied().unwrap_or(false) {
+            let program = programs.get(&node.address.name).copied().unwrap_or_default();
+            if !program.draws_changes || !node.whole {
                 continue;
             }
             let area = real.zip(room).and_then(|(real, room)| seen_area(node.read.role, real, room));
@@ -93,14 +124,14 @@ impl TreeMemory {
             });
             nodes.insert(node.address.clone(), Remembered { read: node.read.clone(), area });
         }
-        Self { nodes, trusted }
+        Self { nodes, programs }
     }
 
     /// The table, row and column of a cell.
-    pub(super) fn place_of(&self, cell: &Address) -> Option<(Address, PlacedCell)> {
+    pub(super) fn place_of(&self, cell: &Address) -> Option<TablePlace> {
         self.nodes.iter().find_map(|(table, known)| {
             let placed = known.read.cells.as_ref()?.found.iter().find(|placed| placed.address == *cell)?;
-            Some((table.clone(), placed.clone()))
+            Some(TablePlace { table: table.clone(), cell: placed.clone() })
         })
     }
 
@@ -111,9 +142,14 @@ impl TreeMemory {
 }
 
 impl<'a> Unchanged<'a> {
-    /// Whether a program draws whatever it changes, if that is known.
-    pub(super) fn trusts(&self, program: &str) -> Option<bool> {
-        self.known?.0.trusted.get(program).copied()
+    /// What is known of a program.
+    pub(super) fn program(&self, name: &str) -> Option<Program> {
+        self.known?.0.programs.get(name).copied()
+    }
+
+    /// The table, row and column of a cell.
+    pub(super) fn place_of(&self, cell: &Address) -> Option<TablePlace> {
+        self.known?.0.place_of(cell)
     }
 
     /// What holds of an element.

@@ -14,10 +14,12 @@ use atspi::{Role as BusRole, State as BusState};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::{Bus, Refs};
+use super::cells::cell_at;
+use super::labels;
 use super::node::{self, Address, NodeError};
 use super::node_reading::{CachedNode, KnownProperties, Read, read, read_cache};
 use super::role;
-use super::tree_memory::{Recall, TRUSTED, TreeMemory, Unchanged, Walked};
+use super::tree_memory::{Program, Recall, TablePlace, TreeMemory, Unchanged, Walked};
 use crate::wire::{Drawn, OperationError};
 
 /// Nodes that are read concurrently.
@@ -37,35 +39,42 @@ struct FoundNode {
     anew: bool,
     read: Option<Read>,
     children: Vec<usize>,
+    /// Whether each of its children answered.
+    whole: bool,
 }
 
 /// What a node is asked.
 enum Question {
     /// Everything that is not known.
     Node(KnownProperties),
-    /// Its text only; the rest is known.
-    Text(Read),
+    /// The text of a cell; the rest is known.
+    Text { read: Read, place: Option<TablePlace> },
 }
 
 /// What came of it.
 enum Answer {
     Node(Read),
     Text(Read),
-    /// The object of a known node is gone, although the node may be there.
-    Lost,
+    /// Another object stands for the cell now.
+    Replaced(Address, Read),
     /// The node is gone, or its program does not answer.
     Gone,
 }
 
 impl Question {
     async fn ask(self, bus: &Connection, at: &Address) -> Answer {
-        match self {
-            Self::Node(known) => read(bus, at, known).await.map_or(Answer::Gone, Answer::Node),
-            Self::Text(read) => match node::value(bus, at, read.role).await {
-                Some(value) => Answer::Text(Read { value: Some(value.replace(node::OBJECT, "")), ..read }),
-                None => Answer::Lost,
-            },
+        let (known, place) = match self {
+            Self::Node(known) => return read(bus, at, known).await.map_or(Answer::Gone, Answer::Node),
+            Self::Text { read, place } => (read, place),
+        };
+        if let Some(value) = node::value(bus, at, known.role).await {
+            return Answer::Text(Read { value: Some(value.replace(node::OBJECT, "")), ..known });
         }
+        // A spreadsheet drops the objects of its cells after a while. An empty cell has no text either.
+        let Some(TablePlace { table, cell }) = place else { return Answer::Gone };
+        let Some(new) = cell_at(bus, &table, cell.row, cell.column).await else { return Answer::Gone };
+        let known = KnownProperties { role: Some(known.role), ..KnownProperties::default() };
+        read(bus, &new, known).await.map_or(Answer::Gone, |read| Answer::Replaced(new, read))
     }
 }
 
@@ -84,10 +93,8 @@ struct Walk<'a> {
     roles: HashMap<Address, BusRole>,
     /// What is as an earlier walk read it.
     unchanged: Unchanged<'a>,
-    /// Programs by their bus names, and whether they draw whatever they change.
-    trusted: HashMap<String, bool>,
-    /// Whether a node that should have been as it was did not answer.
-    lost: bool,
+    /// Programs by their bus names.
+    programs: HashMap<String, Program>,
     found: Vec<FoundNode>,
     seen: HashSet<Address>,
     showing: VecDeque<usize>,
@@ -124,11 +131,7 @@ impl Bus {
         let unchanged = drawn.since.as_ref().map(|since| memory.unchanged(since)).unwrap_or_default();
         let mut walk = Walk::new(budget, unchanged);
         self.walk_with(&mut walk).await?;
-        if walk.lost {
-            walk = Walk::new(budget, Unchanged::default());
-            self.walk_with(&mut walk).await?;
-        }
-        if self.is_turn(turn) && walk.truncated.is_none() {
+        if self.is_turn(turn) {
             *self.memory.borrow_mut() = walk.remember(drawn.screen);
         }
         Ok(walk.finish(&mut self.refs.borrow_mut()))
@@ -152,7 +155,7 @@ impl Bus {
             let cached =
                 futures_util::future::join_all(programs.iter().map(|program| read_cache(&bus, program)));
             let cached = cached.await.into_iter().flatten().collect();
-            walk.trust(&bus, &programs).await;
+            walk.identify(&bus, &programs).await;
             walk.add(programs, Below { parent: None, hidden: false, anew: false });
             walk.run(&bus, cached).await;
         };
@@ -170,8 +173,7 @@ impl<'a> Walk<'a> {
             budget,
             roles: HashMap::new(),
             unchanged,
-            trusted: HashMap::new(),
-            lost: false,
+            programs: HashMap::new(),
             found: Vec::new(),
             seen: HashSet::new(),
             showing: VecDeque::new(),
@@ -198,7 +200,7 @@ impl<'a> Walk<'a> {
             }
             let index = self.found.len();
             let (read, children) = (None, Vec::new());
-            self.found.push(FoundNode { address, parent, depth, hidden, anew, read, children });
+            self.found.push(FoundNode { address, parent, depth, hidden, anew, read, children, whole: false });
             if let Some(parent) = parent.and_then(|parent| self.found.get_mut(parent)) {
                 parent.children.push(index);
             }
@@ -232,7 +234,9 @@ impl<'a> Walk<'a> {
                         self.take(index, read.clone(), false);
                         continue;
                     }
-                    Some(Recall::AllButText(read)) => Question::Text(read.clone()),
+                    Some(Recall::AllButText(read)) => {
+                        Question::Text { read: read.clone(), place: self.unchanged.place_of(&found.address) }
+                    }
                     None => Question::Node(self.properties(found, &cached)),
                 };
                 let (bus, address) = (bus.clone(), found.address.clone());
@@ -244,7 +248,12 @@ impl<'a> Walk<'a> {
             match answer {
                 Answer::Node(read) => self.take(index, read, true),
                 Answer::Text(read) => self.take(index, read, false),
-                Answer::Lost => self.lost = true,
+                Answer::Replaced(address, read) => {
+                    if let Some(found) = self.found.get_mut(index) {
+                        found.address = address;
+                    }
+                    self.take(index, read, true);
+                }
                 Answer::Gone => {}
             }
         }
@@ -270,8 +279,8 @@ impl<'a> Walk<'a> {
     fn properties(&self, found: &FoundNode, cached: &HashMap<Address, CachedNode>) -> KnownProperties {
         let above = found.parent.and_then(|parent| self.found.get(parent)?.read.as_ref());
         // A spreadsheet makes new objects for its cells at each request.
-        let is_cell = above.is_some_and(|above| above.cells.is_some())
-            && self.trusted.get(&found.address.name).copied().unwrap_or(false);
+        let program = self.programs.get(&found.address.name).copied().unwrap_or_default();
+        let is_cell = above.is_some_and(|above| above.cells.is_some()) && program.draws_changes;
         let role = match is_cell {
             true => Some(BusRole::TableCell),
             false => self.roles.get(&found.address).copied(),
@@ -280,37 +289,51 @@ impl<'a> Walk<'a> {
             brief: cached.get(&found.address).cloned(),
             role,
             hidden: self.budget.hidden,
+            has_plain_cells: program.has_plain_cells,
             cells: if found.anew { None } else { self.unchanged.cells(&found.address) },
         }
     }
 
-    /// Finds out which programs draw whatever they change.
-    async fn trust(&mut self, bus: &Connection, programs: &[Address]) {
+    /// Finds out what the programs are.
+    async fn identify(&mut self, bus: &Connection, programs: &[Address]) {
         let unchanged = &self.unchanged;
         let asked = programs.iter().map(|program| async move {
-            let trusted = match unchanged.trusts(&program.name) {
-                Some(trusted) => trusted,
-                None => node::name(bus, program).await.is_ok_and(|name| name == TRUSTED),
+            let known = match unchanged.program(&program.name) {
+                Some(known) => known,
+                None => {
+                    let (name, toolkit) = tokio::join!(node::name(bus, program), node::toolkit(bus, program));
+                    Program::of(&name.unwrap_or_default(), &toolkit.unwrap_or_default())
+                }
             };
-            (program.name.clone(), trusted)
+            (program.name.clone(), known)
         });
-        self.trusted = futures_util::future::join_all(asked).await.into_iter().collect();
+        self.programs = futures_util::future::join_all(asked).await.into_iter().collect();
     }
 
     /// What the next walk of a view need not ask.
-    fn remember(&self, screen: Rect) -> TreeMemory {
+    fn remember(&mut self, screen: Rect) -> TreeMemory {
+        let addresses: Vec<Address> = self.found.iter().map(|found| found.address.clone()).collect();
+        let answered: Vec<bool> = self.found.iter().map(|found| found.read.is_some()).collect();
+        for found in &mut self.found {
+            let Some(read) = &mut found.read else { continue };
+            found.whole = found.children.len() == read.children.len()
+                && found.children.iter().all(|child| answered.get(*child).copied().unwrap_or(false));
+            // Other objects may stand for its cells now.
+            let now = found.children.iter().filter_map(|child| addresses.get(*child));
+            if found.whole {
+                read.children = now.cloned().collect();
+                let cells = read.cells.iter_mut().flat_map(|cells| &mut cells.found);
+                cells.zip(&read.children).for_each(|(cell, address)| cell.address = address.clone());
+            }
+        }
         let drops = self.vertical_corrections();
-        let walked: Vec<Option<Walked<'_>>> = self
-            .found
-            .iter()
-            .zip(drops)
-            .map(|(found, lower)| {
-                let FoundNode { address, parent, hidden, read, .. } = found;
-                let read = read.as_ref()?;
-                Some(Walked { address, read, parent: *parent, lower, hidden: *hidden })
-            })
-            .collect();
-        TreeMemory::of(&walked, screen, self.trusted.clone())
+        let walked = self.found.iter().zip(drops).map(|(found, lower)| {
+            let FoundNode { address, parent, hidden, read, whole, .. } = found;
+            let read = read.as_ref()?;
+            Some(Walked { address, read, parent: *parent, lower, hidden: *hidden, whole: *whole })
+        });
+        let walked: Vec<Option<Walked<'_>>> = walked.collect();
+        TreeMemory::of(&walked, screen, self.programs.clone())
     }
 
     /// Returns the roles of the nodes read by this walk.
@@ -408,6 +431,8 @@ impl<'a> Walk<'a> {
             nodes.push(node);
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
         }
+        labels::name_nameless(&mut nodes);
+        refs.set_places(&nodes);
         UiTree { nodes, truncated: self.truncated }
     }
 }

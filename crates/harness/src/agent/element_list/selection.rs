@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use apprentice_protocol::{State, UiNode, UiTree, is_listed};
+use apprentice_protocol::{Rect, State, UiNode, UiTree, is_listed};
 
 use super::table;
 
@@ -94,6 +94,7 @@ impl Selection {
                 .count();
             notes.insert(*window, format!("[behind: {count} elements, not listed until it is in front]"));
         }
+        leave_out_covered(tree, &parents, &mut listed, &mut notes);
         drop_repeated_texts(tree, &parents, &mut listed);
         table::reduce(tree, &parents, &mut listed, &mut notes);
         drop_empty_holders(tree, &parents, &mut listed, &notes);
@@ -235,6 +236,47 @@ fn windows_behind(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
         .filter(|index| !tree.nodes[*index].is(State::Active) && !tree.nodes[*index].is(State::Modal))
         .filter(other)
         .collect()
+}
+
+/// Leaves out what lies behind the dialog in front, in other windows of its program: a click there hits the dialog.
+fn leave_out_covered(
+    tree: &UiTree,
+    parents: &[Option<usize>],
+    listed: &mut [bool],
+    notes: &mut BTreeMap<usize, String>,
+) {
+    let is_dialog = |node: &UiNode| node.role.as_str() == "dialog" && node.is(State::Active);
+    let Some(front) = tree.nodes.iter().position(is_dialog) else { return };
+    let Some(cover) = tree.nodes[front].bounds else { return };
+    let is_below_front = |index: usize| index == front || is_below(parents, index, front);
+    let windows = (0..tree.nodes.len()).filter(|index| {
+        let node = &tree.nodes[*index];
+        let named = ["window", "dialog"].contains(&node.role.as_str()) && !node.name.is_empty();
+        named && *index != front && parents[*index] == parents[front] && !notes.contains_key(index)
+    });
+    for window in windows.collect::<Vec<_>>() {
+        let hidden: Vec<usize> = (window + 1..tree.nodes.len())
+            .take_while(|index| is_below(parents, *index, window))
+            .filter(|index| listed[*index] && !is_below_front(*index))
+            .filter(|index| tree.nodes[*index].bounds.is_some_and(|bounds| lies_within(bounds, cover)))
+            .collect();
+        if hidden.is_empty() {
+            continue;
+        }
+        let name = &tree.nodes[front].name;
+        let note =
+            format!("[behind {name:?}: {} elements, not listed until it is moved or closed]", hidden.len());
+        hidden.into_iter().for_each(|index| listed[index] = false);
+        notes.insert(window, note);
+    }
+}
+
+/// Whether all of an element is covered.
+fn lies_within(inner: Rect, outer: Rect) -> bool {
+    inner.x >= outer.x
+        && inner.y >= outer.y
+        && inner.x.saturating_add(inner.width) <= outer.x.saturating_add(outer.width)
+        && inner.y.saturating_add(inner.height) <= outer.y.saturating_add(outer.height)
 }
 
 /// Controls that may have no name of their own.

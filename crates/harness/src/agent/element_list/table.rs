@@ -9,6 +9,8 @@ const FIRST_ROWS: usize = 12;
 const AROUND: usize = 6;
 /// Fewer cells than this are all listed.
 const SMALL: usize = 30;
+/// Fewer rows than this are not left out: a sentence about them is no shorter.
+const FEW: usize = 9;
 
 /// Whether a node is a cell of a table.
 pub(super) fn is_cell(node: &UiNode) -> bool {
@@ -31,7 +33,7 @@ pub(super) fn reduce(
             |index: &usize| std::iter::successors(parents[*index], |at| parents[*at]).any(|at| at == table);
         let entry = |index: &usize| {
             let node = &tree.nodes[*index];
-            is_cell(node) || matches!(node.role.as_str(), "listitem" | "treeitem" | "option")
+            stands_in_row(node) || matches!(node.role.as_str(), "listitem" | "treeitem" | "option")
         };
         let cells: Vec<usize> =
             (table + 1..tree.nodes.len()).take_while(|index| below(index)).filter(entry).collect();
@@ -47,7 +49,15 @@ pub(super) fn reduce(
     }
 }
 
+/// Whether a node shares its row with others: a cell, or the check box of a row.
+fn stands_in_row(node: &UiNode) -> bool {
+    is_cell(node) || node.role.as_str() == "checkbox"
+}
+
 fn is_empty(node: &UiNode) -> bool {
+    if node.role.as_str() == "checkbox" {
+        return false;
+    }
     let text = node.value.as_deref().unwrap_or(if is_address(&node.name) { "" } else { &node.name });
     text.trim().is_empty()
 }
@@ -80,7 +90,8 @@ fn rows(tree: &UiTree, cells: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
         let node = &tree.nodes[cell];
         let same = rows.last().and_then(|row| row.last()).is_some_and(|last| {
             let last = &tree.nodes[*last];
-            is_cell(node) && last.bounds.map(|bounds| bounds.y) == node.bounds.map(|bounds| bounds.y)
+            let top = |node: &UiNode| node.bounds.map(|bounds| bounds.y);
+            stands_in_row(node) && top(last) == top(node)
         });
         match rows.last_mut() {
             Some(row) if same => row.push(cell),
@@ -98,6 +109,9 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
     let marks: Vec<usize> = (0..rows.len()).filter(|row| marked(&rows[*row])).collect();
     let is_near = |row: usize| row < FIRST_ROWS || marks.iter().any(|mark| row.abs_diff(*mark) <= AROUND);
     let far: BTreeSet<usize> = (0..rows.len()).filter(|row| !is_near(*row)).collect();
+    if far.len() < FEW {
+        return BTreeSet::new();
+    }
     for cell in far.iter().flat_map(|row| &rows[*row]) {
         listed[*cell] = false;
     }
@@ -118,6 +132,7 @@ fn note(tree: &UiTree, rows: &[Vec<usize>], far: &BTreeSet<usize>, empty: usize)
         )
     });
     let empties = (empty > 0).then(|| format!("{empty} empty cells"));
+    let how = if far_rows.is_some() { "; select a row near them, or scroll, to list them" } else { "" };
     let told: Vec<String> = far_rows.into_iter().chain(empties).collect();
-    (!told.is_empty()).then(|| format!("[not listed: {}]", told.join(", ")))
+    (!told.is_empty()).then(|| format!("[not listed: {}{how}]", told.join(", ")))
 }

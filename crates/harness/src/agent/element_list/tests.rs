@@ -25,6 +25,8 @@ fn tree(lines: &str) -> UiTree {
             "disabled" => State::Disabled,
             "modal" => State::Modal,
             "hidden" => State::Hidden,
+            "checked" => State::Checked,
+            "unchecked" => State::Unchecked,
             other => panic!("{other}"),
         };
         let number: i32 = field(4).parse().unwrap_or(10);
@@ -99,7 +101,7 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
         button: "Save" #n10 | "Undo" [disabled] #n12
       textbox "Font Name" = "Sans" #n14
       table "Sheet1" #n15
-        [not listed: 27 more rows on the screen, from "A13" to "A39", 39 empty cells]
+        [not listed: 27 more rows on the screen, from "A13" to "A39", 39 empty cells; select a row near them, or scroll, to list them]
         cell: "A1" = "Name" [focused] #n16 | "B1" = "Sum" #n17
         cell: "A2" = "Ott" #n19 | "B2" = "7" #n20
         cell "A3" = "v3" #n22
@@ -138,6 +140,43 @@ application;sheet
     dialog "Save changes?" [active, modal] #n3
       button: "Discard" #n5 | "Cancel" #n6
     "#);
+}
+
+#[test]
+fn what_lies_behind_a_dialog_that_does_not_block_is_counted() {
+    let text = "
+application;sheet
+ window;a.gnumeric;;;5
+  button;Save;;;5
+  button;Bold;;;100
+ dialog;Fill Series;;active;100
+  textbox;Start value;;;100
+";
+    insta::assert_snapshot!(list(text).write(4000), @r#"
+    window "a.gnumeric" #n1
+      [behind "Fill Series": 1 elements, not listed until it is moved or closed]
+      button "Save" #n2
+    dialog "Fill Series" [active] #n4
+      textbox "Start value" #n5
+    "#);
+}
+
+#[test]
+fn a_list_with_check_boxes_keeps_its_rows_together() {
+    let row = |number: usize| {
+        let state = if number.is_multiple_of(2) { "checked" } else { "unchecked" };
+        format!("   checkbox;p{number};;{state};{0}\n   cell;p{number};;;{0}\n", number * 10)
+    };
+    let rows = |count: usize| -> String { (1..=count).map(row).collect() };
+    let of = |count| list(&format!("\n window;Plugins;;active\n  treegrid;\n{}", rows(count))).write(9000);
+    let few = of(20);
+    assert!(few.contains("checkbox \"p20\" [checked]") && !few.contains("not listed"), "{few}");
+    let many = of(40);
+    assert!(many.contains("checkbox \"p12\" [checked]") && !many.contains("checkbox \"p13\""), "{many}");
+    assert!(
+        many.contains("[not listed: 28 more rows on the screen, from \"p13\" to \"p40\"; select a row"),
+        "{many}"
+    );
 }
 
 #[test]

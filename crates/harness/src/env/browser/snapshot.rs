@@ -93,8 +93,13 @@ impl Browser {
     ) -> Result<(), ActionError> {
         let session = self.session(id);
         let snapshot = CaptureSnapshot { computed_styles: Vec::new() };
-        let calls = async { tokio::try_join!(session.call(&GetFrameTree {}), session.call(&snapshot)) };
-        let (frames, snapshot) = self.guard(calls).await?;
+        let whole = GetFullAxTree { depth: None, frame_id: None };
+        // The page answers them one after the other, without a round trip in between.
+        let calls = async {
+            tokio::try_join!(session.call(&GetFrameTree {}), session.call(&snapshot), session.call(&whole))
+        };
+        let (frames, snapshot, main) = self.guard(calls).await?;
+        let mut main = Some(main.nodes);
         let offset = self.offset(Some(id)).await?;
         let mut outer = None;
         if let Some(parent) = &part.parent {
@@ -113,8 +118,13 @@ impl Browser {
                 }
                 (true, ..) | (false, _, None) => None,
             };
-            let tree = GetFullAxTree { depth: None, frame_id: Some(frame.id.clone()) };
-            let nodes = self.call(&session, &tree).await?.nodes;
+            let nodes = match main.take() {
+                Some(nodes) => nodes,
+                None => {
+                    let tree = GetFullAxTree { depth: None, frame_id: Some(frame.id.clone()) };
+                    self.call(&session, &tree).await?.nodes
+                }
+            };
             found.push(FrameReading { session: id.clone(), frame, owner, nodes });
         }
         let mut readings = readings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -104,12 +104,16 @@ impl BrowserEnvironment {
         if !std::mem::take(&mut self.calm) {
             self.browser.settle().await?;
         }
-        let tree = match &want.tree {
-            Some(budget) => Some(self.browser.tree(budget).await?),
-            None => None,
+        let browser = &self.browser;
+        let tree = async {
+            Ok(match &want.tree {
+                Some(budget) => Some(browser.tree(budget).await?),
+                None => None,
+            })
         };
-        let screenshot = if want.screenshot { Some(self.browser.picture().await?) } else { None };
-        self.browser.refresh_tabs().await?;
+        let screenshot = async { Ok(if want.screenshot { Some(browser.picture().await?) } else { None }) };
+        // The browser encodes the picture while the page lists its elements.
+        let (tree, screenshot, ()) = tokio::try_join!(tree, screenshot, browser.refresh_tabs())?;
         Ok(Observation { screenshot, tree, tabs: self.browser.list_tabs(), ..Observation::default() })
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use apprentice_protocol::Rect;
 use atspi::{Role as BusRole, State as BusState, StateSet};
 
-use super::{Recall, TreeMemory, Walked};
+use super::{Program, Recall, TreeMemory, Walked};
 use crate::supervisor::cells::{CellRange, Cells, PlacedCell};
 use crate::supervisor::node::Address;
 use crate::supervisor::node_reading::Read;
@@ -32,7 +32,7 @@ fn memory(change: impl Fn(&str, &mut Read)) -> TreeMemory {
         range: CellRange { top: 0, left: 0, bottom: 0, right: 1 },
         found: vec![placed(0, "full"), placed(1, "empty")],
     });
-    let mut nodes = vec![
+    let mut nodes = [
         ("window", None, read(BusRole::Frame, "", Rect::new(0, 0, 400, 300))),
         ("button", Some(0), read(BusRole::Button, "", Rect::new(10, 10, 20, 20))),
         ("label", Some(0), read(BusRole::Label, "", Rect::new(60, 10, 50, 20))),
@@ -47,10 +47,10 @@ fn memory(change: impl Fn(&str, &mut Read)) -> TreeMemory {
         .iter()
         .zip(&addresses)
         .map(|((_, parent, read), address)| {
-            Some(Walked { address, read, parent: *parent, lower: 0, hidden: false })
+            Some(Walked { address, read, parent: *parent, lower: 0, hidden: false, whole: true })
         })
         .collect();
-    TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), true)]))
+    TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("soffice", "gtk"))]))
 }
 
 /// What is known of each element: `=` all of it, `t` all but its text, `?` nothing.
@@ -118,7 +118,9 @@ fn what_moved_takes_its_children_along_and_other_programs_are_not_remembered() {
     assert!(unchanged.moved(&address("window"), &at(5)));
     assert!(unchanged.moved(&address("another"), &at(0)));
     let (button, place) = (address("button"), read(BusRole::Button, "", Rect::new(0, 0, 9, 9)));
-    let walked = [Some(Walked { address: &button, read: &place, parent: None, lower: 0, hidden: false })];
-    let other = TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), false)]));
+    let walked =
+        [Some(Walked { address: &button, read: &place, parent: None, lower: 0, hidden: false, whole: true })];
+    let other =
+        TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("thunar", "gtk"))]));
     assert!(other.unchanged(&since).recall(&button).is_none());
 }

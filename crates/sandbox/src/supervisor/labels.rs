@@ -1,0 +1,188 @@
+//! Names for elements that have none of their own: check boxes in a list by their row, fields by the label beside them.
+//! A check box of a list gets its place, too: GTK says that it has no width. Pure.
+
+use apprentice_protocol::{Rect, UiNode};
+
+/// Roles of fields that a label stands beside.
+const FIELDS: &[&str] = &["textbox", "combobox", "spinbutton", "slider"];
+/// Roles of lists whose rows hold cells.
+const LISTS: &[&str] = &["table", "treegrid", "tree", "list", "grid"];
+/// Most pixels between a label and its field.
+const GAP: i32 = 240;
+/// A label may reach into the area of its field by so many pixels.
+const NEAR: i32 = 6;
+
+/// Names what has no name, from what stands beside it.
+pub(super) fn name_nameless(nodes: &mut [UiNode]) {
+    let nameless: Vec<usize> = (0..nodes.len()).filter(|index| nodes[*index].name.is_empty()).collect();
+    for index in nameless {
+        let role = nodes[index].role.as_str();
+        if role == "checkbox" {
+            if let Some(row) = row(nodes, index) {
+                nodes[index].bounds = nodes[index].bounds.or(Some(row.room));
+                nodes[index].name = row.name;
+            }
+        } else if FIELDS.contains(&role)
+            && let Some(own) = nodes[index].bounds
+            && let Some(name) = label_beside(nodes, index, own)
+        {
+            nodes[index].name = name;
+        }
+    }
+}
+
+/// What the row of a check box says of it.
+struct Row {
+    name: String,
+    /// The part of the row that no other cell takes.
+    room: Rect,
+}
+
+/// The row of a check box that stands in a list. Cells of a row follow on each other.
+fn row(nodes: &[UiNode], index: usize) -> Option<Row> {
+    let list = parent(nodes, index).filter(|list| LISTS.contains(&nodes[*list].role.as_str()))?;
+    let area = nodes[list].bounds?;
+    let cell = |at: usize| {
+        let node = nodes.get(at).filter(|node| node.parent == nodes[index].parent)?;
+        Some((node, node.bounds.filter(|_| node.role.as_str() == "cell" && !node.name.is_empty())?))
+    };
+    let before = index.checked_sub(1).and_then(cell);
+    let after = cell(index + 1);
+    let own = nodes[index].bounds;
+    let in_row = |at: &Rect| own.is_none_or(|own| shares_row(*at, own));
+    // Without a place of its own, the cell before it may be the last one of the row above.
+    let follows =
+        |left: Rect| own.is_some() || after.is_none_or(|(_, right)| left.y == right.y && left.x < right.x);
+    let before = before.filter(|(_, at)| in_row(at) && follows(*at));
+    let after = after.filter(|(_, at)| in_row(at));
+    let (named, beside) = before.or(after)?;
+    let left = before.map_or(area.x, |(_, at)| at.x.saturating_add(at.width));
+    let right = match (before, after) {
+        (None, Some((_, at))) => at.x,
+        (Some((_, one)), Some((_, other))) if one.y == other.y => other.x,
+        _ => area.x.saturating_add(area.width),
+    };
+    let name = named.name.lines().next().unwrap_or_default().to_owned();
+    (right > left).then(|| Row { name, room: Rect::new(left, beside.y, right - left, beside.height) })
+}
+
+fn parent(nodes: &[UiNode], index: usize) -> Option<usize> {
+    nodes.get(index)?.parent.and_then(|parent| usize::try_from(parent).ok())
+}
+
+/// The text to the left of a field, in the same row and the same window, with nothing else between them.
+fn label_beside(nodes: &[UiNode], index: usize, own: Rect) -> Option<String> {
+    let window = window(nodes, index);
+    let left_of = |other: &usize| {
+        let at = nodes[*other].bounds?;
+        let gap = own.x - at.x.saturating_add(at.width);
+        let beside = shares_row(at, own) && at.x < own.x && (-NEAR..=GAP).contains(&gap);
+        (*other != index && beside).then_some(gap)
+    };
+    let candidates = (0..nodes.len()).filter(|other| {
+        let node = &nodes[*other];
+        let says = node.role.as_str() == "text" && !label(node).is_empty();
+        (says || acts(node)) && !holds(nodes, *other, index)
+    });
+    let (_, nearest) = candidates.filter_map(|other| Some((left_of(&other)?, other))).min()?;
+    let is_label = nodes[nearest].role.as_str() == "text" && self::window(nodes, nearest) == window;
+    is_label.then(|| label(&nodes[nearest]).to_owned())
+}
+
+/// What a text says, without the colon at its end.
+fn label(node: &UiNode) -> &str {
+    let text = if node.name.is_empty() { node.value.as_deref().unwrap_or_default() } else { &node.name };
+    text.trim().trim_end_matches(':').trim_end()
+}
+
+/// Whether an element is one that a label may belong to.
+fn acts(node: &UiNode) -> bool {
+    FIELDS.contains(&node.role.as_str()) || ["button", "checkbox", "radio"].contains(&node.role.as_str())
+}
+
+fn holds(nodes: &[UiNode], above: usize, below: usize) -> bool {
+    std::iter::successors(parent(nodes, below), |at| parent(nodes, *at)).any(|at| at == above)
+}
+
+/// The window that holds an element.
+fn window(nodes: &[UiNode], index: usize) -> Option<usize> {
+    std::iter::successors(parent(nodes, index), |at| parent(nodes, *at))
+        .find(|at| ["window", "dialog"].contains(&nodes[*at].role.as_str()))
+}
+
+/// Whether the middle of one lies beside the other.
+fn shares_row(one: Rect, other: Rect) -> bool {
+    let within = |outer: Rect, inner: Rect| {
+        let middle = inner.y.saturating_add(inner.height / 2);
+        (outer.y..outer.y.saturating_add(outer.height)).contains(&middle)
+    };
+    within(one, other) || within(other, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use apprentice_protocol::{NodeRef, Rect, Role, UiNode};
+
+    use super::name_nameless;
+
+    fn node(parent: Option<u32>, role: &str, name: &str, at: Rect) -> UiNode {
+        UiNode {
+            id: NodeRef("n1".into()),
+            parent,
+            role: Role::new(role),
+            name: name.into(),
+            value: None,
+            states: BTreeSet::new(),
+            bounds: Some(at),
+        }
+    }
+
+    #[test]
+    fn a_field_has_the_name_of_the_label_beside_it_and_of_no_other() {
+        let mut nodes = vec![
+            node(None, "dialog", "Fill Series", Rect::new(0, 0, 400, 300)),
+            node(Some(0), "text", "Start value:", Rect::new(10, 10, 80, 20)),
+            node(Some(0), "textbox", "", Rect::new(100, 8, 100, 24)),
+            node(Some(0), "textbox", "", Rect::new(210, 8, 60, 24)),
+            node(Some(0), "text", "Stop", Rect::new(10, 40, 80, 20)),
+            node(Some(0), "group", "", Rect::new(95, 38, 110, 28)),
+            node(Some(5), "textbox", "", Rect::new(100, 38, 100, 24)),
+            node(Some(0), "textbox", "", Rect::new(100, 100, 100, 24)),
+            node(None, "window", "Behind", Rect::new(0, 0, 400, 300)),
+            node(Some(8), "text", "Total", Rect::new(10, 100, 80, 20)),
+        ];
+        name_nameless(&mut nodes);
+        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names[2..8], ["Start value", "", "Stop", "", "Stop", ""], "{names:?}");
+    }
+
+    #[test]
+    fn a_check_box_of_a_list_has_the_name_of_its_row_and_the_place_beside_it() {
+        let mut nodes = vec![
+            node(None, "treegrid", "", Rect::new(400, 290, 480, 300)),
+            node(Some(0), "checkbox", "", Rect::new(0, 0, 0, 0)),
+            node(Some(0), "cell", "Export\nExports a file.", Rect::new(444, 291, 436, 38)),
+            node(Some(0), "checkbox", "", Rect::new(0, 0, 0, 0)),
+            node(Some(0), "cell", "Save Actions", Rect::new(444, 331, 436, 38)),
+            node(None, "checkbox", "", Rect::new(0, 20, 20, 20)),
+            node(None, "treegrid", "", Rect::new(0, 0, 300, 300)),
+            node(Some(6), "cell", "Size", Rect::new(0, 0, 200, 20)),
+            node(Some(6), "checkbox", "", Rect::new(210, 0, 20, 20)),
+            node(Some(6), "cell", "Date", Rect::new(0, 20, 200, 20)),
+        ];
+        for index in [1, 3] {
+            nodes[index].bounds = None;
+        }
+        name_nameless(&mut nodes);
+        let boxes = [1, 3, 5, 8].map(|index| (nodes[index].name.as_str(), nodes[index].bounds));
+        let expected = [
+            ("Export", Some(Rect::new(400, 291, 44, 38))),
+            ("Save Actions", Some(Rect::new(400, 331, 44, 38))),
+            ("", Some(Rect::new(0, 20, 20, 20))),
+            ("Size", Some(Rect::new(210, 0, 20, 20))),
+        ];
+        assert_eq!(boxes, expected);
+    }
+}
