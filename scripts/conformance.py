@@ -6,6 +6,7 @@ FOLDER holds files named `<provider>.<what>.<n>.request.json`, `….reply.json`,
 its SDK does not know stand in ALLOWED, each with its source.
 """
 
+import base64
 import copy
 import http.server
 import json
@@ -21,6 +22,9 @@ from anthropic.types import Message, RawMessageStreamEvent
 from anthropic.types.beta.message_create_params import MessageCreateParamsNonStreaming as AnthropicBeta
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as Anthropic
 from anthropic.types.message_create_params import MessageCreateParamsStreaming as AnthropicStream
+from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
+from anthropic.types.messages.batch_create_params import BatchCreateParams as AnthropicBatch
+from botocore.eventstream import EventStreamBuffer
 from google import genai
 from google.auth.credentials import Credentials
 from google.genai._gaos.lib.compat_errors import BadRequestError as GoogleRefused
@@ -29,6 +33,8 @@ from google.genai._gaos.types.interactions.interaction import Interaction
 from google.genai._gaos.types.interactions.interactionsseevent import InteractionSSEEvent
 from google.genai.types import HttpOptions
 from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types import Batch
+from openai.types.batch_create_params import BatchCreateParams as OpenAiBatch
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming as Chat
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming as ChatStream
@@ -190,6 +196,7 @@ def ask(port):
         "vertex-stream": lambda: vertex.messages.create(**message, stream=True),
         "vertex-gemini": lambda: gemini.interactions.create(model="gemini-3.8-flash", input="x"),
         "bedrock": lambda: bedrock.messages.create(**message),
+        "bedrock-stream": lambda: bedrock.messages.create(**message, stream=True),
     }
 
 
@@ -250,6 +257,48 @@ def platforms(folder):
     return wrong
 
 
+def entry(body):
+    """One line of the file that an OpenAI batch is made of."""
+    given = {name: body[name] for name in ("custom_id", "method", "url")}
+    if set(body) != {*given, "body"} or given["method"] != "POST" or given["url"] != "/v1/responses":
+        raise ValueError(f"not a line of a batch: {given}")
+    strict(Responses)(body["body"])
+
+
+def batches(folder):
+    """Validates batches: what creates them, how they are described, and their answers; returns how many are wrong."""
+    kinds = {
+        ("anthropic", "batchrequest"): strict(AnthropicBatch),
+        ("anthropic", "batchreply"): MessageBatch.model_validate,
+        ("anthropic", "batchline"): MessageBatchIndividualResponse.model_validate,
+        ("openai", "batchrequest"): strict(OpenAiBatch),
+        ("openai", "batchentry"): entry,
+        ("openai", "batchreply"): Batch.model_validate,
+    }
+    seen, wrong = set(), 0
+    for path in sorted(folder.glob("*.batch.*.json")):
+        kind = (path.name.split(".")[0], path.name.split(".")[-2])
+        try:
+            kinds[kind](json.loads(path.read_text()))
+            seen.add(kind)
+        except ValidationError as error:
+            wrong += 1
+            print(f"{path.name} is not as the SDK has it:\n{deepest(error)}")
+    missing = [" ".join(kind) for kind in kinds if kind not in seen]
+    print(f"batches    {len(seen)} of {len(kinds)} kinds are as the SDKs have them {missing or ''}")
+    return wrong + len(missing)
+
+
+def frames(folder):
+    """Has botocore read the frames that the tests of Bedrock's streams write; returns how many differ."""
+    reader = EventStreamBuffer()
+    reader.add_data((folder / "bedrock.frames").read_bytes())
+    told = [json.loads(base64.b64decode(json.loads(frame.payload)["bytes"])) for frame in reader]
+    right = told == json.loads((folder / "bedrock.frames.events").read_text())
+    print(f"bedrock    {len(told)} frames are {'as botocore has them' if right else 'read otherwise by botocore'}")
+    return 0 if right else 1
+
+
 def unlike(told, whole, place=""):
     """Where the reply that the SDK puts together differs from the whole one. What only the SDK adds does not count."""
     if isinstance(whole, dict) and isinstance(told, dict):
@@ -297,9 +346,9 @@ def main(folder):
         "gemini": strict(Gemini),
     }
     counted, wrong = {}, 0
-    wrong += platforms(pathlib.Path(folder))
+    wrong += platforms(pathlib.Path(folder)) + batches(pathlib.Path(folder)) + frames(pathlib.Path(folder))
     for path in sorted(pathlib.Path(folder).glob("*.json")):
-        if path.name.endswith(".platform.json"):
+        if path.name.endswith(".platform.json") or ".batch." in path.name:
             continue
         provider, what = path.name.split(".")[0], path.name.split(".")[-2]
         body = json.loads(path.read_text())

@@ -216,8 +216,9 @@ pub(crate) fn check_together(
                 "set it, such as \"us-east5\" or \"us-east-1\"",
             );
         }
-        "bedrock" if calls.stream == Some(true) => {
-            return refused("stream", "replies of Bedrock come in one piece", "remove it");
+        "bedrock" if calls.stream == Some(true) && !cfg!(feature = "bedrock") => {
+            let remedy = "remove it, or build with `cargo build --release --features bedrock`";
+            return refused("stream", "this build reads no streams of Bedrock", remedy);
         }
         "azure" | "vertex" | "bedrock" if calls.service_tier.as_deref() == Some(BATCH) => {
             return refused("service_tier", "only the vendor itself takes batches here", "remove it");
@@ -378,6 +379,7 @@ mod tests {
             (openai, "platform = \"azure\"\napi_version = \"a&b\"", "letters, digits"),
             (new, "platform = \"vertex\"\nregion = \"global\"", "role.x.project: Vertex needs it"),
             (new, "platform = \"bedrock\"", "role.x.region: this platform needs it"),
+            #[cfg(not(feature = "bedrock"))]
             (new, "platform = \"bedrock\"\nregion = \"r\"\nstream = true", "role.x.stream: "),
             (new, "platform = \"bedrock\"\nregion = \"r\"\nservice_tier = \"auto\"", "role.x.service_tier: "),
         ] {

@@ -156,6 +156,7 @@ impl Forecast {
         name: &str,
         limits: &Limits,
     ) -> Result<(), Failure> {
+        models.check_answers_at_once(name)?;
         self.attempts += 1;
         let quote = models.quote(name)?;
         self.charge(models.resolve(name)?, quote.attempt(limits).zip(quote.expected_attempt(limits)));

@@ -29,7 +29,7 @@ impl Models {
     }
 
     /// Returns an error for a model that acts, or reviews between acts, and cannot wait for hours.
-    pub(super) fn check_answers_at_once(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn check_answers_at_once(&self, name: &str) -> Result<(), Failure> {
         match self.waits_for_batches(name)? {
             false => Ok(()),
             true => {

@@ -248,7 +248,8 @@ struct Parts {
 /// Whether responses are streamed. Servers of one's own are asked for one piece: several read a streamed call by other
 /// code than a whole one, and with other results.
 fn streams(api: ProviderApi, calls: &CallSettings) -> bool {
-    let usual = api != ProviderApi::Compat && calls.platform.as_deref() != Some("bedrock");
+    let framed = calls.platform.as_deref() == Some("bedrock");
+    let usual = api != ProviderApi::Compat && (!framed || cfg!(feature = "bedrock"));
     calls.stream.unwrap_or(usual)
 }
 
@@ -331,7 +332,8 @@ mod tests {
         assert_eq!(first(ProviderApi::Compat, "total_timeout_s = 1800.0"), seconds(1800));
         assert_eq!(first(ProviderApi::OpenAi, "total_timeout_s = 30.0"), seconds(30));
         assert_eq!(first(ProviderApi::OpenAi, "first_byte_timeout_s = 900.0"), seconds(900));
-        assert!(!streams(ProviderApi::Anthropic, &given("platform = \"bedrock\"")));
+        let bedrock = given("platform = \"bedrock\"");
+        assert_eq!(streams(ProviderApi::Anthropic, &bedrock), cfg!(feature = "bedrock"));
         assert!(streams(ProviderApi::Anthropic, &given("platform = \"vertex\"")));
     }
 }

@@ -4,6 +4,7 @@
 mod ablation;
 mod acting;
 mod authoring;
+mod batches;
 mod behind;
 mod builtin_words;
 mod calls;

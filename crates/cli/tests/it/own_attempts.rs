@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::place::{Place, suite, worlds_can_start};
 
 /// Writes an attempt as `do` writes it, from the trace that is kept for every version.
-fn attempt(place: &Place, name: &str, instruction: &str) -> String {
+pub(crate) fn attempt(place: &Place, name: &str, instruction: &str) -> String {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/golden/trace-v1.jsonl");
     let trace = fs::read_to_string(golden).expect("a trace");
     let folder = place.path(name);

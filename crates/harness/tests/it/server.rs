@@ -26,6 +26,9 @@ pub(crate) enum Speak {
     Stalled(usize, String),
     /// A stream of events, each piece of bytes a chunk of its own.
     Stream(Vec<Vec<u8>>, StreamEnd),
+    /// The same, with this content type.
+    #[cfg(feature = "bedrock")]
+    Typed(&'static str, Vec<Vec<u8>>, StreamEnd),
     /// A stream of events, with this time between two pieces.
     Slow(Vec<Vec<u8>>, std::time::Duration),
     /// Nothing at all.
@@ -162,7 +165,9 @@ async fn talk(mut stream: TcpStream, answer: Speak) {
             let _ = stream.write_all(text.as_bytes()).await;
             std::future::pending::<()>().await;
         }
-        Speak::Stream(pieces, end) => send_stream(stream, &pieces, end).await,
+        Speak::Stream(pieces, end) => send_stream(stream, EVENTS, &pieces, end).await,
+        #[cfg(feature = "bedrock")]
+        Speak::Typed(kind, pieces, end) => send_stream(stream, kind, &pieces, end).await,
         Speak::Slow(pieces, apart) => send_slowly(stream, &pieces, apart).await,
         Speak::Silent => std::future::pending().await,
     }
@@ -179,10 +184,13 @@ async fn send_slowly(mut stream: TcpStream, pieces: &[Vec<u8>], apart: std::time
     let _ = stream.shutdown().await;
 }
 
-async fn send_stream(mut stream: TcpStream, pieces: &[Vec<u8>], end: StreamEnd) {
-    let mut bytes = b"HTTP/1.1 200 Said\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
-        connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
-        .to_vec();
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+
+async fn send_stream(mut stream: TcpStream, kind: &str, pieces: &[Vec<u8>], end: StreamEnd) {
+    let head = format!(
+        "HTTP/1.1 200 Said\r\ncontent-type: {kind}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    let mut bytes = head.into_bytes();
     for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
         bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
         bytes.extend_from_slice(piece);

@@ -71,6 +71,9 @@ impl Anthropic {
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let mut headers = self.headers().await?;
         headers.extend(self.betas(request).map(|betas| ("anthropic-beta", betas)));
+        if self.config.calls.stream && self.config.endpoint.platform == Platform::Bedrock {
+            headers.push(("accept", "application/vnd.amazon.eventstream".to_owned()));
+        }
         let mut assembler = stream::MessageAssembler::default();
         let streamed = self.config.calls.streamed(&mut assembler);
         let url = self.config.endpoint.url(&self.config.path());
@@ -108,7 +111,10 @@ impl AnthropicConfig {
                 let model = &self.model;
                 format!("/v1/projects/{project}/locations/{region}/publishers/anthropic/models/{model}:{how}")
             }
-            Platform::Bedrock => format!("/model/{}/invoke", path_segment(&self.model)),
+            Platform::Bedrock => {
+                let how = if self.calls.stream { "invoke-with-response-stream" } else { "invoke" };
+                format!("/model/{}/{how}", path_segment(&self.model))
+            }
         }
     }
 }

@@ -136,7 +136,14 @@ async fn review(core: &Arc<Core>, request: &ChatRequest) -> Result<ChatReply, Mo
     ask_once(core, &key, request)?;
     let body = core.answer(&key).await?;
     core.state().used.insert(key.clone());
-    let mut reply = core.service.read(&body, request).await.map_err(never)?;
+    let mut reply = match core.service.read(&body, request).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            // It will not be read better by the next command.
+            core.journal().close(vec![key]).map_err(|error| unkept(&error))?;
+            return Err(never(error));
+        }
+    };
     // The same answer may be read twice, by this process or by one that took it up; it was paid once.
     if core.journal().book(&key).map_err(|error| unkept(&error))? {
         reply.cost_usd = reply.cost_usd.map(|_| 0.0);

@@ -9,6 +9,8 @@ mod endpoint;
 mod extra_headers;
 mod failure;
 mod fragment;
+#[cfg(feature = "bedrock")]
+mod frames;
 mod header;
 mod response;
 mod schema;

@@ -16,7 +16,7 @@ use super::response::{PieceError, Pieces};
 /// The data of the event with which several APIs end their streams.
 const LAST: &str = "[DONE]";
 /// How long the end of a response may take after its last event, so that the connection can be used again.
-const DRAIN: Duration = Duration::from_millis(250);
+pub(super) const DRAIN: Duration = Duration::from_millis(250);
 
 /// What a model says while it says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,9 @@ pub(crate) enum Broken {
     Lost(PieceError),
     /// The bytes are no events.
     NotEvents(sse_stream::Error),
+    /// A frame of the stream is damaged, for this reason.
+    #[cfg(feature = "bedrock")]
+    Frame(String),
     /// An event, with its data, cannot be part of a reply.
     Event(DecodeError, String),
     /// The bytes end before the reply does.

@@ -13,6 +13,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::decode_error::DecodeError;
 use super::extra_headers::ExtraHeaders;
 use super::failure::classify_status;
+#[cfg(feature = "bedrock")]
+use super::frames;
 use super::header::Header;
 use super::response::{PieceError, Pieces};
 use super::stream::{Assembler, Broken, ReplyWords, assembled};
@@ -43,9 +45,9 @@ pub(crate) struct Streamed<'a> {
     pub(crate) words: Option<&'a UnboundedSender<ReplyWords>>,
 }
 
-fn is_stream(headers: &HeaderMap) -> bool {
+fn has_type(headers: &HeaderMap, name: &str) -> bool {
     let kind = headers.get(reqwest::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with(name))
 }
 
 /// Sends requests. One instance serves all providers, so that connections are reused.
@@ -125,7 +127,8 @@ impl Transport {
         streamed: Option<Streamed<'_>>,
     ) -> Result<HttpResponse, ModelError> {
         let mut request = self.client(url).post(url).headers(self.headers(headers)?).body(body);
-        if streamed.is_some() {
+        // A platform with streams of its own says so itself.
+        if streamed.is_some() && !headers.iter().any(|(name, _)| *name == "accept") {
             request = request.header(reqwest::header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         }
         self.exchange(request, streamed).await.map_err(|error| self.without_values(error, headers))
@@ -213,8 +216,19 @@ impl Transport {
         let headers = response.headers().clone();
         let pieces = Pieces::new(response, self.deadlines.idle);
         let succeeded = (200..300).contains(&status);
-        if let Some(Streamed { assembler, words }) = streamed.filter(|_| succeeded && is_stream(&headers)) {
+        #[cfg(feature = "bedrock")]
+        let (streamed, framed) = match has_type(&headers, frames::CONTENT_TYPE) {
+            true => (None, streamed.filter(|_| succeeded)),
+            false => (streamed, None),
+        };
+        if let Some(Streamed { assembler, words }) =
+            streamed.filter(|_| succeeded && has_type(&headers, "text/event-stream"))
+        {
             return assembled(pieces, assembler, words).await.map_err(|broken| self.broken(broken));
+        }
+        #[cfg(feature = "bedrock")]
+        if let Some(Streamed { assembler, words }) = framed {
+            return frames::assembled(pieces, assembler, words).await.map_err(|broken| self.broken(broken));
         }
         let body = pieces.rest().await.map_err(|error| self.no_piece(error))?;
         if succeeded {
@@ -239,6 +253,11 @@ impl Transport {
             Broken::Lost(error) => self.no_piece(error),
             Broken::NotEvents(error) => {
                 let message = format!("the server's stream is not one of events: {error}");
+                self.redacted(ModelError { fault: ModelErrorKind::Protocol, retry: Retry::Now, message })
+            }
+            #[cfg(feature = "bedrock")]
+            Broken::Frame(why) => {
+                let message = format!("the server's stream has a broken frame: {why}");
                 self.redacted(ModelError { fault: ModelErrorKind::Protocol, retry: Retry::Now, message })
             }
             Broken::Event(error, data) => self.misread(error, data.as_bytes()),

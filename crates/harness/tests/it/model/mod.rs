@@ -1,6 +1,8 @@
 //! Real adapters against servers on the loopback.
 
 mod batches;
+#[cfg(feature = "bedrock")]
+mod bedrock_streams;
 mod browser_sets;
 mod catalogue;
 mod compat;

@@ -98,4 +98,8 @@ async fn bedrock_takes_version_and_features_in_the_body() {
     let body = &heard["body"];
     assert_eq!(body["anthropic_version"], "2026-10-21");
     assert!(body.get("model").is_none() && body.get("stream").is_none(), "{body}");
+    let heard =
+        asked("bedrock-stream", Adapter::Anthropic, |base| keyed(base, Platform::Bedrock), true).await;
+    assert_eq!(heard["path"], "/model/claude-sonnet-5-5/invoke-with-response-stream");
+    assert!(heard["body"].get("stream").is_none(), "{}", heard["body"]);
 }
