@@ -35,14 +35,33 @@ class Maker:
         return path
 
 
-def make(folder):
+# Cases of a metric that are taken of the many that a family makes: Python takes long to open its files.
+SAMPLED = {"document": 36, "slides": 60}
+
+
+def sample(cases, count):
+    """So many of the cases, always the same ones."""
+    return cases if len(cases) <= count else random.Random(3).sample(cases, count)
+
+
+def make(folder, scale=1, wanted=()):
+    """Makes the cases of all families of metrics, or of those wanted; `scale` times as many where they are random."""
+    from osworld_document_cases import documents
+    from osworld_slide_cases import slides
+
     maker = Maker(folder)
     families = {}
     for family, build in (
         ("text", texts), ("structure", structures), ("table", tables), ("browser", browsers), ("profile", profiles),
         ("tree", trees), ("archive", archives), ("image", images),
+        ("document", lambda maker: documents(maker, scale)), ("slides", lambda maker: slides(maker, scale)),
     ):
+        if wanted and family not in wanted:
+            continue
         families[family] = {name: (often, list(cases)) for name, often, cases in build(maker)}
+        if family in SAMPLED:
+            for name, (often, cases) in families[family].items():
+                families[family][name] = (often, sample(cases, SAMPLED[family] * scale))
     return families
 
 

@@ -21,10 +21,9 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-# Libraries for documents, pictures and sound, which the metrics compared here do not touch.
+# Libraries that the metrics compared here do not touch.
 ABSENT = {
-    "docx", "pptx", "odf", "skimage", "cv2", "imagehash", "fitz", "borb", "pdfplumber", "PyPDF2", "pypdf", "easyocr",
-    "librosa", "acoustid", "fastdtw", "scipy",
+    "cv2", "imagehash", "fitz", "borb", "pdfplumber", "PyPDF2", "pypdf", "easyocr", "librosa", "acoustid", "fastdtw",
 }
 TOLERANCE = 1e-6
 # Cases wanted for a metric that OSWorld's tasks use at least twice, and for the others.
@@ -104,14 +103,17 @@ def agree(python, ours):
 
 def main():
     program, arguments = sys.argv[1], sys.argv[2:]
+    # How many times as many random cases as the lane of the tests has.
+    scale = next((int(arguments[at + 1]) for at, word in enumerate(arguments) if word == "--scale"), 1)
+    families = {arguments[at + 1] for at, word in enumerate(arguments) if word == "--family"}
     only = {arguments[at + 1] for at, word in enumerate(arguments) if word == "--only"}
     metrics = load_metrics()
     import osworld_cases
 
     with tempfile.TemporaryDirectory() as folder:
-        families = osworld_cases.make(folder)
+        made_cases = osworld_cases.make(folder, scale, families)
         cases, places = [], []
-        for family, members in families.items():
+        for family, members in made_cases.items():
             for name, (often, made) in members.items():
                 if only and name not in only:
                     continue

@@ -294,7 +294,7 @@ fn metrics_answer_line_by_line_by_either_reading() {
         json!({"func": "compare_text_file", "result": path("absent.txt"), "expected": path("found.txt")}),
         json!({"func": "compare_tabel", "result": "a"}),
         json!({"func": "compare_config", "result": path("found.txt"), "expected": {"expected": "two"}}),
-        json!({"func": "compare_pptx_files", "result": path("found.txt"), "expected": path("found.txt")}),
+        json!({"func": "compare_videos", "result": path("found.txt"), "expected": path("found.txt")}),
     ];
     let mended = answers(&place, "fixed", &questions);
     let scores: Vec<&Value> = mended.iter().map(|answer| &answer["score"]).collect();

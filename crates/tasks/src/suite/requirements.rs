@@ -309,7 +309,7 @@ mod tests {
             {"type":"activate_window","parameters":{"window_name":"Terminal"}},{"type":"login","parameters":{}},
             {"type":"chrome_open_tabs","parameters":{"urls_to_open":["https://site.org/x","chrome://settings"]}},
             {"type":"lauch","parameters":{}}],
-            "evaluator":{"func":["compare_table","compare_pptx_files","compare_tabel"],
+            "evaluator":{"func":["compare_table","compare_videos","compare_tabel"],
             "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"}]}}"#;
         let task = read_task(Path::new("x.json"), text).expect("loads");
         let here = HostCapabilities { has_program: &|_| false, mirror: None };
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(
             found.grades,
             [
-                "metric \"compare_pptx_files\" is not built yet",
+                "metric \"compare_videos\" is not built yet",
                 "getter \"googledrive_file\": it needs a Google account",
             ]
         );

@@ -9,17 +9,21 @@ mod attribute_limit;
 mod browser;
 mod compat;
 mod difflib;
+mod document;
 mod epub;
 mod html;
 mod image;
 mod input;
 mod json;
 mod list;
+mod package;
+mod picture;
 mod python;
 mod python_regex;
 mod registry;
 mod score;
 mod selector;
+mod slides;
 mod sqlite_and_id3;
 mod structure;
 mod table;
@@ -54,6 +58,8 @@ pub(super) fn mark(name: &str, case: &MetricInput<'_>) -> Result<Score, MetricEr
 #[cfg(test)]
 #[path = "../../../../../examples/metric.rs"]
 mod example_metric;
+#[cfg(test)]
+mod office_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]

@@ -1,0 +1,13 @@
+//! Metrics of presentations.
+
+mod comparison;
+mod element;
+mod part;
+mod presentation;
+mod shape;
+mod text;
+
+pub(super) use comparison::compare;
+pub(super) use part::{
+    fill_distance, is_portrait, page_number_color, stretched_image, strike_through, transition,
+};
