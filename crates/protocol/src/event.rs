@@ -401,6 +401,7 @@ impl EventKind {
         "finished",
         "stopped",
         "judged",
+        "world.connections",
         "world.closed",
     ];
 }

@@ -82,6 +82,9 @@ impl FromStr for AllowedHost {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |why| AllowedHostError { text: text.to_owned(), why };
+        if text.contains("://") {
+            return Err(wrong("it is an address of a page"));
+        }
         let (asked, answered_by) = match text.split_once('=') {
             Some((asked, address)) => {
                 let address = address.parse().map_err(|_| wrong("after \"=\" stands no ADDRESS:PORT"))?;
@@ -122,8 +125,6 @@ fn pattern(host: &str) -> Result<HostPattern, &'static str> {
     let of_name = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
     if name.is_empty() {
         Err("it is empty")
-    } else if host.contains("://") {
-        Err("it is an address of a page")
     } else if !name.chars().all(of_name) || name.split('.').any(str::is_empty) {
         Err("a name holds letters, digits, \"-\", \"_\" and single dots; write others in their ASCII form")
     } else if below && !name.contains('.') {
