@@ -216,8 +216,7 @@ impl Cell {
         }
     }
 
-    /// Reads the interface tree for a view: what cannot have changed since the last view is not asked again.
-    /// [`Machine::tree`] asks every node.
+    /// Reads the interface tree for a view.
     pub async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
         self.machine.view_tree(budget).await
     }
