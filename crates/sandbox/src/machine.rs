@@ -81,17 +81,16 @@ impl CellMachine {
     pub(super) async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
         let display = self.display(Capability::Tree)?;
         let screen = self.offers.screen.ok_or(MachineError::Unsupported(Capability::Tree))?;
+        let whole = View::whole(screen).region;
+        if !KEEPS_WHAT_WAS_READ {
+            return self.ask_tree(budget, Some(Drawn { screen: whole, since: None })).await;
+        }
         // A request that was dropped or failed may have taken areas along, and two at a time take each other's.
         let told = self.areas_told.swap(false, Ordering::AcqRel);
         let since = display.run(|screen, _| screen.take_drawn()).await;
         let since = since.map_err(|error| MachineError::Lost(error.to_string()))?;
-        let screen = View::whole(screen).region;
-        let tree = self
-            .ask_tree(
-                budget,
-                Some(Drawn { screen, since: told.then_some(since).filter(|_| KEEPS_WHAT_WAS_READ) }),
-            )
-            .await?;
+        let drawn = Drawn { screen: whole, since: told.then_some(since) };
+        let tree = self.ask_tree(budget, Some(drawn)).await?;
         self.areas_told.store(true, Ordering::Release);
         Ok(tree)
     }

@@ -2,6 +2,7 @@
 
 use apprentice_protocol::Rect;
 
+use super::screen_activity::join;
 use crate::wire::DrawnSince;
 
 /// Most areas that are kept apart.
@@ -123,14 +124,6 @@ fn intersection(one: Rect, other: Rect) -> Option<Rect> {
     let right = (one.x + one.width).min(other.x + other.width);
     let bottom = (one.y + one.height).min(other.y + other.height);
     (right > x && bottom > y).then(|| Rect::new(x, y, right - x, bottom - y))
-}
-
-/// The smallest area that holds both.
-fn join(one: Rect, other: Rect) -> Rect {
-    let (x, y) = (one.x.min(other.x), one.y.min(other.y));
-    let right = (one.x + one.width).max(other.x + other.width);
-    let bottom = (one.y + one.height).max(other.y + other.height);
-    Rect::new(x, y, right - x, bottom - y)
 }
 
 #[cfg(test)]

@@ -259,7 +259,7 @@ fn contains(outer: Rect, inner: Rect) -> bool {
 }
 
 /// The smallest area that holds both.
-fn join(one: Rect, other: Rect) -> Rect {
+pub(super) fn join(one: Rect, other: Rect) -> Rect {
     let (x, y) = (one.x.min(other.x), one.y.min(other.y));
     let right = (one.x + one.width).max(other.x + other.width);
     let bottom = (one.y + one.height).max(other.y + other.height);

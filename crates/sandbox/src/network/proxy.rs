@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_protocol::{AllowedHost, Clock, ConnectionOutcome, ConnectionRecord};
+use apprentice_protocol::{AllowedHost, Clock, ConnectionOutcome, ConnectionRecord, Why};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue};
@@ -15,7 +15,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::io::{InspectReader, InspectWriter};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -24,6 +24,8 @@ use super::outbound::{NoConnection, connect};
 
 /// Connections that one cell may have open. A browser opens some hundred at most.
 const OPEN: usize = 256;
+/// The pause after a connection that could not be accepted.
+const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 /// How long a program may take to send the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// How long a host may take to begin its answer.
@@ -60,6 +62,8 @@ struct Shared {
     log: Arc<ConnectionLog>,
     clock: Arc<dyn Clock>,
     end: CancellationToken,
+    /// The place of this connection among those that are open; a tunnel keeps it until it ends.
+    _permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Proxy {
@@ -73,7 +77,8 @@ impl Proxy {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let (log, end) = (Arc::new(ConnectionLog::default()), CancellationToken::new());
-        let shared = Shared { allowed: allowed.into(), log: log.clone(), clock, end: end.clone() };
+        let shared =
+            Shared { allowed: allowed.into(), log: log.clone(), clock, end: end.clone(), _permit: None };
         tokio::spawn(end.clone().run_until_cancelled_owned(accept(listener, shared)));
         Ok(Self { log, _end: end.drop_guard() })
     }
@@ -93,12 +98,13 @@ async fn accept(listener: TcpListener, shared: Shared) {
             Err(error) => {
                 // Errors of a connection that ended before it was accepted; the listener lives as long as its descriptor.
                 tracing::debug!(%error, "a connection to the proxy of a cell was not accepted");
+                // It may also be that this process has no descriptor left; asking again at once would only spin.
+                shared.clock.pause(REFUSED_PAUSE, Why::Backoff).await;
                 continue;
             }
         };
-        let shared = shared.clone();
+        let shared = Shared { _permit: Some(Arc::new(permit)), ..shared.clone() };
         tokio::spawn(async move {
-            let _permit = permit;
             let end = shared.end.clone();
             end.run_until_cancelled(serve(stream, &shared)).await;
         });
