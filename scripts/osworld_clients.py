@@ -10,8 +10,9 @@ import types
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import osworld_oracle
 
-# What the clients import for clouds, drives and browsers, which no task here uses.
+# What the clients import for clouds, drives, browsers, documents and pictures, which no task here uses.
 osworld_oracle.ABSENT |= {
+    "docx", "pptx", "odf", "skimage", "scipy",
     "playwright", "pydrive", "docker", "boto3", "botocore", "fabric", "filelock", "cv2", "torch", "transformers",
     "matplotlib", "pyautogui", "pynput", "easyocr", "flask", "alibabacloud_ecs20140526", "volcengine", "dashscope",
 }

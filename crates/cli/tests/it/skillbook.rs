@@ -188,7 +188,12 @@ fn wrong_input_is_named_with_its_exit_code() {
     assert_eq!(desk.code(&["apply", "nowhere.json"]), Some(3));
     assert_eq!(desk.code(&["show", "Not An Id"]), Some(2));
     assert_eq!(desk.code(&["show", "gimp/nothing"]), Some(4));
-    assert_eq!(desk.code(&["search", "xylophone"]), Some(4));
+    assert_eq!(desk.code(&["search", "xylophone", "--words"]), Some(4));
+    assert_eq!(desk.code(&["search", "木琴"]), Some(4), "no word is known and none is shared");
+    let near = desk.run(&["search", "xylophone"]);
+    assert_eq!(near.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&near.stderr).into_owned();
+    assert!(said.contains("no skill shares a word with \"xylophone\""), "the hits are only the nearest: {said}");
     assert_eq!(desk.code(&["revert", "o99"]), Some(4));
     assert_eq!(desk.code(&["at", "nine"]), Some(2));
     assert_eq!(desk.code(&["at", "o99"]), Some(4));
@@ -379,7 +384,7 @@ fn what_is_wrong_with_a_book_or_a_flag_is_said_where_it_is() {
     ] {
         assert_eq!(desk.code(words), Some(2), "{words:?}");
     }
-    let output = desk.run(&["search", &"qqq ".repeat(4000)]);
+    let output = desk.run(&["search", &"qqq ".repeat(4000), "--words"]);
     assert!(
         output.status.code() == Some(4) && output.stderr.len() < 1000,
         "a long query is not said back whole"

@@ -215,25 +215,25 @@ pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> 
             .hint("--words turns semantic search off; `[embeddings]` configures the server"));
     }
     let hits = found.hits;
+    let asked = BoundedText::cut(query, TextBudget(200));
+    let no_shared_word = format!("no skill shares a word with {:?}", asked.as_str());
+    if hits.is_empty() {
+        return Err(Failure::say(Kind::NothingMatched, no_shared_word));
+    }
+    if hits.iter().all(|hit| hit.matched.is_empty()) {
+        terminal::note(format_args!("{no_shared_word}; these are the nearest in meaning"));
+    }
     if json {
-        terminal::json(&serde_json::json!({
+        return terminal::json(&serde_json::json!({
             "schema": "apprentice.skills.search/1",
             "query": query,
             "hits": hits,
-        }))?;
-    } else {
-        for hit in &hits {
-            let near = hit.similarity.map(|near| format!("meaning {near:.2}"));
-            let why: Vec<String> = hit.matched.iter().cloned().chain(near).collect();
-            terminal::line(format_args!("{}: {} [{}]", hit.id, hit.description, why.join(", ")));
-        }
+        }));
     }
-    match hits.is_empty() {
-        true => {
-            let shown = BoundedText::cut(query, TextBudget(200));
-            let shown = shown.as_str();
-            Err(Failure::say(Kind::NothingMatched, format!("no skill shares a word with {shown:?}")))
-        }
-        false => Ok(()),
+    for hit in &hits {
+        let near = hit.similarity.map(|near| format!("meaning {near:.2}"));
+        let why: Vec<String> = hit.matched.iter().cloned().chain(near).collect();
+        terminal::line(format_args!("{}: {} [{}]", hit.id, hit.description, why.join(", ")));
     }
+    Ok(())
 }
