@@ -131,11 +131,8 @@ impl Reader<'_> {
         self.skip_blanks();
         let condition = match name.as_str() {
             "contains" => format!("contains(., {})", literal(&self.value()?)?),
-            "nth-child" => {
-                let place: usize =
-                    self.value()?.parse().map_err(|_| "nth-child supports plain numbers only")?;
-                format!("count(preceding-sibling::*) = {}", place.saturating_sub(1))
-            }
+            "nth-child" => self.places()?.among("count(preceding-sibling::*)"),
+            "nth-last-child" => self.places()?.among("count(following-sibling::*)"),
             "not" => {
                 let inner = self.compound()?;
                 format!("not(self::{inner})")
@@ -145,6 +142,30 @@ impl Reader<'_> {
         self.skip_blanks();
         self.expect(')')?;
         Ok(condition)
+    }
+
+    /// Reads `odd`, `even`, a number, or a step and a start such as `2n + 1`, up to the closing bracket.
+    fn places(&mut self) -> Result<Places, String> {
+        let end = self.rest.find(')').ok_or("')' is missing")?;
+        let text: String = self.rest[..end].chars().filter(|c| !c.is_whitespace()).collect();
+        self.rest = &self.rest[end..];
+        let bad = || format!("{text:?} is no place in a selector");
+        let number = |text: &str| text.parse::<i64>().ok().filter(|number| number.abs() < 1_000_000);
+        match text.to_ascii_lowercase().as_str() {
+            "odd" => Ok(Places { step: 2, start: 1 }),
+            "even" => Ok(Places { step: 2, start: 0 }),
+            text => match text.split_once('n') {
+                None => Ok(Places { step: 0, start: number(text).ok_or_else(bad)? }),
+                Some((step, start)) => Ok(Places {
+                    step: match step {
+                        "" | "+" => 1,
+                        "-" => -1,
+                        step => number(step).ok_or_else(bad)?,
+                    },
+                    start: if start.is_empty() { 0 } else { number(start).ok_or_else(bad)? },
+                }),
+            },
+        }
     }
 
     /// Reads a quoted string or a bare word.
@@ -180,6 +201,26 @@ impl Reader<'_> {
     }
 }
 
+/// The places `step * n + start` for n = 0, 1, 2, … among siblings, counted from one.
+struct Places {
+    step: i64,
+    start: i64,
+}
+
+impl Places {
+    /// Writes the condition for the number of siblings on one side.
+    fn among(&self, count: &str) -> String {
+        let (step, first) = (self.step, self.start - 1);
+        let bound = match step {
+            0 => return format!("{count} = {first}"),
+            1.. => format!("{count} >= {first}"),
+            _ => format!("{count} <= {first}"),
+        };
+        // Only whole steps away from the first one.
+        format!("{bound} and ({count} - {first}) mod {} = 0", step.abs())
+    }
+}
+
 /// Writes an XPath string literal. XPath has no escapes.
 fn literal(text: &str) -> Result<String, String> {
     match (text.contains('"'), text.contains('\'')) {
@@ -208,10 +249,19 @@ mod tests {
                 "a + b[name^='x y']",
                 "descendant-or-self::a/following-sibling::*[1]/self::b[@name and starts-with(@name, \"x y\")]",
             ),
+            ("a:nth-child(0)", "descendant-or-self::a[count(preceding-sibling::*) = -1]"),
+            (
+                "a:nth-last-child( 2n + 1 )",
+                "descendant-or-self::a[count(following-sibling::*) >= 0 and (count(following-sibling::*) - 0) mod 2 = 0]",
+            ),
+            (
+                "a:nth-child(-n+2)",
+                "descendant-or-self::a[count(preceding-sibling::*) <= 1 and (count(preceding-sibling::*) - 1) mod 1 = 0]",
+            ),
         ] {
             assert_eq!(to_xpath(selector).as_deref(), Ok(expected), "{selector}");
         }
-        for wrong in ["", "a[", "a:hover", "[x=\"y]", "a >"] {
+        for wrong in ["", "a:nth-child(2m)", "a:nth-child(2", "a[", "a:hover", "[x=\"y]", "a >"] {
             assert!(to_xpath(wrong).is_err(), "{wrong}");
         }
     }
