@@ -216,7 +216,8 @@ impl Cell {
         }
     }
 
-    /// Reads the interface tree for a view.
+    /// Reads the interface tree for a view: what cannot have changed since the view before the last is not asked again.
+    /// [`Machine::tree`] asks every node.
     pub async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
         self.machine.view_tree(budget).await
     }
