@@ -6,6 +6,7 @@ use std::time::Duration;
 use apprentice_evaluator::run::{Progress, RunControl, RunSummary};
 use apprentice_protocol::{RunId, Verdict, counted};
 use apprentice_results::row::TrialRow;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -96,8 +97,8 @@ pub(crate) fn line(row: &TrialRow) -> String {
     )
 }
 
-#[derive(Serialize)]
-struct Summary<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Summary<'a> {
     schema: &'static str,
     run: &'a RunId,
     folder: &'a PathBuf,

@@ -6,6 +6,7 @@ use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new};
@@ -47,16 +48,16 @@ struct List {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Listing<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Listing<'a> {
     schema: &'static str,
     suite: &'a str,
     suite_hash: &'a str,
     tasks: Vec<Entry<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Entry<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Entry<'a> {
     id: &'a str,
     app: &'a str,
     template: &'a str,
