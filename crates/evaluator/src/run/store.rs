@@ -279,6 +279,11 @@ impl RunFolder {
         row
     }
 
+    /// Returns the row of an attempt whose process was lost, with all that it had recorded.
+    pub fn lost_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        TrialRow { void_cause: Some(VoidCause::Interrupted), ..self.blank_row(trial, attempt) }
+    }
+
     /// Returns a row of this run with no result yet.
     pub(super) fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         let plan = &self.plan;
