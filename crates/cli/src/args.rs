@@ -152,6 +152,6 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Prompts(prompts) => prompts::run(prompts, &settings()?.config()?),
         Command::Config(config) => config::run(config, &settings()?),
         Command::Completions(completions) => completions::run(completions, Apprentice::command()),
-        Command::Manual(manual) => manual::run(manual, command()),
+        Command::Manual(manual) => manual::run(manual, &command()),
     }
 }

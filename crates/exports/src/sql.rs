@@ -242,7 +242,7 @@ type Table = (Vec<String>, Vec<Vec<Value>>);
 fn answer(database: &mut Connection, query: &str) -> Result<Table, SqlError> {
     database.authorizer(Some(|context: AuthContext<'_>| allows(context.action))).map_err(SqlError::Query)?;
     let mut statement = database.prepare(query).map_err(SqlError::Query)?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found = Vec::new();
     let mut rows = statement.query([]).map_err(SqlError::Query)?;
     while let Some(row) = rows.next().map_err(SqlError::Query)? {

@@ -16,9 +16,9 @@ pub(crate) struct Manual {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Manual, command: clap::Command) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Manual, command: &clap::Command) -> Result<(), Failure> {
     std::fs::create_dir_all(&arguments.dir).kind(Kind::Environment)?;
-    let written = write(&command, &arguments.dir)?;
+    let written = write(command, &arguments.dir)?;
     terminal::line(format_args!("{written} pages in {}", arguments.dir.display()));
     Ok(())
 }
