@@ -193,7 +193,7 @@ async fn first_instruction(arguments: &Do, chat: Option<&mut Chat>) -> Result<Op
         (Some(instruction), _) => {
             Ok(Some(TurnStart { instruction: instruction.clone(), ..TurnStart::default() }))
         }
-        (None, Some(chat)) => chat.instruction(false).await,
+        (None, Some(chat)) => chat.instruction(None, false).await,
         (None, None) => Ok(None),
     }
 }

@@ -107,7 +107,7 @@ fn holds(nodes: &[UiNode], above: usize, below: usize) -> bool {
 /// The window that holds an element.
 fn window(nodes: &[UiNode], index: usize) -> Option<usize> {
     std::iter::successors(parent(nodes, index), |at| parent(nodes, *at))
-        .find(|at| ["window", "dialog"].contains(&nodes[*at].role.as_str()))
+        .find(|at| nodes[*at].role.is_window())
 }
 
 /// Whether the middle of one lies beside the other.
