@@ -36,7 +36,7 @@ class Maker:
 
 
 # Cases of a metric that are taken of the many that a family makes: Python takes long to open its files.
-SAMPLED = {"document": 36, "slides": 60}
+SAMPLED = {"document": 36, "slides": 60, "picture": 60}
 
 
 def sample(cases, count):
@@ -47,6 +47,7 @@ def sample(cases, count):
 def make(folder, scale=1, wanted=()):
     """Makes the cases of all families of metrics, or of those wanted; `scale` times as many where they are random."""
     from osworld_document_cases import documents
+    from osworld_picture_cases import pictures
     from osworld_slide_cases import slides
 
     maker = Maker(folder)
@@ -54,6 +55,7 @@ def make(folder, scale=1, wanted=()):
     for family, build in (
         ("text", texts), ("structure", structures), ("table", tables), ("browser", browsers), ("profile", profiles),
         ("tree", trees), ("archive", archives), ("image", images),
+        ("picture", lambda maker: pictures(maker, scale)),
         ("document", lambda maker: documents(maker, scale)), ("slides", lambda maker: slides(maker, scale)),
     ):
         if wanted and family not in wanted:
