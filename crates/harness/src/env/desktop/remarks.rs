@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_message_box_lists_its_elements() {
         let nodes = vec![node(1, None, "alert", "Question"), node(2, Some(0), "button", "Cancel")];
-        assert_eq!(of(&seen("Question", nodes), &Work::default()), [String::new(); 0]);
+        assert_eq!(of(&seen("Question", nodes), &Work::default()), [""; 0]);
         let empty = of(&seen("Question", vec![node(1, None, "alert", "Question")]), &Work::default());
         assert!(empty[0].starts_with("The window \"Question\" does not list"), "{empty:?}");
     }
