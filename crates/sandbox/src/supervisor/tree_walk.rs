@@ -284,8 +284,8 @@ impl<'a> Walk<'a> {
         if found.anew { None } else { self.unchanged.recall(&found.address) }
     }
 
-    /// Whether a window is in front of which no element has the focus, while some were not asked: an element gets the focus
-    /// without being drawn, as a spreadsheet's cell does when a dialog closes.
+    /// Whether no element of a window in front has the focus, while some were not asked: an element gets it without being
+    /// drawn, as a spreadsheet's cell does when a dialog closes.
     fn misses_focus(&self) -> bool {
         let in_front = self.found.iter().filter(|found| {
             let program = self.programs.get(&found.address.name).copied().unwrap_or_default();
