@@ -70,7 +70,12 @@ struct Row {
 /// Runs `tasks check`.
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let reading = config.reading();
-    let here = HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+    let may_reach = crate::pick::may_reach(config);
+    let here = HostCapabilities {
+        has_program: &process_env::is_in_cell,
+        mirror: reading.mirror.as_ref(),
+        may_reach: &may_reach,
+    };
     let path = crate::suite::found(&arguments.path)?;
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);
@@ -215,7 +220,12 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
     };
     let reading = config.reading();
-    let here = HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+    let may_reach = crate::pick::may_reach(config);
+    let here = HostCapabilities {
+        has_program: &process_env::is_in_cell,
+        mirror: reading.mirror.as_ref(),
+        may_reach: &may_reach,
+    };
     let mut missing = missing(task, &here);
     missing.unknown.extend(suite::faults(task, &suite.root));
     if arguments.json {
