@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "fleet")]
+use crate::commands::fleet;
 use crate::commands::{
     bench, bundle, collect, compare, config, demo, distill, do_task, doctor, explore, export, fork,
     functions, grade, init, learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split,
@@ -64,6 +66,9 @@ enum Command {
     Models(models::ModelsCommand),
     Prompts(prompts::PromptsCommand),
     Config(config::ConfigCommand),
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    Fleet(fleet::FleetCommand),
 }
 
 /// Parses the command line that a run's plan or an experiment records, for `apprentice resume`.
@@ -75,6 +80,8 @@ fn recorded(command: &[String]) -> Result<run::RecordedCommand, Failure> {
         Command::Demo(demo) => run::StartedBy::Demo(demo),
         Command::Bench(bench) => run::StartedBy::Bench(bench),
         Command::Distill(distill) => run::StartedBy::Distill(distill),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(fleet::FleetCommand::Submit(submit)) => run::StartedBy::Run(submit.run),
         _ => run::StartedBy::Other,
     };
     Ok(run::RecordedCommand { flags, started })
@@ -121,5 +128,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Models(models) => models::run(models, &settings()?.config()?),
         Command::Prompts(prompts) => prompts::run(prompts, &settings()?.config()?),
         Command::Config(config) => config::run(config, &settings()?),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(command) => fleet::run(command, &arguments.flags, recorded),
     }
 }
