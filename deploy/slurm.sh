@@ -1,6 +1,6 @@
 #!/bin/bash
 # Workers as an array of Slurm: sbatch --array=1-50 deploy/slurm.sh
-# Each ends when no trial waits or runs. Cells need user namespaces on the nodes: `apprentice doctor` tells.
+# Each ends when no trial that it could run waits or runs. Cells need user namespaces on the nodes: `apprentice doctor` tells.
 #SBATCH --job-name=apprentice
 #SBATCH --cpus-per-task=4
 #SBATCH --mem=8G

@@ -78,23 +78,24 @@ pub(crate) async fn migrate(database: &Database) -> Result<(), SchemaError> {
 
 /// The statements that bring any older version to this one, sent at once and so one transaction. Each step runs only if nobody else has made it meanwhile.
 fn migration_to(version: usize) -> String {
-    let mut sql = format!(
+    let begin = format!(
         "SET LOCAL statement_timeout TO '10min';
          SELECT pg_advisory_xact_lock(hashtextextended('{SCHEMA}.migrate', 0));
          CREATE SCHEMA IF NOT EXISTS {SCHEMA};
-         CREATE TABLE IF NOT EXISTS {SCHEMA}.queue_version (version integer PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT clock_timestamp());"
+         CREATE TABLE IF NOT EXISTS {SCHEMA}.queue_version (
+             version integer PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT clock_timestamp());"
     );
-    for (at, step) in (1..).zip(&MIGRATIONS[..version]) {
-        sql += &format!(
+    let steps = (1..).zip(&MIGRATIONS[..version]).map(|(at, step)| {
+        format!(
             "DO $migrate$ BEGIN
                IF NOT EXISTS (SELECT FROM {SCHEMA}.queue_version WHERE version >= {at}) THEN
                  {step}
                  INSERT INTO {SCHEMA}.queue_version (version) VALUES ({at});
                END IF;
              END $migrate$;"
-        );
-    }
-    sql
+        )
+    });
+    std::iter::once(begin).chain(steps).collect()
 }
 
 /// Returns the version of the tables; `None` where there are none.

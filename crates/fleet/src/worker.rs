@@ -64,7 +64,7 @@ pub struct WorkerLimits {
     pub cpu: usize,
     /// How long a lease lasts without a sign of life.
     pub lease: Duration,
-    /// Whether to end when no trial waits or runs in the queue.
+    /// Whether to end when no trial that it could carry out waits or runs.
     pub until_done: bool,
 }
 
@@ -132,7 +132,7 @@ impl Worker {
         let grown = {
             let mut state = self.lock();
             let grown = offers.iter().any(|offer| !state.offers.contains(offer));
-            offers.extend(state.offers.drain(..));
+            offers.append(&mut state.offers);
             offers.sort();
             offers.dedup();
             state.offers.clone_from(&offers);
@@ -181,7 +181,7 @@ impl Worker {
                     continue;
                 }
                 let done = self.queue.is_draining(name).await.map_err(remote)?
-                    || (*until_done && !self.queue.has_work().await.map_err(remote)?);
+                    || (*until_done && !self.queue.has_work(&by).await.map_err(remote)?);
                 return Ok(if done { Claim::Done } else { Claim::Later });
             };
             // Held from here on, so that the lease lasts while the run is made ready.

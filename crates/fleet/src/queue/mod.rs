@@ -317,11 +317,13 @@ impl Queue {
         Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
     }
 
-    /// Whether a trial of an open run, of any build, waits or runs.
-    pub async fn has_work(&self) -> Result<bool, DatabaseError> {
+    /// Whether a trial that this worker could carry out waits or runs. One that waits for money that is spent does not.
+    pub async fn has_work(&self, by: &Claimant<'_>) -> Result<bool, DatabaseError> {
         let sql = "SELECT EXISTS (SELECT FROM trials t JOIN runs r USING (run)
-                   WHERE r.state = 'open' AND t.state IN ('waiting', 'running'))";
-        let rows = self.database.query(sql, &[]).await?;
+                   WHERE r.state = 'open' AND r.build = $1 AND t.needs <@ $2 AND t.run <> ALL ($3)
+                     AND (t.state = 'running' OR t.state = 'waiting'
+                          AND (r.max_usd IS NULL OR r.spent_usd + r.reserved_usd + r.trial_usd <= r.max_usd)))";
+        let rows = self.database.query(sql, &[&by.build, &by.offers, &by.unfit]).await?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 

@@ -61,6 +61,12 @@ impl Fixture {
         self.queue.claim(&by, lease).await.expect("claims")
     }
 
+    async fn has_work(&self, offers: &[&str]) -> bool {
+        let offers: Vec<String> = offers.iter().map(ToString::to_string).collect();
+        let by = Claimant { worker: "one", build: &build(&self.plan), offers: &offers, unfit: &[] };
+        self.queue.has_work(&by).await.expect("asks")
+    }
+
     fn row(&self, claimed: &Claimed, void: Option<VoidCause>) -> TrialRow {
         let blank = self.rows.lost_row(&claimed.trial, claimed.attempt);
         match void {
@@ -142,7 +148,7 @@ async fn void_attempts_are_repeated_as_in_a_folder_and_lost_ones_until_the_trial
     assert_eq!(fixture.claim("one", LEASE).await, None);
     let status = fixture.queue.status().await.expect("a status");
     assert_eq!((status.runs[0].done, status.runs[0].dead), (1, 1));
-    assert!(!fixture.queue.has_work().await.expect("asks"));
+    assert!(!fixture.has_work(&[]).await);
 }
 
 #[tokio::test]
@@ -189,6 +195,10 @@ async fn a_trial_waits_for_a_worker_that_can_run_it_and_higher_priority_goes_fir
     let needs = |_: &_| vec!["program:gimp".to_owned(), "world:desktop".to_owned()];
     fixture.queue.add(&fixture.plan, &fixture.record(), &needs).await.expect("adds");
     assert_eq!(fixture.offer("small", &["world:desktop"], LEASE).await, None);
+    assert!(
+        !fixture.has_work(&["world:desktop"]).await
+            && fixture.has_work(&["world:desktop", "program:gimp"]).await
+    );
     fixture.queue.enter("small", &build(&fixture.plan), &["world:desktop".into()]).await.expect("enters");
     let why = fixture.queue.status().await.expect("a status").runs[0].waits_for.clone();
     assert_eq!(why, ["2 wait for a worker that offers program:gimp, world:desktop"]);

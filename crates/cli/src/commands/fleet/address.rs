@@ -15,14 +15,13 @@ const PASSWORD: &str = "PGPASSWORD";
 
 /// Options that say where the queue is.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Queue")]
 pub(crate) struct QueueAddress {
     /// The queue's database, as postgres://USER@HOST:PORT/DATABASE, without a password [default: the environment variable
     /// APPRENTICE_QUEUE].
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "queue_file")]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Queue", conflicts_with = "queue_file")]
     queue: Option<String>,
     /// A file that holds this address, which may have a password. Without one, PGPASSWORD is used.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Queue")]
     queue_file: Option<PathBuf>,
 }
 

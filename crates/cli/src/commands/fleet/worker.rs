@@ -42,7 +42,7 @@ pub(crate) struct WorkerCommand {
     /// What this worker has besides worlds and programs, for trials with --needs; may be repeated.
     #[arg(long, value_name = "NAME")]
     offers: Vec<String>,
-    /// End when no trial waits or runs in the queue.
+    /// End when no trial that this worker could carry out waits or runs.
     #[arg(long)]
     until_done: bool,
     /// Seconds without a sign of life after which others take over the worker's trials.
