@@ -2,6 +2,8 @@
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[cfg(feature = "fleet")]
+use crate::commands::fleet;
 use crate::commands::{
     bench, bundle, collect, compare, completions, config, demo, distill, do_task, doctor, explore, export,
     fork, functions, grade, init, learn, manual, mcp, models, plan, prompts, report, run, selftest, serve,
@@ -67,6 +69,9 @@ enum Command {
     Config(config::ConfigCommand),
     Completions(completions::Completions),
     Manual(manual::Manual),
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    Fleet(fleet::FleetCommand),
 }
 
 /// Said at the end of a subcommand's help, in place of the options that all of them take.
@@ -104,6 +109,8 @@ fn recorded(command: &[String]) -> Result<run::RecordedCommand, Failure> {
         Command::Demo(demo) => run::StartedBy::Demo(demo),
         Command::Bench(bench) => run::StartedBy::Bench(bench),
         Command::Distill(distill) => run::StartedBy::Distill(distill),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(fleet::FleetCommand::Submit(submit)) => run::StartedBy::Run(submit.run),
         _ => run::StartedBy::Other,
     };
     Ok(run::RecordedCommand { flags, started })
@@ -153,5 +160,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Config(config) => config::run(config, &settings()?),
         Command::Completions(completions) => completions::run(completions, Apprentice::command()),
         Command::Manual(manual) => manual::run(manual, &command()),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(command) => fleet::run(command, &arguments.flags, recorded),
     }
 }

@@ -21,6 +21,8 @@ pub(crate) mod doctor;
 pub(crate) mod experiment_command;
 pub(crate) mod explore;
 pub(crate) mod export;
+#[cfg(feature = "fleet")]
+pub(crate) mod fleet;
 pub(crate) mod forecast_table;
 pub(crate) mod fork;
 pub(crate) mod functions;

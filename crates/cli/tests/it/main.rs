@@ -16,6 +16,8 @@ mod exploring;
 mod exporting;
 mod faults;
 mod first_suite;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod forks;
 mod golden;
 mod guide;
