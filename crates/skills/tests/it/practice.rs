@@ -111,6 +111,10 @@ fn a_proposal_that_breaks_a_rule_is_told_which() {
         let told = found(&task, &NoHeldOutTasks);
         assert!(told.contains(words), "{field}: {told:?}, expected {words}");
     }
+}
+
+#[test]
+fn a_proposal_that_repeats_a_held_out_task_is_told_so() {
     let mut held_out = HeldOutHashes::with_salt("s");
     held_out.add_text("Add a line with the word anchor to the open notes and keep them safe");
     let mut same = good();
