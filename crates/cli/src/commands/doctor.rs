@@ -1,6 +1,7 @@
 //! `apprentice doctor`: lists missing programs, the effect of each, and the command that installs it.
 
 use apprentice_protocol::counted;
+use apprentice_sandbox::cells_have_control_groups;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -196,6 +197,8 @@ struct Report {
     ok: bool,
     findings: Vec<Finding>,
     install: Option<String>,
+    /// What bounds the programs of a cell together.
+    cell_limits: String,
 }
 
 /// Runs the command.
@@ -230,7 +233,19 @@ fn examine(office: bool) -> Report {
     let packages = missing_packages(&findings);
     let install = (!packages.is_empty())
         .then(|| format!("{}apt-get install -y --no-install-recommends {}", as_root(), packages.join(" ")));
-    Report { schema: "apprentice.doctor/1", ok: findings.iter().all(|finding| finding.ok), findings, install }
+    let ok = findings.iter().all(|finding| finding.ok);
+    Report { schema: "apprentice.doctor/1", ok, findings, install, cell_limits: cell_limits() }
+}
+
+/// Says what bounds the programs of a cell together.
+fn cell_limits() -> String {
+    match cells_have_control_groups() {
+        Ok(()) => "the kernel bounds each cell by a control group of its own".to_owned(),
+        Err(why) => format!(
+            "the kernel bounds each process; what a cell's programs take together is added up twice a second, as there are no \
+             control groups for cells: {why}"
+        ),
+    }
 }
 
 fn look_for(need: &Requirement) -> Finding {
@@ -340,6 +355,7 @@ fn print(report: &Report) {
             }
         }
     }
+    terminal::line(format_args!("limits: {}", report.cell_limits));
     if let Some(line) = &report.install {
         terminal::line(format_args!("\n{line}"));
     }

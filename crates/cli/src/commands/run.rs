@@ -359,12 +359,13 @@ pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSumm
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(None);
     }
+    let words = !arguments.json && models.hear_trials(planned.trials.len());
     let planned = PlannedRun { plan: planned, suite: &loaded.suite, book: loaded.book.as_ref() };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         models.reach([arguments.model.as_str()]).await?;
         let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-        let mut display = RunProgress::show(arguments.json);
+        let mut display = RunProgress::show(arguments.json).with_words(words);
         let (control, _socket) = display.offer(config, "run");
         let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
         display.finish().await;
