@@ -77,6 +77,8 @@ struct Shared {
     words: Option<UnboundedSender<ReplyWords>>,
     /// The words of the model that is heard.
     live: Option<LiveWords>,
+    /// Whether the words of trials are shown.
+    hears_trials: bool,
     /// Models whose reviews go in batches, by name.
     batched: BTreeMap<String, Arc<Batched>>,
     /// Identities that servers reported, by model name.
@@ -424,7 +426,7 @@ impl Models {
 impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         let label = format!("{}/{}/{}/{}", trial.task, trial.role.as_str(), trial.arm, trial.seed);
-        self.get(&trial.model, &label).map_err(|failure| failure.to_string())
+        self.get_for_trial(&trial.model, &label).map_err(|failure| failure.to_string())
     }
 
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {

@@ -23,6 +23,8 @@ pub(crate) struct RunProgress {
     task: JoinHandle<()>,
     quiet: bool,
     lines: Option<LiveLines>,
+    /// Whether the words of the run's model take the place of the lines.
+    words: bool,
 }
 
 impl RunProgress {
@@ -36,14 +38,20 @@ impl RunProgress {
                 }
             }
         });
-        Self { sender, task, quiet, lines: None }
+        Self { sender, task, quiet, lines: None, words: false }
+    }
+
+    /// Leaves the terminal to the words of the run's model, if they are shown.
+    #[must_use]
+    pub(crate) fn with_words(self, words: bool) -> Self {
+        Self { words, ..self }
     }
 
     /// Returns the control of a run of this command, which reports here, and the socket at which the run can be watched.
     /// On a terminal, its trials have their lines from now on.
     pub(crate) fn offer(&mut self, config: &Config, command: &str) -> (RunControl, ControlSocket) {
         let (control, socket) = offered_run(config, command, self.sender.clone());
-        self.lines = (!self.quiet).then(|| LiveLines::show(&control.live));
+        self.lines = (!self.quiet && !self.words).then(|| LiveLines::show(&control.live));
         (control, socket)
     }
 

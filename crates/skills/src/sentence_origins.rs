@@ -7,7 +7,7 @@ use apprentice_protocol::{StepId, Trajectory};
 
 use crate::attempt_words::{AttemptWords, Words, tokens};
 use crate::book::{SentenceOrigin, SentenceSource};
-use crate::effect::{sentences, urges};
+use crate::effect::{is_harmless, sentences};
 use crate::listed_controls::without_lists;
 use crate::words::stem;
 
@@ -112,8 +112,8 @@ fn source(sentence: &str, whole: &AttemptWords<'_>, cited: Option<&AttemptWords<
     };
     let (acted, screen, tool) =
         (content.intersection(&done).count(), only(&whole.screen), only(&whole.tools));
-    // Its writer says that nobody did it, as the prompts ask. Words that quote or urge stay somebody else's all the same.
-    if screen + tool > acted && is_marked_not_seen(sentence) && !urges(sentence) {
+    // Its writer says that nobody did it, as the prompts ask. Words that quote or harm stay somebody else's all the same.
+    if screen + tool > acted && is_marked_not_seen(sentence) && is_harmless(sentence) {
         return SentenceSource::NotSeen;
     }
     if screen + tool > acted {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_its_writer_marks_as_not_seen_is_not_seen_unless_it_quotes_or_urges() {
+    fn a_line_that_its_writer_marks_as_not_seen_is_not_seen_unless_it_quotes_or_harms() {
         let marked = |text: &str, expected| check(text, &[1], expected);
         let known = "Open the album of friends";
         marked(known, SentenceSource::Quoted);

@@ -4,7 +4,7 @@
 use apprentice_protocol::SkillId;
 
 use crate::book::{Change, State};
-use crate::effect::urges;
+use crate::effect::is_harmless;
 
 /// Most pages that are named.
 const MOST: usize = 20;
@@ -14,10 +14,10 @@ pub(crate) fn waits_for_a_person(state: &State, skill: &SkillId) -> bool {
     proposed_pages(state).any(|waiting| waiting == skill)
 }
 
-/// Returns the new pages that wait for a person, the newest first. A name that itself urges to something is left out.
+/// Returns the new pages that wait for a person, the newest first. A name that itself has an effect is left out.
 pub(crate) fn waiting_pages(state: &State) -> Vec<SkillId> {
     let mut pages: Vec<SkillId> = Vec::new();
-    for skill in proposed_pages(state).filter(|skill| !urges(&skill.as_str().replace(['/', '-'], " "))) {
+    for skill in proposed_pages(state).filter(|skill| is_harmless(&skill.as_str().replace(['/', '-'], " "))) {
         if pages.len() < MOST && !pages.contains(skill) {
             pages.push(skill.clone());
         }

@@ -214,12 +214,13 @@ pub(crate) struct PlannedCommand {
 pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSummary>, Failure> {
     let Some(planned) = planned(arguments, config, process_env::command_line())? else { return Ok(None) };
     let PlannedCommand { models, plan, suite, book, provider } = planned;
+    let words = !arguments.json && models.hear_trials(plan.trials.len());
     let planned = PlannedRun { plan, suite: &suite, book: book.as_ref() };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         models.reach([arguments.model.as_str()]).await?;
         let deps = wire::deps(config, wire::guidance(provider), &models)?;
-        let mut display = RunProgress::show(arguments.json);
+        let mut display = RunProgress::show(arguments.json).with_words(words);
         let (control, _socket) = display.offer(config, "run");
         let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
         display.finish().await;

@@ -187,8 +187,6 @@ impl Said {
 
 /// Returns whether a sentence urges somebody to run, send, install, pay, delete, grant, ignore or hide something.
 pub(crate) fn urges(sentence: &str) -> bool {
-    // The mark that the prompts ask for is no word of the sentence: "not seen" would be one of hiding.
-    let sentence = &sentence.replace("(not seen)", "").replace(", not seen)", ")");
     let said = said(sentence);
     URGING.iter().any(|group| said.has(group))
         || said.both("run", "code").is_some()
@@ -197,10 +195,25 @@ pub(crate) fn urges(sentence: &str) -> bool {
         || has_place(sentence)
 }
 
+/// Returns whether a sentence that is somebody else's does no harm as an unconfirmed line or as a report: it has no effect, and
+/// urges to nothing but to open, set or add something, as every instruction does. With what access is given to, that is an
+/// effect.
+pub(crate) fn is_harmless(sentence: &str) -> bool {
+    // The mark that the prompts ask for is no word of the sentence: "not seen" could be one of hiding.
+    let sentence = sentence.replace("(not seen)", "").replace(", not seen)", ")");
+    let said = said(&sentence);
+    let urges = URGING.iter().filter(|group| **group != "allow").any(|group| said.has(group));
+    !urges
+        && runs(&sentence).is_none()
+        && !has_address(&sentence)
+        && !has_place(&sentence)
+        && of_words(&sentence, "").is_empty()
+}
+
 /// Returns the classes for which the report behind a text is kept from later readers, each once. A sentence that was only
-/// read or said and urges nobody waits for a person as guidance; as a report it does no harm, and it may be cited.
+/// read or said and is harmless waits for a person as guidance; as a report it does no harm, and it may be cited.
 pub(crate) fn concerns_about_report(assessment: &Assessment) -> Vec<Concern> {
-    let harmless = |found: &&EffectFinding| found.concern == Concern::Quoted && !urges(&found.sentence);
+    let harmless = |found: &&EffectFinding| found.concern == Concern::Quoted && is_harmless(&found.sentence);
     let found = assessment.findings.iter().filter(|found| !harmless(found)).map(|found| found.concern);
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use apprentice_protocol::{SkillId, Trajectory};
 use serde_json::{Value, json};
 
-use super::change_parts::{cited_ids, left, names, not_seen, target, tool_of};
+use super::change_parts::{cited_ids, left, names, not_seen, parse, refusal, target, tool_of};
 use super::citation_check::{UNJUDGED, harm_shown, no_conflict, read_citation, supported};
 use super::item::{InputType, ManageItem};
 use super::kept_lines::missing_line;
@@ -492,12 +492,4 @@ impl PendingDomain {
     fn awaits(&self, call: &ToolCall) -> bool {
         matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
     }
-}
-
-fn parse(id: &str) -> Result<SkillId, Refusal> {
-    SkillId::parse(id).map_err(|error| refusal(None, "bad_name", error.to_string()))
-}
-
-fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusal {
-    Refusal { skill, code: code.to_owned(), why: why.into() }
 }

@@ -4,6 +4,7 @@ mod requirement;
 mod system;
 
 use apprentice_protocol::counted;
+use apprentice_sandbox::cells_have_control_groups;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -51,6 +52,8 @@ pub(crate) struct Report {
     system: System,
     findings: Vec<Finding>,
     install: Option<String>,
+    /// What bounds the programs of a cell together.
+    cell_limits: String,
 }
 
 /// Runs the command.
@@ -92,6 +95,18 @@ fn examine(office: bool) -> Report {
         system,
         findings,
         install: line.map(|line| format!("{}{line}", as_root())),
+        cell_limits: cell_limits(),
+    }
+}
+
+/// Says what bounds the programs of a cell together.
+fn cell_limits() -> String {
+    match cells_have_control_groups() {
+        Ok(()) => "the kernel bounds each cell by a control group of its own".to_owned(),
+        Err(why) => format!(
+            "the kernel bounds each process; what a cell's programs take together is added up twice a second, as there are no \
+             control groups for cells: {why}"
+        ),
     }
 }
 
@@ -246,6 +261,7 @@ fn print(report: &Report) {
             }
         }
     }
+    terminal::line(format_args!("limits: {}", report.cell_limits));
     if let Some(line) = &report.install {
         terminal::line(format_args!("\n{line}"));
     }
