@@ -1,5 +1,6 @@
 //! The subcommands. Each module contains the arguments of a command and the function that runs it.
 
+mod admission;
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod bundle;
@@ -51,6 +52,7 @@ mod tasks_check;
 mod tasks_keep;
 mod tasks_metric;
 mod tasks_new;
+mod tasks_record;
 pub(crate) mod trace;
 pub(crate) mod view;
 pub(crate) mod watch;

@@ -4,26 +4,27 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_control::PersonActs;
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::auto_arms::AutoArms;
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ROWS_FILE,
-    ResumeInputs, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run, resume,
-    start_plan,
+    ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ROWS_FILE, ResumeInputs, RunDeps,
+    RunPlan, RunSummary, final_results, frozen_book, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, Limits, TaskId, counted};
+use apprentice_protocol::{Clock, Limits, TaskId};
 use apprentice_results::arm::Arm;
 use apprentice_results::auto_arm::choose_auto;
 use apprentice_results::row::{Role, Split};
 use apprentice_results::rows;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
+use apprentice_skills::verification::AdmissionPolicy;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
 
+use super::admission::admitted;
 use super::bench::Bench;
 use super::ci::{self, CiArgs};
 use super::demo::Demo;
@@ -96,12 +97,13 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// The run of a `collect`: without help, over a whole suite.
+/// The run of a `collect` or a recording: without help.
 pub(crate) struct CollectedRun {
     pub(crate) suite: PathBuf,
     pub(crate) model: String,
     pub(crate) seeds: u32,
     pub(crate) tasks: Vec<String>,
+    pub(crate) max_steps: Option<u32>,
     pub(crate) consent: SpendingArgs,
     pub(crate) json: bool,
 }
@@ -109,7 +111,7 @@ pub(crate) struct CollectedRun {
 impl Run {
     /// The arguments of a collection's run.
     pub(crate) fn for_collection(collected: CollectedRun) -> Self {
-        let CollectedRun { suite, model, seeds, tasks, consent, json } = collected;
+        let CollectedRun { suite, model, seeds, tasks, max_steps, consent, json } = collected;
         Self {
             suite,
             model,
@@ -123,7 +125,7 @@ impl Run {
             split: None,
             only: None,
             seeds,
-            max_steps: None,
+            max_steps,
             order_seed: 0,
             keep_conversations: false,
             out: None,
@@ -292,25 +294,6 @@ fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<AutoArms, Failure> 
     Ok([(models.resolve(&inputs.model)?.to_owned(), choice.arm)].into_iter().collect())
 }
 
-/// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.
-fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, AdmissionCounts), Failure> {
-    let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
-    if !quarantined.is_empty() {
-        terminal::note(format_args!(
-            "{} admitted, {} in quarantine",
-            counted(eligible, "skill"),
-            quarantined.len()
-        ));
-    }
-    if eligible == 0 && !quarantined.is_empty() {
-        return Err(Failure::say(Kind::NothingMatched, "the admission policy accepts no skill").hint(
-            "`apprentice learn` on training runs that used a skill verifies it; --admit auto accepts all",
-        ));
-    }
-    let counts = AdmissionCounts { policy, eligible, quarantined: quarantined.len() };
-    Ok((through, counts))
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let summary = execute(arguments, config)?;
@@ -366,6 +349,7 @@ pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSumm
         let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
         let mut display = RunProgress::show(arguments.json);
         let (control, _socket) = display.offer(config, "run");
+        control.live.take_acts(models.acts());
         let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(wire::run_failure)
@@ -436,7 +420,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
         return Ok(());
     }
     let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-    let summary = resume_with(arguments, loaded, deps, config)?;
+    let summary = resume_with(arguments, loaded, deps, models.acts(), config)?;
     conclude(&summary, arguments.json)
 }
 
@@ -480,11 +464,13 @@ fn resume_with(
     arguments: &Resume,
     loaded: Loaded,
     deps: RunDeps,
+    acts: Arc<PersonActs>,
     config: &Config,
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
         let mut display = RunProgress::show(arguments.json);
         let (control, _socket) = display.offer(config, "resume");
+        control.live.take_acts(acts);
         let current = ResumeInputs {
             suite: loaded.suite,
             split_hash: loaded.split.as_ref().map(SplitLock::hash),
