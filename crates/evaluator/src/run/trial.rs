@@ -106,15 +106,12 @@ impl Runner {
             live: live.trial(),
         };
         let done = execution.execute().await;
-        let person_acts = live.trial().status().person_actions;
+        let row = TrialRow { person_acts: live.trial().status().person_actions, ..row };
         let wall = clock.mono().saturating_sub(begun);
         let message = done.void.as_ref().map(|void| void.message.clone());
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
         let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
-        Ok((
-            self.completed_row(TrialRow { started_at, skillbook_hash, person_acts, ..row }, done, wall),
-            message,
-        ))
+        Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), message))
     }
 
     /// What watchers are told of an attempt when it begins.
