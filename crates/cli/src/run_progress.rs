@@ -94,8 +94,12 @@ pub(crate) fn line(row: &TrialRow) -> String {
         0 => String::new(),
         count => format!(", {}", counted(count, "skill")),
     };
+    let person = match row.person_acts {
+        0 => String::new(),
+        count => format!(", {} of a person", counted(count, "act")),
+    };
     format!(
-        "{verdict} {} {}/{} seed {}: {}{skills}, {:.1} s, {why}",
+        "{verdict} {} {}/{} seed {}: {}{skills}{person}, {:.1} s, {why}",
         row.task,
         row.model,
         row.arm,

@@ -53,6 +53,7 @@ mod tasks_check;
 mod tasks_keep;
 mod tasks_metric;
 mod tasks_new;
+mod tasks_record;
 pub(crate) mod trace;
 pub(crate) mod view;
 pub(crate) mod watch;

@@ -174,7 +174,7 @@ fn list(listing: &Listing<'_>, json: bool) -> Result<(), Failure> {
         return terminal::json(listing);
     }
     terminal::line(format_args!("built in, no key needed: {}", listing.built_in.join(", ")));
-    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
+    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE; you yourself: person"));
     for provider in &listing.providers {
         terminal::line(format_args!("\n{}/… at {} ({})", provider.name, provider.base_url, provider.key));
         for model in &provider.models {

@@ -33,6 +33,8 @@ fn what_a_machine_offers_is_as_published() {
 #[test]
 fn what_a_suite_holds_is_as_published() {
     check("tasks-1", &schema_for!(super::tasks::Listing<'_>));
+    check("tasks-check-1", &schema_for!(super::tasks_check::Report));
+    check("split-show-1", &schema_for!(super::split::Shown<'_>));
     check("audit-1", &schema_for!(super::audit::Report<'_>));
 }
 

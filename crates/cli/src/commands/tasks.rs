@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new};
+use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new, tasks_record};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::pick::Pick;
@@ -34,6 +34,7 @@ enum What {
     Add(tasks_add::Add),
     New(tasks_new::New),
     KeepSolution(tasks_keep::KeepSolution),
+    Record(tasks_record::Record),
 }
 
 /// Arguments of `tasks list`.
@@ -80,6 +81,7 @@ pub(crate) fn run(
         What::Add(add) => tasks_add::run(add),
         What::New(new) => tasks_new::run(new),
         What::KeepSolution(keep) => tasks_keep::run(keep),
+        What::Record(record) => tasks_record::run(record, &config()?),
         What::Audit(audit) => super::audit::run(audit, &config()?),
     }
 }
