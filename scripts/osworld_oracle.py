@@ -94,7 +94,7 @@ def score_ours(program, cases, compat):
     done = subprocess.run(command, input=questions(cases), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"the program failed: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
 def agree(python, ours):
