@@ -17,7 +17,7 @@ pub(crate) use submit::Submit;
 /// The commands of a fleet.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    Submit(Submit),
+    Submit(Box<Submit>),
     Worker(worker::WorkerCommand),
     Queue(queue::QueueCommand),
     Fetch(queue::Fetch),

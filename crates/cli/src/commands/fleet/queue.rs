@@ -105,23 +105,20 @@ fn show(status: &QueueStatus) {
 }
 
 fn line(run: &RunStatus) -> String {
-    let mut text = format!(
+    let counts = format!(
         "run {}: {}, {} waiting, {} running, {} done",
         run.run, run.state, run.waiting, run.running, run.done
     );
     let void: Vec<String> = run.void.iter().map(|(cause, number)| format!("{cause} {number}")).collect();
-    for (label, shown) in [
+    let more = [
         ("dead", (run.dead > 0).then(|| run.dead.to_string())),
         ("void attempts", (!void.is_empty()).then(|| void.join(", "))),
         ("late results refused", (run.refused > 0).then(|| run.refused.to_string())),
         ("spent", run.cost_usd.map(|usd| format!("${usd:.2}"))),
         ("cap", run.max_usd.map(|usd| format!("${usd:.2}"))),
-    ] {
-        if let Some(shown) = shown {
-            text += &format!(", {label}: {shown}");
-        }
-    }
-    text
+    ];
+    let more = more.into_iter().filter_map(|(label, shown)| Some(format!("{label}: {}", shown?)));
+    std::iter::once(counts).chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs `fetch`.

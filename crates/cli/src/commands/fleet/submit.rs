@@ -55,7 +55,7 @@ fn as_run(command: &[String]) -> Vec<String> {
         if std::mem::take(&mut skip) {
             continue;
         }
-        if OWN_OPTIONS.iter().any(|option| own(option)) {
+        if OWN_OPTIONS.iter().any(own) {
             skip = !word.contains('=');
         } else if !named && word == "submit" {
             named = true;
