@@ -154,6 +154,18 @@ impl Vendor {
     }
 }
 
+impl Vendor {
+    /// A batch of so many requests in the list of batches, which are marked as they were sent.
+    fn listed(self, place: usize, requests: usize, marks: &[Value]) -> Value {
+        let mut told = self.description(place + 1, "in_progress");
+        match self {
+            Self::Anthropic => told["request_counts"] = json!({ "processing": requests }),
+            Self::OpenAi => told["metadata"] = marks[place].clone(),
+        }
+        told
+    }
+}
+
 /// Keeps a body for the conformance check.
 fn keep(body: &Value, name: &str) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance");
@@ -183,17 +195,12 @@ impl Office {
             match path.as_str() {
                 list if list.contains("batches?limit=") => {
                     let marks = kept_marks.lock().expect("unpoisoned");
-                    let of = |(place, requests): (usize, &Vec<(String, String)>)| {
-                        let mut told = vendor.description(place + 1, "in_progress");
-                        match vendor {
-                            Vendor::Anthropic => {
-                                told["request_counts"] = json!({ "processing": requests.len() })
-                            }
-                            Vendor::OpenAi => told["metadata"] = marks[place].clone(),
-                        }
-                        told
-                    };
-                    let all: Vec<Value> = batches.iter().enumerate().map(of).rev().collect();
+                    let all: Vec<Value> = batches
+                        .iter()
+                        .enumerate()
+                        .map(|(place, requests)| vendor.listed(place, requests.len(), &marks))
+                        .rev()
+                        .collect();
                     Speak::ok(json!({ "object": "list", "data": all, "has_more": false }))
                 }
                 "/messages/batches" | "/files" => {
