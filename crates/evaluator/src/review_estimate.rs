@@ -216,7 +216,8 @@ mod tests {
             sees.attempt_review(&work).expect("has a price")
         };
         let decisions = sees.review().expect("has a price");
-        let request = (12_000.0 + 40_000.0 + 8_000.0 * 10.0) / 1e6;
+        // Twelve pages of the book are shown with the attempt.
+        let request = (12_000.0 + 12.0 * 450.0 + 40_000.0 + 8_000.0 * 10.0) / 1e6;
         // 37 by 37 patches are 1,369 tokens.
         let picture = 1_369.0 / 1e6;
         let (short, long) = (cost(&options, 8), cost(&options, 16));
