@@ -9,6 +9,7 @@ use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,8 +39,8 @@ pub(crate) struct Show {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
     schema: &'static str,
     tasks: Vec<Row>,
     /// The number of tasks, and the number of "yes" results per column.
@@ -48,8 +49,8 @@ struct Report {
     vm_asked: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Row {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Row {
     id: String,
     app: String,
     loads: bool,

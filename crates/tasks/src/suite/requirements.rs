@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{AllowedHost, did_you_mean};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ pub struct HostCapabilities<'a> {
 }
 
 /// The reasons a task cannot be graded or run. An empty list means no obstacle.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissingRequirements {
     /// Unknown names in the task file: errors of the file.
     pub unknown: Vec<String>,
