@@ -26,9 +26,6 @@ use super::wire::{Drawn, Frame, Operation, Program, Reply};
 /// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.
 const FILE_LIMIT: u64 = 256 << 20;
 
-/// Whether a view keeps what it read of elements that were not drawn since. Off: LibreOffice was seen to draw a cell before it
-/// answers with the new value, and a view never shows an old one.
-const KEEPS_WHAT_WAS_READ: bool = false;
 /// How long reading or writing one file may take.
 const FILE_TIME: Duration = Duration::from_secs(60);
 /// A cell as setup and checks see it.
@@ -76,15 +73,12 @@ impl CellMachine {
         Self { client, display, offers, areas_told: AtomicBool::new(false) }
     }
 
-    /// Reads the interface tree for a view. With [`KEEPS_WHAT_WAS_READ`], what was not drawn since the last view, and cannot
-    /// have changed without, is not asked again.
+    /// Reads the interface tree for a view. What was not drawn since the view before the last, and cannot have changed
+    /// without, is not asked again.
     pub(super) async fn view_tree(&self, budget: &TreeBudget) -> Result<UiTree, MachineError> {
         let display = self.display(Capability::Tree)?;
         let screen = self.offers.screen.ok_or(MachineError::Unsupported(Capability::Tree))?;
         let whole = View::whole(screen).region;
-        if !KEEPS_WHAT_WAS_READ {
-            return self.ask_tree(budget, Some(Drawn { screen: whole, since: None })).await;
-        }
         // A request that was dropped or failed may have taken areas along, and two at a time take each other's.
         let told = self.areas_told.swap(false, Ordering::AcqRel);
         let since = display.run(|screen, _| screen.take_drawn()).await;

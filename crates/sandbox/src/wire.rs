@@ -119,7 +119,7 @@ pub(super) struct Drawn {
 }
 
 /// What was drawn since the last request for a tree.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct DrawnSince {
     /// Areas that show something else now, or may be hidden by something else.
     pub(super) changed: Vec<Rect>,

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_control::PersonActs;
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::run::{
@@ -97,12 +98,13 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// The run of a `collect`: without help, over a whole suite.
+/// The run of a `collect` or a recording: without help.
 pub(crate) struct CollectedRun {
     pub(crate) suite: PathBuf,
     pub(crate) model: String,
     pub(crate) seeds: u32,
     pub(crate) tasks: Vec<String>,
+    pub(crate) max_steps: Option<u32>,
     pub(crate) consent: SpendingArgs,
     pub(crate) json: bool,
 }
@@ -116,7 +118,7 @@ impl Run {
 
     /// The arguments of a collection's run.
     pub(crate) fn for_collection(collected: CollectedRun) -> Self {
-        let CollectedRun { suite, model, seeds, tasks, consent, json } = collected;
+        let CollectedRun { suite, model, seeds, tasks, max_steps, consent, json } = collected;
         Self {
             suite,
             model,
@@ -130,7 +132,7 @@ impl Run {
             split: None,
             only: None,
             seeds,
-            max_steps: None,
+            max_steps,
             order_seed: 0,
             keep_conversations: false,
             out: None,
@@ -214,13 +216,15 @@ pub(crate) struct PlannedCommand {
 pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSummary>, Failure> {
     let Some(planned) = planned(arguments, config, process_env::command_line())? else { return Ok(None) };
     let PlannedCommand { models, plan, suite, book, provider } = planned;
+    let words = !arguments.json && models.hear_trials(plan.trials.len());
     let planned = PlannedRun { plan, suite: &suite, book: book.as_ref() };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         models.reach([arguments.model.as_str()]).await?;
         let deps = wire::deps(config, wire::guidance(provider), &models)?;
-        let mut display = RunProgress::show(arguments.json);
+        let mut display = RunProgress::show(arguments.json).with_words(words);
         let (control, _socket) = display.offer(config, "run");
+        control.live.take_acts(models.acts());
         let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(wire::run_failure)
@@ -379,7 +383,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
         return Ok(());
     }
     let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-    let summary = resume_with(arguments, loaded, deps, config)?;
+    let summary = resume_with(arguments, loaded, deps, models.acts(), config)?;
     conclude(&summary, arguments.json)
 }
 
@@ -423,11 +427,13 @@ fn resume_with(
     arguments: &Resume,
     loaded: Loaded,
     deps: RunDeps,
+    acts: Arc<PersonActs>,
     config: &Config,
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
         let mut display = RunProgress::show(arguments.json);
         let (control, _socket) = display.offer(config, "resume");
+        control.live.take_acts(acts);
         let current = ResumeInputs {
             suite: loaded.suite,
             split_hash: loaded.split.as_ref().map(SplitLock::hash),

@@ -35,6 +35,7 @@ mod poisoned_pages;
 mod prompts;
 mod proofs;
 mod proposals;
+mod recording;
 mod reviews;
 mod reword;
 mod serve;

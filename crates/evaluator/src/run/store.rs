@@ -307,6 +307,7 @@ impl RunFolder {
             score: 0.0,
             world_steps: 0,
             turns: 0,
+            person_acts: 0,
             tokens: apprentice_protocol::Usage::default(),
             delivered_tokens: 0,
             cost_usd: None,

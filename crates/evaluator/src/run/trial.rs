@@ -143,6 +143,7 @@ impl Runner {
             live: live.trial(),
         };
         let done = execution.execute().await;
+        let row = TrialRow { person_acts: live.trial().status().person_actions, ..row };
         let wall = clock.mono().saturating_sub(begun);
         let message = done.void.as_ref().map(|void| void.message.clone());
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);

@@ -9,6 +9,7 @@ use apprentice_protocol::{
 use apprentice_sandbox::SystemClock;
 
 use crate::desk::{Act, Desk, HOME, SCREEN, click, key, select};
+use crate::desktop::pause;
 
 #[tokio::test]
 async fn a_form_is_filled_in_by_reference() {
@@ -230,6 +231,31 @@ async fn tabs_and_history_are_actions() {
     desk.key("alt+right").await;
     assert_eq!(desk.title().await, "two");
     assert!(desk.refused(Act::History { go: History::Forward }).await.contains("no later page"));
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_pop_up_is_a_tab_that_is_told_and_closes_itself() {
+    let mut desk = Desk::open().await;
+    let pop_up = "<button onclick='opener.postMessage(`chosen`,`*`);window.close()'>Choose</button>";
+    desk.show("small", pop_up).await;
+    let open = "window.open(`small.html`,`small`,`width=300,height=200`)";
+    let heard = "<script>onmessage=e=>document.title=e.data</script>";
+    desk.show("large", &format!("<button onclick='{open}'>Ask</button>{heard}")).await;
+    let told = desk.click("button", "Ask").await;
+    assert!(told.contains("tab t2 is in front now"), "{told}");
+    assert_eq!(desk.title().await, "small");
+    let told = desk.click("button", "Choose").await;
+    let mut seen = desk.look().await;
+    // A browser closes a window in its own time.
+    for _ in 0..50 {
+        if seen.tabs.len() == 1 {
+            break;
+        }
+        pause(100).await;
+        seen = desk.look().await;
+    }
+    assert_eq!((seen.title(), seen.tabs.len()), ("chosen", 1), "{told}: {:?}", seen.tabs);
     desk.close().await;
 }
 

@@ -1,57 +1,23 @@
 //! Pages of hosts in a browser world: what the policy allows, and what is on record.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
 use apprentice_harness::env::browser::PageScripts;
 use apprentice_protocol::{Action, AllowedHost, ConnectionOutcome, WorldErrorKind};
 use apprentice_sandbox::NetworkPolicy;
 
 use crate::desk::Desk;
+use crate::file_server::FileServer;
 
-/// Python's own server of files, on a port of this machine.
-struct Site {
-    server: Child,
-    port: u16,
-    _files: tempfile::TempDir,
-}
-
-impl Site {
-    fn start(page: &str) -> Self {
-        let files = tempfile::tempdir().expect("a folder");
-        std::fs::write(files.path().join("index.html"), page).expect("a page");
-        let mut server = Command::new("python3")
-            .args(["-u", "-m", "http.server", "--bind", "127.0.0.1", "0", "--directory"])
-            .arg(files.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("python3");
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().expect("output")).read_line(&mut line).expect("a line");
-        let port = line.split_whitespace().find_map(|word| word.parse().ok()).expect("its port");
-        Self { server, port, _files: files }
-    }
-
-    fn as_host(&self, name: &str) -> AllowedHost {
-        format!("{name}=127.0.0.1:{}", self.port).parse().expect("a host")
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        // It may have ended; nothing else is left to clean up.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
+fn as_host(server: &FileServer, name: &str) -> AllowedHost {
+    format!("{name}=127.0.0.1:{}", server.port).parse().expect("a host")
 }
 
 #[tokio::test]
 async fn a_page_of_an_allowed_host_opens_and_what_it_asks_of_others_is_refused() {
-    let site = Site::start(
+    let site = FileServer::start(
+        "index.html",
         "<!doctype html><title>Shop</title><h1>Open until nine</h1><img src=http://tracker.example/dot.png>",
     );
-    let needed = vec![site.as_host("shop.example")];
+    let needed = vec![as_host(&site, "shop.example")];
     let desk = Desk::open_in(PageScripts::Off, NetworkPolicy::Task, needed).await;
     let mut desk = desk.expect("a browser");
     desk.delivered(Action::Navigate { url: "http://shop.example/".into() }).await;

@@ -143,7 +143,7 @@ async fn agrees(world: &mut World, after: &str) {
     let lines = |tree: &UiTree| -> Vec<String> {
         tree.nodes.iter().zip(tree.depths()).map(|(node, depth)| format!("{depth} {node:?}")).collect()
     };
-    let mut stale = Vec::new();
+    let (mut stale, mut now) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         let seen = world.environment.observe(want).await.expect("the world stands").tree.expect("a tree");
         let whole = world.machine.tree(&TreeBudget::default()).await.expect("a tree");
@@ -151,9 +151,10 @@ async fn agrees(world: &mut World, after: &str) {
         if seen == whole {
             return;
         }
-        stale = seen.into_iter().filter(|line| !whole.contains(line)).collect();
+        stale = seen.iter().filter(|line| !whole.contains(line)).cloned().collect();
+        now = whole.into_iter().filter(|line| !seen.contains(line)).collect();
     }
-    panic!("after {after}, a view says what is no longer so: {stale:#?}");
+    panic!("after {after}, a view says what is no longer so: {stale:#?} instead of {now:#?}");
 }
 
 #[tokio::test]
@@ -196,9 +197,9 @@ async fn what_a_view_does_not_ask_again_is_as_it_was_in_a_spreadsheet() {
         key("Escape"),
         key("Escape"),
     ];
-    for act in acts {
+    for (number, act) in acts.into_iter().enumerate() {
         deliver(&mut world, act.clone()).await;
-        agrees(&mut world, &format!("{act:?}")).await;
+        agrees(&mut world, &format!("act {number}, {act:?}")).await;
     }
     close(world).await;
 }

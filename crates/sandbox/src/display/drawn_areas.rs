@@ -22,6 +22,8 @@ pub(super) struct DrawnAreas {
     overlaps: Vec<Rect>,
     /// The screen when the areas were last taken.
     pixels: Vec<u8>,
+    /// What was new when the areas were last taken.
+    before: DrawnSince,
 }
 
 /// The screen's pixels, four bytes each, row by row.
@@ -50,6 +52,7 @@ impl DrawnAreas {
 
     /// Returns what was drawn, and where the screen shows something else now. `pixels` may be missing if nothing was
     /// drawn. Where windows overlap now, or did the last time, the lower one could not draw, so that counts as changed.
+    /// Everything is told twice: a busy program may have drawn before it answered with what it drew.
     pub(super) fn take(&mut self, overlaps: Vec<Rect>, pixels: Option<Pixels>) -> DrawnSince {
         let touched = std::mem::take(&mut self.areas);
         // All pixels are compared: what was drawn last may not have been told before they were read.
@@ -61,7 +64,11 @@ impl DrawnAreas {
         let changed = changed.get_or_insert_default();
         changed.extend(std::mem::replace(&mut self.overlaps, overlaps.clone()));
         changed.extend(overlaps);
-        DrawnSince { changed: std::mem::take(changed), touched }
+        let new = DrawnSince { changed: std::mem::take(changed), touched };
+        let mut both = std::mem::replace(&mut self.before, new.clone());
+        both.changed.extend(new.changed);
+        both.touched.extend(new.touched);
+        both
     }
 }
 
@@ -149,8 +156,19 @@ mod tests {
         let taken = drawn.take(Vec::new(), None);
         assert_eq!(taken.touched, [Rect::new(10, 10, 5, 5), Rect::new(100, 10, 5, 5)]);
         let over = Rect::new(3, 3, 7, 7);
-        assert_eq!(drawn.take(vec![over], None).changed, [over]);
-        assert_eq!(drawn.take(Vec::new(), None).changed, [over], "it was covered until now");
+        let again = drawn.take(vec![over], None);
+        assert_eq!(
+            (again.touched, again.changed),
+            (taken.touched, vec![over]),
+            "what was drawn is told twice"
+        );
+        let uncovered = drawn.take(Vec::new(), None);
+        assert_eq!(
+            (uncovered.touched, uncovered.changed),
+            (vec![], vec![over, over]),
+            "it was covered until now"
+        );
+        assert_eq!(drawn.take(Vec::new(), None).changed, [over]);
         assert_eq!(drawn.take(Vec::new(), None).changed, []);
         for place in 0..1000 {
             drawn.note(Rect::new(place * 2, 0, 1, 1));
@@ -166,6 +184,7 @@ mod tests {
         let mut drawn = DrawnAreas::default();
         let whole = drawn.take(Vec::new(), screen(&[])).changed;
         assert_eq!(whole, [Rect::new(0, 0, 64, 40)], "there was no screen before");
+        assert_eq!(drawn.take(Vec::new(), screen(&[])).changed, whole, "it is told twice");
         assert_eq!(drawn.take(Vec::new(), screen(&[])).changed, []);
         let spots = [(0, 0), (17, 1), (63, 39)];
         let changed = drawn.take(Vec::new(), screen(&spots)).changed;

@@ -26,7 +26,7 @@ pub(super) struct Keyboard {
     pub(super) spare: Vec<(Keycode, Option<Keysym>)>,
 }
 
-/// Removes the keysyms of the media keys, which makes those keys spare.
+/// Removes the keysyms of media keys that drive no program, which makes those keys spare.
 pub(super) fn clear_spare_keys(connection: &RustConnection) -> Result<(), DisplayError> {
     let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
     let count = last - first + 1;
@@ -34,7 +34,7 @@ pub(super) fn clear_spare_keys(connection: &RustConnection) -> Result<(), Displa
     let width = mapping.keysyms_per_keycode;
     let mut map = mapping.keysyms;
     for key in map.chunks_mut(usize::from(width).max(1)) {
-        if key.iter().all(|keysym| *keysym == 0 || keysym::MEDIA.contains(keysym)) {
+        if key.iter().all(|keysym| keysym::is_spare(*keysym)) {
             key.fill(0);
         }
     }

@@ -9,8 +9,30 @@ pub(super) const SHIFT: Keysym = 0xffe1;
 pub(super) const RETURN: Keysym = 0xff0d;
 pub(super) const TAB: Keysym = 0xff09;
 
-/// Keysyms of media keys. Programs are not driven by them, so their keys serve as spare keys.
-pub(super) const MEDIA: std::ops::RangeInclusive<Keysym> = 0x1008_fe01..=0x1008_ffff;
+/// Keysyms of media keys.
+const MEDIA: std::ops::RangeInclusive<Keysym> = 0x1008_fe01..=0x1008_ffff;
+/// Those of commands that browsers carry out by the key's number, whatever keysym it has: play, stop, previous, next, home page,
+/// search, back, forward, stop, refresh, favourites, pause, reload.
+const COMMANDS: [Keysym; 13] = [
+    0x1008_ff14,
+    0x1008_ff15,
+    0x1008_ff16,
+    0x1008_ff17,
+    0x1008_ff18,
+    0x1008_ff1b,
+    0x1008_ff26,
+    0x1008_ff27,
+    0x1008_ff28,
+    0x1008_ff29,
+    0x1008_ff30,
+    0x1008_ff31,
+    0x1008_ff73,
+];
+
+/// Whether a key with this keysym drives no program, so that it may type another one.
+pub(super) fn is_spare(keysym: Keysym) -> bool {
+    keysym == 0 || (MEDIA.contains(&keysym) && !COMMANDS.contains(&keysym))
+}
 
 /// The keysym that types a character. `None` for control characters.
 pub(super) fn of_char(character: char) -> Option<Keysym> {
@@ -79,7 +101,7 @@ pub(super) fn of_key(key: &Key) -> Option<Keysym> {
 mod tests {
     use apprentice_protocol::Key;
 
-    use super::{of_char, of_key};
+    use super::{is_spare, of_char, of_key};
 
     #[test]
     fn characters_have_keysyms() {
@@ -90,6 +112,13 @@ mod tests {
         check('😀', Some(0x0101_f600));
         check('\n', Some(0xff0d));
         check('\u{7}', None);
+    }
+
+    #[test]
+    fn keys_of_a_browsers_commands_are_not_spare() {
+        let (mute, back) = (0x1008_ff12, 0x1008_ff26);
+        assert!(is_spare(0) && is_spare(mute));
+        assert!(!is_spare(back) && !is_spare(0x61));
     }
 
     #[test]

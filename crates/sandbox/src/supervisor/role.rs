@@ -54,6 +54,20 @@ pub(super) fn role(role: BusRole, name: &str, states: StateSet) -> Role {
     Role::new(word)
 }
 
+/// Whether an element is a window or stands for a program.
+pub(super) fn is_window(role: BusRole) -> bool {
+    matches!(
+        role,
+        BusRole::Application
+            | BusRole::Frame
+            | BusRole::Window
+            | BusRole::Dialog
+            | BusRole::Alert
+            | BusRole::FileChooser
+            | BusRole::InternalFrame
+    )
+}
+
 /// The states that are reported.
 pub(super) fn states(role: BusRole, states: StateSet) -> BTreeSet<State> {
     let has = |state| states.contains(state);

@@ -189,10 +189,12 @@ impl<'a> Unchanged<'a> {
         Some(KnownCells { bounds: read.bounds?, range: *range, same, cells })
     }
 
-    /// Whether an element is another than the remembered one, or stands elsewhere: then so do its children.
+    /// Whether an element is another than the remembered one, stands elsewhere, or came to the front or left it: then so did
+    /// its children.
     pub(super) fn moved(&self, at: &Address, read: &Read) -> bool {
         let known = self.known.and_then(|(memory, _)| memory.nodes.get(at));
-        let shows = |read: &Read| read.states.contains(BusState::Showing);
+        let shows =
+            |read: &Read| [BusState::Showing, BusState::Active].map(|state| read.states.contains(state));
         known.is_none_or(|known| known.read.bounds != read.bounds || shows(&known.read) != shows(read))
     }
 }
@@ -205,17 +207,7 @@ fn is_within(areas: &[Rect], area: Rect) -> bool {
 
 /// Whether an element is asked each time: windows, whose frames are drawn by others, and what has the focus.
 fn is_always_asked(read: &Read) -> bool {
-    let is_window = matches!(
-        read.role,
-        BusRole::Application
-            | BusRole::Frame
-            | BusRole::Window
-            | BusRole::Dialog
-            | BusRole::Alert
-            | BusRole::FileChooser
-            | BusRole::InternalFrame
-    );
-    is_window
+    role::is_window(read.role)
         || [BusState::Focused, BusState::Active, BusState::Busy]
             .iter()
             .any(|state| read.states.contains(*state))

@@ -100,6 +100,8 @@ struct Walk<'a> {
     showing: VecDeque<usize>,
     hidden: VecDeque<usize>,
     truncated: Option<TruncationCause>,
+    /// Whether something was taken over from an earlier walk.
+    recalled: bool,
 }
 
 /// The registry, whose children are the programs.
@@ -131,6 +133,10 @@ impl Bus {
         let unchanged = drawn.since.as_ref().map(|since| memory.unchanged(since)).unwrap_or_default();
         let mut walk = Walk::new(budget, unchanged);
         self.walk_with(&mut walk).await?;
+        if walk.misses_focus() {
+            walk = Walk::new(budget, Unchanged::default());
+            self.walk_with(&mut walk).await?;
+        }
         if self.is_turn(turn) {
             *self.memory.borrow_mut() = walk.remember(drawn.screen);
         }
@@ -179,6 +185,7 @@ impl<'a> Walk<'a> {
             showing: VecDeque::new(),
             hidden: VecDeque::new(),
             truncated: None,
+            recalled: false,
         }
     }
 
@@ -229,7 +236,9 @@ impl<'a> Walk<'a> {
                 started += 1;
                 let Some(found) = self.found.get(index) else { continue };
                 let hidden = found.hidden;
-                let question = match self.recall(found) {
+                let recall = self.recall(found);
+                self.recalled |= recall.is_some();
+                let question = match recall {
                     Some(Recall::Whole(read)) => {
                         self.take(index, read.clone(), false);
                         continue;
@@ -273,6 +282,28 @@ impl<'a> Walk<'a> {
     /// What is known of a node from an earlier walk.
     fn recall(&self, found: &FoundNode) -> Option<Recall<'a>> {
         if found.anew { None } else { self.unchanged.recall(&found.address) }
+    }
+
+    /// Whether no element of a window in front has the focus, while some were not asked: an element gets it without being
+    /// drawn, as a spreadsheet's cell does when a dialog closes.
+    fn misses_focus(&self) -> bool {
+        let in_front = self.found.iter().filter(|found| {
+            let program = self.programs.get(&found.address.name).copied().unwrap_or_default();
+            let is_active = |read: &Read| read.states.contains(BusState::Active);
+            program.draws_changes && found.read.as_ref().is_some_and(is_active)
+        });
+        let mut programs = in_front.map(|found| &found.address.name);
+        self.recalled && programs.any(|program| !self.has_focus(program))
+    }
+
+    /// Whether an element of a program has the focus, other than one that holds it for those inside.
+    fn has_focus(&self, program: &str) -> bool {
+        let own = self.found.iter().filter(|found| found.address.name == program);
+        let mut read = own.filter_map(|found| found.read.as_ref());
+        read.any(|read| {
+            let holds_others = read.cells.is_some() || role::is_window(read.role);
+            read.states.contains(BusState::Focused) && !holds_others
+        })
     }
 
     /// What is known about a node before it is asked.

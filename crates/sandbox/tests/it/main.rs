@@ -3,5 +3,6 @@
 
 mod attack;
 mod cell;
+mod file_server;
 mod network;
 mod owner;

@@ -1,7 +1,5 @@
 //! The network of a cell: allowed hosts through the proxy, and no other way out.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,39 +7,10 @@ use apprentice_protocol::{ConnectionOutcome, ConnectionReport};
 use apprentice_sandbox::{Cell, CellIsolation, CellSpec, SystemClock};
 
 use crate::cell::{shell, spec, state};
+use crate::file_server::FileServer;
 
-/// Python's own server of files, on a port of this machine.
-struct FileServer {
-    child: Child,
-    port: u16,
-    _files: tempfile::TempDir,
-}
-
-impl FileServer {
-    fn start() -> Self {
-        let files = tempfile::tempdir().expect("a folder");
-        std::fs::write(files.path().join("page.txt"), "a page of the host\n").expect("a file");
-        let mut child = std::process::Command::new("python3")
-            .args(["-u", "-m", "http.server", "--bind", "127.0.0.1", "0", "--directory"])
-            .arg(files.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("python3");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("output")).read_line(&mut line).expect("a line");
-        let port =
-            line.split_whitespace().find_map(|word| word.parse().ok()).expect("Serving HTTP on … port N");
-        Self { child, port, _files: files }
-    }
-}
-
-impl Drop for FileServer {
-    fn drop(&mut self) {
-        // It may have ended; nothing else is left to clean up.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn host() -> FileServer {
+    FileServer::start("page.txt", "a page of the host\n")
 }
 
 async fn cell_with(state: &std::path::Path, hosts: &[String]) -> Cell {
@@ -72,7 +41,7 @@ fn told(report: &ConnectionReport) -> Vec<String> {
 
 #[tokio::test]
 async fn an_allowed_host_is_reached_by_page_and_by_tunnel_and_each_connection_is_recorded() {
-    let (server, state) = (FileServer::start(), state());
+    let (server, state) = (host(), state());
     let port = server.port;
     let cell =
         cell_with(state.path(), &[format!("127.0.0.1:{port}"), format!("shop.example=127.0.0.1:{port}")])
@@ -96,7 +65,7 @@ async fn an_allowed_host_is_reached_by_page_and_by_tunnel_and_each_connection_is
 
 #[tokio::test]
 async fn whatever_is_not_allowed_is_refused_with_the_reason() {
-    let (server, other, state) = (FileServer::start(), FileServer::start(), state());
+    let (server, other, state) = (host(), host(), state());
     let (port, closed) = (server.port, other.port);
     let cell = cell_with(state.path(), &[format!("127.0.0.1:{port}"), format!("localhost:{port}")]).await;
     for (arguments, why) in [
@@ -116,7 +85,7 @@ async fn whatever_is_not_allowed_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn there_is_no_way_around_the_proxy() {
-    let (server, state) = (FileServer::start(), state());
+    let (server, state) = (host(), state());
     let port = server.port;
     let cell = cell_with(state.path(), &[format!("127.0.0.1:{port}")]).await;
     let direct = curl(&cell, &format!("--noproxy '*' http://127.0.0.1:{port}/page.txt")).await;
@@ -131,7 +100,7 @@ async fn there_is_no_way_around_the_proxy() {
 
 #[tokio::test]
 async fn the_proxy_ends_with_its_cell() {
-    let (server, state) = (FileServer::start(), state());
+    let (server, state) = (host(), state());
     let port = server.port;
     let cell = cell_with(state.path(), &[format!("127.0.0.1:{port}")]).await;
     let line = format!(

@@ -20,6 +20,8 @@ struct InputState {
 const KEYWORDS: &[&str] = &[
     "x",
     "y",
+    "xOffset",
+    "yOffset",
     "button",
     "clicks",
     "presses",
@@ -80,18 +82,18 @@ impl InputState {
             "middleClick" => self.click(call, Button::Middle, 1),
             "doubleClick" | "double_click" => self.click(call, Button::Left, 2),
             "tripleClick" | "triple_click" => self.click(call, Button::Left, 3),
-            "moveTo" | "move" => {
-                let to = place(call)?.ok_or("moveTo needs x and y")?;
-                self.at = Some(to);
-                self.push_held(Action::Move { to: Target::Point(to) })
+            "moveTo" => self.move_to(place(call)?.ok_or("moveTo needs x and y")?),
+            "move" | "moveRel" => self.move_to(self.beside(name, call)?),
+            "dragTo" => {
+                self.drag(place(call)?.ok_or("dragTo needs x and y")?, button(call.get("button", 9))?)
             }
-            "dragTo" | "drag" => self.drag(call),
+            "drag" | "dragRel" => self.drag(self.beside(name, call)?, button(call.get("button", 9))?),
             "mouseDown" => {
-                let at = place(call)?.map(Target::Point);
+                let at = self.reach(call)?;
                 self.push_held(Action::Press { at, button: button(call.get("button", 2))? })
             }
             "mouseUp" => {
-                let at = place(call)?.map(Target::Point);
+                let at = self.reach(call)?;
                 self.push_held(Action::Release { at, button: button(call.get("button", 2))? })
             }
             "scroll" | "vscroll" | "hscroll" => self.scroll(name, call),
@@ -153,10 +155,33 @@ impl InputState {
         }
     }
 
+    fn move_to(&mut self, to: ImagePoint) -> Result<(), String> {
+        self.at = Some(to);
+        self.push_held(Action::Move { to: Target::Point(to) })
+    }
+
+    /// The place of a button's press or release, at which the pointer is from then on.
+    fn reach(&mut self, call: &PythonCall) -> Result<Option<Target<ImagePoint>>, String> {
+        let at = place(call)?;
+        self.at = at.or(self.at);
+        Ok(at.map(Target::Point))
+    }
+
+    /// The point so far from the pointer. Where the pointer is, only earlier lines of the same code tell.
+    fn beside(&self, name: &str, call: &PythonCall) -> Result<ImagePoint, String> {
+        let far = |axis: &str, place: usize| match call.get(axis, place) {
+            None => Ok(0.0),
+            Some(value) => value.as_f64().ok_or_else(|| format!("{value} is no distance")),
+        };
+        let (x, y) = (far("xOffset", 0)?, far("yOffset", 1)?);
+        let from = self.at.ok_or_else(|| {
+            format!("{name} goes from where the pointer is: write moveTo(x, y) before it in the same code")
+        })?;
+        Ok(ImagePoint::new(from.x + x, from.y + y))
+    }
+
     /// A drag starts at the last pointer position.
-    fn drag(&mut self, call: &PythonCall) -> Result<(), String> {
-        let to = place(call)?.ok_or("dragTo needs x and y")?;
-        let button = button(call.get("button", 9))?;
+    fn drag(&mut self, to: ImagePoint, button: Button) -> Result<(), String> {
         match self.at.replace(to) {
             Some(from) => self.push_held(Action::Drag { path: vec![from, to], button }),
             None => {
@@ -298,6 +323,12 @@ mod tests {
             ]),
         );
         check(
+            "pyautogui.moveTo(5, 6)\npyautogui.moveRel(2, yOffset=-1)",
+            json!([
+                { "do": "move", "to": at }, { "do": "move", "to": { "point": { "x": 7.0, "y": 5.0 } } },
+            ]),
+        );
+        check(
             "pyautogui.hotkey('ctrl', 'shift', 't')\ntime.sleep(0.5)\npyautogui.scroll(-3)",
             json!([
                 { "do": "key", "chord": "ctrl+shift+t" }, { "do": "wait", "ms": 500 },
@@ -313,8 +344,12 @@ mod tests {
         check("pyautogui.keyDown('ctrl')", "ctrl is never released");
         check(
             "pyautogui.click(coordinates=(5, 6))",
-            "there is no argument \"coordinates\" in pyautogui.click; it takes x, y, button, clicks, presses, keys, \
+            "there is no argument \"coordinates\" in pyautogui.click; it takes x, y, xOffset, yOffset, button, clicks, presses, keys, \
              key, message, seconds, secs, interval, duration, tween, status, logScreenshot, _pause",
+        );
+        check(
+            "pyautogui.move(0, 100)",
+            "move goes from where the pointer is: write moveTo(x, y) before it in the same code",
         );
         check("import os", "the code holds no action");
         check("os.system('rm x')", "there is no action \"system\" in this form");

@@ -419,9 +419,43 @@ fn tab_members() -> Vec<Case> {
     ]
 }
 
+fn members() -> Vec<Case> {
+    pointer_members().into_iter().chain(page_members()).chain(tab_members()).collect()
+}
+
+/// What the page of the guide says of a set, one row for each case.
+fn rows(cases: &[Case]) -> String {
+    let row = |case: &Case| {
+        let calls: Vec<String> = case.calls.iter().map(|(name, input)| format!("`{name} {input}`")).collect();
+        let effect = match case.expect {
+            Expect::Title(part) => format!("the page says `{part}`"),
+            Expect::Says(part) => format!("the answer says `{part}`"),
+            Expect::Pictures(1) => "one picture comes back".to_owned(),
+            Expect::Pictures(count) => format!("{count} pictures come back"),
+            Expect::Cut(part) => format!("the answer is cut at its limit and says `{part}`"),
+        };
+        let cell = |text: String| text.replace('|', "\\|").replace('\n', " ");
+        format!("| {} | {} |\n", cell(calls.join("<br>")), cell(effect))
+    };
+    cases.iter().map(row).collect()
+}
+
+/// The page of the guide about actions says of each set what these cases show.
+#[test]
+fn the_page_of_actions_is_what_these_tests_show() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/actions.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let missing: Vec<String> = [members(), functions(), page_actions()]
+        .iter()
+        .map(|cases| rows(cases))
+        .filter(|rows| !page.contains(rows))
+        .collect();
+    assert!(missing.is_empty(), "docs/actions.md lacks these rows:\n{}", missing.join("\n"));
+}
+
 #[tokio::test]
 async fn anthropics_browser_set_works_on_a_page() {
-    let cases: Vec<Case> = pointer_members().into_iter().chain(page_members()).chain(tab_members()).collect();
+    let cases = members();
     covers(&cases, &MEMBERS, |name, _| (name != "page").then(|| name.to_owned()));
     live(Adapter::Anthropic, cases).await;
 }

@@ -6,6 +6,7 @@ mod bedrock_streams;
 mod browser_sets;
 mod catalogue;
 mod compat;
+mod desktop_sets;
 mod embeddings;
 mod grounded;
 mod matrix;
