@@ -36,7 +36,7 @@ class Maker:
 
 
 # Cases of a metric that are taken of the many that a family makes: Python takes long to open its files.
-SAMPLED = {"document": 36, "slides": 60}
+SAMPLED = {"document": 36, "slides": 60, "picture": 60, "rare": 200}
 
 
 def sample(cases, count):
@@ -44,9 +44,15 @@ def sample(cases, count):
     return cases if len(cases) <= count else random.Random(3).sample(cases, count)
 
 
+# Families that are made only when asked for, since they show what is still to be mended.
+ASKED_FOR = {"differing"}
+
+
 def make(folder, scale=1, wanted=()):
     """Makes the cases of all families of metrics, or of those wanted; `scale` times as many where they are random."""
     from osworld_document_cases import documents
+    from osworld_picture_cases import pictures
+    from osworld_rare_cases import differing, rare
     from osworld_slide_cases import slides
 
     maker = Maker(folder)
@@ -54,9 +60,10 @@ def make(folder, scale=1, wanted=()):
     for family, build in (
         ("text", texts), ("structure", structures), ("table", tables), ("browser", browsers), ("profile", profiles),
         ("tree", trees), ("archive", archives), ("image", images),
+        ("rare", rare), ("differing", differing), ("picture", lambda maker: pictures(maker, scale)),
         ("document", lambda maker: documents(maker, scale)), ("slides", lambda maker: slides(maker, scale)),
     ):
-        if wanted and family not in wanted:
+        if family not in wanted and (wanted or family in ASKED_FOR):
             continue
         families[family] = {name: (often, list(cases)) for name, often, cases in build(maker)}
         if family in SAMPLED:

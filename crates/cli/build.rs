@@ -1,5 +1,8 @@
 //! Packs the built-in suites into one archive, which the program carries and unpacks where no checkout is at hand.
-#![expect(clippy::disallowed_methods, reason = "a build script gets its output folder by the environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build script gets the target and its output folder by the environment"
+)]
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,6 +13,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 fn main() -> io::Result<()> {
+    let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    if system != "linux" {
+        return Err(io::Error::other(format!(
+            "worlds are Linux namespaces, so that the program does not build for {system}: run it in the container of \
+             deploy/container or in a Linux virtual machine; see docs/install.md"
+        )));
+    }
     let suites = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", suites.display());

@@ -1,11 +1,13 @@
 //! The command-line interface: subcommands, global options, and dispatch.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[cfg(feature = "fleet")]
+use crate::commands::fleet;
 use crate::commands::{
-    bench, bundle, collect, compare, config, demo, distill, do_task, doctor, explore, export, fork,
-    functions, grade, init, learn, mcp, models, plan, prompts, report, run, selftest, serve, skills, split,
-    steer, tasks, trace, view, watch,
+    bench, bundle, collect, compare, completions, config, demo, distill, do_task, doctor, explore, export,
+    fork, functions, grade, init, learn, manual, mcp, models, plan, prompts, report, run, selftest, serve,
+    skills, split, sql, steer, tasks, trace, view, watch,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -56,6 +58,7 @@ enum Command {
     Serve(serve::Serve),
     Compare(compare::Compare),
     Export(export::Export),
+    Sql(sql::Sql),
     Report(report::Report),
     Grade(grade::GradeCommand),
     Bundle(bundle::Bundle),
@@ -64,6 +67,37 @@ enum Command {
     Models(models::ModelsCommand),
     Prompts(prompts::PromptsCommand),
     Config(config::ConfigCommand),
+    Completions(completions::Completions),
+    Manual(manual::Manual),
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    Fleet(fleet::FleetCommand),
+}
+
+/// Said at the end of a subcommand's help, in place of the options that all of them take.
+const GLOBAL_OPTIONS: &str =
+    "Options of models, worlds and suites, which every command takes: `apprentice --help`.";
+
+/// The command line with every subcommand built. The options that all subcommands take are shown by the first `--help` alone.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Apprentice::command();
+    command.build();
+    command.mut_subcommands(without_global_options)
+}
+
+fn without_global_options(command: clap::Command) -> clap::Command {
+    let end = match command.get_after_help() {
+        Some(own) => format!("{own}\n\n{GLOBAL_OPTIONS}"),
+        None => GLOBAL_OPTIONS.to_owned(),
+    };
+    let hidden = command.mut_args(|option| if option.is_global_set() { option.hide(true) } else { option });
+    hidden.after_help(end).mut_subcommands(without_global_options)
+}
+
+/// Reads the command line; ends the process where it is invalid, or where help or the version was asked for.
+pub(crate) fn parse() -> Apprentice {
+    let mut matches = command().get_matches();
+    Apprentice::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 
 /// Parses the command line that a run's plan or an experiment records, for `apprentice resume`.
@@ -75,6 +109,8 @@ fn recorded(command: &[String]) -> Result<run::RecordedCommand, Failure> {
         Command::Demo(demo) => run::StartedBy::Demo(demo),
         Command::Bench(bench) => run::StartedBy::Bench(bench),
         Command::Distill(distill) => run::StartedBy::Distill(distill),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(fleet::FleetCommand::Submit(submit)) => run::StartedBy::Run(submit.run),
         _ => run::StartedBy::Other,
     };
     Ok(run::RecordedCommand { flags, started })
@@ -113,6 +149,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Serve(serve) => serve::run(serve, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
         Command::Export(export) => export::run(export),
+        Command::Sql(sql) => sql::run(sql),
         Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),
         Command::Bundle(arguments) => bundle::run(arguments),
@@ -121,5 +158,9 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Models(models) => models::run(models, &settings()?.config()?),
         Command::Prompts(prompts) => prompts::run(prompts, &settings()?.config()?),
         Command::Config(config) => config::run(config, &settings()?),
+        Command::Completions(completions) => completions::run(completions, Apprentice::command()),
+        Command::Manual(manual) => manual::run(manual, &command()),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(command) => fleet::run(command, &arguments.flags, recorded),
     }
 }

@@ -11,6 +11,7 @@ use apprentice_results::row::TrialRow;
 use apprentice_skills::reflect::ReflectOptions;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -45,8 +46,8 @@ impl SpendingArgs {
 }
 
 /// The forecast as one JSON object.
-#[derive(Serialize)]
-struct ForecastJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ForecastJson<'a> {
     schema: &'static str,
     attempts: usize,
     reviews: usize,

@@ -41,14 +41,12 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == wire::CELL) {
         return ExitCode::from(u8::try_from(apprentice_sandbox::supervise(words)).unwrap_or(1));
     }
-    let arguments = args::Apprentice::parse();
+    let arguments = args::parse();
     for hint in renamed::hints(std::env::args_os().skip(1).collect::<Vec<_>>().iter().map(AsRef::as_ref)) {
         terminal::note(format_args!("{hint}"));
     }

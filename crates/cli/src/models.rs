@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use apprentice_control::{PERSON, PersonActs, PersonModel};
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_harness::model::batch::Batched;
@@ -57,6 +58,8 @@ pub(crate) struct Models {
     cache_key: String,
     run: Arc<Ledger>,
     recording: Option<Arc<Recording>>,
+    /// What persons do in trials whose model they are.
+    acts: Arc<PersonActs>,
     shared: Mutex<Shared>,
 }
 
@@ -77,6 +80,8 @@ struct Shared {
     words: Option<UnboundedSender<ReplyWords>>,
     /// The words of the model that is heard.
     live: Option<LiveWords>,
+    /// Whether the words of trials are shown.
+    hears_trials: bool,
     /// Models whose reviews go in batches, by name.
     batched: BTreeMap<String, Arc<Batched>>,
     /// Identities that servers reported, by model name.
@@ -113,6 +118,7 @@ impl Models {
             cache_key,
             run,
             recording,
+            acts: Arc::default(),
             shared: Mutex::default(),
         })
     }
@@ -120,6 +126,11 @@ impl Models {
     /// Returns the settings of the command.
     pub(crate) fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Takes what persons do in trials whose model they are.
+    pub(crate) fn acts(&self) -> Arc<PersonActs> {
+        Arc::clone(&self.acts)
     }
 
     /// Returns the clock of the command.
@@ -134,6 +145,9 @@ impl Models {
     /// Builds the model with this name for one conversation; `trial` labels the conversation in recordings.
     pub(crate) fn get(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
         let name = self.resolve(name)?;
+        if name == PERSON {
+            return Ok(Arc::new(PersonModel::new(Arc::clone(&self.acts), trial)));
+        }
         if let Some(file) = name.strip_prefix("scripted:") {
             return Ok(self.recorded(Scripted::load(file.as_ref()).kind(Kind::Config)?, trial));
         }
@@ -413,7 +427,7 @@ impl Models {
         let priced = self.prices.price.keys().map(|name| name.trim_end_matches('*'));
         let known = own.iter().chain(&BASELINES).copied().chain(priced);
         Failure::say(Kind::Model, format!("unknown model {name:?}")).hint_nearest(name, known).hint(format!(
-            "models: {}, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
+            "models: {}, person, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
             own.join(", "),
             PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
             BASELINES.join(", ")
@@ -423,8 +437,11 @@ impl Models {
 
 impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        if self.resolve(&trial.model).is_ok_and(|name| name == PERSON) {
+            return Ok(Arc::new(PersonModel::new(Arc::clone(&self.acts), trial.trial.as_str())));
+        }
         let label = format!("{}/{}/{}/{}", trial.task, trial.role.as_str(), trial.arm, trial.seed);
-        self.get(&trial.model, &label).map_err(|failure| failure.to_string())
+        self.get_for_trial(&trial.model, &label).map_err(|failure| failure.to_string())
     }
 
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{AllowedHost, TaskId};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Suite, faults};
@@ -26,6 +26,11 @@ pub(crate) struct Pick {
     runnable_here: bool,
 }
 
+/// Returns which hosts the cells of a task may reach, by the settings.
+pub(crate) fn may_reach(config: &Config) -> impl Fn(&[AllowedHost], &str) -> bool {
+    |named, host| config.network.allows(named, host)
+}
+
 impl Pick {
     /// Returns the ids of the tasks that are left; `None` if nothing narrows the suite. `among` is an earlier selection.
     pub(crate) fn narrow(
@@ -46,8 +51,12 @@ impl Pick {
             return Err(failure.hint_nearest_or(app, names, &all));
         }
         let reading = config.reading();
-        let here =
-            HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+        let may_reach = may_reach(config);
+        let here = HostCapabilities {
+            has_program: &process_env::is_in_cell,
+            mirror: reading.mirror.as_ref(),
+            may_reach: &may_reach,
+        };
         let runs = |task: &Task| {
             let gaps = missing(task, &here);
             gaps.unknown.is_empty()

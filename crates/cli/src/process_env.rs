@@ -93,6 +93,13 @@ pub(crate) fn end_now() -> ! {
     std::process::exit(130)
 }
 
+/// Returns a name for this process that no other process of any machine has.
+#[cfg(feature = "fleet")]
+pub(crate) fn unique_name() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    format!("{}-{:08x}", std::process::id(), RandomState::new().hash_one(0u8) >> 32)
+}
+
 /// Returns the folders for the state of worlds, the one to use first.
 pub(crate) fn world_state() -> io::Result<Vec<PathBuf>> {
     let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);

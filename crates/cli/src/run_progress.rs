@@ -6,6 +6,7 @@ use std::time::Duration;
 use apprentice_evaluator::run::{Progress, RunControl, RunSummary};
 use apprentice_protocol::{RunId, Verdict, counted};
 use apprentice_results::row::TrialRow;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -22,6 +23,8 @@ pub(crate) struct RunProgress {
     task: JoinHandle<()>,
     quiet: bool,
     lines: Option<LiveLines>,
+    /// Whether the words of the run's model take the place of the lines.
+    words: bool,
 }
 
 impl RunProgress {
@@ -35,14 +38,20 @@ impl RunProgress {
                 }
             }
         });
-        Self { sender, task, quiet, lines: None }
+        Self { sender, task, quiet, lines: None, words: false }
+    }
+
+    /// Leaves the terminal to the words of the run's model, if they are shown.
+    #[must_use]
+    pub(crate) fn with_words(self, words: bool) -> Self {
+        Self { words, ..self }
     }
 
     /// Returns the control of a run of this command, which reports here, and the socket at which the run can be watched.
     /// On a terminal, its trials have their lines from now on.
     pub(crate) fn offer(&mut self, config: &Config, command: &str) -> (RunControl, ControlSocket) {
         let (control, socket) = offered_run(config, command, self.sender.clone());
-        self.lines = (!self.quiet).then(|| LiveLines::show(&control.live));
+        self.lines = (!self.quiet && !self.words).then(|| LiveLines::show(&control.live));
         (control, socket)
     }
 
@@ -85,8 +94,12 @@ pub(crate) fn line(row: &TrialRow) -> String {
         0 => String::new(),
         count => format!(", {}", counted(count, "skill")),
     };
+    let person = match row.person_acts {
+        0 => String::new(),
+        count => format!(", {} of a person", counted(count, "act")),
+    };
     format!(
-        "{verdict} {} {}/{} seed {}: {}{skills}, {:.1} s, {why}",
+        "{verdict} {} {}/{} seed {}: {}{skills}{person}, {:.1} s, {why}",
         row.task,
         row.model,
         row.arm,
@@ -96,8 +109,8 @@ pub(crate) fn line(row: &TrialRow) -> String {
     )
 }
 
-#[derive(Serialize)]
-struct Summary<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Summary<'a> {
     schema: &'static str,
     run: &'a RunId,
     folder: &'a PathBuf,

@@ -309,7 +309,7 @@ pub(crate) fn guidance(provider: GuidanceProvider) -> GuidanceFactory {
 pub(crate) fn run_failure(error: RunError) -> Failure {
     let kind = match &error {
         RunError::Plan(_) => Kind::NothingMatched,
-        RunError::Store(_) => Kind::Environment,
+        RunError::Store(_) | RunError::Queue(_) => Kind::Environment,
         RunError::Crashed(_) => Kind::Bug,
         RunError::Model { .. } => Kind::Model,
         RunError::NoTask(_) | RunError::Vary { .. } | RunError::Script { .. } | RunError::Drift(_) => {

@@ -54,11 +54,18 @@ pub(crate) struct Gate<T> {
     lease: Option<Lease>,
     deeds: VecDeque<(Deed, T)>,
     events: VecDeque<PersonEvent>,
+    /// A person is the model: the loop waits for their acts, until they hand back.
+    awaits_person: bool,
 }
 
 impl<T> Gate<T> {
     pub(crate) fn new(mode: Mode) -> Self {
-        Self { mode, lease: None, deeds: VecDeque::new(), events: VecDeque::new() }
+        Self { mode, lease: None, deeds: VecDeque::new(), events: VecDeque::new(), awaits_person: false }
+    }
+
+    /// The orders to an attempt whose model is a person.
+    pub(crate) fn of_person(mode: Mode) -> Self {
+        Self { awaits_person: true, ..Self::new(mode) }
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -91,6 +98,7 @@ impl<T> Gate<T> {
         }
         match (&self.lease, self.mode) {
             (Some(lease), _) => Decision::Wait(Some(lease.until.saturating_sub(now))),
+            (None, _) if self.awaits_person => Decision::Wait(None),
             (None, Mode::Paused) => Decision::Wait(None),
             (None, Mode::OneStep) => {
                 self.mode = Mode::Paused;
@@ -125,6 +133,8 @@ impl<T> Gate<T> {
             OrderKind::HandBack { .. } => {
                 self.lease = None;
                 self.deeds.clear();
+                // Who hands back has finished. Who only leaves may come back, or another person may.
+                self.awaits_person = false;
                 self.events.push_back(PersonEvent::HandedBack { by, expired: false });
             }
             OrderKind::Look { .. } => {
@@ -287,6 +297,20 @@ mod tests {
             assert!(gate.held(late).is_none());
             take(&mut gate, "bob", &OrderKind::TakeOver, late).expect("free again");
         }
+    }
+
+    #[test]
+    fn an_attempt_of_a_person_waits_until_they_hand_back() {
+        let mut gate = Gate::of_person(Mode::Running);
+        assert!(matches!(gate.decide(NOW), Decision::Wait(None)), "nobody has taken over yet");
+        take(&mut gate, "ann", &OrderKind::TakeOver, NOW).expect("free");
+        let (_, then) = after_events(&mut gate, NOW + LEASE);
+        assert!(matches!(then, Decision::Wait(None)), "whoever leaves has not finished: {then:?}");
+        take(&mut gate, "bob", &OrderKind::TakeOver, NOW + LEASE).expect("free again");
+        take(&mut gate, "bob", &act("key of bob"), NOW + LEASE).expect("his");
+        assert!(matches!(after_events(&mut gate, NOW + LEASE).1, Decision::Perform(..)));
+        take(&mut gate, "bob", &OrderKind::HandBack { key: "key of bob".into() }, NOW + LEASE).expect("his");
+        assert!(matches!(after_events(&mut gate, NOW + LEASE).1, Decision::Proceed));
     }
 
     #[test]

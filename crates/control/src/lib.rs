@@ -10,6 +10,7 @@ mod live_sink;
 mod live_trial;
 mod message;
 mod peer;
+mod person_model;
 mod place;
 mod server;
 
@@ -18,5 +19,6 @@ pub use live_sink::LiveSink;
 pub use live_trial::{LiveTrial, TrialStart};
 pub use message::{Answer, Ask, Held, Mode, Order, OrderKind, Phase, Picture, ProcessStatus, TrialStatus};
 pub use peer::{Peer, PeerError, Watching};
+pub use person_model::{PERSON, PersonActs, PersonModel};
 pub use place::{ControlPlace, PlaceError};
 pub use server::serve;

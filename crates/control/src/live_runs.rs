@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::live_trial::{LiveTrial, Shot, TrialStart};
 use crate::message::{Answer, Mode, Order, OrderKind, ProcessStatus};
+use crate::person_model::PersonActs;
 
 /// The most characters of a name that a client gives itself.
 const NAME: usize = 60;
@@ -25,6 +26,8 @@ pub struct LiveRuns {
 struct State {
     status: ProcessStatus,
     trials: BTreeMap<String, Arc<LiveTrial>>,
+    /// Takes what persons do in trials whose model they are.
+    acts: Option<Arc<PersonActs>>,
     /// Ends all that the process runs.
     cancel: Option<CancellationToken>,
 }
@@ -80,6 +83,11 @@ impl LiveRuns {
         self.changed.send_modify(|version| *version += 1);
     }
 
+    /// Has persons be the model of the trials that name [`crate::PERSON`] as theirs.
+    pub fn take_acts(&self, acts: Arc<PersonActs>) {
+        self.state().acts = Some(acts);
+    }
+
     /// Learns of changes: the number grows with each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
@@ -127,7 +135,8 @@ impl LiveRuns {
         let trial = {
             let mut state = self.state();
             let mode = if state.status.paused { Mode::Paused } else { Mode::Running };
-            let trial = Arc::new(LiveTrial::new(start, mode, self.changed.clone()));
+            let acts = state.acts.clone();
+            let trial = Arc::new(LiveTrial::new(start, mode, acts, self.changed.clone()));
             state.trials.insert(key.clone(), Arc::clone(&trial));
             trial
         };

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gate::{Decision, Deed, Gate, Granted, Taken};
 use crate::message::{Answer, Mode, OrderKind, Phase, TrialStatus};
+use crate::person_model::{PERSON, PersonActs};
 
 /// The most characters of words and acts that are kept for watchers.
 const WORDS: usize = 600;
@@ -65,6 +66,13 @@ pub struct LiveTrial {
     changed: watch::Sender<u64>,
 }
 
+/// A person who is the model of the attempt.
+struct OwnActs {
+    acts: Arc<PersonActs>,
+    /// What came of the last act, once it is known.
+    outcome: Option<ActionOutcome>,
+}
+
 struct State {
     status: TrialStatus,
     gate: Gate<Waiting>,
@@ -72,12 +80,21 @@ struct State {
     /// Where the answer to the deed under way goes.
     answer: Option<Waiting>,
     stopped_by: Option<String>,
+    /// The person, if the model is one.
+    own: Option<OwnActs>,
     /// Whether the loop waits for a person.
     at_gate: bool,
 }
 
 impl LiveTrial {
-    pub(crate) fn new(start: TrialStart, mode: Mode, changed: watch::Sender<u64>) -> Self {
+    /// An attempt that begins. Where its model is a person, `acts` takes what they do.
+    pub(crate) fn new(
+        start: TrialStart,
+        mode: Mode,
+        acts: Option<Arc<PersonActs>>,
+        changed: watch::Sender<u64>,
+    ) -> Self {
+        let acts = acts.filter(|_| start.model == PERSON).inspect(|acts| acts.begin(&start.trial));
         let status = TrialStatus {
             trial: start.trial,
             attempt: start.attempt,
@@ -90,10 +107,11 @@ impl LiveTrial {
         };
         let state = State {
             status,
-            gate: Gate::new(mode),
+            gate: if acts.is_some() { Gate::of_person(mode) } else { Gate::new(mode) },
             picture: None,
             answer: None,
             stopped_by: None,
+            own: acts.map(|acts| OwnActs { acts, outcome: None }),
             at_gate: false,
         };
         Self {
@@ -170,7 +188,8 @@ impl LiveTrial {
     pub(crate) fn follow(&self, event: &EventKind) {
         {
             let mut state = self.state();
-            let status = &mut state.status;
+            let State { status, own, .. } = &mut *state;
+            let mut own = own.as_mut();
             match event {
                 EventKind::ModelAsked { .. } => status.phase = Phase::WaitingForModel,
                 EventKind::Observed { .. } => status.phase = Phase::Acting,
@@ -186,6 +205,9 @@ impl LiveTrial {
                     }
                 }
                 EventKind::Action(record) => {
+                    if let Some(own) = &mut own {
+                        own.outcome = Some(record.outcome.clone());
+                    }
                     status.world_steps += u32::from(counts(record));
                     status.last_act = Some(self.shown(&in_words(record)));
                 }
@@ -221,7 +243,32 @@ impl LiveTrial {
         }
     }
 
+    /// Tells the person who is the model what came of their last act: the loop has seen it, and asks for the next.
+    fn answer_own_act(&self) {
+        let mut state = self.state();
+        let outcome = state.own.as_mut().and_then(|own| own.outcome.take());
+        if let Some((outcome, waiting)) = outcome.and_then(|outcome| Some((outcome, state.answer.take()?))) {
+            // Whoever asked may have left.
+            let _ = waiting.send(SteeringAnswer { outcome: Some(outcome), picture: None });
+        }
+    }
+
+    /// Hands the act of a person to the loop: as an order, or as the turn of a model that is a person.
+    fn order_of(&self, deed: Deed, answer: Waiting) -> SteeringOrder {
+        let mut state = self.state();
+        state.answer = Some(answer);
+        match (deed, &state.own) {
+            (Deed::Look, _) => SteeringOrder::Look,
+            (Deed::Act { action, .. }, Some(own)) => {
+                own.acts.give(&state.status.trial, *action);
+                SteeringOrder::Proceed
+            }
+            (Deed::Act { by, action }, None) => SteeringOrder::Act { by, action },
+        }
+    }
+
     async fn next_order(&self) -> SteeringOrder {
+        self.answer_own_act();
         loop {
             let decision = {
                 let mut state = self.state();
@@ -232,13 +279,7 @@ impl LiveTrial {
             let wait = match decision {
                 Decision::Proceed => return SteeringOrder::Proceed,
                 Decision::Record(event) => return SteeringOrder::Record(event),
-                Decision::Perform(deed, answer) => {
-                    self.state().answer = Some(answer);
-                    return match deed {
-                        Deed::Act { by, action } => SteeringOrder::Act { by, action },
-                        Deed::Look => SteeringOrder::Look,
-                    };
-                }
+                Decision::Perform(deed, answer) => return self.order_of(deed, answer),
                 Decision::Wait(wait) => wait,
             };
             self.tell();

@@ -14,6 +14,8 @@ use crate::learn::PICTURE_SIDE;
 
 /// Input tokens of a review without steps and pictures: prompt, schema and the texts of received skills.
 const REVIEW_TOKENS: u64 = 12_000;
+/// Most input tokens of a page of the book that a review shows.
+const PAGE_TOKENS: u64 = 450;
 /// Minimum and maximum input and output tokens of one request to a safety reader: its prompt with a short note, and with
 /// the longest page.
 const READING_TOKENS: [[u64; 2]; 2] = [[1_200, 100], [5_000, 4_000]];
@@ -88,7 +90,9 @@ impl ReviewWork {
             pictures: CountRange::up_to(pictures * tries),
             texts: CountRange::up_to(parts * options.max_learnings + options.budget.skills),
             parts,
-            part_tokens: REVIEW_TOKENS + options.budget.tokens,
+            part_tokens: REVIEW_TOKENS
+                + options.budget.tokens
+                + PAGE_TOKENS * u64::try_from(options.pages).unwrap_or(u64::MAX),
             reply_tokens: limits.map_or(0, |limits| u64::from(limits.output())),
         }
     }
@@ -212,7 +216,8 @@ mod tests {
             sees.attempt_review(&work).expect("has a price")
         };
         let decisions = sees.review().expect("has a price");
-        let request = (12_000.0 + 40_000.0 + 8_000.0 * 10.0) / 1e6;
+        // Twelve pages of the book are shown with the attempt.
+        let request = (12_000.0 + 12.0 * 450.0 + 40_000.0 + 8_000.0 * 10.0) / 1e6;
         // 37 by 37 patches are 1,369 tokens.
         let picture = 1_369.0 / 1e6;
         let (short, long) = (cost(&options, 8), cost(&options, 16));

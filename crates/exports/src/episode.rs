@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{
-    ActionRecord, BlobHash, Call, CallResult, Event, EventKind, Header, Judged, StopReason, Timing, Usage,
-    View, VoidCause,
+    ActionRecord, BlobHash, Call, CallResult, Event, EventKind, Header, Judged, PersonAction, PersonEvent,
+    StopReason, Timing, Usage, View, VoidCause,
 };
 use apprentice_results::row::TrialRow;
 use apprentice_trace::{Trace, hex};
@@ -27,6 +27,15 @@ pub(crate) struct Act {
     pub(crate) record: ActionRecord,
     pub(crate) began: Timestamp,
     pub(crate) ended: Timestamp,
+}
+
+/// One action of a person who had taken over.
+#[derive(Clone, Debug)]
+pub(crate) struct PersonDeed {
+    pub(crate) act: PersonAction,
+    pub(crate) at: Timestamp,
+    /// The place of the turn that followed it; the number of turns if none did.
+    pub(crate) turn: usize,
 }
 
 /// One call of a function tool.
@@ -71,6 +80,8 @@ pub(crate) struct Episode<'a> {
     /// The blob of the request without its messages; `None` in traces of earlier versions.
     pub(crate) request: Option<BlobHash>,
     pub(crate) turns: Vec<Turn>,
+    /// What persons did, in order.
+    pub(crate) persons: Vec<PersonDeed>,
     /// The texts of guidance that the model got outside of tools.
     pub(crate) guidance: BTreeSet<String>,
     pub(crate) began: Timestamp,
@@ -95,6 +106,7 @@ impl<'a> Episode<'a> {
                 header,
                 request: None,
                 turns: Vec::new(),
+                persons: Vec::new(),
                 guidance: BTreeSet::new(),
                 began,
                 ended: trace.events.last()?.wall,
@@ -112,6 +124,11 @@ impl<'a> Episode<'a> {
         };
         trace.events.into_iter().for_each(|event| reader.read(event));
         Some(reader.episode)
+    }
+
+    /// What persons did between a turn and the one before it.
+    pub(crate) fn persons_before(&self, turn: usize) -> impl Iterator<Item = &PersonDeed> {
+        self.persons.iter().filter(move |deed| deed.turn == turn)
     }
 
     /// Whether the trace holds the conversation as it was sent.
@@ -201,6 +218,10 @@ impl Reader<'_> {
                     answers: Vec::new(),
                     after: None,
                 });
+            }
+            EventKind::Person(PersonEvent::Acted(act)) => {
+                let turn = self.episode.turns.len();
+                self.episode.persons.push(PersonDeed { act: *act, at: wall, turn });
             }
             EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => {
                 self.episode.trimmed = true;

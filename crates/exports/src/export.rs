@@ -170,7 +170,7 @@ impl Export<'_> {
             "run": row.run, "trial": row.trial, "attempt": row.attempt, "suite": row.suite, "task": row.task,
             "template": row.template, "split": row.split, "role": row.role, "arm": row.arm, "seed": row.seed,
             "model": row.model, "verdict": row.verdict, "reward": row.score, "steps": row.world_steps,
-            "turns": episode.turns.len(), "skills": episode.has_guidance(), "skills_viewed": row.skills_viewed,
+            "turns": episode.turns.len(), "person_acts": row.person_acts, "skills": episode.has_guidance(), "skills_viewed": row.skills_viewed,
             "skillbook_hash": row.skillbook_hash, "coordinate_space": space,
             "screen": [screen.width, screen.height], "file": file,
         });

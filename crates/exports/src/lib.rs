@@ -1,4 +1,5 @@
-//! Writes the attempts of a run in the formats of other programs: result trees, logs, spans, tables, training data.
+//! Writes the attempts of a run in the formats of other programs: result trees, logs, spans, tables, training data; and answers
+//! questions in SQL about them.
 //!
 //! An export reads a run's plan, rows, events and blobs, one attempt at a time, and needs no suite, world or network.
 //! The output folder appears whole or not at all.
@@ -13,6 +14,7 @@ mod manifest;
 mod names;
 mod request;
 mod select;
+mod sql;
 mod writers;
 
 pub use apprentice_results::stored_run::RunError;
@@ -22,3 +24,4 @@ pub use formats::{ExportFormat, PictureForm};
 pub use manifest::{EXPORT_SCHEMA, LeftOut, Manifest};
 pub use request::ExportRequest;
 pub use select::{Guidance, Selection, SplitChoice, StepRange};
+pub use sql::{SQL_SCHEMA, SQL_TABLES, SqlAnswer, SqlError, sql};

@@ -17,7 +17,10 @@ use crate::signature::Surface;
 
 /// How long a call waits for its element, and between two looks.
 const PATIENCE: Duration = Duration::from_secs(5);
-const POLL: Duration = Duration::from_millis(100);
+/// Fewest looks before a function gives up, however long they take.
+const LOOKS: u32 = 3;
+/// Longest wait for a change before the next look.
+const AWAITED: Duration = Duration::from_millis(500);
 
 /// Methods and functions of the world that a function may call. [`register`] registers exactly these.
 pub(crate) const NAMES: [&str; 34] = [
@@ -137,21 +140,21 @@ impl<'c, 'n> CallSite<'c, 'n> {
 
     /// Looks until a question about the world has an answer.
     fn until<T>(&self, mut ask: impl FnMut(&Observation) -> Result<T, Wait>) -> Done<T> {
-        let mut waited = Duration::ZERO;
+        let (mut waited, mut looks) = (Duration::ZERO, 0);
         loop {
             let seen = self.answered(self.place.link.observe())?;
             match ask(&seen) {
                 Ok(found) => return Ok(found),
                 Err(Wait::Never(why)) => return Err(self.failed(why)),
-                Err(Wait::For(why)) if waited >= PATIENCE => {
+                Err(Wait::For(why)) if waited >= PATIENCE && looks >= LOOKS => {
                     let why =
                         format!("{why}, after {} s; the page or window may have changed", PATIENCE.as_secs());
                     return Err(self.failed(why));
                 }
                 Err(Wait::For(_)) => {}
             }
-            self.answered(self.place.link.pause(POLL))?;
-            waited += POLL;
+            waited += self.answered(self.place.link.await_change(AWAITED))?;
+            looks += 1;
         }
     }
 

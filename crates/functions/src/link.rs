@@ -20,7 +20,7 @@ pub(crate) struct Link {
 
 #[derive(Default)]
 struct State {
-    /// What was seen since the last act or pause.
+    /// What was seen since the last act or wait.
     seen: Option<Arc<Observation>>,
     acts: u32,
     failure: Option<FunctionFailure>,
@@ -39,7 +39,7 @@ impl Link {
         Self { requests, answers: Mutex::new(answers), state: Mutex::default() }
     }
 
-    /// Returns the elements as they are since the last act or pause.
+    /// Returns the elements as they are since the last act or wait.
     pub(crate) fn observe(&self) -> Result<Arc<Observation>, Unanswered> {
         if let Some(seen) = &self.state().seen {
             return Ok(Arc::clone(seen));
@@ -69,11 +69,11 @@ impl Link {
         }
     }
 
-    /// Waits before the next look.
-    pub(crate) fn pause(&self, time: Duration) -> Result<(), Unanswered> {
+    /// Waits before the next look until something may have changed. Returns the time since the last look began.
+    pub(crate) fn await_change(&self, cap: Duration) -> Result<Duration, Unanswered> {
         self.state().seen = None;
-        match self.ask(FunctionRequest::Pause(time))? {
-            FunctionAnswer::Paused => Ok(()),
+        match self.ask(FunctionRequest::AwaitChange(cap))? {
+            FunctionAnswer::Waited(time) => Ok(time),
             other => Err(unfit(other)),
         }
     }

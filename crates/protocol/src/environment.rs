@@ -173,6 +173,17 @@ impl WorldError {
     }
 }
 
+/// How a wait for a change of the world ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeWait {
+    /// It may have changed.
+    Changed,
+    /// Nothing was seen to change within the time.
+    Unchanged,
+    /// No event tells whether it changes.
+    Untold,
+}
+
 /// The agent's interface to a running world.
 pub trait Environment: Send {
     /// Observes the world. Called once per batch of actions, after the world has settled.
@@ -182,6 +193,12 @@ pub trait Environment: Send {
         &'a mut self,
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>>;
+    /// Waits until what was observed last may have changed, for at most `cap`. What changes later than it is drawn, or before
+    /// the wait begins, may be missed: whoever waits looks again after the cap. A world that no event tells of changes
+    /// answers [`ChangeWait::Untold`] at once.
+    fn await_change(&mut self, _cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+        Box::pin(std::future::ready(Ok(ChangeWait::Untold)))
+    }
     /// The connections that programs of the world asked for since the last call, where they go through a proxy.
     fn take_connections(&mut self) -> ConnectionReport {
         ConnectionReport::default()

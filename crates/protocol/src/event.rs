@@ -278,7 +278,7 @@ pub enum EventKind {
         /// Whether something that the checks read changed.
         changed: bool,
     },
-    /// A person paused the attempt, let it go on, took over, acted, or handed back.
+    /// A person paused the attempt, let it go on, took over, acted, or handed back; or a client of the world acted.
     #[serde(rename = "person")]
     Person(PersonEvent),
     /// The model declared that it is finished.

@@ -45,8 +45,8 @@ pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget
 pub use counted::counted;
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
-    ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, World, WorldError,
-    WorldErrorKind, WorldSpec,
+    ActReport, ChangeWait, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, World,
+    WorldError, WorldErrorKind, WorldSpec,
 };
 pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,

@@ -51,6 +51,18 @@ pub enum ActionOrigin {
     /// A person who has taken over.
     #[default]
     Person,
+    /// A program that uses the world by a tool protocol (`mcp --act`), between the turns of the model.
+    Client,
+}
+
+impl ActionOrigin {
+    /// Returns the word for people.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Client => "client",
+        }
+    }
 }
 
 /// One action of a person in the world.
@@ -109,10 +121,11 @@ impl PersonEvent {
             Self::TookOver { by } => format!("{by} took over"),
             Self::Acted(act) => {
                 let text = act.sent.text(crate::ActionDetail::Full);
+                let who = format!("{} ({})", act.by, act.origin.word());
                 match &act.outcome {
-                    ActionOutcome::Done { .. } => format!("{} (person): {text}", act.by),
-                    ActionOutcome::Failed { problem } => format!("{} (person): {text}: {problem}", act.by),
-                    ActionOutcome::NotExecuted => format!("{} (person): {text}: not executed", act.by),
+                    ActionOutcome::Done { .. } => format!("{who}: {text}"),
+                    ActionOutcome::Failed { problem } => format!("{who}: {text}: {problem}"),
+                    ActionOutcome::NotExecuted => format!("{who}: {text}: not executed"),
                 }
             }
             Self::HandedBack { by, expired: false } => format!("{by} handed back"),

@@ -64,6 +64,9 @@ pub enum VoidCause {
     /// A person stopped the trial. It is not tried again.
     #[serde(rename = "stopped_by_a_person")]
     StoppedByPerson,
+    /// A person acted in the trial, so that its outcome is not the model's. Only comparisons and reports count a trial so; its
+    /// row keeps the verdict.
+    PersonActed,
     /// A bug in this program.
     Internal,
 }

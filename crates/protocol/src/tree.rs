@@ -37,6 +37,12 @@ impl Role {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns whether it is a role of a program's windows. A message box is an `alert`; in a page, where it stands below a
+    /// document, the same role is a text.
+    pub fn is_window(&self) -> bool {
+        ["window", "dialog", "alert"].contains(&self.as_str())
+    }
 }
 
 /// A state of a node that is relevant to a model.

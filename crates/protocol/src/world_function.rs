@@ -23,8 +23,8 @@ pub enum FunctionRequest {
         /// The line of the function that asks for it, from 1.
         line: u32,
     },
-    /// A pause before it looks again.
-    Pause(Duration),
+    /// A wait, at most this long, until what it saw last may have changed.
+    AwaitChange(Duration),
     /// Nothing more: the function has ended.
     End(FunctionEnd),
 }
@@ -40,8 +40,8 @@ pub enum FunctionAnswer {
     Acted,
     /// The action was refused or failed, for this reason.
     Refused(String),
-    /// The pause is over.
-    Paused,
+    /// The wait is over. The time since the last look began.
+    Waited(Duration),
 }
 
 /// How a function ended.

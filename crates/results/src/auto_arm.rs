@@ -52,8 +52,8 @@ pub enum NoAutoChoice {
 pub fn choose_auto(rows: &[TrialRow], model: &str) -> Result<AutoChoice, NoAutoChoice> {
     let mut tried: BTreeMap<Arm, BTreeMap<(TaskId, u32), bool>> = BTreeMap::new();
     let usable =
-        |row: &&TrialRow| row.split == Some(Split::Dev) && row.model == model && row.verdict != Verdict::Void;
-    for row in rows.iter().filter(usable) {
+        |row: &TrialRow| row.split == Some(Split::Dev) && row.model == model && row.verdict != Verdict::Void;
+    for row in rows.iter().map(TrialRow::measured).filter(usable) {
         if let Some(arm) = AUTO_CANDIDATES.into_iter().find(|arm| arm.as_str() == row.arm) {
             let passed = row.verdict == Verdict::Pass;
             tried.entry(arm).or_default().insert((row.task.clone(), row.seed), passed);

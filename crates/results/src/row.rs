@@ -63,6 +63,12 @@ impl Split {
     }
 }
 
+/// Whether a count is left out of a row.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// A finished attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRow {
@@ -104,6 +110,9 @@ pub struct TrialRow {
     pub world_steps: u32,
     /// Model turns used.
     pub turns: u32,
+    /// Actions of a person in the attempt: its outcome is then not the model's own. Absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub person_acts: u32,
     /// Tokens used.
     pub tokens: Usage,
     /// Guidance tokens delivered to the model (estimated from characters if the provider does not report them).
@@ -140,4 +149,22 @@ pub struct TrialRow {
     /// Unknown fields, preserved from later versions.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
+}
+
+impl TrialRow {
+    /// The row as rates count it. Where a person acted, the model's own outcome is not known, so that the trial is void: people
+    /// step in where a model is stuck, and leaving such trials out without a word would flatter it.
+    #[must_use]
+    pub fn measured(&self) -> Self {
+        if self.person_acts == 0 || self.verdict == Verdict::Void {
+            return self.clone();
+        }
+        Self {
+            verdict: Verdict::Void,
+            score: 0.0,
+            stop_reason: None,
+            void_cause: Some(VoidCause::PersonActed),
+            ..self.clone()
+        }
+    }
 }

@@ -246,6 +246,7 @@ pub(crate) mod sample {
             score: if passed { 1.0 } else { 0.0 },
             world_steps: if passed { 6 } else { 12 },
             turns: 8,
+            person_acts: 0,
             tokens: Usage { input: 9000, output: 400, cached: 0 },
             delivered_tokens: 0,
             cost_usd: None,

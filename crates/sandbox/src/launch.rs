@@ -12,6 +12,7 @@ use apprentice_protocol::{WorldError, WorldErrorKind};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use super::control_group::{self, CellGroup};
 use super::limits::CellLimits;
 use super::state::{self, LOCK, map_contains};
 use super::supervisor::{self, Home, SandboxPlan};
@@ -108,6 +109,8 @@ pub(super) struct Sandbox {
     pub(super) isolation: CellIsolation,
     golden: Option<PathBuf>,
     limits: CellLimits,
+    /// The cell's control group, where one can be made.
+    pub(super) group: Option<CellGroup>,
     /// Whether programs reach hosts through a proxy.
     proxied: bool,
     /// The host user id that the cell runs as, when it is not our own.
@@ -138,6 +141,13 @@ fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
         let story = format!("program {name} is not installed; run: apt-get install -y {package}");
         WorldError::new(WorldErrorKind::MissingProgram, story)
     })
+}
+
+/// Makes the control group of a cell, named as its folder. Without one, the supervisor alone holds the cell to its limits.
+fn group(folder: &Path, limits: CellLimits) -> Option<CellGroup> {
+    let name = folder.file_name()?.to_string_lossy().into_owned();
+    let made = control_group::of_this_process().ok()?.make(&name, limits);
+    made.inspect_err(|error| tracing::warn!(%error, "a cell gets no control group")).ok()
 }
 
 impl Sandbox {
@@ -191,6 +201,7 @@ impl Sandbox {
             Some(SessionConfig { screen: spec.screen, display, home, runtime, limits: spec.limits });
         let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
         Ok(Self {
+            group: group(folder.path(), spec.limits),
             folder,
             _lock: lock,
             program,

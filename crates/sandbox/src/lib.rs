@@ -4,6 +4,7 @@
 //! first process ends when our socket closes, and bubblewrap ends with the thread that started it.
 
 mod clock;
+mod control_group;
 mod display;
 mod headroom;
 mod home;
@@ -50,6 +51,12 @@ pub use tokio::net::TcpStream as CellStream;
 
 /// How long a cell may take to start.
 const START: Duration = Duration::from_secs(30);
+
+/// What bounds the programs of a cell together: `Ok` if the kernel does, by a control group for each cell; else why the
+/// supervisor adds up what they use instead.
+pub fn cells_have_control_groups() -> Result<(), String> {
+    control_group::of_this_process().map(|_| ()).map_err(ToString::to_string)
+}
 
 /// How a cell is isolated from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

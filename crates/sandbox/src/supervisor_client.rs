@@ -18,6 +18,7 @@ use tokio::process::{Child, ChildStderr};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::control_group::CellGroup;
 use super::launch::Sandbox;
 use super::wire::{self, CellComponent, Frame, Operation, Reply, Request, SupervisorMessage};
 use super::{CellIsolation, reap};
@@ -297,6 +298,8 @@ fn run(
                 }
                 let error_output = String::from_utf8_lossy(&error_output.borrow()).trim().to_owned();
                 let code = ended.ok().and_then(Result::ok).map(|status| status.to_string());
+                let excess = sandbox.group.as_ref().and_then(CellGroup::excess);
+                let story = excess.map_or(story.clone(), |excess| format!("{excess}; {story}"));
                 lose(explain(&story, code.as_deref().unwrap_or("no status"), &error_output));
             }
         }
@@ -330,6 +333,10 @@ fn start(sandbox: &Sandbox, doom: &KillHandles) -> Result<(UnixStream, Child), W
     }
     let child = sandbox.command(theirs.into())?.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    if let (Some(group), Some(pid)) = (&sandbox.group, pid) {
+        // At this moment it has started nothing yet: first it is loaded, then it enters its namespaces.
+        group.admit(pid).map_err(failed)?;
+    }
     if let Some(starter) = pid.and_then(|pid| Some((pidfd_open(pid, PidfdFlags::empty()).ok()?, pid))) {
         let _ = doom.starter.set(starter);
     }

@@ -9,7 +9,7 @@ use crate::book::{
     Actor, Cause, Change, Counts, Gateway, Stage, State, WriteRefusal, WriteRequest, held_back_cause,
     version_of,
 };
-use crate::effect::Concern;
+use crate::effect::{Concern, concerns_about_report};
 use crate::figure_source::FigureSource;
 use crate::reflect::{
     Checked, Confidence, Conversation, Followed, IssueType, Learning, NotFollowedReason, SkillNotFollowed,
@@ -226,7 +226,7 @@ fn count(
     for (place, change) in notes(&skill, effect, input).into_iter().enumerate() {
         let item = format!("note:{received}:{place}");
         let request = input.request(Actor::Handler, Stage::Handle, item, change);
-        held_back.extend(gateway.assess(&request).concerns());
+        held_back.extend(concerns_about_report(&gateway.assess(&request)));
         write(gateway, request, Some(&skill), refusals)?;
     }
     note_held_back(gateway, input, &format!("review:{received}"), held_back)

@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use crate::attach_figures::attach_figures;
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
+use crate::book_pages::book_pages;
 use crate::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
 use crate::handle::{HandlerOptions, LearningInput, Refusal, coming_notes, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, WorkItem, manage};
 use crate::reflect::{
-    Checked, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
-    TrajectoryReflection, check, reflect, reflect_in_context,
+    BookPage, Checked, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
+    ReviewedAttempt, TrajectoryReflection, check, reflect_in_context, reflect_with_book,
 };
 use crate::scan::{Finding, scan};
 
@@ -243,13 +244,14 @@ pub async fn clean(
 }
 
 /// Asks for a reflection and drops it: a model that sends requests in batches answers the same request again, at no
-/// further price, when the trajectory's turn comes. Writes nothing.
+/// further price, when the trajectory's turn comes. That holds only where the review shows no pages of the book
+/// (`options.pages` is 0), which the attempts before it may change. Writes nothing.
 pub async fn review_ahead(
     reflector: &dyn ChatModel,
     input: &LearningInput<'_>,
     options: &ReflectOptions,
 ) -> Result<(), ReflectError> {
-    request_reflection(reflector, input, options).await.0.map(drop)
+    request_reflection(reflector, input, &[], options).await.0.map(drop)
 }
 
 /// Returns the reflection on a trajectory: from the log if it is there; otherwise requests, checks, filters and stores
@@ -264,7 +266,9 @@ async fn load_or_reflect(
     if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
         return Ok(Ok((known.clone(), None)));
     }
-    let (answer, route) = request_reflection(models.reflector.as_ref(), input, &options.reflect).await;
+    let pages = book_pages(gateway.state(), trajectory, options.reflect.pages);
+    let (answer, route) =
+        request_reflection(models.reflector.as_ref(), input, &pages, &options.reflect).await;
     let reflected = match answer {
         Ok(reflected) => reflected,
         Err(problem @ (ReflectError::Unusable { .. } | ReflectError::Full)) => {
@@ -303,6 +307,7 @@ fn unread(problem: ReflectError, refused: impl Fn(&str) -> bool) -> UnreadReflec
 async fn request_reflection(
     reflector: &dyn ChatModel,
     input: &LearningInput<'_>,
+    book: &[BookPage],
     options: &ReflectOptions,
 ) -> (Result<Reflected, ReflectError>, ReflectionRoute) {
     let own_conversation = ReflectionRoute { mode: ReflectMode::InContext, fallback: None };
@@ -316,7 +321,8 @@ async fn request_reflection(
             }
         }
     };
-    let answer = reflect(reflector, input.trajectory, input.pictures, options).await;
+    let reviewed = ReviewedAttempt { trajectory: input.trajectory, pictures: input.pictures, book };
+    let answer = reflect_with_book(reflector, reviewed, options).await;
     (answer, ReflectionRoute { mode: ReflectMode::Fresh, fallback })
 }
 

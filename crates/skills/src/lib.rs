@@ -8,6 +8,7 @@ mod attempt_words;
 mod author;
 pub mod background;
 pub mod book;
+mod book_pages;
 pub mod cleanup;
 pub mod effect;
 mod embedding;
@@ -36,6 +37,7 @@ pub mod shipped;
 mod similar_pairs;
 pub mod synthesis;
 pub mod verification;
+mod waiting_pages;
 mod word_vectors;
 mod words;
 

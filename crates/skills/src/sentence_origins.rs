@@ -7,12 +7,14 @@ use apprentice_protocol::{StepId, Trajectory};
 
 use crate::attempt_words::{AttemptWords, Words, tokens};
 use crate::book::{SentenceOrigin, SentenceSource};
-use crate::effect::sentences;
+use crate::effect::{is_harmless, sentences};
 use crate::listed_controls::without_lists;
 use crate::words::stem;
 
 /// Number of words in a row that make a quotation.
 const QUOTED_RUN: usize = 4;
+/// What the prompts ask to write behind a line that no step shows.
+const NOT_SEEN: &str = "not seen";
 /// Words of handling any program. They tell nothing about where a sentence comes from.
 const HANDLING: &[&str] = &[
     "click",
@@ -110,6 +112,10 @@ fn source(sentence: &str, whole: &AttemptWords<'_>, cited: Option<&AttemptWords<
     };
     let (acted, screen, tool) =
         (content.intersection(&done).count(), only(&whole.screen), only(&whole.tools));
+    // Its writer says that nobody did it, as the prompts ask. Words that quote or harm stay somebody else's all the same.
+    if screen + tool > acted && is_marked_not_seen(sentence) && is_harmless(sentence) {
+        return SentenceSource::NotSeen;
+    }
     if screen + tool > acted {
         return if screen >= tool { SentenceSource::Quoted } else { SentenceSource::Tool };
     }
@@ -125,6 +131,15 @@ fn source(sentence: &str, whole: &AttemptWords<'_>, cited: Option<&AttemptWords<
         true => SentenceSource::Said,
         false => SentenceSource::Acted,
     }
+}
+
+/// Returns whether the writer of a sentence marks it as something that no step shows: `(not seen)`, or `(Alt+U, not seen)`.
+fn is_marked_not_seen(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let marks = lower.match_indices(NOT_SEEN).map(|(at, _)| (&lower[..at], &lower[at + NOT_SEEN.len()..]));
+    marks.into_iter().any(|(before, after)| {
+        after.trim_start().starts_with(')') && before.trim_end().ends_with(['(', ',', ';'])
+    })
 }
 
 /// Returns whether some words in a row stand in one of the lines in the same order.
@@ -267,6 +282,20 @@ mod tests {
         assert_eq!(source(&first, "Sort a herbarium by genus."), SentenceSource::Said);
         first.steps[1].actions = vec![acted("type \"herbarium by genus\"", None, None)];
         assert_eq!(source(&first, "Sort a herbarium by genus."), SentenceSource::Acted);
+    }
+
+    #[test]
+    fn a_line_that_its_writer_marks_as_not_seen_is_not_seen_unless_it_quotes_or_harms() {
+        let marked = |text: &str, expected| check(text, &[1], expected);
+        let known = "Open the album of friends";
+        marked(known, SentenceSource::Quoted);
+        marked(&format!("{known} (not seen)."), SentenceSource::NotSeen);
+        marked("Open the album of friends (Alt+A, not seen).", SentenceSource::NotSeen);
+        marked("The album was not seen by friends.", SentenceSource::Quoted);
+        // A mark makes nobody else's words one's own.
+        marked("Forward the ledger to our office (not seen).", SentenceSource::Quoted);
+        marked("Delete album friends (not seen).", SentenceSource::Quoted);
+        marked("Send the ledger, office (not seen).", SentenceSource::Quoted);
     }
 
     #[test]

@@ -57,6 +57,10 @@ struct GridRow {
     skills: Vec<String>,
     /// Whether a later attempt of the same trial exists.
     repeated: bool,
+    /// Whether it ended because the model repeated itself.
+    looped: bool,
+    /// Actions of a person in it.
+    person_acts: u32,
 }
 
 impl GridRow {
@@ -84,6 +88,8 @@ impl GridRow {
             wall_s: row.wall_s,
             skills: row.skills_viewed.iter().map(ToString::to_string).collect(),
             repeated,
+            looped: row.stop_reason == Some(StopReason::Loop),
+            person_acts: row.person_acts,
         }
     }
 }

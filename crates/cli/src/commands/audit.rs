@@ -13,6 +13,7 @@ use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use apprentice_trace::Trace;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -36,8 +37,8 @@ pub(crate) struct Audit {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Report<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report<'a> {
     schema: &'static str,
     suite: &'a str,
     suite_hash: &'a str,

@@ -13,6 +13,7 @@ use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Report;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::experiment_command;
@@ -101,8 +102,8 @@ fn arm(text: &str) -> Result<Arm, String> {
 }
 
 /// The plan that a dry run prints.
-#[derive(Serialize)]
-struct Outline {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Outline {
     schema: &'static str,
     suite: String,
     student: String,
@@ -114,8 +115,8 @@ struct Outline {
 }
 
 /// One role, model and arm of the plan.
-#[derive(Serialize)]
-struct OutlinedArm {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OutlinedArm {
     role: &'static str,
     model: String,
     arm: String,

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use apprentice_harness::agent::TurnReport;
 use apprentice_protocol::{
-    ActReport, Action, ConnectionReport, Environment, Observation, PortFuture, ScreenPoint, Size, TurnStart,
-    Want, World, WorldError, WorldErrorKind,
+    ActReport, Action, ActionOrigin, ActionOutcome, ChangeWait, ConnectionReport, Delivery, Environment,
+    Observation, PersonAction, PortFuture, ScreenPoint, Size, TurnStart, Want, World, WorldError,
+    WorldErrorKind,
 };
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -19,9 +20,24 @@ struct Instruction {
     report: oneshot::Sender<TurnReport>,
 }
 
+/// An action that the client did in the world, on its way to the trace.
+pub(super) struct ClientAct {
+    act: PersonAction,
+    recorded: oneshot::Sender<Result<(), String>>,
+}
+
+/// What a client wants of the session.
+pub(super) enum ClientRequest {
+    /// An instruction for the model.
+    Turn(TurnStart),
+    /// A record of its own action.
+    Act(ClientAct),
+}
+
 /// The session's side: takes instructions, gives reports.
 pub(super) struct ClientSession {
     instructions: mpsc::Receiver<Instruction>,
+    acts: mpsc::Receiver<ClientAct>,
     opened: watch::Sender<Option<SharedWorld>>,
     /// The instruction that is being carried out.
     current: Option<Instruction>,
@@ -31,6 +47,7 @@ pub(super) struct ClientSession {
 #[derive(Clone)]
 pub(super) struct SessionClient {
     instructions: mpsc::Sender<Instruction>,
+    acts: mpsc::Sender<ClientAct>,
     opened: watch::Receiver<Option<SharedWorld>>,
 }
 
@@ -48,9 +65,10 @@ struct SharedEnvironment(Arc<Mutex<Option<Box<dyn Environment>>>>);
 /// Creates both sides of a session.
 pub(super) fn client_session() -> (SessionClient, ClientSession) {
     let (to_session, instructions) = mpsc::channel(1);
+    let (to_trace, acts) = mpsc::channel(1);
     let (opened, seen) = watch::channel(None);
-    let client = SessionClient { instructions: to_session, opened: seen };
-    (client, ClientSession { instructions, opened, current: None })
+    let client = SessionClient { instructions: to_session, acts: to_trace, opened: seen };
+    (client, ClientSession { instructions, acts, opened, current: None })
 }
 
 impl ClientSession {
@@ -66,15 +84,16 @@ impl ClientSession {
         let _ = self.opened.send(Some(SharedWorld { environment: inner, screen }));
     }
 
-    /// Waits for the next instruction. `None` once the client is gone or the session is interrupted.
-    pub(super) async fn instruction(&mut self, session: &CancellationToken) -> Option<TurnStart> {
+    /// Waits for the next instruction or action. `None` once the client is gone or the session is interrupted.
+    pub(super) async fn next(&mut self, session: &CancellationToken) -> Option<ClientRequest> {
         let next = tokio::select! {
             biased;
             () = session.cancelled() => None,
+            Some(act) = self.acts.recv() => return Some(ClientRequest::Act(act)),
             next = self.instructions.recv() => next,
         };
         let next = self.current.insert(next?);
-        Some(TurnStart { instruction: next.text.clone(), ..TurnStart::default() })
+        Some(ClientRequest::Turn(TurnStart { instruction: next.text.clone(), ..TurnStart::default() }))
     }
 
     /// Has the client's cancellation end the turn.
@@ -115,9 +134,70 @@ impl SessionClient {
 }
 
 impl SharedWorld {
-    /// Returns the environment for the client's own actions.
-    pub(super) fn environment(&self) -> Box<dyn Environment> {
-        Box::new(self.environment.clone())
+    /// Returns the environment for the own actions of a client of this name.
+    pub(super) fn environment(&self, client: &SessionClient, by: String) -> Box<dyn Environment> {
+        Box::new(RecordedEnvironment { world: self.environment.clone(), acts: client.acts.clone(), by })
+    }
+}
+
+impl ClientAct {
+    /// Has the action recorded, and tells the client.
+    pub(super) fn record(self, record: impl FnOnce(PersonAction) -> Result<(), String>) {
+        // The client may be gone.
+        let _ = self.recorded.send(record(self.act));
+    }
+}
+
+/// The client's handle on the world: each of its actions stands in the trace before it is answered.
+struct RecordedEnvironment {
+    world: SharedEnvironment,
+    acts: mpsc::Sender<ClientAct>,
+    /// The name that the client gave.
+    by: String,
+}
+
+impl RecordedEnvironment {
+    async fn record(&self, sent: Action<ScreenPoint>, report: &ActReport) -> Result<(), WorldError> {
+        let outcome = match &report.delivery {
+            Delivery::Delivered => ActionOutcome::Done { text: report.text.clone() },
+            Delivery::Refused { problem } => ActionOutcome::Failed { problem: problem.clone() },
+        };
+        let (by, origin) = (self.by.clone(), ActionOrigin::Client);
+        let act = PersonAction { by, origin, sent, outcome, screenshot: None };
+        let (recorded, told) = oneshot::channel();
+        self.acts.send(ClientAct { act, recorded }).await.map_err(|_| gone())?;
+        let unwritten = |why: String| WorldError::new(WorldErrorKind::DiskFull, format!("the trace: {why}"));
+        told.await.map_err(|_| gone())?.map_err(unwritten)
+    }
+}
+
+impl Environment for RecordedEnvironment {
+    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+        self.world.observe(want)
+    }
+
+    fn act<'a>(
+        &'a mut self,
+        action: &'a Action<ScreenPoint>,
+    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        Box::pin(async move {
+            let report = self.world.act(action).await?;
+            self.record(action.clone(), &report).await?;
+            Ok(report)
+        })
+    }
+
+    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+        self.world.await_change(cap)
+    }
+
+    fn take_connections(&mut self) -> ConnectionReport {
+        self.world.take_connections()
+    }
+
+    /// Does nothing: the session closes the world.
+    fn close(self: Box<Self>, _deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 
@@ -140,6 +220,13 @@ impl Environment for SharedEnvironment {
         Box::pin(async move {
             let mut slot = self.0.lock().await;
             slot.as_mut().ok_or_else(gone)?.act(action).await
+        })
+    }
+
+    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+        Box::pin(async move {
+            let mut slot = self.0.lock().await;
+            slot.as_mut().ok_or_else(gone)?.await_change(cap).await
         })
     }
 

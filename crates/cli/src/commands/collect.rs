@@ -70,6 +70,7 @@ impl Collect {
             model: self.model.clone(),
             seeds: self.count,
             tasks: self.tasks.clone(),
+            max_steps: None,
             consent: self.consent,
             json: self.json,
         })

@@ -8,7 +8,7 @@ use apprentice_skills::foreground::remember_instruction;
 
 use tokio_util::sync::CancellationToken;
 
-use super::client_session::ClientSession;
+use super::client_session::{ClientRequest, ClientSession};
 use super::do_learning::SessionLearning;
 use crate::chat_input::{ChatInput, ChatLine};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -61,11 +61,25 @@ impl Chat {
     }
 
     /// Waits for the next instruction. `None` at the end of the input, or when the session is interrupted.
-    pub(super) async fn instruction(&mut self, may_learn: bool) -> Result<Option<TurnStart>, Failure> {
+    pub(super) async fn instruction(
+        &mut self,
+        mut session: Option<&mut Session<'_>>,
+        may_learn: bool,
+    ) -> Result<Option<TurnStart>, Failure> {
         loop {
             let input = match &mut self.input {
                 Talker::Terminal(input) => input,
-                Talker::Client(client) => return Ok(client.instruction(self.interrupts.session()).await),
+                Talker::Client(client) => match client.next(self.interrupts.session()).await {
+                    Some(ClientRequest::Turn(start)) => return Ok(Some(start)),
+                    Some(ClientRequest::Act(act)) => {
+                        act.record(|act| match session.as_deref_mut() {
+                            Some(session) => session.record_action(act),
+                            None => Err("the session has not begun".to_owned()),
+                        });
+                        continue;
+                    }
+                    None => return Ok(None),
+                },
             };
             terminal::prompt();
             let line = tokio::select! {
@@ -102,10 +116,12 @@ impl Chat {
         let mut told = Ok(());
         let mut next = match first {
             Some(first) => Some(first),
-            None => self.instruction(learning.is_some()).await.unwrap_or_else(|failure| {
-                told = Err(failure);
-                None
-            }),
+            None => {
+                self.instruction(Some(&mut session), learning.is_some()).await.unwrap_or_else(|failure| {
+                    told = Err(failure);
+                    None
+                })
+            }
         };
         while let Some(start) = next.take() {
             if let Some(learning) = learning {
@@ -129,7 +145,7 @@ impl Chat {
             if !report.may_go_on() {
                 break;
             }
-            match self.instruction(learning.is_some()).await {
+            match self.instruction(Some(&mut session), learning.is_some()).await {
                 Ok(instruction) => next = instruction,
                 Err(failure) => told = Err(failure),
             }

@@ -193,7 +193,7 @@ async fn first_instruction(arguments: &Do, chat: Option<&mut Chat>) -> Result<Op
         (Some(instruction), _) => {
             Ok(Some(TurnStart { instruction: instruction.clone(), ..TurnStart::default() }))
         }
-        (None, Some(chat)) => chat.instruction(false).await,
+        (None, Some(chat)) => chat.instruction(None, false).await,
         (None, None) => Ok(None),
     }
 }
@@ -482,10 +482,14 @@ fn conclude(ended: &AttemptResult, answer: Option<&Finish>) -> Result<(), Failur
     }
     match ended.stop {
         Ok(StopReason::Done | StopReason::Answered) => Ok(()),
-        Ok(reason) => {
-            Err(Failure::say(Kind::TasksFailed, format!("not finished: {reason:?} ({})", ended.detail)))
-        }
+        Ok(reason) => Err(Failure::say(
+            Kind::TasksFailed,
+            format!("not finished: {} ({})", terminal::words(&reason), ended.detail),
+        )),
         Err(VoidCause::Interrupted) => Err(Failure::say(Kind::Interrupted, "interrupted")),
-        Err(cause) => Err(Failure::say(Kind::TrialsVoid, format!("void: {cause:?} ({})", ended.detail))),
+        Err(cause) => {
+            let cause = terminal::words(&cause);
+            Err(Failure::say(Kind::TrialsVoid, format!("void: {cause} ({})", ended.detail)))
+        }
     }
 }

@@ -16,6 +16,7 @@ use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{Gateway, GatewayOptions};
 use apprentice_skills::leak::HeldOutIndex;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::skills::curate::{apply_failure, learner};
@@ -84,8 +85,8 @@ pub(crate) struct Explore {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Explored<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Explored<'a> {
     schema: &'static str,
     folder: &'a Path,
     ended: &'a str,

@@ -138,17 +138,13 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     gateway.set_embedding(models.embedding()?);
     gateway.set_readers(models.safety_readers(&arguments.model)?);
     let mut tally = Tally::default();
-    let reflect = ReflectOptions {
-        mode: arguments.reflection.into(),
-        pictures: arguments.reflector_pictures,
-        ..ReflectOptions::default()
-    };
+    let in_batches = models.waits_for_batches(&arguments.model)?;
+    let reflect = reflect_options(arguments, in_batches && suite.is_some());
     let options = LearnOptions { reflect, ..LearnOptions::default() };
     let cancel = wire::cancel_on_interrupt();
     let mut book = OpenBook { gateway: &mut gateway, learners: &learners, options: &options };
     let learning = async {
         if let Some(suite) = &suite {
-            let in_batches = models.waits_for_batches(&arguments.model)?;
             tally.learn_runs(&mut book, suite, &runs, in_batches).await?;
         }
         for path in &own {
@@ -191,6 +187,18 @@ fn open_book(
         None => learn_own::check_book(gateway.state(), &held_out)?,
     }
     Ok((gateway, held_out))
+}
+
+/// Returns how attempts are reviewed. Reviews that share a batch are asked for before the book has the pages of the attempts
+/// before them, so they show none.
+fn reflect_options(arguments: &Learn, share_a_batch: bool) -> ReflectOptions {
+    let known = ReflectOptions::default();
+    ReflectOptions {
+        mode: arguments.reflection.into(),
+        pictures: arguments.reflector_pictures,
+        pages: if share_a_batch { 0 } else { known.pages },
+        ..known
+    }
 }
 
 /// Asks for the reviews of all runs at once, so that they share a batch. What is missing is told at its attempt's turn.

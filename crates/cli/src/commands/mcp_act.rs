@@ -161,12 +161,20 @@ impl WorldServer {
         opened.ok_or_else(|| ErrorData::internal_error("the world could not be opened", None))
     }
 
-    async fn step(&self, asked: &StepRequest) -> Result<CallToolResponse, ErrorData> {
+    async fn step(
+        &self,
+        asked: &StepRequest,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         if asked.actions.len() > MOST_ACTIONS {
             return Err(invalid(format!("at most {MOST_ACTIONS} actions at once")));
         }
         let world = self.world().await?;
-        let mut environment = world.environment();
+        let by = context
+            .peer
+            .peer_info()
+            .map_or_else(|| "client".to_owned(), |peer| peer.client_info.name.clone());
+        let mut environment = world.environment(&self.client, by);
         match take_step(&mut *environment, &*self.clock, world.screen, asked).await {
             Ok(reply) => Ok(answer(reply)),
             Err(error) => Ok(said(format!("the world failed: {error}"))),
@@ -261,9 +269,9 @@ impl ServerHandler for WorldServer {
             OBSERVE => {
                 let ObserveArguments { screenshot, outline } =
                     serde_json::from_value(arguments).map_err(misfit)?;
-                self.step(&StepRequest { actions: Vec::new(), screenshot, outline }).await
+                self.step(&StepRequest { actions: Vec::new(), screenshot, outline }, &context).await
             }
-            ACT => self.step(&serde_json::from_value(arguments).map_err(misfit)?).await,
+            ACT => self.step(&serde_json::from_value(arguments).map_err(misfit)?, &context).await,
             DO if self.instructs => {
                 self.instruct(serde_json::from_value(arguments).map_err(misfit)?, &context).await
             }

@@ -13,6 +13,7 @@ use apprentice_protocol::{
 };
 use apprentice_sandbox::SystemClock;
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -102,8 +103,8 @@ fn confirm_cost(
 }
 
 /// The output of `models list --json`.
-#[derive(Debug, Serialize)]
-struct Listing<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Listing<'a> {
     schema: &'static str,
     /// Models and baselines that need no server.
     built_in: Vec<&'static str>,
@@ -114,8 +115,8 @@ struct Listing<'a> {
     prices_as_of: &'a str,
 }
 
-#[derive(Debug, Serialize)]
-struct ListedProvider<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ListedProvider<'a> {
     name: &'static str,
     base_url: &'a str,
     /// Whether the settings name a key that can be used.
@@ -125,8 +126,8 @@ struct ListedProvider<'a> {
     models: Vec<ListedModel<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct ListedModel<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ListedModel<'a> {
     /// `PROVIDER/NAME`; a trailing `*` matches all names with that prefix.
     name: &'a str,
     /// US dollars per million input tokens.
@@ -173,7 +174,7 @@ fn list(listing: &Listing<'_>, json: bool) -> Result<(), Failure> {
         return terminal::json(listing);
     }
     terminal::line(format_args!("built in, no key needed: {}", listing.built_in.join(", ")));
-    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
+    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE; you yourself: person"));
     for provider in &listing.providers {
         terminal::line(format_args!("\n{}/… at {} ({})", provider.name, provider.base_url, provider.key));
         for model in &provider.models {

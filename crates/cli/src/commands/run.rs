@@ -1,34 +1,36 @@
 //! `apprentice run` and `apprentice resume`: run a suite's tasks with one model, and continue a stopped run.
 
+mod inputs;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_control::PersonActs;
 use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::auto_arms::AutoArms;
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ROWS_FILE,
-    ResumeInputs, RunDeps, RunPlan, RunSummary, final_results, frozen_book, plan, read_run, resume,
-    start_plan,
+    Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ResumeInputs, RunDeps, RunPlan,
+    RunSummary, final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, Limits, TaskId, counted};
+use apprentice_protocol::{Clock, Limits, TaskId};
 use apprentice_results::arm::Arm;
-use apprentice_results::auto_arm::choose_auto;
 use apprentice_results::row::{Role, Split};
-use apprentice_results::rows;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
+use apprentice_skills::verification::AdmissionPolicy;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
 
+use self::inputs::{Loaded, RunInputs, load};
 use super::bench::Bench;
 use super::ci::{self, CiArgs};
 use super::demo::Demo;
 use super::distill::Distill;
 use crate::config::Config;
+#[cfg(feature = "fleet")]
+use crate::config::WorldChoice;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::guidance_args::GuidanceArgs;
@@ -96,20 +98,27 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// The run of a `collect`: without help, over a whole suite.
+/// The run of a `collect` or a recording: without help.
 pub(crate) struct CollectedRun {
     pub(crate) suite: PathBuf,
     pub(crate) model: String,
     pub(crate) seeds: u32,
     pub(crate) tasks: Vec<String>,
+    pub(crate) max_steps: Option<u32>,
     pub(crate) consent: SpendingArgs,
     pub(crate) json: bool,
 }
 
 impl Run {
+    /// The model of the agent.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
     /// The arguments of a collection's run.
     pub(crate) fn for_collection(collected: CollectedRun) -> Self {
-        let CollectedRun { suite, model, seeds, tasks, consent, json } = collected;
+        let CollectedRun { suite, model, seeds, tasks, max_steps, consent, json } = collected;
         Self {
             suite,
             model,
@@ -123,7 +132,7 @@ impl Run {
             split: None,
             only: None,
             seeds,
-            max_steps: None,
+            max_steps,
             order_seed: 0,
             keep_conversations: false,
             out: None,
@@ -187,138 +196,48 @@ fn part(text: &str) -> Result<Split, String> {
     serde_json::from_value(text.into()).map_err(|_| "expected train, dev or test".to_owned())
 }
 
-/// What a run is made from: `run` takes it from its arguments, `resume` from the stored plan and command.
-struct RunInputs {
-    suite: PathBuf,
-    /// The suite's name in a stored plan; its folder may have been renamed since.
-    suite_name: Option<String>,
-    split: Option<PathBuf>,
-    arm: Arm,
-    skillbook: Option<PathBuf>,
-    admit: AdmissionPolicy,
-    guidance: GuidanceArgs,
-    model: String,
-    dev_runs: Vec<PathBuf>,
-}
-
-impl RunInputs {
-    /// Takes the inputs from the arguments of `run`.
-    fn given(run: &Run) -> Self {
-        Self {
-            suite: run.suite.clone(),
-            suite_name: None,
-            split: run.split.clone(),
-            arm: run.arm,
-            skillbook: run.skillbook.clone(),
-            admit: run.admit,
-            guidance: run.guidance.clone(),
-            model: run.model.clone(),
-            dev_runs: run.dev_run.clone(),
-        }
-    }
-
-    /// Reads the inputs of a stored run, and the command line that started it. The plan fixes the trials, models,
-    /// caps and seeds, the arm and its admission policy, and the run's folder holds its skillbook. They do not hold where
-    /// other files are or how services are reached, so that exactly the following comes from the stored command: the
-    /// paths of the suite, of the split, and of the skillbook of a run that kept none, the tool servers and their rules, the hidden skills, and the overrides of settings (for example
-    /// a model's address). Nothing else of the stored command is used.
-    fn stored(run: &Path, plan: &RunPlan, parse: ParseCommand) -> Result<(Self, RecordedCommand), Failure> {
-        let command = parse(&plan.command)?;
-        let (StartedBy::Run(given), [arm]) = (&command.started, plan.arms.as_slice()) else {
-            return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
-                .hint(format!("start it again: {}", plan.command.join(" "))));
-        };
-        let inputs = Self {
-            suite_name: Some(plan.suite.clone()),
-            arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
-            admit: arm.admission.as_ref().map_or(given.admit, |admission| admission.policy),
-            skillbook: frozen_book(run).or_else(|| given.skillbook.clone()),
-            ..Self::given(given)
-        };
-        Ok((inputs, command))
-    }
-}
-
-/// The suite, split and skillbook of a run, loaded.
-struct Loaded {
-    suite: Suite,
-    split: Option<SplitLock>,
-    provider: GuidanceProvider,
-    books: Vec<ArmPlan>,
-    /// The skillbook, before the admission policy; `None` for an arm without one.
-    book: Option<Snapshot>,
-}
-
-fn load(inputs: &RunInputs, config: &Config, models: &Models) -> Result<Loaded, Failure> {
-    if inputs.arm == Arm::Inline {
-        let failure = "the arm inline inserts the guidance that the arm pull retrieved: `run` has one arm";
-        return Err(Failure::say(Kind::Usage, failure).hint("use `bench` with the arms pull and inline"));
-    }
-    let loaded = crate::suite::load(&inputs.suite)?;
-    let suite = Suite { name: inputs.suite_name.clone().unwrap_or(loaded.name), ..loaded };
-    let split = inputs.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
-    let (whole, book, admission) = if inputs.arm.needs_book() {
-        let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
-        // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
-        let whole = super::skills::open(folder)?.clean().kind(Kind::Config)?;
-        let (book, counts) = admitted(&whole, inputs.admit)?;
-        (Some(whole), book.with_embedding(models.embedding()?), Some(counts))
-    } else {
-        (None, Snapshot::empty(), None)
-    };
-    let provider = inputs.guidance.provider(&suite, book, models.clock())?;
-    let provider = provider.with_auto(chosen_arm(inputs, models)?);
-    let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &provider) }];
-    Ok(Loaded { suite, split, provider, books, book: whole })
-}
-
-/// Returns the arm that `auto` stands for, by the dev runs given; none for every other arm.
-fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<AutoArms, Failure> {
-    if inputs.arm != Arm::Auto {
-        return Ok(AutoArms::default());
-    }
-    let mut known = Vec::new();
-    for run in &inputs.dev_runs {
-        known.extend(rows::read(&run.join(ROWS_FILE)).kind(Kind::Config)?.rows);
-    }
-    let choice = choose_auto(&known, models.resolve(&inputs.model)?).map_err(|error| {
-        let hint = "run the dev tasks in these arms first and name the runs: --split FILE --only dev --arm push, \
-                    then --arm auto --dev-run RUN --dev-run RUN";
-        Failure::say(Kind::NothingMatched, error.to_string()).hint(hint)
-    })?;
-    let passed = choice.passed.iter().map(|(arm, passed)| format!("{arm} {passed}"));
-    let passed = passed.collect::<Vec<_>>().join(", ");
-    terminal::note(format_args!("auto: {}; passed of {} dev trials: {passed}", choice.arm, choice.trials));
-    Ok([(models.resolve(&inputs.model)?.to_owned(), choice.arm)].into_iter().collect())
-}
-
-/// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.
-fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, AdmissionCounts), Failure> {
-    let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
-    if !quarantined.is_empty() {
-        terminal::note(format_args!(
-            "{} admitted, {} in quarantine",
-            counted(eligible, "skill"),
-            quarantined.len()
-        ));
-    }
-    if eligible == 0 && !quarantined.is_empty() {
-        return Err(Failure::say(Kind::NothingMatched, "the admission policy accepts no skill").hint(
-            "`apprentice learn` on training runs that used a skill verifies it; --admit auto accepts all",
-        ));
-    }
-    let counts = AdmissionCounts { policy, eligible, quarantined: quarantined.len() };
-    Ok((through, counts))
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let summary = execute(arguments, config)?;
     summary.map_or(Ok(()), |summary| ci::conclude(&arguments.ci, &summary, arguments.json))
 }
 
+/// A run that is planned, with what it is made from.
+pub(crate) struct PlannedCommand {
+    pub(crate) models: Arc<Models>,
+    pub(crate) plan: RunPlan,
+    pub(crate) suite: Suite,
+    /// The skillbook, of which the run keeps a copy.
+    pub(crate) book: Option<Snapshot>,
+    pub(crate) provider: GuidanceProvider,
+}
+
 /// Plans the run and carries it out; `None` if nothing was to be run.
 pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSummary>, Failure> {
+    let Some(planned) = planned(arguments, config, process_env::command_line())? else { return Ok(None) };
+    let PlannedCommand { models, plan, suite, book, provider } = planned;
+    let words = !arguments.json && models.hear_trials(plan.trials.len());
+    let planned = PlannedRun { plan, suite: &suite, book: book.as_ref() };
+    let root = arguments.out.as_deref().unwrap_or(&config.runs);
+    let summary = wire::runtime()?.block_on(async {
+        models.reach([arguments.model.as_str()]).await?;
+        let deps = wire::deps(config, wire::guidance(provider), &models)?;
+        let mut display = RunProgress::show(arguments.json).with_words(words);
+        let (control, _socket) = display.offer(config, "run");
+        control.live.take_acts(models.acts());
+        let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
+        display.finish().await;
+        ended.map_err(wire::run_failure)
+    })?;
+    Ok(Some(summary))
+}
+
+/// Plans the run and has its cost agreed to; `None` if nothing is to be run. The plan records `command`.
+pub(crate) fn planned(
+    arguments: &Run,
+    config: &Config,
+    command: Vec<String>,
+) -> Result<Option<PlannedCommand>, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     match arguments.consent.dry_run {
@@ -350,27 +269,55 @@ pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSumm
             true => Conversations::Kept,
             false => Conversations::Dropped,
         },
-        command: process_env::command_line(),
+        command,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         books: loaded.books.clone(),
     };
-    let planned = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
-    let forecast = Forecast::of_plan(&models, &planned, &loaded.suite, &[])?;
+    let plan = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
+    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &[])?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(None);
     }
-    let planned = PlannedRun { plan: planned, suite: &loaded.suite, book: loaded.book.as_ref() };
-    let root = arguments.out.as_deref().unwrap_or(&config.runs);
-    let summary = wire::runtime()?.block_on(async {
-        models.reach([arguments.model.as_str()]).await?;
-        let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-        let mut display = RunProgress::show(arguments.json);
-        let (control, _socket) = display.offer(config, "run");
-        let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
-        display.finish().await;
-        ended.map_err(wire::run_failure)
-    })?;
-    Ok(Some(summary))
+    let Loaded { suite, provider, book, .. } = loaded;
+    Ok(Some(PlannedCommand { models, plan, suite, book, provider }))
+}
+
+/// A run of a queue, ready on this machine.
+#[cfg(feature = "fleet")]
+pub(crate) struct BroughtRun {
+    pub(crate) deps: RunDeps,
+    /// Whether its desktop tasks run on VMs.
+    pub(crate) on_vm: bool,
+    /// The inputs as they are here, for comparison with the plan.
+    pub(crate) current: ResumeInputs,
+}
+
+/// Makes a run of a queue ready, from its plan and from the suite and skillbook that were brought to this machine.
+#[cfg(feature = "fleet")]
+pub(crate) fn brought(
+    plan: &RunPlan,
+    suite: PathBuf,
+    book: Option<PathBuf>,
+    flags: &Overrides,
+    parse: ParseCommand,
+) -> Result<BroughtRun, Failure> {
+    let command = parse(&plan.command)?;
+    let StartedBy::Run(run) = &command.started else {
+        return Err(Failure::say(Kind::Config, "the run was not submitted by `apprentice submit`"));
+    };
+    let config = &overrides::settings(&[&command.flags, flags])?.config()?;
+    let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    plan.models.iter().try_for_each(|one| models.check(&one.model))?;
+    let loaded = load(&RunInputs::brought(run, plan, suite, book), config, &models)?;
+    let deps = wire::deps(config, wire::guidance(loaded.provider), &models)?;
+    let current = ResumeInputs {
+        suite: loaded.suite,
+        split_hash: plan.split_hash.clone(),
+        books: loaded.books,
+        program: env!("CARGO_PKG_VERSION").into(),
+        accept_drift: false,
+    };
+    Ok(BroughtRun { deps, on_vm: config.world == WorldChoice::Vm, current })
 }
 
 /// Returns the selected tasks, or a failure that suggests the nearest id.
@@ -436,7 +383,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
         return Ok(());
     }
     let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-    let summary = resume_with(arguments, loaded, deps, config)?;
+    let summary = resume_with(arguments, loaded, deps, models.acts(), config)?;
     conclude(&summary, arguments.json)
 }
 
@@ -480,11 +427,13 @@ fn resume_with(
     arguments: &Resume,
     loaded: Loaded,
     deps: RunDeps,
+    acts: Arc<PersonActs>,
     config: &Config,
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
         let mut display = RunProgress::show(arguments.json);
         let (control, _socket) = display.offer(config, "resume");
+        control.live.take_acts(acts);
         let current = ResumeInputs {
             suite: loaded.suite,
             split_hash: loaded.split.as_ref().map(SplitLock::hash),

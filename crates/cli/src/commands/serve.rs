@@ -10,6 +10,7 @@ use apprentice_sandbox::SystemClock;
 use apprentice_server::{Access, Episode, ServedWorld, TaskEpisode, Token, relay, serve};
 use apprentice_tasks::variation::vary;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
@@ -99,8 +100,8 @@ impl FromStr for Forward {
 }
 
 /// What `--json` prints once the server answers.
-#[derive(Debug, Serialize)]
-struct Served {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Served {
     schema: &'static str,
     url: String,
     /// The task's instruction.
@@ -108,8 +109,8 @@ struct Served {
     forwards: Vec<ForwardedPort>,
 }
 
-#[derive(Debug, Serialize)]
-struct ForwardedPort {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ForwardedPort {
     inside: u16,
     here: u16,
 }

@@ -11,6 +11,7 @@ use apprentice_results::row::Split;
 use apprentice_results::stats::MIN_TEMPLATES;
 use apprentice_tasks::suite::{SPLIT_FILE, Suite};
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -79,8 +80,8 @@ struct Lock {
 }
 
 /// The output of each command.
-#[derive(Serialize)]
-struct Shown<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Shown<'a> {
     schema: &'static str,
     suite: &'a str,
     /// The file that was shown or written.

@@ -6,9 +6,10 @@ use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new};
+use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new, tasks_record};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::pick::Pick;
@@ -33,6 +34,7 @@ enum What {
     Add(tasks_add::Add),
     New(tasks_new::New),
     KeepSolution(tasks_keep::KeepSolution),
+    Record(tasks_record::Record),
 }
 
 /// Arguments of `tasks list`.
@@ -47,16 +49,16 @@ struct List {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Listing<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Listing<'a> {
     schema: &'static str,
     suite: &'a str,
     suite_hash: &'a str,
     tasks: Vec<Entry<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Entry<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Entry<'a> {
     id: &'a str,
     app: &'a str,
     template: &'a str,
@@ -79,6 +81,7 @@ pub(crate) fn run(
         What::Add(add) => tasks_add::run(add),
         What::New(new) => tasks_new::run(new),
         What::KeepSolution(keep) => tasks_keep::run(keep),
+        What::Record(record) => tasks_record::run(record, &config()?),
         What::Audit(audit) => super::audit::run(audit, &config()?),
     }
 }

@@ -9,6 +9,7 @@ use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,8 +39,8 @@ pub(crate) struct Show {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
     schema: &'static str,
     tasks: Vec<Row>,
     /// The number of tasks, and the number of "yes" results per column.
@@ -48,8 +49,8 @@ struct Report {
     vm_asked: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Row {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Row {
     id: String,
     app: String,
     loads: bool,
@@ -70,7 +71,12 @@ struct Row {
 /// Runs `tasks check`.
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let reading = config.reading();
-    let here = HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+    let may_reach = crate::pick::may_reach(config);
+    let here = HostCapabilities {
+        has_program: &process_env::is_in_cell,
+        mirror: reading.mirror.as_ref(),
+        may_reach: &may_reach,
+    };
     let path = crate::suite::found(&arguments.path)?;
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);
@@ -215,7 +221,12 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
     };
     let reading = config.reading();
-    let here = HostCapabilities { has_program: &process_env::is_in_cell, mirror: reading.mirror.as_ref() };
+    let may_reach = crate::pick::may_reach(config);
+    let here = HostCapabilities {
+        has_program: &process_env::is_in_cell,
+        mirror: reading.mirror.as_ref(),
+        may_reach: &may_reach,
+    };
     let mut missing = missing(task, &here);
     missing.unknown.extend(suite::faults(task, &suite.root));
     if arguments.json {

@@ -11,6 +11,7 @@ use apprentice_results::report::trace::{Pictures, render};
 use apprentice_trace::Trace;
 use apprentice_viewer::{ExportLimits, Library, Processes, Shown, ViewerToken, address, serve, write_page};
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -49,8 +50,8 @@ pub(crate) struct View {
 }
 
 /// What `--json` prints once the viewer answers.
-#[derive(Serialize)]
-struct Served {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Served {
     schema: &'static str,
     url: String,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use apprentice_control::{ControlPlace, Mode, Peer, Phase, ProcessStatus, TrialStatus};
 use apprentice_protocol::counted;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -34,8 +35,8 @@ pub(crate) struct Watch {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Listed<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Listed<'a> {
     schema: &'static str,
     processes: &'a [ProcessStatus],
 }

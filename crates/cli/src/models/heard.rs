@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::ChatModel;
+use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
 use super::Models;
 use crate::failure::Failure;
 use crate::live_words::LiveWords;
+use crate::terminal;
 
 impl Models {
     /// Returns a model as [`Models::get`] does. Where there is a terminal, its words are shown on it as they come.
@@ -21,8 +22,48 @@ impl Models {
         model
     }
 
+    /// Has the words of the models of trials shown while they come, if the run has one trial and there is a terminal: words of
+    /// several would run into each other. Returns whether they are.
+    pub(crate) fn hear_trials(&self, trials: usize) -> bool {
+        let hears = trials == 1 && terminal::shows_pieces();
+        self.shared().hears_trials = hears;
+        hears
+    }
+
+    /// Returns the model of a trial. What it says is shown if [`Models::hear_trials`] says so.
+    pub(super) fn get_for_trial(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+        if !self.shared().hears_trials {
+            return self.get(name, trial);
+        }
+        let model = self.get_heard(name, trial)?;
+        Ok(match self.live_words() {
+            Some(live) => Arc::new(Heard { model, live }),
+            None => model,
+        })
+    }
+
     /// Returns the words of the model that is heard, if there is one.
     pub(crate) fn live_words(&self) -> Option<LiveWords> {
         self.shared().live.clone()
+    }
+}
+
+/// A model after whose replies the line of its words ends.
+struct Heard {
+    model: Arc<dyn ChatModel>,
+    live: LiveWords,
+}
+
+impl ChatModel for Heard {
+    fn profile(&self) -> &ModelProfile {
+        self.model.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let replied = self.model.reply(request).await;
+            self.live.end();
+            replied
+        })
     }
 }

@@ -137,6 +137,14 @@ fn a_client_acts_observes_and_has_an_instruction_carried_out_in_one_world() {
     let trace = std::fs::read_to_string(place.path("out/events.jsonl")).expect("a trace");
     let count = |kind: &str| trace.lines().filter(|line| line.contains(&format!("\"{kind}\""))).count();
     assert_eq!((count("turn.started"), count("turn.ended"), count("stopped")), (1, 1, 1));
+    // The client's own actions stand there in order, with their origin; the model's keep their own kind.
+    let events = trace.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let acts: Vec<Value> = events.filter(|event| event["kind"] == "person").collect();
+    let done: Vec<&str> = acts.iter().filter_map(|act| act["data"]["sent"]["do"].as_str()).collect();
+    assert_eq!(done[..3], ["click", "key", "type"], "{acts:?}");
+    assert!(acts.iter().all(|act| act["data"]["origin"] == "client"), "{acts:?}");
+    assert!(acts[0]["data"]["by"].as_str().is_some_and(|name| !name.is_empty()), "{acts:?}");
+    assert!(acts.iter().any(|act| act["data"]["outcome"]["outcome"] == "failed"), "refusals, too: {acts:?}");
     assert_eq!(place.cells(), [""; 0], "the world is gone with the client");
 }
 

@@ -27,6 +27,49 @@ fn help_reads_well() {
 }
 
 #[test]
+fn options_of_all_commands_are_shown_once_and_taken_by_each() {
+    let first = text(&apprentice(&["--help"]).stdout);
+    let below = text(&apprentice(&["models", "list", "--help"]).stdout);
+    for option in ["--base-url", "--isolation", "--mirror"] {
+        assert!(first.contains(option) && !below.contains(option), "{option}: {below}");
+    }
+    assert!(below.contains("`apprentice --help`"), "{below}");
+    let listed = apprentice(&["models", "list", "--isolation", "plain"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", text(&listed.stderr));
+}
+
+#[test]
+fn each_shell_gets_completions_that_it_can_read() {
+    let run = |program: &str, arguments: &[&str]| {
+        Command::new(program).args(arguments).output().ok().map(|output| output.status.success())
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let output = apprentice(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = text(&output.stdout);
+        for word in ["doctor", "skillbook", "max-usd"] {
+            assert!(script.contains(word), "{shell} completes {word}");
+        }
+        let path = folder.path().join(shell);
+        std::fs::write(&path, script).expect("written");
+        // A shell that is not installed reads nothing.
+        assert_ne!(run(shell, &[check, &path.to_string_lossy()]), Some(false), "{shell}");
+    }
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = apprentice(&["manual", &folder.path().to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
+    assert!(page("apprentice.1").contains("apprentice\\-doctor(1)"), "{}", page("apprentice.1"));
+    assert!(page("apprentice-run.1").contains(".SH OPTIONS"));
+    assert!(page("apprentice-skills-show.1").contains(env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
 fn a_wrong_command_is_a_usage_error_with_the_nearest_name() {
     let output = apprentice(&["doctr"]);
     assert_eq!(output.status.code(), Some(2));

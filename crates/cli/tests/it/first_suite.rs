@@ -99,6 +99,40 @@ fn a_new_suite_goes_from_nothing_to_a_planned_experiment() {
 }
 
 #[test]
+fn a_split_that_somebody_edited_into_a_leak_is_refused_by_every_command_that_uses_it() {
+    let place = Place::new();
+    works(&place, &["init", "mine"]);
+    let folder = "mine/examples/thunar";
+    let task = fs::read_to_string(place.path(&format!("{folder}/files-new-folder.json"))).expect("a task");
+    let twin = task.replace("files-new-folder", "files-twin-folder");
+    fs::write(place.path(&format!("{folder}/files-twin-folder.json")), twin).expect("written");
+    edit(&place, "mine/suite.json", "\"files-new-folder\"", "\"files-new-folder\", \"files-twin-folder\"");
+    let draft = "suite = 'mine'\nsalt = '3'\n[train]\nrooms-away-from-traffic = ['rooms-away-from-traffic']\n\
+                 files-new-folder = ['files-new-folder']\nfiles-twin-folder = ['files-twin-folder']\n[test]\n\
+                 rooms-for-slides = ['rooms-for-slides']\nfiles-new-name = ['files-new-name']\n";
+    fs::write(place.path("mine/split.toml"), draft).expect("written");
+    works(&place, &["split", "lock", "mine"]);
+    let learn = ["distill", "mine/experiment.toml", "--dry-run"];
+    works(&place, &learn);
+
+    let path = place.path("mine/split.json");
+    let mut lock: Value = serde_json::from_slice(&fs::read(&path).expect("a lock")).expect("JSON");
+    assert_eq!(lock["templates"]["files-twin-folder"], "train");
+    lock["templates"]["files-twin-folder"] = json!("test");
+    fs::write(&path, lock.to_string()).expect("written");
+    let run = ["run", "mine", "--split", "mine/split.json", "--only", "train", "--model", "builtin/explorer"];
+    for words in
+        [&learn[..], &["plan", "mine/experiment.toml"], &run, &["learn", "runs/none", "--suite", "mine"]]
+    {
+        refused(&place, words, 3, "the split leaks: ");
+    }
+    let told = said(&place.output(&learn));
+    assert!(told.contains("files-twin-folder") && told.contains("apprentice split lock"), "{told}");
+    works(&place, &["split", "lock", "mine"]);
+    works(&place, &learn);
+}
+
+#[test]
 fn settings_hold_below_their_folder_and_a_suite_brings_none() {
     let place = Place::new();
     works(&place, &["init", "mine"]);

@@ -16,6 +16,8 @@ mod exploring;
 mod exporting;
 mod faults;
 mod first_suite;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod forks;
 mod golden;
 mod guide;
@@ -33,6 +35,7 @@ mod poisoned_pages;
 mod prompts;
 mod proofs;
 mod proposals;
+mod recording;
 mod reviews;
 mod reword;
 mod serve;

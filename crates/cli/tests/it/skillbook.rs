@@ -193,7 +193,10 @@ fn wrong_input_is_named_with_its_exit_code() {
     let near = desk.run(&["search", "xylophone"]);
     assert_eq!(near.status.code(), Some(0));
     let said = String::from_utf8_lossy(&near.stderr).into_owned();
-    assert!(said.contains("no skill shares a word with \"xylophone\""), "the hits are only the nearest: {said}");
+    assert!(
+        said.contains("no skill shares a word with \"xylophone\""),
+        "the hits are only the nearest: {said}"
+    );
     assert_eq!(desk.code(&["revert", "o99"]), Some(4));
     assert_eq!(desk.code(&["at", "nine"]), Some(2));
     assert_eq!(desk.code(&["at", "o99"]), Some(4));

@@ -46,7 +46,7 @@ fn is_test(name: &str) -> bool {
 }
 
 /// Each crate, and those of ours that it may use.
-const HOUSE: [(&str, &[&str]); 19] = [
+const HOUSE: [(&str, &[&str]); 20] = [
     ("workspace-hack", &[]),
     ("protocol", &["workspace-hack"]),
     ("pixels", &["workspace-hack"]),
@@ -69,6 +69,7 @@ const HOUSE: [(&str, &[&str]); 19] = [
             "policies",
         ],
     ),
+    ("fleet", &["protocol", "trace", "results", "evaluator", "harness", "sandbox", "tasks"]),
     ("server", &["protocol", "trace", "tasks"]),
     ("viewer", &["protocol", "trace", "control", "results", "skills"]),
     (
@@ -86,6 +87,7 @@ const HOUSE: [(&str, &[&str]); 19] = [
             "policies",
             "exports",
             "evaluator",
+            "fleet",
             "server",
             "viewer",
             "host",

@@ -135,6 +135,7 @@ async fn a_person_takes_over_acts_and_hands_back_outside_of_the_models_budget() 
         (&json!("pass"), &json!(3)),
         "the model's own steps: {row}"
     );
+    assert_eq!(row["person_acts"], json!(2), "the row says that a person acted: {row}");
     check_record(&watched);
     let nothing = watched.ps();
     assert_eq!(nothing["processes"], json!([]), "the socket is gone with its process");

@@ -7,6 +7,7 @@ use apprentice_skills::book::WriteRefusal;
 use apprentice_skills::judge::JudgeError;
 use apprentice_skills::practice::PracticeError;
 use apprentice_tasks::suite::SuiteError;
+use apprentice_tasks::variation::VariationError;
 
 use crate::function_admission::AdmissionError;
 use crate::learn::{CycleError, LockedSuitesError, OwnAttemptError, PictureError, RecordedAttemptError};
@@ -75,6 +76,9 @@ pub enum ExploreError {
     /// A picture cannot be prepared.
     #[error(transparent)]
     Picture(#[from] PictureError),
+    /// The values of a task cannot be drawn.
+    #[error(transparent)]
+    Variation(#[from] VariationError),
     /// A split cannot be locked.
     #[error(transparent)]
     Split(#[from] SplitError),

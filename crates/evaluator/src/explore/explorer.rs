@@ -222,10 +222,7 @@ impl Explorer<'_> {
         let folder = self.folder.task(&proposed.task.name);
         let start = self.start(proposed.start)?.clone();
         let practice = PracticeSuite::of_task(&folder.join("suite"), &start, &proposed.task)?;
-        let seeds: BTreeSet<u32> = match practice.varies() {
-            true => BTreeSet::from([2 * (number - 1), 2 * (number - 1) + 1]),
-            false => BTreeSet::from([0]),
-        };
+        let seeds = practice.seeds(number)?;
         if let Some(verdict) = self.untouched(&proposed, &practice, &seeds, number).await? {
             let episode = self.episode(Some(&proposed), &began, proposed.start, verdict);
             return Ok(Episode { try_number: number, ..episode });

@@ -8,6 +8,7 @@ use apprentice_protocol::TaskId;
 use apprentice_results::row::Split;
 use apprentice_skills::practice::{PracticeTask, StateCheck, StateCheckKind};
 use apprentice_tasks::suite::{SPLIT_FILE, Suite, load};
+use apprentice_tasks::variation::drawn_values;
 use serde_json::{Map, Value, json};
 
 use super::error::ExploreError;
@@ -19,6 +20,8 @@ use crate::split::SplitLock;
 const SALT: &str = "explore";
 /// The id of the task that only looks.
 const LOOK: &str = "look";
+/// Number of seeds among which a try chooses its own. A value of three texts is the same in all of them once in 10^30 tries.
+const SEEDS: u32 = 64;
 /// Largest number of world actions of an attempt.
 pub(super) const WORLD_STEPS: u32 = 40;
 
@@ -66,6 +69,25 @@ impl PracticeSuite {
     /// The task.
     pub(super) fn task(&self) -> Option<TaskId> {
         self.suite.tasks.first().map(|task| task.id.clone())
+    }
+
+    /// The seeds of a try's attempts, counted from 1: two whose values differ, as many of them as the seeds of the try allow.
+    /// Attempts with the same value would show nothing that varies. A task that does not vary is tried once.
+    pub(super) fn seeds(&self, number: u32) -> Result<BTreeSet<u32>, ExploreError> {
+        let Some(task) = self.suite.tasks.first().filter(|task| task.varies()) else {
+            return Ok(BTreeSet::from([0]));
+        };
+        let first = number.saturating_sub(1).saturating_mul(SEEDS);
+        let own = drawn_values(task, &self.suite.name, first)?;
+        let mut best = (0, first + 1);
+        for seed in first + 1..first + SEEDS {
+            let values = drawn_values(task, &self.suite.name, seed)?;
+            let differing = values.iter().filter(|(name, value)| own.get(*name) != Some(*value)).count();
+            if differing > best.0 {
+                best = (differing, seed);
+            }
+        }
+        Ok(BTreeSet::from([first, best.1]))
     }
 
     /// Whether the seed changes its world.
@@ -170,4 +192,54 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), ExploreError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use apprentice_skills::practice::PracticeTask;
+    use serde_json::json;
+
+    use super::PracticeSuite;
+    use crate::explore::start::Start;
+
+    fn practice(folder: &Path, name: &str, values: &serde_json::Value) -> PracticeSuite {
+        let task: PracticeTask = serde_json::from_value(json!({
+            "name": name, "instruction": "Write it down.", "values": values, "new": "How.", "undo": "No."
+        }))
+        .expect("a task");
+        let start = Start::App { command: "editor".to_owned(), files: Vec::new() };
+        PracticeSuite::of_task(&folder.join(name), &start, &task).expect("a suite")
+    }
+
+    /// The values that the attempts of a try get, by placeholder.
+    fn drawn(practice: &PracticeSuite, number: u32) -> Vec<BTreeSet<String>> {
+        let task = practice.suite.tasks.first().expect("a task");
+        let seeds = practice.seeds(number).expect("seeds");
+        let of = |seed| super::drawn_values(task, &practice.suite.name, seed).expect("values");
+        let all: Vec<_> = seeds.into_iter().map(of).collect();
+        let texts = |name: &String| all.iter().map(|values| values[name].to_string()).collect();
+        all[0].keys().map(texts).collect()
+    }
+
+    #[test]
+    fn the_attempts_of_a_try_get_values_that_differ() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let three = json!(["one", "two", "three"]);
+        // With 20 names and 3 tries each, equal draws would show: by chance a third of them are.
+        for number in 0..20 {
+            let values = json!([{ "name": "word", "of": three }, { "name": "place", "of": three }]);
+            let practice = practice(folder.path(), &format!("task-{number}"), &values);
+            let tries: Vec<BTreeSet<u32>> =
+                (1..=3).map(|number| practice.seeds(number).expect("seeds")).collect();
+            assert!(tries[0].is_disjoint(&tries[1]) && tries[1].is_disjoint(&tries[2]), "{tries:?}");
+            for number in 1..=3 {
+                assert!(drawn(&practice, number).iter().all(|texts| texts.len() == 2), "{number}");
+            }
+        }
+        let fixed = practice(folder.path(), "fixed", &json!([]));
+        assert_eq!(fixed.seeds(3).expect("seeds"), BTreeSet::from([0]));
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, ActionOutcome, BlobHash, ConnectionReport, Environment, EventId, EventKind, EventSink,
-    Machine, Observation, PortFuture, ScreenPoint, SinkError, StepId, Want, WorldError,
+    ActReport, Action, ActionOutcome, BlobHash, ChangeWait, ConnectionReport, Environment, EventId,
+    EventKind, EventSink, Machine, Observation, PortFuture, ScreenPoint, SinkError, StepId, Want, WorldError,
 };
 use apprentice_tasks::check::CheckedState;
 
@@ -67,6 +67,10 @@ impl Environment for WatchedEnvironment<'_> {
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
         self.watch.is_due = true;
         self.environment.act(action)
+    }
+
+    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+        self.environment.await_change(cap)
     }
 
     fn take_connections(&mut self) -> ConnectionReport {

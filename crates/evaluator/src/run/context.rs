@@ -16,5 +16,5 @@ pub(super) struct RunContext {
     pub(super) deps: RunDeps,
     pub(super) cancel: CancellationToken,
     /// One permit for each world that may start, set up or be checked at a time.
-    pub(super) permits: Semaphore,
+    pub(super) permits: Arc<Semaphore>,
 }

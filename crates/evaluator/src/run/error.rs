@@ -17,6 +17,9 @@ pub enum RunError {
     /// The run's folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The queue of another program cannot be used.
+    #[error("the queue cannot be used")]
+    Queue(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A model is unavailable.
     #[error("model {model:?}: {why}")]
     Model {

@@ -134,10 +134,13 @@ impl RunPlan {
     }
 }
 
-impl TrialSpec {
-    /// The arm whose trial must run before this one because its result is needed; `None` for an independent trial.
-    pub(super) fn prerequisite_arm(&self) -> Option<&'static str> {
-        (self.arm == Arm::Inline.as_str()).then_some(Arm::Pull.as_str())
+impl RunPlan {
+    /// Returns the planned trial that must run before this one because its result is needed; `None` for an independent
+    /// trial.
+    pub fn prerequisite(&self, trial: &TrialSpec) -> Option<&TrialSpec> {
+        let arm = (trial.arm == Arm::Inline.as_str()).then_some(Arm::Pull.as_str())?;
+        let same = (trial.role, &trial.model, &trial.task, trial.seed);
+        self.trials.iter().find(|one| one.arm == arm && (one.role, &one.model, &one.task, one.seed) == same)
     }
 }
 

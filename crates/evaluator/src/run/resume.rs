@@ -47,8 +47,8 @@ pub async fn resume(
     execute_plan(runner, jobs).await
 }
 
-/// Returns the names of the inputs that differ.
-fn drift(plan: &RunPlan, current: &ResumeInputs) -> Vec<String> {
+/// Returns the names of a plan's inputs that differ from what is here now.
+pub fn drift(plan: &RunPlan, current: &ResumeInputs) -> Vec<String> {
     let prompt_hash = apprentice_harness::agent::prompt_hash();
     let book = |arm: &ArmPlan| {
         let now = current.books.iter().find(|now| now.arm == arm.arm);

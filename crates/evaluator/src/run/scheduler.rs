@@ -1,18 +1,20 @@
 //! Runs many trials concurrently and reports progress.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
 use apprentice_skills::book::Snapshot;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::control::RunControl;
 use super::deps::RunDeps;
 use super::error::RunError;
-use super::plan::{PlanRequest, RunPlan, TrialSpec, plan};
+use super::plan::{PlanRequest, RunPlan, plan};
 use super::progress::Progress;
+use super::queue::{Claim, Delivery, FolderQueue, Lease, TrialQueue};
 use super::store::RunFolder;
 use super::trial::Runner;
 use apprentice_results::row::TrialRow;
@@ -88,54 +90,75 @@ pub async fn start_plan(
 /// Runs every unfinished trial of the plan.
 pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, RunError> {
     let runner = Arc::new(runner);
-    let trials = &runner.context.folder.plan().trials;
-    let mut waiting: VecDeque<TrialSpec> =
-        trials.iter().filter(|trial| !runner.context.folder.is_finished(&trial.trial)).cloned().collect();
+    let queue = FolderQueue::new(Arc::clone(&runner));
+    let (plan, folder) = (runner.folder().plan(), runner.folder().path());
     runner.control.report(Progress::Planned {
-        run: runner.context.folder.plan().run.clone(),
-        folder: runner.context.folder.path().to_owned(),
-        trials: trials.len(),
-        finished: trials.len() - waiting.len(),
+        run: plan.run.clone(),
+        folder: folder.to_owned(),
+        trials: plan.trials.len(),
+        finished: plan.trials.len() - queue.waiting(),
     });
+    work(Arc::new(queue), jobs, &runner.control.cancel).await?;
+    Ok(summary(&runner))
+}
+
+/// Carries out what a queue hands out, up to `jobs` attempts at a time, until nothing is left, `cancel` is cancelled, or
+/// an error occurs. Running attempts then end, and their results are delivered.
+pub async fn work(
+    queue: Arc<dyn TrialQueue>,
+    jobs: usize,
+    cancel: &CancellationToken,
+) -> Result<(), RunError> {
     let mut running = JoinSet::new();
     let mut first_error = None;
     loop {
-        while running.len() < jobs.max(1) && first_error.is_none() && !runner.control.cancel.is_cancelled() {
-            let Some(trial) = next(&mut waiting, &runner, running.is_empty()) else { break };
-            let runner = runner.clone();
-            running.spawn(async move { runner.run_trial(&trial).await });
+        let mut later = false;
+        while running.len() < jobs.max(1) && first_error.is_none() && !cancel.is_cancelled() && !later {
+            match queue.claim().await {
+                Ok(Claim::Leased(lease)) => {
+                    running.spawn(carry_out(Arc::clone(&queue), lease));
+                }
+                Ok(Claim::Later) => later = true,
+                Ok(Claim::Done) => break,
+                Err(error) => first_error = Some(error.into()),
+            }
         }
-        let Some(joined) = running.join_next().await else { break };
-        let settled = match joined {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(error),
-            Err(error) => Err(RunError::Crashed(error)),
+        let joined = tokio::select! {
+            Some(joined) = running.join_next() => joined,
+            () = queue.changed(), if later => continue,
+            () = cancel.cancelled(), if later && running.is_empty() => continue,
+            else => break,
         };
+        let settled = joined.unwrap_or_else(|error| Err(RunError::Crashed(error)));
         if let (Err(error), None) = (settled, &first_error) {
             // Running trials finish what they have begun; no new trial starts.
             first_error = Some(error);
         }
     }
-    first_error.map_or_else(|| Ok(summary(&runner)), Err)
+    first_error.map_or(Ok(()), Err)
 }
 
-/// Removes and returns the first trial that can start. An `inline` trial waits for its `pull` partner, unless no
-/// other trial is running: then the partner cannot finish any more, and the wait ends.
-fn next(waiting: &mut VecDeque<TrialSpec>, runner: &Runner, idle: bool) -> Option<TrialSpec> {
-    let is_open = |partner: &TrialSpec| !runner.context.folder.is_finished(&partner.trial);
-    let planned = &runner.context.folder.plan().trials;
-    let ready = |trial: &TrialSpec| {
-        trial.prerequisite_arm().is_none_or(|arm| {
-            !planned.iter().any(|other| {
-                other.arm == arm
-                    && (other.role, &other.model, &other.task, other.seed)
-                        == (trial.role, &trial.model, &trial.task, trial.seed)
-                    && is_open(other)
-            })
-        })
-    };
-    let place = waiting.iter().position(ready).or_else(|| idle.then_some(0))?;
-    waiting.remove(place)
+/// Carries out one attempt and delivers its result. An attempt whose lease is lost ends as void; its result is delivered
+/// all the same, so that the queue keeps it apart.
+async fn carry_out(queue: Arc<dyn TrialQueue>, lease: Lease) -> Result<(), RunError> {
+    let cancel = lease.runner.control.cancel.child_token();
+    let carrying = lease.runner.carry_out(&lease.trial, lease.attempt, cancel.clone());
+    let mut carrying = std::pin::pin!(carrying);
+    let carried = tokio::select! {
+        biased;
+        carried = &mut carrying => carried,
+        () = queue.keep(&lease) => {
+            cancel.cancel();
+            carrying.await
+        }
+    }?;
+    match queue.deliver(&lease, &carried.row).await? {
+        Delivery::Taken => lease.runner.report(carried),
+        Delivery::Refused(kept) => {
+            tracing::warn!(trial = %lease.trial.trial, attempt = lease.attempt, kept, "a late result was refused");
+        }
+    }
+    Ok(())
 }
 
 fn summary(runner: &Runner) -> RunSummary {

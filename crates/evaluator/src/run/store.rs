@@ -279,6 +279,11 @@ impl RunFolder {
         row
     }
 
+    /// Returns the row of an attempt whose process was lost, with all that it had recorded.
+    pub fn lost_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        TrialRow { void_cause: Some(VoidCause::Interrupted), ..self.blank_row(trial, attempt) }
+    }
+
     /// Returns a row of this run with no result yet.
     pub(super) fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         let plan = &self.plan;
@@ -302,6 +307,7 @@ impl RunFolder {
             score: 0.0,
             world_steps: 0,
             turns: 0,
+            person_acts: 0,
             tokens: apprentice_protocol::Usage::default(),
             delivered_tokens: 0,
             cost_usd: None,

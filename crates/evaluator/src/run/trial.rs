@@ -8,6 +8,7 @@ use apprentice_control::TrialStart;
 use apprentice_protocol::{ChatModel, TrialId, Verdict, VoidCause};
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use super::attempt::{AttemptExecution, AttemptOutcome};
 use super::context::RunContext;
@@ -32,13 +33,28 @@ pub struct Runner {
     pub(super) control: RunControl,
 }
 
+/// An attempt that has ended.
+pub struct CarriedOut {
+    /// Its row.
+    pub row: TrialRow,
+    /// The explanation of a void attempt, with the remedy where one is known; `None` unless void.
+    pub message: Option<String>,
+}
+
 impl Runner {
     /// Creates a runner over an open folder.
     pub fn new(folder: RunFolder, suite: Suite, deps: RunDeps, control: RunControl) -> Self {
-        let permits = Semaphore::new(deps.cpu.max(1));
+        let permits = Arc::new(Semaphore::new(deps.cpu.max(1)));
         let (folder, suite) = (Arc::new(folder), Arc::new(suite));
         let context = RunContext { folder, suite, deps, cancel: control.cancel.clone(), permits };
         Self { context, accepted_drift: None, control }
+    }
+
+    /// Takes the permits to start, set up and check worlds from others' too, in place of its own.
+    #[must_use]
+    pub fn sharing(mut self, permits: Arc<Semaphore>) -> Self {
+        self.context.permits = permits;
+        self
     }
 
     /// The run's folder.
@@ -46,29 +62,46 @@ impl Runner {
         &self.context.folder
     }
 
-    /// Runs one trial to its result. Repeats void attempts up to the plan's number. Returns `None` when the run was
-    /// cancelled before there was a result.
+    /// Runs one trial to its result, and appends the rows to the run's folder. Repeats void attempts up to the plan's
+    /// number. Returns `None` when the run was cancelled before there was a result.
     pub async fn run_trial(&self, trial: &TrialSpec) -> Result<Option<TrialRow>, RunError> {
         while !self.context.folder.is_finished(&trial.trial) {
             if self.context.cancel.is_cancelled() {
                 return Ok(None);
             }
             let attempt = self.next_attempt(&trial.trial);
-            self.control.report(Progress::Started { trial: trial.clone(), attempt });
-            let (row, message) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
-                Ok(finished) => finished?,
-                // A panic in one trial must not end the other trials.
-                Err(_) => (self.internal_error_row(trial, attempt), None),
-            };
-            if row.void_cause == Some(VoidCause::DiskFull) {
-                // A full world affects one trial, but a full disk affects all: then the run stops, and the attempt
-                // does not count, as if it had been killed.
-                self.context.folder.check_disk_space()?;
-            }
-            self.context.folder.append(&row)?;
-            self.control.report(Progress::Finished { row: Box::new(row), message });
+            let carried = self.carry_out(trial, attempt, self.context.cancel.child_token()).await?;
+            self.context.folder.append(&carried.row)?;
+            self.report(carried);
         }
         Ok(self.context.folder.attempts(&trial.trial).pop())
+    }
+
+    /// Carries out one attempt, without storing its row. The attempt ends as void when `cancel`, a child of the run's
+    /// token, is cancelled.
+    pub async fn carry_out(
+        &self,
+        trial: &TrialSpec,
+        attempt: u32,
+        cancel: CancellationToken,
+    ) -> Result<CarriedOut, RunError> {
+        self.control.report(Progress::Started { trial: trial.clone(), attempt });
+        let carried = match AssertUnwindSafe(self.attempt(trial, attempt, cancel)).catch_unwind().await {
+            Ok(finished) => finished?,
+            // A panic in one trial must not end the other trials.
+            Err(_) => CarriedOut { row: self.internal_error_row(trial, attempt), message: None },
+        };
+        if carried.row.void_cause == Some(VoidCause::DiskFull) {
+            // A full world affects one trial, but a full disk affects all: then the run stops, and the attempt
+            // does not count, as if it had been killed.
+            self.context.folder.check_disk_space()?;
+        }
+        Ok(carried)
+    }
+
+    /// Reports an attempt whose row is on disk.
+    pub(super) fn report(&self, CarriedOut { row, message }: CarriedOut) {
+        self.control.report(Progress::Finished { row: Box::new(row), message });
     }
 
     fn internal_error_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
@@ -78,12 +111,16 @@ impl Runner {
         TrialRow { started_at, void_cause, ..self.context.folder.blank_row(trial, attempt) }
     }
 
-    fn next_attempt(&self, trial: &TrialId) -> u32 {
+    pub(super) fn next_attempt(&self, trial: &TrialId) -> u32 {
         self.context.folder.attempts(trial).iter().map(|row| row.attempt).max().unwrap_or(0) + 1
     }
 
-    /// Runs one attempt. Returns its row and the explanation of a void attempt.
-    async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<(TrialRow, Option<String>), RunError> {
+    async fn attempt(
+        &self,
+        trial: &TrialSpec,
+        attempt: u32,
+        cancel: CancellationToken,
+    ) -> Result<CarriedOut, RunError> {
         let clock = self.context.deps.clock.as_ref();
         let (started_at, begun) = (clock.now(), clock.mono());
         let unknown = || RunError::NoTask(trial.task.clone());
@@ -95,7 +132,7 @@ impl Runner {
         // An attempt whose guidance cannot be built is void: without it, it would be a trial of another arm.
         let guidance = (self.context.deps.guidance)(trial);
         let row = self.context.folder.blank_row(trial, attempt);
-        let live = self.control.live.begin(self.live_start(trial, attempt, &varied));
+        let live = self.control.live.begin(self.live_start(trial, attempt, &varied, cancel));
         let execution = AttemptExecution {
             context: &self.context,
             trial,
@@ -106,15 +143,23 @@ impl Runner {
             live: live.trial(),
         };
         let done = execution.execute().await;
+        let row = TrialRow { person_acts: live.trial().status().person_actions, ..row };
         let wall = clock.mono().saturating_sub(begun);
         let message = done.void.as_ref().map(|void| void.message.clone());
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
         let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
-        Ok((self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall), message))
+        let row = self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall);
+        Ok(CarriedOut { row, message })
     }
 
     /// What watchers are told of an attempt when it begins.
-    fn live_start(&self, trial: &TrialSpec, attempt: u32, varied: &TaskVariation) -> TrialStart {
+    fn live_start(
+        &self,
+        trial: &TrialSpec,
+        attempt: u32,
+        varied: &TaskVariation,
+        cancel: CancellationToken,
+    ) -> TrialStart {
         TrialStart {
             trial: trial.trial.to_string(),
             attempt,
@@ -125,7 +170,7 @@ impl Runner {
             limits: self.context.folder.plan().limits_of(trial, varied.task.limits()),
             clock: Arc::clone(&self.context.deps.clock),
             redactor: Arc::clone(&self.context.deps.redactor),
-            cancel: self.context.cancel.child_token(),
+            cancel,
         }
     }
 

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use apprentice_protocol::TaskId;
 use apprentice_results::row::Split;
 use apprentice_tasks::suite::Suite;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The labels of a suite by the parts that ask for them. Development does not count.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnowledgeParts {
     /// In train and in test.
     pub both: BTreeSet<String>,

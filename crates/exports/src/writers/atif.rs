@@ -1,5 +1,6 @@
 //! Harbor's Agent Trajectory Interchange Format (ATIF), version 1.8: one `trajectory.json` per attempt.
 
+use apprentice_protocol::PersonEvent;
 use serde_json::{Value, json};
 
 use super::{EpisodeError, attempt_name, readable, shown};
@@ -44,6 +45,7 @@ impl<'a> Trajectories<'a> {
         for entry in &conversation.entries {
             steps.add(entry, out, blobs)?;
         }
+        steps.add_persons(episode.turns.len());
         let document = self.document(episode, &conversation, &steps.steps);
         let name = format!("trajectories/{}/trajectory.json", attempt_name(episode.row));
         out.write_json(&name, &document)?;
@@ -75,7 +77,7 @@ impl<'a> Trajectories<'a> {
             "extra": {
                 "task": row.task, "template": row.template, "suite": row.suite, "split": row.split, "seed": row.seed,
                 "attempt": row.attempt, "verdict": row.verdict, "reward": row.score, "stop_reason": episode.stop,
-                "void_cause": episode.void, "conversation": match conversation.system {
+                "void_cause": episode.void, "person_acts": row.person_acts, "conversation": match conversation.system {
                     Some(_) => "as it was sent",
                     None => "put together from a trace that does not hold what was sent",
                 },
@@ -90,6 +92,18 @@ impl Steps<'_> {
         self.steps.push(step);
     }
 
+    /// Adds what persons did before a turn, as steps of the user.
+    fn add_persons(&mut self, turn: usize) {
+        for deed in self.episode.persons_before(turn) {
+            let act = &deed.act;
+            let message = PersonEvent::Acted(Box::new(act.clone())).in_words();
+            self.push(json!({
+                "timestamp": deed.at.to_string(), "source": "user", "message": message,
+                "extra": { "origin": act.origin, "by": act.by, "sent": act.sent, "outcome": act.outcome },
+            }));
+        }
+    }
+
     fn add(&mut self, entry: &Entry, out: &mut OutFolder, blobs: &Blobs) -> Result<(), FolderError> {
         match entry {
             Entry::User(parts) => {
@@ -97,6 +111,7 @@ impl Steps<'_> {
                 self.push(json!({ "source": "user", "message": message }));
             }
             Entry::Assistant { turn, text, calls } => {
+                self.add_persons(*turn);
                 let Some(turn) = self.episode.turns.get(*turn) else { return Ok(()) };
                 self.push(reply(turn, text, calls));
             }

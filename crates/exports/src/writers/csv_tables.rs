@@ -7,12 +7,12 @@ use csv::{Writer as CsvWriter, WriterBuilder};
 use serde::Serialize;
 
 use super::{EpisodeError, shown};
-use crate::episode::{Act, Episode, Seen, Turn};
+use crate::episode::{Act, Episode, PersonDeed, Seen, Turn};
 use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::select::StepRange;
 use apprentice_trace::{Blobs, PictureRef};
 
-const TRIALS: [&str; 28] = [
+const TRIALS: [&str; 29] = [
     "run",
     "trial",
     "attempt",
@@ -41,8 +41,9 @@ const TRIALS: [&str; 28] = [
     "skills_viewed",
     "started_at",
     "instruction",
+    "person_acts",
 ];
-const STEPS: [&str; 25] = [
+const STEPS: [&str; 26] = [
     "run",
     "trial",
     "attempt",
@@ -68,6 +69,7 @@ const STEPS: [&str; 25] = [
     "output_tokens",
     "cost_usd",
     "asked_at",
+    "by",
 ];
 
 /// The tables under way.
@@ -95,6 +97,9 @@ impl Tables {
         for turn in episode.turns.iter().filter(|turn| range.contains(turn.step)) {
             self.turn(episode, turn, out, blobs)?;
         }
+        if range.is_whole() {
+            self.persons(episode, episode.turns.len(), out)?;
+        }
         let trial = out.redacted(&record(&trial(episode)));
         self.trials.raw(&trial)?;
         Ok("trials.csv".to_owned())
@@ -108,6 +113,8 @@ impl Tables {
         out: &mut OutFolder,
         blobs: &Blobs,
     ) -> Result<(), FolderError> {
+        let place = episode.turns.iter().position(|one| one.step == turn.step);
+        self.persons(episode, place.unwrap_or_default(), out)?;
         let before = picture(turn.before.as_ref(), out, blobs)?;
         let after = picture(turn.after.as_ref(), out, blobs)?;
         let last = turn.acts.len().saturating_sub(1);
@@ -119,7 +126,17 @@ impl Tables {
             let mut cells = head(episode, turn, act);
             cells.extend([before.to_owned(), after.to_owned()]);
             cells.extend(if place == 0 { costs(turn) } else { std::array::from_fn(|_| String::new()) });
+            cells.push("model".to_owned());
             let line = out.redacted(&record(&cells));
+            self.steps.raw(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what persons did before a turn.
+    fn persons(&mut self, episode: &Episode<'_>, turn: usize, out: &OutFolder) -> Result<(), FolderError> {
+        for deed in episode.persons_before(turn) {
+            let line = out.redacted(&record(&person(episode, deed)));
             self.steps.raw(&line)?;
         }
         Ok(())
@@ -163,6 +180,7 @@ fn trial(episode: &Episode<'_>) -> Vec<String> {
         text(&skills.join(" ")),
         row.started_at.to_string(),
         text(&episode.header.brief.instruction),
+        row.person_acts.to_string(),
     ]
 }
 
@@ -195,6 +213,35 @@ fn head(episode: &Episode<'_>, turn: &Turn, act: Option<&Act>) -> Vec<String> {
         text(&problem),
         text(turn.before.as_ref().map_or("", |seen| seen.title.as_str())),
     ]
+}
+
+/// The cells of an action of a person: what is a model's stays empty.
+fn person(episode: &Episode<'_>, deed: &PersonDeed) -> Vec<String> {
+    let (row, sent) = (episode.row, &deed.act.sent);
+    let point = sent_point(Some(sent));
+    let (outcome, problem) = told(&deed.act.outcome);
+    let empty = String::new;
+    let step = episode.turns.get(deed.turn).map(|turn| turn.step.to_string());
+    let mut cells = vec![
+        text(row.run.as_str()),
+        text(row.trial.as_str()),
+        row.attempt.to_string(),
+        text(row.task.as_str()),
+        text(&row.arm),
+        step.unwrap_or_default(),
+        empty(),
+        text(&word_of(sent, "do")),
+        text(&sent.text(ActionDetail::Line)),
+        point.map(|point| point.x.to_string()).unwrap_or_default(),
+        point.map(|point| point.y.to_string()).unwrap_or_default(),
+    ];
+    // The model's point, the target.
+    cells.extend(std::iter::repeat_with(empty).take(4));
+    cells.extend([outcome, text(&problem)]);
+    // Title, pictures, and what a turn costs.
+    cells.extend(std::iter::repeat_with(empty).take(7));
+    cells.extend([deed.at.to_string(), "person".to_owned()]);
+    cells
 }
 
 /// The cells of a turn, which stand beside its first action.

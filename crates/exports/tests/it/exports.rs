@@ -7,7 +7,7 @@ use apprentice_exports::{
     ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm, Selection,
     SplitChoice, StepRange, export,
 };
-use apprentice_protocol::Verdict;
+use apprentice_protocol::{Action, ActionOrigin, ActionOutcome, PersonAction, PersonEvent, Verdict};
 use apprentice_results::row::Split;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -331,4 +331,49 @@ fn manifests_are_as_published() {
     let draft = path.with_extension("json.new");
     fs::write(&draft, text).expect("writes");
     panic!("schemas/export-1.json is not what the types say; look at export-1.json.new, then move it there");
+}
+
+/// Puts an action of a person between the first and the second turn of an attempt.
+fn take_over(sample: &Sample, trial: &str) {
+    let act = PersonAction {
+        by: "ann".into(),
+        origin: ActionOrigin::Person,
+        sent: Action::Type { text: "milk".into() },
+        outcome: ActionOutcome::Done { text: None },
+        screenshot: None,
+    };
+    let event = json!({
+        "v": 1, "id": "e90", "wall": "1970-01-01T00:00:09Z", "mono_us": 1, "step": "s2", "kind": "person",
+        "data": PersonEvent::Acted(Box::new(act)),
+    });
+    let path = sample.run().join(format!("trials/{trial}/attempt-01/events.jsonl"));
+    let text = fs::read_to_string(&path).expect("a trace");
+    let second = text.match_indices("\"kind\":\"observed\"").nth(1).expect("two views").0;
+    let line = text[..second].rfind('\n').expect("a line before") + 1;
+    fs::write(&path, format!("{}{event}\n{}", &text[..line], &text[line..])).expect("written");
+}
+
+#[test]
+fn what_a_person_did_stays_theirs() {
+    let sample = Sample::of(&ATTEMPTS[..1]);
+    take_over(&sample, "t-one");
+    made(&sample, ExportFormat::Csv, Selection::default());
+    let text = fs::read_to_string(sample.out("csv").join("steps.csv")).expect("read");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let names: Vec<String> = reader.headers().expect("a header").iter().map(str::to_owned).collect();
+    let place = |name: &str| names.iter().position(|one| one == name).expect("a column");
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    let by: Vec<&str> = rows.iter().map(|row| &row[place("by")]).collect();
+    assert_eq!(by.iter().filter(|by| **by == "person").count(), 1, "{by:?}");
+    assert_eq!(by[2], "person", "between the first turn's two actions and the second turn");
+    assert_eq!((&rows[2][place("action")], &rows[2][place("outcome")]), ("type", "done"));
+    assert!(rows[2][place("input_tokens")].is_empty(), "a person costs no tokens");
+    made(&sample, ExportFormat::Atif, Selection::default());
+    let all = files(&sample.out("atif"));
+    let (_, text) = all.iter().find(|(name, _)| name.ends_with("trajectory.json")).expect("a trajectory");
+    let trajectory: Value = serde_json::from_str(text).expect("json");
+    let steps = trajectory["steps"].as_array().expect("steps");
+    let place = steps.iter().position(|step| step["extra"]["origin"] == "person").expect("the person's step");
+    assert_eq!((&steps[place]["source"], &steps[place]["extra"]["by"]), (&json!("user"), &json!("ann")));
+    assert_eq!(steps[place + 1]["source"], "agent", "the turn that followed");
 }

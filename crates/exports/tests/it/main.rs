@@ -4,3 +4,4 @@
 mod exports;
 mod lane;
 mod sample;
+mod sql;

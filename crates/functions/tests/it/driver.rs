@@ -46,7 +46,7 @@ impl Driven {
     }
 }
 
-/// Runs a call; `world` says what is seen after so many acts and pauses.
+/// Runs a call; `world` says what is seen after so many acts and waits.
 pub(crate) async fn drive(
     source: &Source,
     arguments: &Value,
@@ -62,9 +62,9 @@ pub(crate) async fn drive(
                 acts.push((line, *action));
                 FunctionAnswer::Acted
             }
-            FunctionRequest::Pause(_) => {
+            FunctionRequest::AwaitChange(time) => {
                 pauses += 1;
-                FunctionAnswer::Paused
+                FunctionAnswer::Waited(time)
             }
             FunctionRequest::End(end) => return Driven { acts, pauses, end },
         };

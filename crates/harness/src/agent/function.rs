@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Action, ActionOutcome, ActionRecord, BoundedText, Call, CallResult, Content, Delivery, EventKind,
-    FunctionAnswer, FunctionCall, FunctionEnd, FunctionRecord, FunctionRequest, ImagePoint, Observation,
-    ScreenPoint, StopReason, TextBudget, TreeBudget, Want, Why, counted,
+    Action, ActionOutcome, ActionRecord, BoundedText, Call, CallResult, ChangeWait, Content, Delivery,
+    EventKind, FunctionAnswer, FunctionCall, FunctionEnd, FunctionRecord, FunctionRequest, ImagePoint,
+    Observation, ScreenPoint, StopReason, TextBudget, TreeBudget, Want, Why, counted,
 };
 
 use super::agent_loop::AgentLoop;
@@ -18,6 +18,9 @@ use super::stop::{Stop, until, world};
 /// Limit on what a function returns or says of its end, in characters.
 const RETURN_BUDGET: TextBudget = TextBudget(2_000);
 
+/// Time between two looks at a world that no event tells of changes.
+const POLL: Duration = Duration::from_millis(100);
+
 /// A function while it runs.
 struct Progress<'t> {
     call: &'t Call,
@@ -25,6 +28,8 @@ struct Progress<'t> {
     turn: &'t mut Turn,
     seen: Option<Arc<Observation>>,
     acts: u32,
+    /// When the last look began.
+    looked_at: Duration,
 }
 
 impl AgentLoop<'_> {
@@ -39,7 +44,7 @@ impl AgentLoop<'_> {
         let begun = self.attempt.clock.mono();
         turn.last_world_call = Some(turn.results.len());
         let FunctionCall { skill, name, version, arguments, mut function } = called;
-        let mut progress = Progress { call, sight, turn, seen: None, acts: 0 };
+        let mut progress = Progress { call, sight, turn, seen: None, acts: 0, looked_at: begun };
         let mut answer = FunctionAnswer::Begin;
         let end = loop {
             let next = tokio::time::timeout(self.budget.time_left(), function.next(answer));
@@ -86,14 +91,16 @@ impl AgentLoop<'_> {
         }
         match request {
             FunctionRequest::Observe => {
+                progress.looked_at = self.attempt.clock.mono();
                 let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
                 let seen = Arc::new(world(&self.attempt.cancel, self.environment.observe(want)).await??);
                 progress.seen = Some(Arc::clone(&seen));
                 Ok(Ok(FunctionAnswer::Seen(seen)))
             }
-            FunctionRequest::Pause(time) => {
-                self.pause(time).await?;
-                Ok(Ok(FunctionAnswer::Paused))
+            FunctionRequest::AwaitChange(cap) => {
+                self.await_change(cap).await?;
+                let since = self.attempt.clock.mono().saturating_sub(progress.looked_at);
+                Ok(Ok(FunctionAnswer::Waited(since)))
             }
             FunctionRequest::Act { action, line } => {
                 let outcome = self.act_for_function(*action, line, progress).await?;
@@ -107,9 +114,16 @@ impl AgentLoop<'_> {
         }
     }
 
-    async fn pause(&mut self, time: Duration) -> Result<(), Stop> {
-        let time = time.min(self.budget.time_left());
-        until(&self.attempt.cancel, self.attempt.clock.pause(time, Why::PollFloor)).await
+    /// Waits for an event that the view may have changed. A world without such events is looked at again after a while.
+    async fn await_change(&mut self, cap: Duration) -> Result<(), Stop> {
+        let cap = cap.min(self.budget.time_left());
+        match world(&self.attempt.cancel, self.environment.await_change(cap)).await?? {
+            ChangeWait::Changed | ChangeWait::Unchanged => Ok(()),
+            ChangeWait::Untold => {
+                let time = cap.min(POLL);
+                until(&self.attempt.cancel, self.attempt.clock.pause(time, Why::PollFloor)).await
+            }
+        }
     }
 
     /// Does one action for a function, and records it.

@@ -5,7 +5,8 @@
 use std::panic::AssertUnwindSafe;
 
 use apprentice_protocol::{
-    Environment, EventKind, EventSink, Finish, ResourceUsage, Steering, StopReason, TurnStart, VoidCause,
+    Environment, EventKind, EventSink, Finish, PersonAction, PersonEvent, ResourceUsage, Steering,
+    StopReason, TurnStart, VoidCause,
 };
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -93,6 +94,13 @@ impl<'a> Session<'a> {
         self.last = Some(stop.clone());
         let Stop { how, detail } = stop;
         TurnReport { turn: self.turns, stop: how, finish: agent.finish.clone(), detail, spent }
+    }
+
+    /// Records an action that somebody else did in the world between two turns. Returns why the trace could not be written, if
+    /// so: the session then ends as void.
+    pub fn record_action(&mut self, act: PersonAction) -> Result<(), String> {
+        let event = EventKind::Person(PersonEvent::Acted(Box::new(act)));
+        self.agent.emit(event).map_err(|stop| self.last.insert(stop).detail.clone())
     }
 
     /// Returns what all turns have used so far.

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use apprentice_functions::Source;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
+use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
-    ActionRecord, ChatModel, Clock, Environment, EnvironmentKind, EventKind, FunctionCall, FunctionEnd,
-    FunctionRecord, Guidance, Header, Limits, PortFuture, Size, SkillId, StepRef, StopReason, TaskBrief,
-    TaskId, Tool, ToolOutcome, ToolSpec, WorldSpec,
+    ActionRecord, ChangeWait, ChatModel, Clock, Command, Environment, EnvironmentKind,
+    EnvironmentSource as _, EventKind, FunctionCall, FunctionEnd, FunctionRecord, Guidance, Header, Limits,
+    PortFuture, Size, SkillId, StepRef, StopReason, TaskBrief, TaskId, Tool, ToolOutcome, ToolSpec,
+    TreeBudget, Want, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_trace::{Recorder, Redactor, Trace};
@@ -236,6 +238,58 @@ async fn a_function_works_in_a_real_editor() {
     let text = world.machine.read("Documents/a.txt").await.expect("read");
     assert_eq!(String::from_utf8_lossy(&text).trim_end(), "a blue door, a blue car");
     desktop::close(world).await;
+}
+
+/// Looks at a world, so that the next wait is for what changes after it.
+async fn look(environment: &mut dyn Environment) {
+    let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
+    environment.observe(want).await.expect("seen");
+}
+
+/// A wait that only its end by time could end within a test's patience is one that no event ends.
+const LONG: Duration = Duration::from_secs(120);
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn a_wait_for_a_page_ends_with_its_change_or_with_its_time() {
+    let mut desk = Desk::open().await;
+    desk.show("still", "<p>Nothing moves.</p>").await;
+    look(desk.environment.as_mut()).await;
+    assert_eq!(desk.environment.await_change(SHORT).await.expect("waits"), ChangeWait::Unchanged);
+    let counting =
+        "<p id=a>0</p><script>setInterval(() => { a.textContent = Number(a.textContent) + 1 }, 700)</script>";
+    desk.show("counting", counting).await;
+    look(desk.environment.as_mut()).await;
+    assert_eq!(desk.environment.await_change(LONG).await.expect("waits"), ChangeWait::Changed);
+    // A document that is replaced is a change, too.
+    desk.show("leaving", "<script>setTimeout(() => { location = 'still.html' }, 1500)</script>").await;
+    look(desk.environment.as_mut()).await;
+    assert_eq!(desk.environment.await_change(LONG).await.expect("waits"), ChangeWait::Changed);
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_wait_for_a_desktop_ends_with_what_is_drawn_or_with_its_time() {
+    let state = cell::state();
+    let mut world = desktop::open(state.path()).await;
+    look(world.environment.as_mut()).await;
+    assert_eq!(world.environment.await_change(SHORT).await.expect("waits"), ChangeWait::Unchanged);
+    world.machine.launch(&Command::new(["mousepad"])).await.expect("launched");
+    assert_eq!(world.environment.await_change(LONG).await.expect("waits"), ChangeWait::Changed);
+    desktop::close(world).await;
+}
+
+#[tokio::test]
+async fn a_world_without_events_says_so_at_once() {
+    let spec = WorldSpec {
+        environment: EnvironmentKind::Scene,
+        screen: Size::new(640, 400),
+        url: None,
+        scene: Some(editor()),
+        network: Vec::new(),
+    };
+    let mut world = SceneSource::default().open(&spec).await.expect("opens");
+    assert_eq!(world.environment.await_change(LONG).await.expect("answers"), ChangeWait::Untold);
 }
 
 const CAPITALS: &str = "/// Turns the note into capitals and saves it.

@@ -10,7 +10,7 @@ mod options;
 mod pair;
 mod select;
 
-use apprentice_protocol::counted;
+use apprentice_protocol::{VoidCause, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use comparison::{COMPARE_SCHEMA, ComparedArm, Comparison, Finding, SeedAgreement, Unpaired, Voids};
@@ -29,6 +29,8 @@ const MISSING_CAP: f64 = 0.05;
 
 /// Compares two sets of attempts. Each side contains the rows of one model in one arm.
 pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Result<Comparison, CompareError> {
+    let measured = |rows: &[TrialRow]| rows.iter().map(TrialRow::measured).collect::<Vec<_>>();
+    let (a, b) = (&*measured(a), &*measured(b));
     let contestants = (contestant("a", a)?, contestant("b", b)?);
     let mut notes = versions(a, b, options.mixed)?;
     let (side_a, side_b) = (Side::of("a", a)?, Side::of("b", b)?);
@@ -45,6 +47,7 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
         best_for_b: worst(Counting::ForB),
     };
     let unpaired = Unpaired { a: pairs.only_a, b: pairs.only_b, missing: pairs.missing };
+    notes.extend(acts_of_persons(a.iter().chain(b)));
     if unpaired.a + unpaired.b > 0 {
         notes.push(format!(
             "left out, having no partner with the same task and seed: {} of a, {} of b",
@@ -84,6 +87,12 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
         seed_agreement: SeedAgreement { a: side_a.seed_agreement(), b: side_b.seed_agreement() },
         by_template,
     })
+}
+
+/// Tells the attempts that are void because a person acted in them.
+fn acts_of_persons<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> Option<String> {
+    let found = rows.filter(|row| row.void_cause == Some(VoidCause::PersonActed)).count();
+    (found > 0).then(|| format!("{} with acts of a person counted as void", counted(found, "attempt")))
 }
 
 /// The inputs of a verdict.

@@ -227,3 +227,32 @@ proptest! {
         prop_assert!(worst <= best, "{:?} {:?}", worst, best);
     }
 }
+
+#[test]
+fn a_trial_in_which_a_person_acted_is_not_the_models_result() {
+    let (fail, pass) = (["fff"; 10], ["ppp"; 10]);
+    let (none, mut pull) = (rows("none", &fail), rows("pull", &pass));
+    pull[4].person_acts = 1;
+    let found = compare(&none, &pull, CompareOptions::default()).expect("compares");
+    assert_eq!((found.voids.b.void, found.voids.a.void), (1, 0));
+    assert_eq!(found.voids.attempts[0].cause, Some(apprentice_protocol::VoidCause::PersonActed));
+    assert!(
+        found.notes.iter().any(|note| note == "1 attempt with acts of a person counted as void"),
+        "{:?}",
+        found.notes
+    );
+    for row in &mut pull[..3] {
+        row.person_acts = 2;
+    }
+    let found = compare(&none, &pull, CompareOptions::default()).expect("compares");
+    assert_eq!(found.verdict, Finding::NoVerdict, "too many of them leave no verdict: {}", found.because);
+    let text = serde_json::to_string(&pull[0]).expect("writes");
+    assert!(
+        text.contains("\"person_acts\":2") && text.contains("\"verdict\":\"pass\""),
+        "the row keeps its verdict: {text}"
+    );
+    assert!(
+        !serde_json::to_string(&none[0]).expect("writes").contains("person_acts"),
+        "other rows are as before"
+    );
+}

@@ -18,6 +18,8 @@ use crate::stats::{self, Cluster, clustered_rate, mean};
 
 /// Builds the report of a run. Pure: the result does not depend on the order of the rows.
 pub fn build(input: &ReportInput<'_>) -> Report {
+    let rows: Vec<TrialRow> = input.rows.iter().map(TrialRow::measured).collect();
+    let input = &ReportInput { rows: &rows, ..input.clone() };
     let measured_split = measured_split(input.rows);
     let measured: Vec<TrialRow> = input
         .rows

@@ -7,7 +7,7 @@ use crate::ablations::AblationArm;
 use crate::compare::{Finding, TemplateDifference};
 use crate::row::Role;
 use crate::stats::{MIN_TEMPLATES, mean};
-use apprentice_protocol::counted;
+use apprentice_protocol::{VoidCause, counted};
 
 /// The title of a run in which only rule-based policies acted.
 const MECHANISM_TITLE: &str =
@@ -182,6 +182,17 @@ fn harm_notes(report: &Report) -> Vec<String> {
     notes
 }
 
+/// Tells the attempts that are void because a person acted in them.
+fn acts_of_persons(report: &Report) -> Option<String> {
+    let found = report.voids.iter().filter(|void| void.cause == Some(VoidCause::PersonActed)).count();
+    (found > 0).then(|| {
+        format!(
+            "a person acted in {}: the outcome is not the model's own, so that it counts as void",
+            counted(found, "attempt")
+        )
+    })
+}
+
 /// The notes: data problems, oddities, and the limits of the conclusions.
 pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
     let mut notes = input.notes.clone();
@@ -194,6 +205,7 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
             counted(deviations, "deviation")
         ));
     }
+    notes.extend(acts_of_persons(report));
     if !report.not_run.is_empty() {
         let (missing, planned) = (report.not_run.len(), input.planned.len());
         notes.push(format!("the run is not complete: {missing} of {planned} planned trials were not run"));
@@ -204,23 +216,7 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
             one.arm, one.templates, one.of
         ));
     }
-    for arm in &report.arms {
-        let judged = arm.tally.passed + arm.tally.failed;
-        if arm.key.arm == "pull" && judged > 0 && arm.viewed_skills == 0 {
-            notes.push(format!(
-                "{} never viewed a skill: its arm measures only the effect of offering the book",
-                arm.key
-            ));
-        }
-        let broken: u32 =
-            ["invalid_output", "loop"].iter().filter_map(|reason| arm.stop_reasons.get(*reason)).sum();
-        if f64::from(broken) > f64::from(judged) * NOTED_ERROR_SHARE {
-            notes.push(format!(
-                "{broken} of {judged} trials of {} ended in a loop or in unusable output",
-                arm.key
-            ));
-        }
-    }
+    notes.extend(arm_notes(report));
     let by_themselves = report.arms.iter().filter(|arm| !AblationArm::is_auxiliary(&arm.key.arm));
     notes.extend(by_themselves.flat_map(confound_notes));
     let templates = report.arms.iter().map(|arm| arm.templates).max().unwrap_or(0);
@@ -241,6 +237,29 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     }
     if report.versions.contains_key("accepted drift") {
         notes.push("the run was resumed with changed versions: see versions".into());
+    }
+    notes
+}
+
+/// What is conspicuous in single arms.
+fn arm_notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    for arm in &report.arms {
+        let judged = arm.tally.passed + arm.tally.failed;
+        if arm.key.arm == "pull" && judged > 0 && arm.viewed_skills == 0 {
+            notes.push(format!(
+                "{} never viewed a skill: its arm measures only the effect of offering the book",
+                arm.key
+            ));
+        }
+        let broken: u32 =
+            ["invalid_output", "loop"].iter().filter_map(|reason| arm.stop_reasons.get(*reason)).sum();
+        if f64::from(broken) > f64::from(judged) * NOTED_ERROR_SHARE {
+            notes.push(format!(
+                "{broken} of {judged} trials of {} ended in a loop or in unusable output",
+                arm.key
+            ));
+        }
     }
     notes
 }

@@ -10,7 +10,7 @@ use proptest::prelude::{prop_assert_eq, proptest};
 use super::{
     ArmKey, ArmReport, AttemptLinks, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput,
     ReviewerSummary, SkillSummary, Stratum, UnreviewedAttempt, build, default_contrasts, render_page,
-    render_page_with,
+    render_page_with, render_text,
 };
 use crate::compare::{Finding, MixedVersions};
 use crate::row::{Role, Split, TrialRow};
@@ -300,6 +300,13 @@ fn success_by_program_is_the_mean_score_as_osworld_reports_it() {
     assert_eq!((alone.tasks, alone.trials, alone.void), (3, 9, 1), "{alone:?}");
     assert_eq!(alone.score, Some((6.0 + 2.0 * 0.25) / 8.0));
     assert!(render_page(&report).expect("renders").contains("Success by program"));
+    let text = render_text(&report).expect("renders");
+    let section = text.lines().skip_while(|line| *line != "## Success by program").skip(2);
+    let table: Vec<&str> = section.take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(table.len(), 4, "a header, a rule and two programs: {table:?}");
+    let columns = |line: &&str| line.matches('|').count();
+    assert!(table.iter().all(|line| columns(line) == columns(&table[0])), "{table:?}");
+    assert!(table[2].starts_with("| chromium | 3 |"), "{table:?}");
     assert!(sample().programs.is_empty(), "unknown programs are not guessed");
 }
 

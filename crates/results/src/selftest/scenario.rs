@@ -177,6 +177,7 @@ fn row(arm: &str, template: usize, task: usize, seed: u32, verdict: Verdict) -> 
         score: if verdict == Verdict::Pass { 1.0 } else { 0.0 },
         world_steps: 0,
         turns: 0,
+        person_acts: 0,
         tokens: Usage::default(),
         delivered_tokens: 0,
         cost_usd: None,

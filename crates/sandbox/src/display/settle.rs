@@ -99,6 +99,26 @@ impl Screen {
         Ok(self.unrest.changed_since_input())
     }
 
+    /// Waits until the screen shows more changes than `seen`, as [`Screen::activity`] counts them, and returns whether it did
+    /// before the cap.
+    pub fn await_change(
+        &mut self,
+        seen: u64,
+        cap: Duration,
+        stop: &CancelToken,
+    ) -> Result<bool, DisplayError> {
+        let end = self.clock.mono() + cap;
+        loop {
+            stop.check()?;
+            self.take_events()?;
+            let left = end.saturating_sub(self.clock.mono());
+            if self.unrest.changes() > seen || left.is_zero() {
+                return Ok(self.unrest.changes() > seen);
+            }
+            await_event(&self.connection, Some(stop), left.min(BEAT))?;
+        }
+    }
+
     /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.
     pub(super) fn pause(&mut self, time: Duration, stop: &CancelToken) -> Result<(), DisplayError> {
         let end = self.clock.mono() + time;

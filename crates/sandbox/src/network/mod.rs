@@ -20,6 +20,8 @@ use serde::Deserialize;
 pub(super) const PROXY_PORT: u16 = 3128;
 /// The proxy, as programs inside the cell are told of it.
 pub const PROXY: &str = "http://127.0.0.1:3128";
+/// Ports of pages.
+const WEB: [u16; 2] = [443, 80];
 /// What is reached without the proxy: the cell itself.
 const DIRECT: &str = "localhost,127.0.0.1,::1";
 
@@ -74,6 +76,17 @@ impl NetworkPolicy {
             return Ok(if let Self::Hosts(allowed) = self { allowed.clone() } else { Vec::new() });
         }
         Err(NetworkNotAllowed { policy: self.clone(), missing })
+    }
+
+    /// Whether a world whose task names `needed` may ask a host for pages. The host may be one of these entries, too.
+    pub fn allows(&self, needed: &[AllowedHost], host: &str) -> bool {
+        let allowed = match self {
+            Self::None => return false,
+            Self::Task => needed,
+            Self::Hosts(allowed) => allowed,
+        };
+        let asks = |one: &AllowedHost| WEB.iter().any(|port| one.allows(host, *port));
+        allowed.iter().any(|one| one.to_string() == host || asks(one))
     }
 }
 
@@ -139,5 +152,6 @@ mod tests {
         assert_eq!(listed.hosts(&[]).expect("allowed").len(), 2);
         assert_eq!(listed.to_string(), "a.example, *.b.example:8080");
         assert!(listed.hosts(&["c.example".parse().expect("a host")]).is_err());
+        assert!(listed.allows(&[], "a.example") && !listed.allows(&[], "c.example"));
     }
 }

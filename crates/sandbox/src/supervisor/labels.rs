@@ -76,7 +76,8 @@ fn label_beside(nodes: &[UiNode], index: usize, own: Rect) -> Option<String> {
     let left_of = |other: &usize| {
         let at = nodes[*other].bounds?;
         let gap = own.x - at.x.saturating_add(at.width);
-        let beside = shares_row(at, own) && at.x < own.x && (-NEAR..=GAP).contains(&gap);
+        // A field of several lines has many texts beside it, of which none needs to be its label.
+        let beside = is_level(own, at) && at.x < own.x && (-NEAR..=GAP).contains(&gap);
         (*other != index && beside).then_some(gap)
     };
     let candidates = (0..nodes.len()).filter(|other| {
@@ -107,16 +108,18 @@ fn holds(nodes: &[UiNode], above: usize, below: usize) -> bool {
 /// The window that holds an element.
 fn window(nodes: &[UiNode], index: usize) -> Option<usize> {
     std::iter::successors(parent(nodes, index), |at| parent(nodes, *at))
-        .find(|at| ["window", "dialog"].contains(&nodes[*at].role.as_str()))
+        .find(|at| nodes[*at].role.is_window())
 }
 
 /// Whether the middle of one lies beside the other.
 fn shares_row(one: Rect, other: Rect) -> bool {
-    let within = |outer: Rect, inner: Rect| {
-        let middle = inner.y.saturating_add(inner.height / 2);
-        (outer.y..outer.y.saturating_add(outer.height)).contains(&middle)
-    };
-    within(one, other) || within(other, one)
+    is_level(one, other) || is_level(other, one)
+}
+
+/// Whether the middle of one lies beside the other, between its top and its bottom.
+fn is_level(one: Rect, other: Rect) -> bool {
+    let middle = one.y.saturating_add(one.height / 2);
+    (other.y..other.y.saturating_add(other.height)).contains(&middle)
 }
 
 #[cfg(test)]
@@ -156,6 +159,17 @@ mod tests {
         name_nameless(&mut nodes);
         let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         assert_eq!(names[2..8], ["Start value", "", "Stop", "", "Stop", ""], "{names:?}");
+    }
+
+    #[test]
+    fn a_text_of_many_lines_is_not_named_by_what_stands_beside_it() {
+        let mut nodes = vec![
+            node(None, "window", "Editor", Rect::new(0, 0, 800, 600)),
+            node(Some(0), "text", "No symbols found", Rect::new(10, 60, 150, 20)),
+            node(Some(0), "textbox", "", Rect::new(180, 40, 600, 500)),
+        ];
+        name_nameless(&mut nodes);
+        assert_eq!(nodes[2].name, "");
     }
 
     #[test]

@@ -110,11 +110,21 @@ pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, NodeE
     Ok(name.trim().to_owned())
 }
 
-/// Reads the description (a tooltip, for most elements), cut to one line.
+/// Reads the description (a tooltip, for most elements), cut to one line of whole words.
 pub(super) async fn description(bus: &Connection, at: &Address) -> Option<String> {
     let text: String = property(bus, at, ACCESSIBLE, "Description").await.ok()?;
     let line = text.lines().next().unwrap_or_default().trim();
-    (!line.is_empty()).then(|| line.chars().take(DESCRIPTION_LIMIT).collect())
+    (!line.is_empty()).then(|| whole_words(line))
+}
+
+/// Returns the first words of a line, as many as fit, with a mark where words are left out. A word that is longer than the
+/// limit is cut.
+fn whole_words(line: &str) -> String {
+    let Some((end, _)) = line.char_indices().nth(DESCRIPTION_LIMIT) else { return line.to_owned() };
+    let fits = &line[..end];
+    let is_between = line[end..].starts_with(char::is_whitespace);
+    let words = fits.rfind(char::is_whitespace).filter(|_| !is_between).map_or(fits, |space| &fits[..space]);
+    format!("{} …", words.trim_end())
 }
 
 /// Reads the name of the toolkit that a program is made with.

@@ -1,6 +1,5 @@
 //! The classes of effects, and what was found in a text.
 
-use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -101,12 +100,6 @@ impl Assessment {
     /// Returns whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
-    }
-
-    /// Returns the classes that were found, each once.
-    pub fn concerns(&self) -> Vec<Concern> {
-        let found: BTreeSet<Concern> = self.findings.iter().map(|found| found.concern).collect();
-        found.into_iter().collect()
     }
 
     /// Returns the findings in one line, for the writer and for a person.

@@ -14,6 +14,5 @@ pub use concern::{Assessment, Concern, EffectFinding, EffectRule, EffectRuleErro
 pub use passage::{Passage, sentences};
 pub(crate) use reader::PROMPT;
 pub use reader::{ReadError, Reading, effect_request, read, read_answer};
-pub(crate) use sieve::LANGUAGE;
 pub use sieve::sieve;
-pub(crate) use sieve::urges;
+pub(crate) use sieve::{LANGUAGE, concerns_about_report, is_harmless, urges};

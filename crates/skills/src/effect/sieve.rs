@@ -2,8 +2,10 @@
 //! knows words of fifteen languages by concept (`lexicon.txt`), the forms of commands and addresses, and the forms that
 //! hide a text. It errs on the side of holding back; a model that reads the text cannot lift what it finds.
 
+use std::collections::BTreeSet;
+
 use super::command::{has_address, has_place, only_shows, runs};
-use super::concern::{Concern, EffectFinding};
+use super::concern::{Assessment, Concern, EffectFinding};
 use super::form::{is_known_language, is_known_page, unreadable};
 use super::lexicon::{Tongues, found, plain, without_idioms};
 use super::names::without_named;
@@ -191,6 +193,29 @@ pub(crate) fn urges(sentence: &str) -> bool {
         || runs(sentence).is_some()
         || has_address(sentence)
         || has_place(sentence)
+}
+
+/// Returns whether a sentence that is somebody else's does no harm as an unconfirmed line or as a report: it has no effect, and
+/// urges to nothing but to open, set or add something, as every instruction does. With what access is given to, that is an
+/// effect.
+pub(crate) fn is_harmless(sentence: &str) -> bool {
+    // The mark that the prompts ask for is no word of the sentence: "not seen" could be one of hiding.
+    let sentence = sentence.replace("(not seen)", "").replace(", not seen)", ")");
+    let said = said(&sentence);
+    let urges = URGING.iter().filter(|group| **group != "allow").any(|group| said.has(group));
+    !urges
+        && runs(&sentence).is_none()
+        && !has_address(&sentence)
+        && !has_place(&sentence)
+        && of_words(&sentence, "").is_empty()
+}
+
+/// Returns the classes for which the report behind a text is kept from later readers, each once. A sentence that was only
+/// read or said and is harmless waits for a person as guidance; as a report it does no harm, and it may be cited.
+pub(crate) fn concerns_about_report(assessment: &Assessment) -> Vec<Concern> {
+    let harmless = |found: &&EffectFinding| found.concern == Concern::Quoted && is_harmless(&found.sentence);
+    let found = assessment.findings.iter().filter(|found| !harmless(found)).map(|found| found.concern);
+    found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn finding(concern: Concern, sentence: &str, why: &str) -> EffectFinding {

@@ -187,3 +187,23 @@ pub(super) fn publish(
 fn new_skill_id(named: &SkillId, package: &str) -> Result<SkillId, Fault> {
     SkillId::parse(&format!("{}/{package}", named.domain())).map_err(|error| ("bad_name", error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::check_location;
+
+    #[test]
+    fn a_package_holds_its_page_scripts_references_and_assets_up_to_four_levels_deep() {
+        for path in
+            ["SKILL.md", "scripts/run.py", "references/more.md", "assets/picture.png", "scripts/a/b/c.py"]
+        {
+            assert_eq!(check_location(path), Ok(()), "{path}");
+        }
+        for path in
+            ["run.py", "bin/run.py", "scripts", "scriptsx/run.py", "scripts/../run.py", "/scripts/run.py"]
+        {
+            assert!(check_location(path).is_err_and(|(code, _)| code == "bad_file"), "{path}");
+        }
+        assert!(check_location("scripts/a/b/c/d.py").is_err(), "too deep");
+    }
+}

@@ -5,6 +5,7 @@ use apprentice_protocol::SkillId;
 use super::citation_check::CitedIds;
 use super::tools::{ANNOTATE_SKILL, CREATE_SKILL, DELETE_SKILL, MERGE_SKILLS, ToolCall, UPDATE_SKILL};
 use crate::book::{Change, LeftItem, SentenceSource, WriteRequest};
+use crate::handle::Refusal;
 
 /// Returns the ids that a call cites.
 pub(super) fn cited_ids(call: &ToolCall) -> CitedIds<'_> {
@@ -60,4 +61,14 @@ pub(super) fn target(change: &Change) -> Option<&SkillId> {
 
 pub(super) fn names(change: &Change, id: &SkillId) -> bool {
     matches!(change, Change::SkillMerged { source, .. } if source == id) || target(change) == Some(id)
+}
+
+/// Reads the id of a skill.
+pub(super) fn parse(id: &str) -> Result<SkillId, Refusal> {
+    SkillId::parse(id).map_err(|error| refusal(None, "bad_name", error.to_string()))
+}
+
+/// Returns a refusal, of a skill if one is concerned.
+pub(super) fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusal {
+    Refusal { skill, code: code.to_owned(), why: why.into() }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use apprentice_protocol::{SkillId, Trajectory};
 use serde_json::{Value, json};
 
-use super::change_parts::{cited_ids, left, names, not_seen, target, tool_of};
+use super::change_parts::{cited_ids, left, names, not_seen, parse, refusal, target, tool_of};
 use super::citation_check::{UNJUDGED, harm_shown, no_conflict, read_citation, supported};
 use super::item::{InputType, ManageItem};
 use super::kept_lines::missing_line;
@@ -16,12 +16,13 @@ use super::tools::{
     DeleteSkill, LEAVE_ITEM, LeaveItem, MERGE_SKILLS, MergeSkills, ToolCall, UPDATE_SKILL, UpdateSkill,
 };
 use super::trivial::is_trivial;
+use super::waiting_pages::{must_not_wait, tell_waiting_pages};
 use super::work_item::WorkItem;
 use crate::book::{
     Applied, Cause, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, SentenceOrigin, SkillText,
     WriteRefusal, WriteRequest, held_back_cause,
 };
-use crate::effect::Concern;
+use crate::effect::{Concern, concerns_about_report};
 use crate::handle::Refusal;
 use crate::search::{SimilarSkills, SkillSimilarity};
 use crate::sentence_origins::sentence_origins;
@@ -154,7 +155,7 @@ impl<'a> ManagerTools<'a> {
     /// Notes in the log that a text about this item was held back. Of a cleanup, which no report is behind, nothing is
     /// noted.
     fn note_held_back(&mut self, found: Vec<Concern>) -> Result<(), WriteRefusal> {
-        if self.scope.item.input_type == InputType::CleanupTask {
+        if found.is_empty() || self.scope.item.input_type == InputType::CleanupTask {
             return Ok(());
         }
         let cause = self.template.cause.clone().map(held_back_cause);
@@ -183,7 +184,7 @@ impl<'a> ManagerTools<'a> {
                 assessment.told()
             );
             self.meant = Some((tool_of(&request.change), request));
-            self.note_held_back(assessment.concerns())?;
+            self.note_held_back(concerns_about_report(&assessment))?;
             return Ok(ToolAnswer::Refused(refusal(skill, "effects", why)));
         }
         let not_seen = not_seen(&request);
@@ -401,6 +402,7 @@ impl<'a> ManagerTools<'a> {
             let why = "everybody knows this; only what is not obvious belongs in the book";
             return Err(refusal(Some(skill), "basic", why));
         }
+        must_not_wait(self.gateway.state(), &skill)?;
         let text = format!("{description} {situation} {guidance}");
         let twin = self.gateway.state().skills.values().find(|known| {
             let SkillText { description, situation, guidance } = &known.text;
@@ -462,6 +464,7 @@ impl<'a> ManagerTools<'a> {
             shown
         };
         let mut answer = json!({ "skills": skills.iter().map(shown).collect::<Vec<_>>() });
+        tell_waiting_pages(self.gateway.state(), &mut answer);
         if let Some(why) = embedding_error {
             answer["note"] = json!(format!("compared by words alone: {why}"));
         }
@@ -489,12 +492,4 @@ impl PendingDomain {
     fn awaits(&self, call: &ToolCall) -> bool {
         matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
     }
-}
-
-fn parse(id: &str) -> Result<SkillId, Refusal> {
-    SkillId::parse(id).map_err(|error| refusal(None, "bad_name", error.to_string()))
-}
-
-fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusal {
-    Refusal { skill, code: code.to_owned(), why: why.into() }
 }

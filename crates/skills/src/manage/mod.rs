@@ -1,7 +1,7 @@
 //! The manager: an agent that decides one item at a time with nine tools and a single write.
 //!
 //! Every tool answers with one JSON object. `fetch_similar_skills`: `{"skills": [{"skill_id", "description",
-//! "situation", "similarity"}]}`, best first. `read_skills`: `{"skills": [{"skill_id", "version", "description",
+//! "situation", "similarity"}], "waiting_for_a_person"?: [id]}`, best first. `read_skills`: `{"skills": [{"skill_id", "version", "description",
 //! "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write: `{"ok": true, "skill_id",
 //! "version"}`. `leave_item`: `{"ok": true, "left": reason}`. A refusal is an error result: `{"error": code, "message"}`.
 
@@ -17,6 +17,7 @@ mod skill_view;
 mod support;
 mod tools;
 mod trivial;
+mod waiting_pages;
 mod work_item;
 
 pub use build_item::item;

@@ -104,7 +104,11 @@ fn check_faults(check: &StateCheck, task: &PracticeTask) -> Vec<String> {
             Some(path) if path.starts_with(HOME) && !path.split('/').any(|part| part == "..") => {
                 named.extend(placeholders(path));
             }
-            _ => found.push(format!("the check of a file needs a `path` below {HOME}")),
+            Some(path) => found.push(format!(
+                "the `path` of the check is {path:?}; it must be absolute, begin with {HOME} and hold no `..`, such as {:?}",
+                example(path)
+            )),
+            None => found.push(format!("the check of a file needs a `path` that begins with {HOME}")),
         },
         StateCheckKind::Command if check.command.is_empty() => {
             found.push("the check by a command needs a `command`".to_owned());
@@ -122,6 +126,13 @@ fn check_faults(check: &StateCheck, task: &PracticeTask) -> Vec<String> {
         );
     }
     found
+}
+
+/// Returns a path as the rules want it, from one that they refuse.
+fn example(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !["", "~", ".", ".."].contains(part)).collect();
+    let below = parts.strip_prefix(&["home", "user"]).unwrap_or(&parts);
+    format!("{HOME}{}", below.join("/"))
 }
 
 fn novelty_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {

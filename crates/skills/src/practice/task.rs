@@ -35,7 +35,7 @@ pub enum StateCheckKind {
 pub struct StateCheck {
     /// Where it looks.
     pub kind: StateCheckKind,
-    /// The file, below `/home/user`.
+    /// The absolute path of a file in the home folder, such as `/home/user/Documents/report.txt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The command with its arguments.

@@ -65,6 +65,8 @@ pub struct ReflectOptions {
     pub max_learnings: usize,
     /// Number of answers that the model may give.
     pub tries: u32,
+    /// Largest number of the book's pages shown that the attempt did not receive. 0 shows none.
+    pub pages: usize,
     /// Largest number of pictures shown to a reviewer that sees. 0 shows none.
     pub pictures: usize,
 }
@@ -76,6 +78,7 @@ impl Default for ReflectOptions {
             budget: MaterialBudget::default(),
             max_learnings: 3,
             tries: 3,
+            pages: 12,
             pictures: 24,
         }
     }

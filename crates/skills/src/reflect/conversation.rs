@@ -7,7 +7,7 @@ use apprentice_protocol::{
 };
 
 use super::check::{Problem, trace_problems, without_problems};
-use super::material::BoundedSteps;
+use super::material::{BoundedSteps, ReviewedAttempt, whole_material};
 use super::parts::join;
 use super::pictures::{StepPicture, chosen, contents};
 use super::{Dropped, REFLECTION_SCHEMA, ReflectOptions, ReviewerLimits, TrajectoryReflection, material};
@@ -106,14 +106,24 @@ pub async fn reflect(
     pictures: &[StepPicture],
     options: &ReflectOptions,
 ) -> Result<Reflected, ReflectError> {
+    let reviewed = ReviewedAttempt { pictures, ..ReviewedAttempt::new(trajectory) };
+    reflect_with_book(model, reviewed, options).await
+}
+
+/// Requests a reflection as [`reflect`] does, and shows what the book says already.
+pub async fn reflect_with_book(
+    model: &dyn ChatModel,
+    reviewed: ReviewedAttempt<'_>,
+    options: &ReflectOptions,
+) -> Result<Reflected, ReflectError> {
     let mut share = 1;
     for _ in 0..HALVINGS {
-        match reflect_in_parts(model, trajectory, pictures, options, share).await {
+        match reflect_in_parts(model, reviewed, options, share).await {
             Err(error) if error.is_full() => share *= 2,
             other => return other,
         }
     }
-    match reflect_in_parts(model, trajectory, pictures, options, share).await {
+    match reflect_in_parts(model, reviewed, options, share).await {
         Err(error) if error.is_full() => Err(ReflectError::Full),
         other => other,
     }
@@ -123,21 +133,21 @@ pub async fn reflect(
 /// their normal size.
 async fn reflect_in_parts(
     model: &dyn ChatModel,
-    trajectory: &Trajectory,
-    pictures: &[StepPicture],
+    reviewed: ReviewedAttempt<'_>,
     options: &ReflectOptions,
     share: usize,
 ) -> Result<Reflected, ReflectError> {
+    let ReviewedAttempt { trajectory, pictures, .. } = reviewed;
     let limits = ReviewerLimits::of(model.profile(), options.pictures / share);
     let less = u64::try_from(share).unwrap_or(u64::MAX);
-    let left = limits.room(u64::MAX, fixed_tokens(trajectory, options)).ok_or(ReflectError::Full)? / less;
+    let left = limits.room(u64::MAX, fixed_tokens(reviewed, options)).ok_or(ReflectError::Full)? / less;
     let (pictures, taken) = chosen(pictures, &limits, left / 2);
     let room = left.saturating_sub(if limits.is_bounded() { taken } else { 0 });
     let room = room.min(options.budget.tokens / less);
     let steps = BoundedSteps::of(trajectory, &options.budget, room);
     let mut whole = Reflected::default();
     for part in 0..steps.parts() {
-        let block = steps.material(trajectory, options, part, whole.reflection.clone());
+        let block = steps.material(reviewed, options, part, whole.reflection.clone());
         let shown = pictures.iter().copied().filter(|picture| steps.shows(part, picture.step));
         let request = request(&block, contents(shown), limits.output())?;
         let reflected = converse(model, request, trajectory, options.tries).await?;
@@ -154,9 +164,10 @@ async fn reflect_in_parts(
 }
 
 /// Returns the estimated tokens of a request without its steps and pictures.
-fn fixed_tokens(trajectory: &Trajectory, options: &ReflectOptions) -> u64 {
-    let empty = Trajectory { steps: Vec::new(), ..trajectory.clone() };
-    let block = serde_json::to_string_pretty(&material(&empty, options)).unwrap_or_default();
+fn fixed_tokens(reviewed: ReviewedAttempt<'_>, options: &ReflectOptions) -> u64 {
+    let empty = Trajectory { steps: Vec::new(), ..reviewed.trajectory.clone() };
+    let fixed = whole_material(ReviewedAttempt { trajectory: &empty, ..reviewed }, options);
+    let block = serde_json::to_string_pretty(&fixed).unwrap_or_default();
     let schema = reflection_schema().schema.to_string();
     [PROMPT.text(), &block, &schema].into_iter().map(estimated_tokens).sum()
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::STEP_SHARE;
 use super::parts::parted;
+use super::pictures::StepPicture;
 use super::{MaterialBudget, ReflectMode, ReflectOptions, TrajectoryReflection};
 
 /// Schema name of the block.
@@ -106,6 +107,19 @@ pub struct ReceivedSkillText {
     pub text: String,
 }
 
+/// A page of the book that the agent did not receive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BookPage {
+    /// Id of the skill.
+    pub id: SkillId,
+    /// Its text, cut to a bounded length. `None` if the page waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether it waits for a person, who has not accepted it yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_a_person: bool,
+}
+
 /// A range of steps that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
@@ -134,11 +148,32 @@ pub struct Material {
     pub part: Option<PartOfAttempt>,
     /// Skills received.
     pub skills: Vec<ReceivedSkillText>,
+    /// Pages of the book about the same programs that the agent did not receive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub book: Vec<BookPage>,
     /// Steps, in order.
     pub steps: Vec<TrajectoryStep>,
     /// Steps left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Gap>,
+}
+
+/// What a reviewer is given of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct ReviewedAttempt<'a> {
+    /// The attempt.
+    pub trajectory: &'a Trajectory,
+    /// Pictures in order of precedence; a model that does not see gets none of them.
+    pub pictures: &'a [StepPicture],
+    /// Pages of the book that the attempt did not receive, the nearest first.
+    pub book: &'a [BookPage],
+}
+
+impl<'a> ReviewedAttempt<'a> {
+    /// Returns an attempt without pictures, and without the book.
+    pub fn new(trajectory: &'a Trajectory) -> Self {
+        Self { trajectory, pictures: &[], book: &[] }
+    }
 }
 
 /// The place of a request among those about one long attempt.
@@ -185,11 +220,12 @@ impl BoundedSteps {
     /// Returns the material of one request, counted from 0.
     pub(super) fn material(
         &self,
-        trajectory: &Trajectory,
+        reviewed: ReviewedAttempt<'_>,
         options: &ReflectOptions,
         part: usize,
         earlier: TrajectoryReflection,
     ) -> Material {
+        let ReviewedAttempt { trajectory, book, .. } = reviewed;
         let kept = &self.parts[part];
         // The parts cover the attempt without gaps between them: each ends where the next one starts.
         let from = if part == 0 { 0 } else { kept[0] };
@@ -211,6 +247,7 @@ impl BoundedSteps {
                 .take(options.budget.skills)
                 .map(|skill| received_text(skill, &options.budget))
                 .collect(),
+            book: book.iter().take(options.pages).cloned().collect(),
             steps: kept.iter().map(|index| self.steps[*index].clone()).collect(),
             left_out: gaps(&self.steps, from..to, kept),
         }
@@ -232,9 +269,15 @@ fn cost(step: &TrajectoryStep) -> u64 {
 
 /// Renders a trajectory as material for a reflector in a single request: of a long attempt, the salient steps.
 pub fn material(trajectory: &Trajectory, options: &ReflectOptions) -> Material {
+    whole_material(ReviewedAttempt::new(trajectory), options)
+}
+
+/// Renders an attempt as material for a single request, with the pages of the book.
+pub(super) fn whole_material(reviewed: ReviewedAttempt<'_>, options: &ReflectOptions) -> Material {
+    let trajectory = reviewed.trajectory;
     let budget = MaterialBudget { parts: 1, ..options.budget };
     let steps = BoundedSteps::of(trajectory, &budget, budget.tokens);
-    steps.material(trajectory, &ReflectOptions { budget, ..*options }, 0, TrajectoryReflection::default())
+    steps.material(reviewed, &ReflectOptions { budget, ..*options }, 0, TrajectoryReflection::default())
 }
 
 /// Returns the steps within `range` that are left out, as ranges.

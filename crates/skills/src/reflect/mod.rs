@@ -14,15 +14,17 @@ pub use budget::{MaterialBudget, ReflectMode, ReflectOptions, ReviewerLimits};
 pub(crate) use check::missing_parts;
 pub use check::{Checked, Dropped, EvidenceRule, check};
 pub(crate) use conversation::{PROMPT, append_user_message, json_of};
-pub use conversation::{ReflectError, Reflected, reflect, reflection_request, reflection_schema};
+pub use conversation::{
+    ReflectError, Reflected, reflect, reflect_with_book, reflection_request, reflection_schema,
+};
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{
     Conversation, Fallback, OUTCOME_SCHEMA, OutcomeBlock, SkillRef, StepSummary, continued_request, outcome,
     reflect_in_context,
 };
 pub use material::{
-    AttemptFacts, BudgetUse, Gap, MATERIAL_SCHEMA, Material, PartOfAttempt, ReceivedSkillText, ResourceUse,
-    material,
+    AttemptFacts, BookPage, BudgetUse, Gap, MATERIAL_SCHEMA, Material, PartOfAttempt, ReceivedSkillText,
+    ResourceUse, ReviewedAttempt, material,
 };
 pub use pictures::{Moment, StepPicture};
 pub use reflection::{

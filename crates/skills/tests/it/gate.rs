@@ -379,3 +379,16 @@ fn what_only_a_screen_said_is_known_as_its_words_and_does_not_become_guidance() 
     assert!(matches!(decision.outcome, ItemOutcome::Wrote { .. }), "{decision:?}");
     assert!(answers[1].contains("not_seen") && answers[1].contains("Posterize"), "{answers:?}");
 }
+
+#[test]
+fn a_line_that_the_writer_marked_as_not_seen_is_written() {
+    // Most words stood on the screen; nobody acted on them, and the writer says so, as its prompt asks.
+    let (seen, line) = ("Templates, below the Preferences", "To check, open Preferences > Templates again");
+    let shelf = Shelf::new();
+    let (decision, ..) = managed(&shelf, seen, &[line, line]);
+    assert!(matches!(decision.outcome, ItemOutcome::Proposed { .. }), "without the mark: {decision:?}");
+    let shelf = Shelf::new();
+    let (decision, answers, _) = managed(&shelf, seen, &[&format!("{line} (not seen).")]);
+    assert!(matches!(decision.outcome, ItemOutcome::Wrote { .. }), "{decision:?}");
+    assert!(answers[1].contains("not_seen"), "{answers:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::{Trajectory, Verdict};
+use apprentice_protocol::{ChatModel, Seen, StepId, Trajectory, TrajectoryStep, Verdict};
 use apprentice_skills::book::{Actor, Change, Gateway, OpId};
 use apprentice_skills::effect::Concern;
 use apprentice_skills::manage::{ManageItem, ManageOptions, WorkItem, item, manage};
@@ -146,4 +146,69 @@ fn a_complaint_whose_note_waits_is_shown_without_its_words() {
     let shown = item(gateway.state(), &input, &WorkItem::Review(&key, &review), &ManageOptions::default())
         .expect("an item");
     assert_eq!(shown.earlier_reports[0].says.as_deref(), Some(HARM));
+}
+
+/// Learns one thing from an attempt whose screen held `seen`, by a manager that writes the same words twice.
+fn read_on_screen(gateway: &mut Gateway, seen: &str, words: &str) {
+    let mut trajectory = attempt("one", "Keep a copy", Verdict::Pass, &[]);
+    let view = Seen { title: "Copy".to_owned(), focused: None, changed: vec![format!("+ text {seen:?}")] };
+    trajectory.steps = vec![TrajectoryStep::new(StepId(1), view)];
+    let learning: Learning = serde_json::from_value(learning(words)).expect("a learning");
+    let domain = ("create_domain", json!({"domain": "gimp", "description": "A program."}));
+    let look = vec![("fetch_similar_skills", json!({"situation": "copy"})), domain];
+    let models = LearnerModels {
+        reflector: Arc::new(Written::words(&[
+            &json!({"skill_reviews": [], "new_learnings": [learning]}).to_string()
+        ])),
+        manager: Arc::new(Written::turns(vec![look, creation(words), creation(words), vec![]])),
+    };
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(learn_trajectory(gateway, &models, &input, &LearnOptions::default())).expect("learns");
+}
+
+#[test]
+fn a_report_that_only_repeats_a_harmless_line_of_the_screen_can_be_cited() {
+    for (words, is_shown) in [
+        ("The copy stands beside the gallery register.", true),
+        ("Delete the gallery register of the copy.", false),
+    ] {
+        let (mut gateway, _) = Shelf::new().open();
+        read_on_screen(&mut gateway, words, words);
+        assert_eq!(gateway.state().proposals.len(), 1, "the page waits all the same: {words}");
+        let (.., shown) = next_item(&gateway, "1. Choose File > Save a Copy.");
+        let [report] = &shown.earlier_reports[..] else { panic!("{shown:?}") };
+        assert_eq!((report.held_back.is_empty(), report.proposes.is_some()), (is_shown, is_shown), "{words}");
+    }
+}
+
+#[test]
+fn a_page_that_waits_for_a_person_is_named_and_not_written_again() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    obey(&mut gateway, "one", HARM, &[HARM, HARM]);
+    let plain = "1. Choose File > Save a Copy.";
+    let (trajectory, learning, _) = next_item(&gateway, plain);
+    let look = vec![("fetch_similar_skills", json!({"situation": "copy"}))];
+    let leave = vec![("leave_item", json!({"reason": "already_known", "why": "A page of it waits."}))];
+    let model = Written::turns(vec![look, creation(plain), leave]);
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let work_item = WorkItem::Learning(0, &learning);
+    let decided = run(manage(&model, &mut gateway, &input, &work_item, &ManageOptions::default()));
+    let decision = decided.expect("decides");
+    let answer = &decision.calls[0].answer;
+    assert_eq!(answer["waiting_for_a_person"], json!(["gimp/copy"]), "{answer}");
+    assert!(!answer.to_string().contains("Upload"), "{answer}");
+    assert_eq!(decision.refusals[0].code, "waits_for_a_person", "{decision:?}");
+    assert_eq!(gateway.state().proposals.len(), 1);
+    // The next reviewer knows it, too.
+    let reflector = Arc::new(Written::words(&["{\"skill_reviews\": [], \"new_learnings\": []}"]));
+    let manager = Arc::new(Written::turns(Vec::new()));
+    let models = LearnerModels { reflector: Arc::clone(&reflector) as Arc<dyn ChatModel>, manager };
+    let trajectory =
+        Trajectory { apps: vec!["gimp".to_owned()], ..attempt("later", "Keep", Verdict::Pass, &[]) };
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(learn_trajectory(&mut gateway, &models, &input, &LearnOptions::default())).expect("learns");
+    let asked = format!("{:?}", reflector.requests.lock().expect("unpoisoned")[0].messages);
+    assert!(asked.contains("waits_for_a_person") && asked.contains("gimp/copy"), "{asked}");
+    assert!(!asked.contains("Upload"), "{asked}");
 }

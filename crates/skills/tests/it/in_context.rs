@@ -22,6 +22,7 @@ use crate::clerk::{Clerk, Written, attempt, reply, run};
 use crate::shelf::Shelf;
 
 const OPTIONS: ReflectOptions = ReflectOptions {
+    pages: 0,
     pictures: 0,
     mode: ReflectMode::InContext,
     budget: apprentice_skills::reflect::MaterialBudget {

@@ -56,7 +56,7 @@ fn found(task: &Value, held_out: &dyn HeldOutIndex) -> String {
 #[test]
 fn a_proposal_that_breaks_a_rule_is_told_which() {
     assert_eq!(found(&good(), &NoHeldOutTasks), "");
-    let cases: [(&str, Value, &str); 17] = [
+    let cases: [(&str, Value, &str); 19] = [
         ("name", json!("Add a line"), "lower-case words"),
         ("name", json!("line-ends"), "taken by an earlier task"),
         ("instruction", json!("Add a line with {{word}} and {{other}}."), "`values` lacks \"other\""),
@@ -81,12 +81,22 @@ fn a_proposal_that_breaks_a_rule_is_told_which() {
         (
             "check",
             json!({ "kind": "file", "path": "/etc/passwd", "contains": "{{word}}" }),
-            "below /home/user/",
+            "such as \"/home/user/etc/passwd\"",
         ),
         (
             "check",
             json!({ "kind": "file", "path": "/home/user/../x", "contains": "{{word}}" }),
-            "below /home/user/",
+            "such as \"/home/user/x\"",
+        ),
+        (
+            "check",
+            json!({ "kind": "file", "path": "notes/{{word}}.txt", "contains": "{{word}}" }),
+            "must be absolute, begin with /home/user/ and hold no `..`, such as \"/home/user/notes/{{word}}.txt\"",
+        ),
+        (
+            "check",
+            json!({ "kind": "file", "contains": "{{word}}" }),
+            "needs a `path` that begins with /home/user/",
         ),
         ("check", json!({ "kind": "command", "contains": "{{word}}" }), "needs a `command`"),
         ("check", json!({ "kind": "view", "contains": "kept" }), "names no value"),
@@ -101,6 +111,10 @@ fn a_proposal_that_breaks_a_rule_is_told_which() {
         let told = found(&task, &NoHeldOutTasks);
         assert!(told.contains(words), "{field}: {told:?}, expected {words}");
     }
+}
+
+#[test]
+fn a_proposal_that_repeats_a_held_out_task_is_told_so() {
     let mut held_out = HeldOutHashes::with_salt("s");
     held_out.add_text("Add a line with the word anchor to the open notes and keep them safe");
     let mut same = good();

@@ -1,16 +1,21 @@
 //! The reflector: its requests, the answers it accepts, and the problems it returns to the model.
 
+use std::sync::Arc;
+
 use apprentice_protocol::{
-    BlobHash, ChatReply, Content, Image, ImageBytes, MediaType, Message, ReplyStop, ScreenPoint, Size,
-    StepId, ToolAnswer, Trajectory, Verdict, estimated_tokens,
+    BlobHash, ChatModel, ChatReply, Content, Image, ImageBytes, MediaType, Message, ReplyStop, ScreenPoint,
+    Size, StepId, ToolAnswer, Trajectory, Verdict, estimated_tokens,
 };
 use apprentice_skills::reflect::{
-    Confidence, Dropped, EvidenceRule, MaterialBudget, Moment, ReflectError, ReflectOptions, StepPicture,
-    TrajectoryReflection, check, material, reflect, reflection_request, reflection_schema,
+    Confidence, Dropped, EvidenceRule, Material, MaterialBudget, Moment, ReflectError, ReflectOptions,
+    StepPicture, TrajectoryReflection, check, material, reflect, reflection_request, reflection_schema,
 };
+use apprentice_skills::{LearnOptions, LearnerModels, LearningInput, learn_trajectory};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::clerk::{Written, attempt, reply, run};
+use crate::shelf::Shelf;
 
 fn learning(confidence: &str, evidence: &[&str], wasted: u32) -> Value {
     json!({"type": "friction", "scope": "gimp", "situation": "s", "guidance": "g", "confidence": confidence,
@@ -473,4 +478,29 @@ fn learnings_over_the_cap_are_set_aside() {
     let checked = check(reflection, &attempt("t", "goal", Verdict::Pass, &[]), EvidenceRule::Trace, 3);
     assert_eq!((checked.learnings.len(), checked.overflow.len()), (3, 2));
     assert_eq!(checked.dropped, [Dropped::OverCap { index: 3 }, Dropped::OverCap { index: 4 }]);
+}
+
+#[test]
+fn a_reviewer_sees_the_pages_of_the_attempts_programs_that_the_agent_did_not_receive() {
+    let shelf = Shelf::with(&[("gimp/received", "alpha"), ("gimp/other", "beta"), ("inkscape/far", "gamma")]);
+    let (mut gateway, _) = shelf.open();
+    let mut asked = |name: &str, pages: usize| {
+        let mut trajectory = attempt(name, "Do beta", Verdict::Pass, &[("gimp/received", 1)]);
+        trajectory.apps = vec!["gimp".to_owned()];
+        let reflector = Arc::new(Written::words(&["{\"skill_reviews\": [], \"new_learnings\": []}"]));
+        let manager = Arc::new(Written::turns(Vec::new()));
+        let models = LearnerModels { reflector: Arc::clone(&reflector) as Arc<dyn ChatModel>, manager };
+        let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+        let reflect = ReflectOptions { pages, ..ReflectOptions::default() };
+        let options = LearnOptions { reflect, ..LearnOptions::default() };
+        run(learn_trajectory(&mut gateway, &models, &input, &options)).expect("learns");
+        let requests = reflector.requests.lock().expect("unpoisoned");
+        let Message::User { content } = &requests[0].messages[0] else { panic!("a question") };
+        let text = content[0].as_text().expect("text").to_owned();
+        let block = text.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+        let block: Material = serde_json::from_str(block).expect("the material");
+        block.book.into_iter().map(|page| (page.id.to_string(), page.text.is_some())).collect::<Vec<_>>()
+    };
+    assert_eq!(asked("one", 12), [("gimp/other".to_owned(), true)]);
+    assert_eq!(asked("two", 0), []);
 }

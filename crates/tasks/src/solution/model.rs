@@ -189,17 +189,23 @@ fn last_outline(messages: &[Message]) -> Vec<OutlineNode> {
     found.unwrap_or_default()
 }
 
-/// Names of elements that are there and resemble the quoted name of a missing one, as the end of a message.
+/// The elements that are there and whose names resemble the quoted name of a missing one, as the end of a message. Each
+/// has its role, as the same name with another role is the commonest mistake.
 fn nearest(missing: &str, nodes: &[OutlineNode]) -> String {
     let Some(wanted) = missing.split('"').nth(1) else { return String::new() };
     let distance =
         |name: &str| strsim::normalized_damerau_levenshtein(&wanted.to_lowercase(), &name.to_lowercase());
-    let names: BTreeSet<&str> =
-        nodes.iter().map(|node| node.name.as_str()).filter(|name| !name.is_empty()).collect();
-    let mut names: Vec<(f64, &str)> = names.into_iter().map(|name| (distance(name), name)).collect();
-    names.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let names: Vec<String> = names.iter().take(NEAREST).map(|(_, name)| format!("{name:?}")).collect();
-    if names.is_empty() { String::new() } else { format!("; nearest on the screen: {}", names.join(", ")) }
+    let named: BTreeSet<(&str, &str)> = nodes
+        .iter()
+        .filter(|node| !node.name.is_empty())
+        .map(|node| (node.name.as_str(), node.role.as_str()))
+        .collect();
+    let mut named: Vec<(f64, &str, &str)> =
+        named.into_iter().map(|(name, role)| (distance(name), name, role)).collect();
+    named.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let named: Vec<String> =
+        named.iter().take(NEAREST).map(|(_, name, role)| format!("{role} {name:?}")).collect();
+    if named.is_empty() { String::new() } else { format!("; nearest on the screen: {}", named.join(", ")) }
 }
 
 fn unmet(condition: &Condition, nodes: &[OutlineNode]) -> Option<String> {
@@ -338,6 +344,6 @@ mod tests {
         let CallBody::Finish(Finish::GiveUp { reason }) = ask(&model, &messages).body else {
             panic!("goes on")
         };
-        assert!(reason.contains("; nearest on the screen: \"Goo\", "), "{reason}");
+        assert!(reason.contains("; nearest on the screen: button \"Goo\", "), "{reason}");
     }
 }

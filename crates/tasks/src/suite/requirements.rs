@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::did_you_mean;
+use apprentice_protocol::{AllowedHost, did_you_mean};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,10 +18,12 @@ pub struct HostCapabilities<'a> {
     pub has_program: &'a dyn Fn(&str) -> bool,
     /// The source of downloaded files; `None` without a mirror.
     pub mirror: Option<&'a Mirror>,
+    /// Whether a cell of a task that names these in `network` may reach a host, or the host of such an entry.
+    pub may_reach: &'a dyn Fn(&[AllowedHost], &str) -> bool,
 }
 
 /// The reasons a task cannot be graded or run. An empty list means no obstacle.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissingRequirements {
     /// Unknown names in the task file: errors of the file.
     pub unknown: Vec<String>,
@@ -85,8 +88,11 @@ const NETWORK_COMMANDS: &[&str] =
 /// Returns the unmet requirements of a task.
 pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements {
     let mut all = RequirementCollector::default();
-    all.steps(task.config.iter(), here);
-    all.steps(task.evaluator.postconfig.iter(), here);
+    let named = task.apprentice.as_ref().map_or(&[][..], |ours| ours.network.as_slice());
+    all.named_hosts(named, here);
+    all.steps(task.config.iter(), named, here);
+    all.steps(task.evaluator.postconfig.iter(), named, here);
+    all.instruction(&task.instruction, named, here);
     all.programs(task, here);
     all.metrics(task);
     all.getters(task, here);
@@ -132,7 +138,12 @@ impl RequirementCollector {
         self.unknown.add(format!("unknown {kind} {name:?}{hint}"));
     }
 
-    fn steps<'t>(&mut self, steps: impl Iterator<Item = &'t SetupStep>, here: &HostCapabilities<'_>) {
+    fn steps<'t>(
+        &mut self,
+        steps: impl Iterator<Item = &'t SetupStep>,
+        named: &[AllowedHost],
+        here: &HostCapabilities<'_>,
+    ) {
         for step in steps {
             let name = step.kind.as_str();
             if let Some((_, why)) = KNOWN_STEPS.iter().find(|(known, _)| *known == name) {
@@ -151,20 +162,52 @@ impl RequirementCollector {
             }
             let tabs = step.parameters.get("urls_to_open").and_then(Value::as_array).into_iter().flatten();
             for tab in tabs.filter_map(Value::as_str).filter(|tab| is_live(tab)) {
-                self.live(&format!("it opens {}", host(tab)));
+                self.opens(host(tab), named, here);
             }
             let command = command_text(step);
             if let Some(word) = NETWORK_COMMANDS.iter().find(|word| command.contains(**word)) {
                 self.live(&format!("its setup runs {:?}", word.trim()));
             }
             if let Some(at) = command.find("http").filter(|at| is_live(&command[*at..])) {
-                self.live(&format!("it opens {}", host(&command[at..])));
+                self.opens(host(&command[at..]), named, here);
             }
         }
     }
 
     fn live(&mut self, why: &str) {
         self.run(&format!("network: {why}"));
+    }
+
+    /// Records a host that the setup opens. Whether a machine reaches it is not known here.
+    fn opens(&mut self, host: &str, named: &[AllowedHost], here: &HostCapabilities<'_>) {
+        self.vm.add(format!("network: it opens {host}"));
+        if !(here.may_reach)(named, host) {
+            self.cell
+                .add(format!("network: it opens {host}, which `network` does not allow{}", remedy(host)));
+        }
+    }
+
+    /// Records a host that the instruction names with `http://`, `https://` or `www.`.
+    fn instruction(&mut self, text: &str, named: &[AllowedHost], here: &HostCapabilities<'_>) {
+        let marks = |c: char| matches!(c, '(' | ')' | '<' | '>' | '[' | ']' | '"' | '\'' | ',' | ';' | '`');
+        for word in text.split(|c: char| c.is_whitespace() || marks(c)) {
+            let is_page = ["http://", "https://", "www."].iter().any(|start| word.starts_with(start));
+            let host = host(word).trim_end_matches(['.', ':', '?', '!']);
+            if is_page && is_live(word) && host.contains('.') && !(here.may_reach)(named, host) {
+                let why = format!("network: the instruction names {host}, which `network` does not allow");
+                self.cell.add(why + &remedy(host));
+            }
+        }
+    }
+
+    /// Records the hosts that the task itself says it needs.
+    fn named_hosts(&mut self, named: &[AllowedHost], here: &HostCapabilities<'_>) {
+        for host in named {
+            let text = host.to_string();
+            if !(here.may_reach)(named, &text) {
+                self.cell.add(format!("network: the task needs {text}; allow it with --network task"));
+            }
+        }
     }
 
     /// Records a file that the setup or the grading downloads.
@@ -288,6 +331,11 @@ fn is_live(address: &str) -> bool {
     })
 }
 
+/// Says how a host is allowed.
+fn remedy(host: &str) -> String {
+    format!(" (--network {host})")
+}
+
 fn host(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.split(|c: char| c == '/' || c.is_whitespace() || c == '"').next().unwrap_or(rest)
@@ -298,6 +346,8 @@ mod tests {
     use std::path::Path;
 
     use super::{HostCapabilities, missing};
+    use apprentice_protocol::AllowedHost;
+
     use crate::setup::Mirror;
     use crate::suite::load::read_task;
 
@@ -312,7 +362,8 @@ mod tests {
             "evaluator":{"func":["compare_table","compare_videos","compare_tabel"],
             "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"}]}}"#;
         let task = read_task(Path::new("x.json"), text).expect("loads");
-        let here = HostCapabilities { has_program: &|_| false, mirror: None };
+        let none = |_: &[AllowedHost], _: &str| false;
+        let here = HostCapabilities { has_program: &|_| false, mirror: None, may_reach: &none };
         let found = missing(&task, &here);
         assert_eq!(
             found.unknown,
@@ -339,10 +390,42 @@ mod tests {
         );
         let programs =
             ["calc", "libreoffice_calc", "terminal"].map(|name| format!("program {name:?} is not installed"));
-        assert_eq!(found.cell, [found.vm.as_slice(), programs.as_slice()].concat());
+        assert_eq!(found.cell[..2], found.vm[..2]);
+        assert_eq!(
+            found.cell[2],
+            "network: it opens site.org, which `network` does not allow (--network site.org)"
+        );
+        assert_eq!(found.cell[3..], programs);
         let mirror = Mirror::Origin;
-        let here = HostCapabilities { has_program: &|_| true, mirror: Some(&mirror) };
+        let here = HostCapabilities { has_program: &|_| true, mirror: Some(&mirror), may_reach: &none };
         let found = missing(&task, &here);
         assert_eq!(found.cell.len(), 2, "{:?}", found.cell);
+    }
+
+    #[test]
+    fn hosts_are_named_that_the_network_does_not_allow() {
+        let text = r#"{"id":"x","instruction":"Compare https://a.example/x and (www.b.example). See notes.txt and http://localhost/.",
+            "config":[{"type":"launch","parameters":{"command":["google-chrome","https://c.example"]}}],
+            "evaluator":{"func":"infeasible"},"apprentice":{"environment":"desktop","template":"t","network":["d.example"]}}"#;
+        let task = read_task(Path::new("x.json"), text).expect("loads");
+        let network = |policy: &'static [&str]| {
+            let may_reach = move |named: &[AllowedHost], host: &str| {
+                policy.contains(&host)
+                    || (policy == ["task"] && named.iter().any(|one| one.allows(host, 443)))
+            };
+            let here = HostCapabilities { has_program: &|_| true, mirror: None, may_reach: &may_reach };
+            missing(&task, &here).cell
+        };
+        assert_eq!(
+            network(&[]),
+            [
+                "network: the task needs d.example; allow it with --network task",
+                "network: it opens c.example, which `network` does not allow (--network c.example)",
+                "network: the instruction names a.example, which `network` does not allow (--network a.example)",
+                "network: the instruction names www.b.example, which `network` does not allow (--network www.b.example)",
+            ]
+        );
+        assert_eq!(network(&["a.example", "www.b.example", "c.example", "d.example"]), Vec::<String>::new());
+        assert_eq!(network(&["task"]).len(), 3);
     }
 }

@@ -2,7 +2,7 @@
 // The first page: tasks x columns, with filters and search.
 
 const PAGE = 150;
-const grid = { query: "", only: "all", skill: "", rows: PAGE };
+const grid = { query: "", only: "all", skill: "", cost: 0, rows: PAGE };
 
 function columnOf(row) {
   return `${row.model} · ${row.arm}`;
@@ -28,6 +28,9 @@ function matches(row, flipped) {
   if (grid.only === "fail" && row.verdict !== "fail") return false;
   if (grid.only === "void" && row.verdict !== "void") return false;
   if (grid.only === "flipped" && !flipped.has(cellKey(row))) return false;
+  if (grid.only === "looped" && !row.looped) return false;
+  if (grid.only === "person" && !row.person_acts) return false;
+  if (grid.cost > 0 && !(row.cost_usd >= grid.cost)) return false;
   if (grid.skill && !row.skills.includes(grid.skill)) return false;
   const words = grid.query.toLowerCase().split(/\s+/).filter(Boolean);
   const text = [row.task, row.template, row.model, row.arm, row.split, row.why, row.trial, ...row.skills].join(" ").toLowerCase();
@@ -41,6 +44,9 @@ async function showGrid(main) {
   const redraw = () => drawGrid(body, data);
   const skills = [...new Set(data.rows.flatMap((row) => row.skills))].sort();
   const flipped = flippedKeys(data.rows);
+  const looped = data.rows.filter((row) => row.looped).length;
+  const byPerson = data.rows.filter((row) => row.person_acts).length;
+  const priced = data.rows.some((row) => row.cost_usd > 0);
   const count = (verdict) => data.rows.filter((row) => !row.repeated && row.verdict === verdict).length;
   const choice = (name, text) => el("button", { type: "button", class: "choice", "aria-pressed": String(grid.only === name),
     onclick: (event) => {
@@ -60,7 +66,10 @@ async function showGrid(main) {
         "aria-label": "Search", oninput: (event) => { grid.query = event.target.value; grid.rows = PAGE; redraw(); } }),
       el("div", { class: "choices", role: "group", "aria-label": "Show" },
         choice("all", "All"), choice("fail", "Failed"), choice("void", "Void"),
-        choice("flipped", `Flipped (${flipped.size})`)),
+        choice("flipped", `Flipped (${flipped.size})`), choice("looped", `Looped (${looped})`),
+        byPerson ? choice("person", `Person acted (${byPerson})`) : null),
+      priced ? el("input", { type: "number", min: "0", step: "any", value: grid.cost || "", placeholder: "cost from $",
+        "aria-label": "Cost in dollars, at least", oninput: (event) => { grid.cost = Number(event.target.value) || 0; grid.rows = PAGE; redraw(); } }) : null,
       skills.length ? el("select", { "aria-label": "Attempts that read a skill", onchange: (event) => { grid.skill = event.target.value; redraw(); } },
         el("option", { value: "" }, "any skill"), skills.map((skill) => el("option", { value: skill, selected: skill === grid.skill }, skill))) : null),
     body,
@@ -73,7 +82,9 @@ function drawGrid(body, data) {
   const rows = data.rows.filter((row) => matches(row, flipped));
   const columns = [...new Set(data.rows.map(columnOf))].sort();
   const used = columns.filter((column) => rows.some((row) => columnOf(row) === column));
-  const tasks = [...new Set(rows.map((row) => row.task))];
+  const firsts = new Map();
+  for (const row of rows) if (!firsts.has(row.task)) firsts.set(row.task, row);
+  const tasks = [...firsts.keys()];
   say(`${counted(rows.length, "attempt")} of ${data.rows.length}`);
   if (rows.length === 0) {
     draw(body, el("p", { class: "soft" }, data.rows.length ? "No attempt matches." : "No attempt is finished yet. Running ones are under Live."));
@@ -86,7 +97,7 @@ function drawGrid(body, data) {
     cells.get(key).push(row);
   }
   const line = (task) => {
-    const first = rows.find((row) => row.task === task);
+    const first = firsts.get(task);
     return el("tr", {},
       el("th", { scope: "row" }, el("span", { class: "task" }, task),
         el("span", { class: "soft" }, [first.template !== task && first.template, first.split].filter(Boolean).join(" · "))),
@@ -112,7 +123,8 @@ function drawGrid(body, data) {
 function chip(row, isFlipped) {
   const known = VERDICTS[row.verdict] || { mark: "?", word: row.verdict };
   const words = `${known.word}: ${row.task}, ${row.model}, ${row.arm}, seed ${row.seed}, ${counted(row.steps, "step")}, ${row.why}` +
-    (row.skills.length ? `; read ${row.skills.join(", ")}` : "") + (isFlipped ? "; flipped" : "") + (row.repeated ? "; repeated later" : "");
+    (row.skills.length ? `; read ${row.skills.join(", ")}` : "") + (isFlipped ? "; flipped" : "") + (row.repeated ? "; repeated later" : "") +
+    (row.person_acts ? `; ${counted(row.person_acts, "act")} of a person` : "") + (row.cost_usd > 0 ? `; ${money(row.cost_usd)}` : "");
   return el("a", { class: `chip ${row.verdict}${isFlipped ? " flipped" : ""}${row.repeated ? " repeated" : ""}`,
     href: link("attempt", row.run, row.trial, row.attempt), title: words, "aria-label": words }, known.mark);
 }

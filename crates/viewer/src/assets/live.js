@@ -172,6 +172,8 @@ function liveCard(process, trial) {
     el("p", { class: "choices" }, pause, goOn, step, take, back, stop), doing, act, words);
 
   function update(owner, now) {
+    held.isOwn = now.model === "person";
+    if (held.isOwn) hint.textContent = "You do this task: click into the picture and type. Hand back when it is done; then it is judged.";
     const title = owner.run
       ? el("a", { href: link("attempt", owner.run, trial, now.attempt, Math.max(now.turns - 1, 0)) }, now.task) : now.task;
     draw(head, title, el("span", { class: "soft" }, ` ${now.model} ${now.arm}`));
@@ -198,6 +200,8 @@ function liveCard(process, trial) {
 
   // Whoever leaves the page hands back; if that does not arrive, the lease ends by itself.
   function leave() {
+    // Whoever does a task themselves and leaves has not finished it.
+    if (held.key && held.isOwn) release();
     if (held.key) { order(process, { trial, order: "hand_back", key: held.key }).catch(() => {}); release(); }
   }
 

@@ -221,7 +221,7 @@ fn doubled_bars(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
 fn windows_behind(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
     let is_window = |index: usize| {
         let above = std::iter::successors(parents[index], |at| parents[*at]);
-        ["window", "dialog"].contains(&tree.nodes[index].role.as_str())
+        tree.nodes[index].role.is_window()
             && above.map(|at| tree.nodes[at].role.as_str()).all(|role| role == "application")
     };
     let windows: Vec<usize> = (0..tree.nodes.len()).filter(|index| is_window(*index)).collect();
@@ -245,13 +245,14 @@ fn leave_out_covered(
     listed: &mut [bool],
     notes: &mut BTreeMap<usize, String>,
 ) {
-    let is_dialog = |node: &UiNode| node.role.as_str() == "dialog" && node.is(State::Active);
+    let is_dialog =
+        |node: &UiNode| node.role.is_window() && node.role.as_str() != "window" && node.is(State::Active);
     let Some(front) = tree.nodes.iter().position(is_dialog) else { return };
     let Some(cover) = tree.nodes[front].bounds else { return };
     let is_below_front = |index: usize| index == front || is_below(parents, index, front);
     let windows = (0..tree.nodes.len()).filter(|index| {
         let node = &tree.nodes[*index];
-        let named = ["window", "dialog"].contains(&node.role.as_str()) && !node.name.is_empty();
+        let named = node.role.is_window() && !node.name.is_empty();
         named && *index != front && parents[*index] == parents[front] && !notes.contains_key(index)
     });
     for window in windows.collect::<Vec<_>>() {

@@ -143,6 +143,25 @@ application;sheet
 }
 
 #[test]
+fn a_modal_message_box_hides_what_it_blocks() {
+    let text = "
+application;editor
+ window;a.txt
+  button;Save
+ alert;Question;;active,modal
+  text;Move the documents?
+  button;Yes
+";
+    insta::assert_snapshot!(list(text).write(4000), @r#"
+    window "a.txt" #n1
+      [behind: 1 elements, not listed until it is in front]
+    alert "Question" [active, modal] #n3
+      text "Move the documents?" #n4
+      button "Yes" #n5
+    "#);
+}
+
+#[test]
 fn what_lies_behind_a_dialog_that_does_not_block_is_counted() {
     let text = "
 application;sheet

@@ -16,6 +16,7 @@ mod keyboard;
 mod launch;
 mod machine;
 mod node_refs;
+mod page_change;
 mod page_log;
 mod page_state;
 mod page_text;

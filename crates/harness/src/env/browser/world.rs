@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use apprentice_cdp::domain::browser::DownloadState;
 use apprentice_protocol::{
-    ActReport, Action, Button, Chord, Clock, ConnectionReport, Environment, History, Machine, Observation,
-    PageReading, PortFuture, ScreenPoint, TabAction, Target, Want, WorldError,
+    ActReport, Action, Button, ChangeWait, Chord, Clock, ConnectionReport, Environment, History, Machine,
+    Observation, PageReading, PortFuture, ScreenPoint, TabAction, Target, Want, WorldError,
 };
 
 use super::driver::{ActionError, Browser, lost};
@@ -62,6 +62,16 @@ impl Environment for BrowserEnvironment {
         Box::pin(async move {
             match self.do_one(action).await {
                 Ok(report) => Ok(report.also(&self.ending.cell.take_notices())),
+                Err(error) => Err(self.ending.cause(error).await),
+            }
+        })
+    }
+
+    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+        self.calm = false;
+        Box::pin(async move {
+            match self.browser.await_change(cap).await {
+                Ok(ended) => Ok(ended),
                 Err(error) => Err(self.ending.cause(error).await),
             }
         })

@@ -11,8 +11,8 @@ mod target;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Chord, ConnectionReport, Environment, MachineError, NodeRef, Observation, PortFuture,
-    ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
+    ActReport, Action, ChangeWait, Chord, ConnectionReport, Environment, MachineError, NodeRef, Observation,
+    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
 };
 
 use apprentice_sandbox::{Cell, NodeFacts, Pointer};
@@ -37,6 +37,8 @@ struct DesktopEnvironment {
     screen: Size,
     /// Whether the last action should change something that the next view shows.
     awaits_effect: bool,
+    /// Number of the screen's changes up to the last view.
+    seen_changes: u64,
 }
 
 /// Why an action was not delivered.
@@ -355,8 +357,9 @@ impl DesktopEnvironment {
     /// and its focus after they have drawn it, so after a window was opened or closed, two trees in a row must agree.
     ///
     /// A list that is empty or broken off is read again, and then told as such.
-    async fn look(&self, want: Want) -> Result<Observation, WorldError> {
-        let mut seen = self.look_until_settled(want).await?;
+    async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
+        let (mut seen, changes) = self.look_until_settled(want).await?;
+        self.seen_changes = changes;
         let work = self.cell.on_screen(|screen, _| {
             Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
         });
@@ -367,12 +370,13 @@ impl DesktopEnvironment {
         Ok(seen)
     }
 
-    async fn look_until_settled(&self, want: Want) -> Result<Observation, WorldError> {
+    /// Returns a view, and the number of the screen's changes up to it.
+    async fn look_until_settled(&self, want: Want) -> Result<(Observation, u64), WorldError> {
         let mut earlier: Option<Observation> = None;
         for _ in 1..MOST_LOOKS {
             let (seen, before) = self.glance(&want).await?;
             if seen.tree.is_none() {
-                return Ok(seen);
+                return Ok((seen, before));
             }
             let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
             let agree =
@@ -382,11 +386,11 @@ impl DesktopEnvironment {
             let whole =
                 remarks::lists_its_window(&seen) || !remarks::with_windows(&seen, &stopped).is_empty();
             if (before == after && !window_changed && whole) || earlier.as_ref().is_some_and(agree) {
-                return Ok(seen);
+                return Ok((seen, before));
             }
             earlier = Some(seen);
         }
-        Ok(self.glance(&want).await?.0)
+        self.glance(&want).await
     }
 
     /// Looks once, and returns the number of the screen's changes up to its picture.
@@ -439,6 +443,15 @@ impl Environment for DesktopEnvironment {
                 Err(ActionError::World(error)) => return Err(error),
             };
             Ok(report.also(&self.cell.take_notices()))
+        })
+    }
+
+    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+        let seen = self.seen_changes;
+        Box::pin(async move {
+            let changed =
+                self.cell.on_screen(move |screen, stop| screen.await_change(seen, cap, stop)).await?;
+            Ok(if changed { ChangeWait::Changed } else { ChangeWait::Unchanged })
         })
     }
 

@@ -12,10 +12,8 @@ pub(super) fn lists_its_window(seen: &Observation) -> bool {
     if front.title.is_empty() {
         return true;
     }
-    let is_front = |node: &UiNode| {
-        ["window", "dialog"].contains(&node.role.as_str())
-            && (node.is(State::Active) || node.name.contains(&front.title))
-    };
+    let is_front =
+        |node: &UiNode| node.role.is_window() && (node.is(State::Active) || node.name.contains(&front.title));
     let window = tree.nodes.iter().position(is_front).and_then(|index| u32::try_from(index).ok());
     window.is_some_and(|window| tree.nodes.iter().any(|node| node.parent == Some(window)))
 }
@@ -93,6 +91,14 @@ mod tests {
             Window { id, title: title.into(), class: String::new(), bounds, active: true, pid: None };
         let tree = Some(UiTree { nodes, truncated: None });
         Observation { windows: vec![window], tree, ..Observation::default() }
+    }
+
+    #[test]
+    fn a_message_box_lists_its_elements() {
+        let nodes = vec![node(1, None, "alert", "Question"), node(2, Some(0), "button", "Cancel")];
+        assert_eq!(of(&seen("Question", nodes), &Work::default()), [""; 0]);
+        let empty = of(&seen("Question", vec![node(1, None, "alert", "Question")]), &Work::default());
+        assert!(empty[0].starts_with("The window \"Question\" does not list"), "{empty:?}");
     }
 
     #[test]

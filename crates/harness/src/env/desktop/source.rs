@@ -48,7 +48,7 @@ impl DesktopSource {
             CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits, network };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = DesktopEnvironment { cell, screen, awaits_effect: false };
+        let desktop = DesktopEnvironment { cell, screen, awaits_effect: false, seen_changes: 0 };
         Ok(World { environment: Box::new(desktop), machine, isolation })
     }
 }

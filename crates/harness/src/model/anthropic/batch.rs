@@ -1,25 +1,41 @@
 //! Anthropic's Message Batches: many Messages requests in one, answered within a day at half the price.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use apprentice_protocol::{ChatReply, ChatRequest, ModelError, ModelErrorKind, PortFuture};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Anthropic, browser, decode, path_segment};
 use crate::model::batch::{
-    BatchAnswers, BatchEntry, BatchService, BatchState, EndedBatch, json_lines, never,
+    BatchAnswers, BatchEntry, BatchService, BatchState, EndedBatch, UnconfirmedBatch, json_lines, never,
 };
 use crate::model::http::{DecodeError, Json, error_in_success, list, object, read_body};
 
 const PATH: &str = "/v1/messages/batches";
+/// Batches of one page of their list.
+const PAGE: u32 = 100;
 
 /// The description of a batch.
 #[derive(Deserialize)]
 struct Batch {
     id: String,
     processing_status: String,
+    #[serde(default)]
+    request_counts: BTreeMap<String, usize>,
+    #[serde(default)]
+    created_at: Option<Timestamp>,
+}
+
+/// A page of the list of batches, the newest first.
+#[derive(Deserialize)]
+struct Page {
+    data: Vec<Batch>,
+    #[serde(default)]
+    has_more: bool,
 }
 
 /// One line of the results.
@@ -72,6 +88,32 @@ impl Anthropic {
         Ok(self.batch(&answer.body)?.id)
     }
 
+    /// Looks through the list of batches for one of the same size that no other command knows, back to the time at which it may
+    /// have been sent. The API keeps no mark with a batch. Another user's batch of the same size and time would be found, too:
+    /// its answers have other names, so that the requests are then told as unanswered, and are sent anew by the next command.
+    async fn find(&self, sent: &UnconfirmedBatch) -> Result<Option<String>, ModelError> {
+        let (mut after, earliest, mut found) = (String::new(), sent.earliest(), None);
+        loop {
+            let url = self.config.endpoint.url(&format!("{PATH}?limit={PAGE}{after}"));
+            let answer = self.transport.get(&url, &self.headers().await?).await?;
+            let page: Page = read_body(&answer.body)
+                .map_err(|error: DecodeError| error.into_model_error(&self.transport, &answer.body))?;
+            let is_late = |batch: &Batch| batch.created_at.is_some_and(|created| created >= earliest);
+            for batch in page.data.iter().filter(|batch| is_late(batch)) {
+                if batch.request_counts.values().sum::<usize>() == sent.requests
+                    && !sent.others.contains(&batch.id)
+                {
+                    // The oldest that fits: it was sent at once after the note of it.
+                    found = Some(batch.id.clone());
+                }
+            }
+            match page.data.last().filter(|last| page.has_more && is_late(last)) {
+                Some(last) => after = format!("&after_id={}", path_segment(&last.id)),
+                None => return Ok(found),
+            }
+        }
+    }
+
     fn batch(&self, body: &[u8]) -> Result<Batch, ModelError> {
         read_body(body).map_err(|error: DecodeError| error.into_model_error(&self.transport, body))
     }
@@ -79,7 +121,7 @@ impl Anthropic {
     async fn batch_state(&self, id: &str) -> Result<BatchState, ModelError> {
         let url = self.config.endpoint.url(&format!("{PATH}/{}", path_segment(id)));
         let answer = self.transport.get(&url, &self.headers().await?).await?;
-        let Batch { id, processing_status: how } = self.batch(&answer.body)?;
+        let Batch { id, processing_status: how, .. } = self.batch(&answer.body)?;
         Ok(match how.as_str() {
             "ended" => BatchState::Ended(EndedBatch { id, how, files: Vec::new() }),
             _ => BatchState::Working,
@@ -111,8 +153,16 @@ impl BatchService for Anthropic {
         }
     }
 
-    fn submit<'a>(&'a self, entries: &'a [BatchEntry]) -> PortFuture<'a, Result<String, ModelError>> {
+    fn submit<'a>(
+        &'a self,
+        entries: &'a [BatchEntry],
+        _mark: &'a str,
+    ) -> PortFuture<'a, Result<String, ModelError>> {
         Box::pin(self.submit(entries))
+    }
+
+    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> PortFuture<'a, Result<Option<String>, ModelError>> {
+        Box::pin(self.find(sent))
     }
 
     fn state<'a>(&'a self, id: &'a str) -> PortFuture<'a, Result<BatchState, ModelError>> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
 use super::journal::{BatchJournal, JournalError};
-use super::service::{BatchAnswers, BatchEntry, BatchService, BatchState, interval, never, unanswered};
+use super::service::{
+    BatchAnswers, BatchEntry, BatchService, BatchState, UnconfirmedBatch, interval, never, unanswered,
+};
 use crate::model::middleware::{RetryPolicy, with_retries};
 
 /// How long the first request of a batch waits for others.
@@ -156,26 +158,22 @@ async fn review(core: &Arc<Core>, request: &ChatRequest) -> Result<ChatReply, Mo
 
 /// Has a request answered, unless it is already: by the batch that holds it, else by the next one.
 fn ask_once(core: &Arc<Core>, key: &str, request: &ChatRequest) -> Result<(), ModelError> {
-    let open = core.journal().get(key).map(|open| (open.batch.clone(), open.at));
+    let is_open = core.journal().get(key).is_some();
     let mut state = core.state();
     if state.answers.contains_key(key) || state.asked.contains(key) {
         return Ok(());
     }
-    let Some((batch, at)) = open else {
-        let body = core.service.entry_body(request)?;
-        let is_first = state.waiting.is_empty();
-        state.waiting.push(BatchEntry { key: key.to_owned(), body });
-        state.asked.insert(key.to_owned());
-        if is_first {
-            tokio::spawn(gather(Arc::clone(core)));
-        }
+    if is_open {
+        drop(state);
+        follow_open(core, key);
         return Ok(());
-    };
-    let keys = core.journal().keys_of(&batch);
-    state.asked.extend(keys.iter().cloned());
-    if state.followed.insert(batch.clone()) {
-        tracing::info!(%batch, "takes up a batch that was sent before");
-        tokio::spawn(follow(Following::new(core, keys), batch, at));
+    }
+    let body = core.service.entry_body(request)?;
+    let is_first = state.waiting.is_empty();
+    state.waiting.push(BatchEntry { key: key.to_owned(), body });
+    state.asked.insert(key.to_owned());
+    if is_first {
+        tokio::spawn(gather(Arc::clone(core)));
     }
     Ok(())
 }
@@ -231,6 +229,11 @@ impl Following {
         self.core.changed.notify_waiters();
     }
 
+    /// Leaves the requests to others.
+    fn release(mut self) {
+        self.keys.clear();
+    }
+
     fn fail(&self, error: &ModelError) {
         self.answer(|_| Err(never(error.clone())));
     }
@@ -253,10 +256,58 @@ impl Drop for Following {
 async fn gather(core: Arc<Core>) {
     core.clock.pause(GATHER, Why::PollFloor).await;
     let waiting = std::mem::take(&mut core.state().waiting);
+    // An error leaves the requests without an answer: sent anew, they might be paid twice.
+    let keys = waiting.iter().map(|entry| entry.key.clone()).collect();
+    let following = Following::new(&core, keys);
+    if let Err(error) = confirm(&core, &waiting).await {
+        return following.fail(&error);
+    }
+    following.release();
+    let (taken, waiting): (Vec<_>, Vec<_>) =
+        waiting.into_iter().partition(|entry| core.journal().get(&entry.key).is_some());
+    for entry in taken {
+        follow_open(&core, &entry.key);
+    }
     for entries in chunks(waiting) {
         let keys = entries.iter().map(|entry| entry.key.clone()).collect();
         tokio::spawn(send(Following::new(&core, keys), entries));
     }
+}
+
+/// Asks the provider for batches that may have been sent with some of these requests by a process that ended before it heard
+/// of their ids.
+async fn confirm(core: &Arc<Core>, waiting: &[BatchEntry]) -> Result<(), ModelError> {
+    let keys = waiting.iter().map(|entry| entry.key.as_str()).collect();
+    let unconfirmed = core.journal().unconfirmed(&keys);
+    for (sent, keys) in unconfirmed {
+        let found = core.exchange(|| core.service.find(&sent)).await?;
+        let noted = match &found {
+            Some(id) => core.journal().sent(id, keys, sent.at),
+            None => core.journal().unsent(&sent.mark),
+        };
+        noted.map_err(|error| unkept(&error))?;
+        tracing::info!(batch = ?found, "asked for a batch whose id was not heard");
+    }
+    Ok(())
+}
+
+/// Follows the batch that the journal names for a request, unless it is followed.
+fn follow_open(core: &Arc<Core>, key: &str) {
+    let Some((batch, at)) = core.journal().get(key).map(|open| (open.batch.clone(), open.at)) else { return };
+    let keys = core.journal().keys_of(&batch);
+    let mut state = core.state();
+    state.asked.extend(keys.iter().cloned());
+    if state.followed.insert(batch.clone()) {
+        tracing::info!(%batch, "takes up a batch that was sent before");
+        tokio::spawn(follow(Following::new(core, keys), batch, at));
+    }
+}
+
+/// Returns the mark of a batch with these requests.
+fn mark(keys: &[String]) -> String {
+    let mut mark = hex(&Sha256::digest(keys.join(" ")));
+    mark.truncate(KEY_DIGITS);
+    mark
 }
 
 /// Divides requests into batches within the caps.
@@ -278,14 +329,45 @@ fn chunks(waiting: Vec<BatchEntry>) -> Vec<Vec<BatchEntry>> {
     all
 }
 
+/// Sends a batch. An answer that was lost on its way does not say that there is no batch: a retry looks for it first.
+async fn submit(
+    service: &dyn BatchService,
+    entries: &[BatchEntry],
+    sent: &UnconfirmedBatch,
+    is_repeated: &AtomicBool,
+) -> Result<String, ModelError> {
+    if is_repeated.swap(true, Ordering::Relaxed)
+        && let Some(id) = service.find(sent).await?
+    {
+        return Ok(id);
+    }
+    service.submit(entries, &sent.mark).await
+}
+
 async fn send(following: Following, entries: Vec<BatchEntry>) {
     let core = Arc::clone(&following.core);
-    let id = match core.exchange(|| core.service.submit(&entries)).await {
+    let at = core.clock.now();
+    let mark = mark(&following.keys);
+    if let Err(error) = core.journal().sending(&mark, following.keys.clone(), at) {
+        return following.fail(&unkept(&error));
+    }
+    let requests = entries.len();
+    let sent = UnconfirmedBatch { mark: mark.clone(), requests, at, others: core.journal().batches() };
+    let is_repeated = AtomicBool::new(false);
+    let submitted = || submit(core.service.as_ref(), &entries, &sent, &is_repeated);
+    let id = match core.exchange(submitted).await {
         Ok(id) => id,
-        Err(error) => return following.fail(&error),
+        Err(error) => {
+            // A refusal says that there is no batch; of any other error nobody knows what the provider has.
+            if error.fault == ModelErrorKind::Request
+                && let Err(error) = core.journal().unsent(&mark)
+            {
+                return following.fail(&unkept(&error));
+            }
+            return following.fail(&error);
+        }
     };
     drop(entries);
-    let at = core.clock.now();
     if let Err(error) = core.journal().sent(&id, following.keys.clone(), at) {
         let error = unkept(&error);
         return following.fail(&ModelError { message: format!("batch {id}: {error}"), ..error });

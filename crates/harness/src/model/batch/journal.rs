@@ -1,12 +1,14 @@
 //! The file that remembers which batch holds which request. It holds ids and hashes, never a text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use super::service::UnconfirmedBatch;
 
 /// How long providers keep answers: 29 days (Anthropic), 30 days (OpenAI).
 const KEPT: SignedDuration = SignedDuration::from_hours(28 * 24);
@@ -15,6 +17,10 @@ const KEPT: SignedDuration = SignedDuration::from_hours(28 * 24);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
+    /// A batch is about to be sent.
+    Sending { at: Timestamp, mark: String, keys: Vec<String> },
+    /// A batch that was about to be sent was not.
+    Unsent { mark: String },
     /// A batch was sent.
     Sent { at: Timestamp, batch: String, keys: Vec<String> },
     /// The price of an answer was booked.
@@ -61,7 +67,11 @@ pub struct BatchJournal {
     path: PathBuf,
     file: File,
     open: BTreeMap<String, OpenRequest>,
+    /// Batches that may have been sent, by their mark: when, and their requests.
+    unconfirmed: Unconfirmed,
 }
+
+type Unconfirmed = BTreeMap<String, (Timestamp, Vec<String>)>;
 
 impl BatchJournal {
     /// Opens the journal, which is created if it does not exist. Requests whose answers nobody keeps any more are
@@ -81,14 +91,15 @@ impl BatchJournal {
         if whole < text.len() {
             file.set_len(whole as u64).map_err(failed)?;
         }
-        let mut open = BTreeMap::new();
+        let (mut open, mut unconfirmed) = (BTreeMap::new(), Unconfirmed::new());
         for (number, line) in (1..).zip(text[..whole].lines()) {
             let line = serde_json::from_str(line);
             let line = line.map_err(|source| JournalError::Line { path: path.to_owned(), number, source });
-            fold(&mut open, line?);
+            fold(&mut open, &mut unconfirmed, line?);
         }
+        unconfirmed.retain(|_, (at, _)| now.duration_since(*at) < KEPT);
         open.retain(|_, one: &mut OpenRequest| now.duration_since(one.at) < KEPT);
-        Ok(Self { path: path.to_owned(), file, open })
+        Ok(Self { path: path.to_owned(), file, open, unconfirmed })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -103,6 +114,40 @@ impl BatchJournal {
     pub(super) fn keys_of(&self, batch: &str) -> Vec<String> {
         let of_batch = self.open.iter().filter(|(_, one)| one.batch == batch);
         of_batch.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Notes that a batch is about to be sent, before it is: whoever finds the note without an id has to ask the provider.
+    pub(super) fn sending(
+        &mut self,
+        mark: &str,
+        keys: Vec<String>,
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        self.add(Line::Sending { at, mark: mark.to_owned(), keys })?;
+        self.file.sync_data().map_err(|source| JournalError::File { path: self.path.clone(), source })
+    }
+
+    /// Returns the ids of the batches that hold open requests.
+    pub(super) fn batches(&self) -> BTreeSet<String> {
+        self.open.values().map(|one| one.batch.clone()).collect()
+    }
+
+    /// Notes that a batch was not sent.
+    pub(super) fn unsent(&mut self, mark: &str) -> Result<(), JournalError> {
+        self.add(Line::Unsent { mark: mark.to_owned() })
+    }
+
+    /// Returns the batches that may have been sent and hold one of these requests, with the requests of each.
+    pub(super) fn unconfirmed(&self, keys: &BTreeSet<&str>) -> Vec<(UnconfirmedBatch, Vec<String>)> {
+        let others = self.batches();
+        let holds = |of_batch: &[String]| of_batch.iter().any(|key| keys.contains(key.as_str()));
+        let found = self.unconfirmed.iter().filter(|(_, (_, of_batch))| holds(of_batch));
+        found
+            .map(|(mark, (at, of_batch))| {
+                let (mark, requests, others) = (mark.clone(), of_batch.len(), others.clone());
+                (UnconfirmedBatch { mark, requests, at: *at, others }, of_batch.clone())
+            })
+            .collect()
     }
 
     pub(super) fn sent(&mut self, batch: &str, keys: Vec<String>, at: Timestamp) -> Result<(), JournalError> {
@@ -127,14 +172,21 @@ impl BatchJournal {
         let failed = |source| JournalError::File { path: self.path.clone(), source };
         let text = serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n";
         self.file.write_all(text.as_bytes()).map_err(failed)?;
-        fold(&mut self.open, line);
+        fold(&mut self.open, &mut self.unconfirmed, line);
         Ok(())
     }
 }
 
-fn fold(open: &mut BTreeMap<String, OpenRequest>, line: Line) {
+fn fold(open: &mut BTreeMap<String, OpenRequest>, unconfirmed: &mut Unconfirmed, line: Line) {
     match line {
+        Line::Sending { at, mark, keys } => {
+            unconfirmed.insert(mark, (at, keys));
+        }
+        Line::Unsent { mark } => {
+            unconfirmed.remove(&mark);
+        }
         Line::Sent { at, batch, keys } => {
+            unconfirmed.retain(|_, (_, of_batch)| *of_batch != keys);
             let one = OpenRequest { batch, at, is_booked: false };
             open.extend(keys.into_iter().map(|key| (key, one.clone())));
         }

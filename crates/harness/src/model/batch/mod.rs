@@ -7,5 +7,5 @@ mod service;
 
 pub use batched::{BatchOptions, Batched};
 pub use journal::{BatchJournal, JournalError};
-pub use service::{BatchAnswers, BatchEntry, BatchService, BatchState, EndedBatch};
+pub use service::{BatchAnswers, BatchEntry, BatchService, BatchState, EndedBatch, UnconfirmedBatch};
 pub(crate) use service::{json_lines, never};

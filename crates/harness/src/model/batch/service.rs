@@ -1,11 +1,16 @@
 //! What a provider's API of batches does, whatever its paths and fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use apprentice_protocol::{ChatReply, ChatRequest, ModelError, ModelErrorKind, PortFuture, Retry};
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::model::http::DecodeError;
+
+/// How far the clocks of this machine and of a provider may differ.
+const CLOCKS: SignedDuration = SignedDuration::from_mins(15);
 
 /// One request of a batch.
 #[derive(Clone, Debug)]
@@ -38,6 +43,26 @@ pub enum BatchState {
     Failed(String),
 }
 
+/// A batch that may have been sent: the process ended before it heard of the batch's id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnconfirmedBatch {
+    /// The mark that it was sent under.
+    pub mark: String,
+    /// Number of its requests.
+    pub requests: usize,
+    /// When it was about to be sent, by this machine's clock.
+    pub at: Timestamp,
+    /// Ids of batches that are other ones.
+    pub others: BTreeSet<String>,
+}
+
+impl UnconfirmedBatch {
+    /// The earliest time that the provider's clock may have shown when it was sent.
+    pub fn earliest(&self) -> Timestamp {
+        self.at.checked_sub(CLOCKS).unwrap_or(Timestamp::MIN)
+    }
+}
+
 /// The answers of a batch by key: the body of a reply, or why there is none.
 pub type BatchAnswers = BTreeMap<String, Result<Vec<u8>, ModelError>>;
 
@@ -45,8 +70,14 @@ pub type BatchAnswers = BTreeMap<String, Result<Vec<u8>, ModelError>>;
 pub trait BatchService: Send + Sync {
     /// Returns the body of a request.
     fn entry_body(&self, request: &ChatRequest) -> Result<Vec<u8>, ModelError>;
-    /// Sends a batch and returns its id.
-    fn submit<'a>(&'a self, entries: &'a [BatchEntry]) -> PortFuture<'a, Result<String, ModelError>>;
+    /// Sends a batch and returns its id. The provider keeps the mark with it, where its API can.
+    fn submit<'a>(
+        &'a self,
+        entries: &'a [BatchEntry],
+        mark: &'a str,
+    ) -> PortFuture<'a, Result<String, ModelError>>;
+    /// Looks for a batch that may have been sent, and returns its id if the provider has it.
+    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> PortFuture<'a, Result<Option<String>, ModelError>>;
     /// Asks how far a batch is.
     fn state<'a>(&'a self, id: &'a str) -> PortFuture<'a, Result<BatchState, ModelError>>;
     /// Reads the answers of an ended batch.

@@ -10,12 +10,16 @@ use serde_json::{Value, json};
 
 use super::OpenAi;
 use crate::model::batch::{
-    BatchAnswers, BatchEntry, BatchService, BatchState, EndedBatch, json_lines, never,
+    BatchAnswers, BatchEntry, BatchService, BatchState, EndedBatch, UnconfirmedBatch, json_lines, never,
 };
 use crate::model::http::{DecodeError, error_in_success, read_body, refused_in_file};
 
 /// What every line of the uploaded file asks for.
 const ASKED: &str = "/v1/responses";
+/// The name under which a batch keeps its mark.
+const MARK: &str = "apprentice_requests";
+/// Batches of one page of their list.
+const PAGE: u32 = 100;
 /// Separates the parts of the form. A separator follows a line end with CR, and no line of the file holds one.
 const BOUNDARY: &str = "apprentice-batch-7d1f0b6a-end-of-part";
 
@@ -35,6 +39,19 @@ struct Batch {
     error_file_id: Option<String>,
     #[serde(default)]
     errors: Value,
+    #[serde(default)]
+    created_at: i64,
+    /// `null`, or texts by name.
+    #[serde(default)]
+    metadata: Value,
+}
+
+/// A page of the list of batches, the newest first.
+#[derive(Deserialize)]
+struct Page {
+    data: Vec<Batch>,
+    #[serde(default)]
+    has_more: bool,
 }
 
 /// One line of an answer file.
@@ -69,10 +86,12 @@ impl Line<'_> {
 }
 
 impl OpenAi {
-    async fn submit(&self, entries: &[BatchEntry]) -> Result<String, ModelError> {
+    async fn submit(&self, entries: &[BatchEntry], mark: &str) -> Result<String, ModelError> {
         let mut headers = self.headers().await?;
-        let asked =
-            |file: &str| json!({ "input_file_id": file, "endpoint": ASKED, "completion_window": "24h" });
+        let asked = |file: &str| {
+            json!({ "input_file_id": file, "endpoint": ASKED, "completion_window": "24h",
+                    "metadata": { MARK: mark } })
+        };
         let url = self.config.endpoint.url("/files");
         headers.push(("content-type", format!("multipart/form-data; boundary={BOUNDARY}")));
         let file = self.transport.post(&url, &headers, form(&file(entries)?)).await?;
@@ -83,6 +102,24 @@ impl OpenAi {
         Ok(self.told::<Batch>(&batch.body)?.id)
     }
 
+    /// Looks through the list of batches, back to the time at which the one that is sought may have been sent.
+    async fn find(&self, sent: &UnconfirmedBatch) -> Result<Option<String>, ModelError> {
+        let mut after = String::new();
+        loop {
+            let url = self.config.endpoint.url(&format!("/batches?limit={PAGE}{after}"));
+            let answer = self.transport.get(&url, &self.headers().await?).await?;
+            let page: Page = self.told(&answer.body)?;
+            if let Some(found) = page.data.iter().find(|batch| batch.metadata[MARK] == sent.mark.as_str()) {
+                return Ok(Some(found.id.clone()));
+            }
+            let earliest = sent.earliest().as_second();
+            match page.data.last().filter(|last| page.has_more && last.created_at >= earliest) {
+                Some(last) => after = format!("&after={}", plain(&last.id)?),
+                None => return Ok(None),
+            }
+        }
+    }
+
     fn told<'a, T: Deserialize<'a>>(&self, body: &'a [u8]) -> Result<T, ModelError> {
         read_body(body).map_err(|error: DecodeError| error.into_model_error(&self.transport, body))
     }
@@ -90,7 +127,7 @@ impl OpenAi {
     async fn batch_state(&self, id: &str) -> Result<BatchState, ModelError> {
         let url = self.config.endpoint.url(&format!("/batches/{}", plain(id)?));
         let answer = self.transport.get(&url, &self.headers().await?).await?;
-        let Batch { id, status, output_file_id, error_file_id, errors } = self.told(&answer.body)?;
+        let Batch { id, status, output_file_id, error_file_id, errors, .. } = self.told(&answer.body)?;
         Ok(match status.as_str() {
             "completed" | "expired" | "cancelled" => {
                 let files = output_file_id.into_iter().chain(error_file_id).collect();
@@ -165,8 +202,16 @@ impl BatchService for OpenAi {
         self.body(request)
     }
 
-    fn submit<'a>(&'a self, entries: &'a [BatchEntry]) -> PortFuture<'a, Result<String, ModelError>> {
-        Box::pin(self.submit(entries))
+    fn submit<'a>(
+        &'a self,
+        entries: &'a [BatchEntry],
+        mark: &'a str,
+    ) -> PortFuture<'a, Result<String, ModelError>> {
+        Box::pin(self.submit(entries, mark))
+    }
+
+    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> PortFuture<'a, Result<Option<String>, ModelError>> {
+        Box::pin(self.find(sent))
     }
 
     fn state<'a>(&'a self, id: &'a str) -> PortFuture<'a, Result<BatchState, ModelError>> {

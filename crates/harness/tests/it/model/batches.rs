@@ -40,6 +40,8 @@ struct Office {
     vendor: Vendor,
     server: Server,
     batches: Batches,
+    /// The marks that batches were sent under, as the vendor keeps them.
+    marks: Arc<Mutex<Vec<Value>>>,
 }
 
 /// What becomes of a request, by its words.
@@ -152,6 +154,18 @@ impl Vendor {
     }
 }
 
+impl Vendor {
+    /// A batch of so many requests in the list of batches, which are marked as they were sent.
+    fn listed(self, place: usize, requests: usize, marks: &[Value]) -> Value {
+        let mut told = self.description(place + 1, "in_progress");
+        match self {
+            Self::Anthropic => told["request_counts"] = json!({ "processing": requests }),
+            Self::OpenAi => told["metadata"] = marks[place].clone(),
+        }
+        told
+    }
+}
+
 /// Keeps a body for the conformance check.
 fn keep(body: &Value, name: &str) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("conformance");
@@ -163,7 +177,8 @@ impl Office {
     /// Batches end as `how` at the question of this number, from 0; before it they are at work.
     async fn open(vendor: Vendor, ends_at: usize, how: &'static str) -> Self {
         let batches = Batches::default();
-        let (kept, asked) = (Arc::clone(&batches), Mutex::new(0));
+        let marks: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let (kept, kept_marks, asked) = (Arc::clone(&batches), Arc::clone(&marks), Mutex::new(0));
         let server = Server::start(move |heard, _| {
             let mut batches = kept.lock().expect("unpoisoned");
             let number = |path: &str| -> usize {
@@ -178,6 +193,16 @@ impl Office {
                 lines.map(|(line, _)| format!("{line}\n")).collect()
             };
             match path.as_str() {
+                list if list.contains("batches?limit=") => {
+                    let marks = kept_marks.lock().expect("unpoisoned");
+                    let all: Vec<Value> = batches
+                        .iter()
+                        .enumerate()
+                        .map(|(place, requests)| vendor.listed(place, requests.len(), &marks))
+                        .rev()
+                        .collect();
+                    Speak::ok(json!({ "object": "list", "data": all, "has_more": false }))
+                }
                 "/messages/batches" | "/files" => {
                     batches.push(vendor.requests(heard));
                     match vendor {
@@ -191,6 +216,7 @@ impl Office {
                     let body = heard.json();
                     assert_eq!(body["input_file_id"], format!("file-in-{}", batches.len()));
                     keep(&body, "openai.batch.0.batchrequest");
+                    kept_marks.lock().expect("unpoisoned").push(body["metadata"].clone());
                     Speak::ok(vendor.description(batches.len(), "in_progress"))
                 }
                 results if results.ends_with("/results") || results.contains("file-out") => {
@@ -207,7 +233,7 @@ impl Office {
             }
         })
         .await;
-        Self { vendor, server, batches }
+        Self { vendor, server, batches, marks }
     }
 
     fn service(&self) -> Arc<dyn BatchService> {
@@ -385,4 +411,57 @@ async fn only_reviews_wait() {
     let direct = model.reply(&with(Purpose::Manage)).await;
     assert_eq!(said(&direct), "at once");
     assert!(office.sizes().is_empty());
+}
+
+/// Removes what a process that was killed between sending a batch and noting its id has not written.
+fn forget_the_id(folder: &Path) {
+    let path = folder.join("journal.jsonl");
+    let text = std::fs::read_to_string(&path).expect("a journal");
+    let kept: String =
+        text.lines().filter(|line| line.contains("\"sending\"")).map(|line| format!("{line}\n")).collect();
+    assert!(!kept.is_empty() && kept.len() < text.len(), "{text}");
+    std::fs::write(&path, kept).expect("written");
+}
+
+#[tokio::test]
+async fn a_batch_whose_id_was_not_heard_is_found_and_not_paid_twice() {
+    for vendor in BOTH {
+        let folder = tempfile::tempdir().expect("a folder");
+        let office =
+            Office::open(vendor, 0, if vendor == Vendor::OpenAi { "completed" } else { "ended" }).await;
+        let process = office.process(folder.path());
+        assert!(ask(&process, &["one", "two"]).await.iter().all(Result::is_ok), "{vendor:?}");
+        drop(process);
+        forget_the_id(folder.path());
+        // Another process asks for the same, and for more.
+        let process = office.process(folder.path());
+        let replies = ask(&process, &["one", "two", "three"]).await;
+        assert_eq!(replies.iter().map(said).collect::<Vec<_>>(), ["one", "two", "three"], "{vendor:?}");
+        assert_eq!(office.sizes(), [2, 1], "{vendor:?}: what was sent is not sent again");
+        if vendor == Vendor::OpenAi {
+            let marks = office.marks.lock().expect("unpoisoned");
+            assert!(
+                marks[0]["apprentice_requests"].as_str().is_some_and(|mark| mark.len() == 32),
+                "{marks:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_the_provider_does_not_have_is_sent() {
+    for vendor in BOTH {
+        let folder = tempfile::tempdir().expect("a folder");
+        let office =
+            Office::open(vendor, 0, if vendor == Vendor::OpenAi { "completed" } else { "ended" }).await;
+        let process = office.process(folder.path());
+        ask(&process, &["one", "two"]).await;
+        drop(process);
+        forget_the_id(folder.path());
+        office.batches.lock().expect("unpoisoned").clear();
+        office.marks.lock().expect("unpoisoned").clear();
+        let process = office.process(folder.path());
+        assert!(ask(&process, &["one", "two"]).await.iter().all(Result::is_ok), "{vendor:?}");
+        assert_eq!(office.sizes(), [2], "{vendor:?}");
+    }
 }

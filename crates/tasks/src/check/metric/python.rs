@@ -1,5 +1,6 @@
 //! Python semantics on which verdicts of OSWorld's checks depend.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -144,9 +145,41 @@ pub(super) fn file_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
 }
 
+/// Whether Python takes a character for white space: also the separators of files, groups, records and units.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// Strips white space like `str.strip()`.
+pub(super) fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Writes the decimal digits of other scripts as `0` to `9`, as `int()` and `float()` read them.
+fn plain_digits(text: &str) -> Cow<'_, str> {
+    static DIGIT: LazyLock<Option<regex::Regex>> = LazyLock::new(|| regex::Regex::new(r"^\p{Nd}$").ok());
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let is_digit = |c: char| {
+        let mut space = [0; 4];
+        DIGIT.as_ref().is_some_and(|digit| digit.is_match(c.encode_utf8(&mut space)))
+    };
+    let plain = |c: char| {
+        if c.is_ascii() || !is_digit(c) {
+            return c;
+        }
+        // Each script's digits are ten in a row, from zero to nine.
+        let before =
+            (1..u32::from(c)).take_while(|back| char::from_u32(u32::from(c) - back).is_some_and(is_digit));
+        u32::try_from(before.count() % 10).ok().and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
+    };
+    Cow::Owned(text.chars().map(plain).collect())
+}
+
 /// Parses a number like `float()`.
 pub(super) fn float(text: &str) -> Option<f64> {
-    let text = text.trim();
+    let text = &*plain_digits(strip(text));
     let plain = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
     if matches!(plain.as_str(), "inf" | "infinity" | "nan") {
         return text.to_ascii_lowercase().parse().ok();
@@ -159,7 +192,7 @@ pub(super) fn float(text: &str) -> Option<f64> {
 
 /// Parses an integer like `int()`.
 pub(super) fn int(text: &str) -> Option<i64> {
-    without_underscores(text.trim())?.parse().ok()
+    without_underscores(&plain_digits(strip(text)))?.parse().ok()
 }
 
 /// Removes single underscores between digits; `None` if any other underscore exists.
@@ -246,7 +279,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::python_regex::{Flags, translate};
-    use super::{MetricError, Pattern, float, repr, split_lines};
+    use super::{MetricError, Pattern, float, int, repr, split_lines};
 
     #[test]
     fn patterns_mean_what_they_mean_upstream() {
@@ -324,6 +357,9 @@ mod tests {
         let expected = r#"{'a': [1, 1.0, 1e+16, 1e-05, True, None, "it's", 'say "it\'s"\n']}"#;
         assert_eq!(repr(&value), expected);
         assert_eq!((float(" 1_0.5 "), float("ten"), float("")), (Some(10.5), None, None));
+        let digits = ["\u{661}\u{662}.\u{665}", "\u{ff11}\u{1d7d9}", "\u{1f}7\u{1c}", "\u{b2}", "\u{2160}"];
+        assert_eq!(digits.map(float), [Some(12.5), Some(11.0), Some(7.0), None, None]);
+        assert_eq!((int(" \u{967}\u{966} "), int("1.")), (Some(10), None));
         assert_eq!(split_lines("a\r\nb\u{2028}c\n\n"), ["a", "b", "c", ""]);
     }
 }

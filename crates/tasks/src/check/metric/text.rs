@@ -116,7 +116,7 @@ pub(super) fn compare_text_file(case: &MetricInput<'_>) -> Result<Score, MetricE
 
 /// Trims whitespace and replaces each inner run of it by one space.
 fn blanks_joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.split(python::is_space).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Compares two texts and reports the first line that differs.
@@ -192,7 +192,7 @@ pub(super) fn result_files(case: &MetricInput<'_>) -> Result<Score, MetricError>
         Err(mark) => return Ok(mark),
     };
     let wanted = python::text(case.expected_file()?)?;
-    let (found, wanted) = (found.trim(), wanted.trim());
+    let (found, wanted) = (python::strip(&found), python::strip(&wanted));
     let near = |wanted: f64| python::float(found).map(|found| (found - wanted).abs() < 1e-4);
     let same = match python::float(wanted) {
         Some(_) if found.contains(wanted) => true,

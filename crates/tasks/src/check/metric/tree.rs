@@ -142,8 +142,23 @@ fn pairs(document: &roxmltree::Document<'_>) -> usize {
     sum
 }
 
+/// Returns a prefix of the query that stands for no namespace. The XPath engine panics at one.
+fn unknown_prefix(query: &str) -> Option<&str> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let unquoted = query.split(['"', '\'']).step_by(2);
+    unquoted.flat_map(|part| part.match_indices(':').map(move |(at, _)| (part, at))).find_map(|(part, at)| {
+        let (before, after) = (&part[..at], &part[at + 1..]);
+        let is_axis = after.starts_with(':') || before.ends_with(':');
+        let name = &before[before.trim_end_matches(is_name).len()..];
+        (!is_axis && !PREFIXES.iter().any(|(prefix, _)| *prefix == name)).then_some(name)
+    })
+}
+
 fn select<'d>(query: &str, context: &Context<'d>, root: Node<'d>) -> Result<Vec<Node<'d>>, MetricError> {
     let bad = |why: String| task_error(format!("invalid query {query:?}: {why}"));
+    if let Some(prefix) = unknown_prefix(query) {
+        return Err(bad(format!("the prefix {prefix:?} stands for no namespace")));
+    }
     let path = Factory::new().build(query).map_err(|error| bad(error.to_string()))?;
     let path = path.ok_or_else(|| bad("it is empty".into()))?;
     match path.evaluate(context, root).map_err(|error| bad(error.to_string()))? {
@@ -170,4 +185,23 @@ pub(super) fn left_panel(case: &MetricInput<'_>) -> Result<Score, MetricError> {
         shown,
         if shown { "the slides are shown" } else { "no document-frame is named \"Slides View\"" },
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown_prefix;
+
+    #[test]
+    fn prefixes_are_told_from_axes_and_from_texts() {
+        for (query, unknown) in [
+            ("//xx:item", Some("xx")),
+            ("//item[@st:selected = 'a:b']/ancestor::list", None),
+            ("//item[@name=\"x:y\"]//val:value | //self::cp:size", None),
+            ("//item[re:test(@name, 'o')]", Some("re")),
+            ("//ancestor::yy:list", Some("yy")),
+            ("//:item", Some("")),
+        ] {
+            assert_eq!(unknown_prefix(query), unknown, "{query}");
+        }
+    }
 }

@@ -263,10 +263,9 @@ pub(in super::super) fn images(case: &MetricInput<'_>) -> Result<Score, MetricEr
     }
     for (number, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
         let name = |side: &str| format!("picture {number} of the {side}");
-        let read =
-            picture::pixels(found).map_err(|why| upstream_error(format!("{}: {why}", name("result"))))?;
-        let other =
-            picture::pixels(wanted).map_err(|why| task_error(format!("{}: {why}", name("expected"))))?;
+        let read = picture::pixels(found).map_err(|why| why.of(&name("result")))?;
+        let other = picture::pixels(wanted)
+            .map_err(|why| task_error(why.of(&name("expected")).message().to_owned()))?;
         if read != other {
             return Ok(Score::none(format!("picture {number} differs")));
         }

@@ -1,0 +1,86 @@
+//! Where the queue is. A password comes from the environment or a file: other users of a machine see command lines.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_fleet::{Address, Database, DatabaseError, Patience, Queue, SchemaError};
+use apprentice_sandbox::SystemClock;
+use clap::Args;
+
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::process_env;
+
+const VARIABLE: &str = "APPRENTICE_QUEUE";
+const PASSWORD: &str = "PGPASSWORD";
+
+/// Options that say where the queue is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct QueueAddress {
+    /// The queue's database, as postgres://USER@HOST:PORT/DATABASE, without a password [default: the environment variable
+    /// APPRENTICE_QUEUE].
+    #[arg(long, value_name = "ADDRESS", help_heading = "Queue", conflicts_with = "queue_file")]
+    queue: Option<String>,
+    /// A file that holds this address, which may have a password. Without one, PGPASSWORD is used.
+    #[arg(long, value_name = "FILE", help_heading = "Queue")]
+    queue_file: Option<PathBuf>,
+}
+
+impl QueueAddress {
+    fn address(&self) -> Result<Address, Failure> {
+        let text = match (&self.queue, &self.queue_file) {
+            (Some(address), _) => address.clone(),
+            (None, Some(file)) => {
+                let read = std::fs::read_to_string(file);
+                read.map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", file.display())))?
+            }
+            (None, None) => {
+                let set = process_env::variable(VARIABLE).and_then(|value| value.into_string().ok());
+                set.ok_or_else(|| {
+                    Failure::say(Kind::Usage, "no queue is named")
+                        .hint(format!("set {VARIABLE}, or give --queue postgres://USER@HOST:PORT/DATABASE"))
+                })?
+            }
+        };
+        let address: Address = text.parse().kind(Kind::Usage)?;
+        if self.queue.is_some() && address.has_password() {
+            let failure =
+                "the address on the command line holds a password, which other users of this machine can see";
+            return Err(Failure::say(Kind::Usage, failure).hint(format!(
+                "set {VARIABLE} or {PASSWORD}, or give --queue-file FILE; and change the password"
+            )));
+        }
+        let password = process_env::variable(PASSWORD).and_then(|value| value.into_string().ok());
+        Ok(match password {
+            Some(password) => address.with_password(&password),
+            None => address,
+        })
+    }
+
+    /// The database, which is connected to when first used.
+    pub(super) fn database(&self) -> Result<Database, Failure> {
+        Ok(Database::new(self.address()?, Patience::default(), Arc::new(SystemClock::default())))
+    }
+
+    /// Opens the queue; with `migrate`, makes or changes its tables where needed.
+    pub(super) async fn open(&self, migrate: bool) -> Result<Queue, Failure> {
+        let database = self.database()?;
+        let opened = match migrate {
+            true => Queue::open_and_migrate(database).await,
+            false => Queue::open(database).await,
+        };
+        opened.map_err(schema_failure)
+    }
+}
+
+/// Converts an error of the tables into a failure of the command.
+fn schema_failure(error: SchemaError) -> Failure {
+    match error {
+        SchemaError::Database(error) => database_failure(error),
+        other => Failure::new(Kind::Config, other),
+    }
+}
+
+/// Converts an error of the database into a failure of the command.
+pub(super) fn database_failure(error: DatabaseError) -> Failure {
+    Failure::new(Kind::Environment, error)
+}

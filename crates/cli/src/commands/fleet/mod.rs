@@ -1,0 +1,39 @@
+//! `apprentice submit`, `worker`, `queue`, `fetch`, `cancel` and `drain`: runs of more than one machine, by a queue in
+//! PostgreSQL. Only builds with the feature `fleet` have them.
+
+mod address;
+mod queue;
+mod submit;
+mod worker;
+
+use clap::Subcommand;
+
+use super::run::ParseCommand;
+use crate::failure::Failure;
+use crate::overrides::{self, Overrides};
+
+pub(crate) use submit::Submit;
+
+/// The commands of a fleet.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    Submit(Box<Submit>),
+    Worker(worker::WorkerCommand),
+    Queue(queue::QueueCommand),
+    Fetch(queue::Fetch),
+    Cancel(queue::Cancel),
+    Drain(queue::Drain),
+}
+
+/// Runs the chosen command. `parse` reads the command line that a run records.
+pub(crate) fn run(command: &FleetCommand, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
+    let config = || overrides::settings(&[flags])?.config();
+    match command {
+        FleetCommand::Submit(submit) => submit::run(submit, &config()?),
+        FleetCommand::Worker(arguments) => worker::run(arguments, flags, &config()?, parse),
+        FleetCommand::Queue(arguments) => queue::run(arguments),
+        FleetCommand::Fetch(arguments) => queue::fetch(arguments, &config()?),
+        FleetCommand::Cancel(arguments) => queue::cancel(arguments),
+        FleetCommand::Drain(arguments) => queue::drain(arguments),
+    }
+}

@@ -1,0 +1,160 @@
+//! `apprentice submit`: plans a run as `apprentice run` does, and leaves its trials to workers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::run::{RunPlan, TrialSpec};
+use apprentice_fleet::{Artifacts, Submission, SubmitError, submit};
+use apprentice_protocol::{EnvironmentKind, TaskId, counted};
+use apprentice_skills::book::freeze;
+use apprentice_tasks::suite::{self as suites, Suite};
+use clap::Args;
+
+use super::address::{QueueAddress, database_failure};
+use crate::commands::run::{PlannedCommand, Run, planned};
+use crate::config::{Config, WorldChoice};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::{process_env, suite, terminal, wire};
+
+/// Plans a run like `apprentice run`, and puts its trials into a queue, from which workers take them. `--max-usd` caps what
+/// all workers together spend.
+#[derive(Debug, Args)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    #[command(flatten)]
+    queue: QueueAddress,
+    /// Where workers put traces and pictures: file:///FOLDER, a folder that all workers share.
+    #[arg(long, value_name = "ADDRESS", help_heading = "Queue")]
+    artifacts: String,
+    /// Runs of higher priority go first.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_negative_numbers = true,
+        help_heading = "Queue"
+    )]
+    priority: i32,
+    /// What each trial needs besides its world; a worker says with --offers that it has it. May be repeated.
+    #[arg(long, value_name = "NAME", help_heading = "Queue")]
+    needs: Vec<String>,
+}
+
+/// Options of `submit` that `run` does not have, all with a value.
+const OWN_OPTIONS: [&str; 5] = ["--queue", "--queue-file", "--artifacts", "--priority", "--needs"];
+
+/// Turns a command line of `submit` into that of the same run on one machine, which the plan records: so `resume` works
+/// in every build, and no address of a queue stands in a run's folder.
+fn as_run(command: &[String]) -> Vec<String> {
+    let (mut kept, mut skip, mut named) = (Vec::new(), false, false);
+    for word in command {
+        let own = |option: &&str| {
+            word == *option || word.strip_prefix(*option).is_some_and(|rest| rest.starts_with('='))
+        };
+        if std::mem::take(&mut skip) {
+            continue;
+        }
+        if OWN_OPTIONS.iter().any(own) {
+            skip = !word.contains('=');
+        } else if !named && word == "submit" {
+            named = true;
+            kept.push("run".to_owned());
+        } else {
+            kept.push(word.clone());
+        }
+    }
+    kept
+}
+
+/// The needs of each task: its world, and what was named. Which programs a run needs, a worker sees by the suite.
+fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap<TaskId, Vec<String>> {
+    let of = |task: &suites::task::Task| {
+        let on_vm = config.world == WorldChoice::Vm && task.environment() == EnvironmentKind::Desktop;
+        let world = if on_vm { EnvironmentKind::Vm } else { task.environment() };
+        let mut needs = vec![format!("world:{}", terminal::words(&world))];
+        needs.extend(more.iter().cloned());
+        needs
+    };
+    suite.tasks.iter().map(|task| (task.id.clone(), of(task))).collect()
+}
+
+/// Runs `submit`.
+pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
+    let artifacts = Artifacts::open(&arguments.artifacts).kind(Kind::Usage)?;
+    let command = as_run(&process_env::command_line());
+    let Some(planned) = planned(&arguments.run, config, command)? else { return Ok(()) };
+    let book = planned.book.as_ref().map(|book| {
+        let folder = tempfile::tempdir().kind(Kind::Environment)?;
+        freeze(book, folder.path()).kind(Kind::Environment)?;
+        Ok::<_, Failure>(folder)
+    });
+    let book = book.transpose()?;
+    let (folder, file) = place(&arguments.run.suite)?;
+    wire::runtime()?.block_on(async {
+        let PlannedCommand { models, plan, suite, provider, .. } = planned;
+        let names: Vec<&str> = plan.models.iter().map(|one| one.model.as_str()).collect();
+        models.reach(names).await?;
+        let trial_usd = models.trial_cap(arguments.run.model())?;
+        let deps = wire::deps(config, wire::guidance(provider), &models)?;
+        let plan: RunPlan = deps.resolve_runtime(plan).await;
+        let needs = needs(&suite, config, &arguments.needs);
+        let submission = Submission {
+            plan: &plan,
+            suite: &folder,
+            suite_path: &file,
+            book: book.as_ref().map(tempfile::TempDir::path),
+            priority: arguments.priority,
+            max_usd: config.cap.run_usd,
+            needs: &|trial: &TrialSpec| needs.get(&trial.task).cloned().unwrap_or_default(),
+        };
+        let queue = arguments.queue.open(true).await?;
+        submit(&queue, &artifacts, &submission, trial_usd).await.map_err(submit_failure)?;
+        let trials = counted(plan.trials.len(), "trial");
+        match arguments.run.json {
+            true => terminal::json(&serde_json::json!({
+                "schema": "apprentice.submitted/1", "run": plan.run, "trials": plan.trials.len()
+            })),
+            false => {
+                terminal::line(format_args!("{}", plan.run));
+                terminal::note(format_args!(
+                    "submitted {trials}; `apprentice worker` carries them out, `apprentice fetch {}` brings the results",
+                    plan.run
+                ));
+                Ok(())
+            }
+        }
+    })
+}
+
+/// Returns a suite's folder, and its file below it; an empty name for the folder itself.
+fn place(path: &Path) -> Result<(PathBuf, String), Failure> {
+    let found = suite::found(path)?;
+    let folder = suites::root_of(&found);
+    let file = found.strip_prefix(&folder).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    Ok((folder, file))
+}
+
+fn submit_failure(error: SubmitError) -> Failure {
+    match error {
+        SubmitError::Database(error) => database_failure(error),
+        SubmitError::NoTrialCap => Failure::new(Kind::Usage, error)
+            .hint("set cap.trial_usd in apprentice.toml: what one attempt may cost"),
+        other => Failure::new(Kind::Environment, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_run;
+
+    #[test]
+    fn the_recorded_command_is_that_of_the_same_run_without_the_queue() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let submitted = words(
+            "apprentice --max-usd 3 submit tasks/submit --queue postgres://db/x --model m --artifacts=file:///a \
+             --needs gpu --priority -3 --seeds 2 --queue-file f",
+        );
+        assert_eq!(as_run(&submitted), words("apprentice --max-usd 3 run tasks/submit --model m --seeds 2"));
+    }
+}

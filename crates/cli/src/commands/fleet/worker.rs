@@ -1,0 +1,246 @@
+//! `apprentice worker`: carries out trials of a queue.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_evaluator::run::{ModelSource, RunPlan, TrialSpec, drift};
+use apprentice_fleet::{
+    Artifacts, Database, Metered, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
+};
+use apprentice_harness::model::identity::ModelIdentity;
+use apprentice_protocol::{ChatModel, EnvironmentKind, PortFuture};
+use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
+use apprentice_tasks::suite::task::Task;
+use clap::Args;
+
+use super::address::QueueAddress;
+use crate::commands::run::{BroughtRun, ParseCommand, brought};
+use crate::config::Config;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::overrides::Overrides;
+use crate::run_progress::RunProgress;
+use crate::{process_env, terminal, wire};
+
+/// Programs without which this machine has no desktops.
+const DESKTOP: [&str; 3] = ["Xvfb", "openbox", "dbus-daemon"];
+/// One of them makes browser worlds.
+const BROWSERS: [&str; 3] = ["chromium", "google-chrome", "chromium-browser"];
+/// The file that a living worker locks in its folder.
+const LOCK: &str = "worker.lock";
+
+/// Takes trials from a queue and carries them out, until it is interrupted or drained. Start as many as you like.
+#[derive(Debug, Args)]
+pub(crate) struct WorkerCommand {
+    #[command(flatten)]
+    queue: QueueAddress,
+    /// The worker's name, which no other has [default: made of the process and a random number].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// What this worker has besides worlds and programs, for trials with --needs; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    offers: Vec<String>,
+    /// End when no trial that this worker could carry out waits or runs.
+    #[arg(long)]
+    until_done: bool,
+    /// Seconds without a sign of life after which others take over the worker's trials.
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(5..=3600))]
+    lease: u64,
+    /// The folder for attempts under way [default: below this user's state].
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+}
+
+/// Makes runs of the queue ready on this machine.
+struct Preparation {
+    folder: PathBuf,
+    flags: Overrides,
+    parse: ParseCommand,
+    database: Arc<Database>,
+    offers: Vec<String>,
+    has_vm: bool,
+}
+
+/// Models whose calls take a token of their provider's bucket.
+struct MeteredModels {
+    inner: Arc<dyn ModelSource>,
+    database: Arc<Database>,
+}
+
+impl ModelSource for MeteredModels {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let model = self.inner.model(trial)?;
+        Ok(Arc::new(Metered::new(model, &trial.model, Arc::clone(&self.database))))
+    }
+
+    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+        self.inner.identity(model)
+    }
+}
+
+/// The folder of a worker, locked while it lives.
+struct Scratch {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes the folder of a worker, and removes those of workers that no longer live.
+    fn open(root: &Path, name: &str) -> Result<Self, Failure> {
+        let failed =
+            |error: std::io::Error| Failure::say(Kind::Environment, format!("{}: {error}", root.display()));
+        std::fs::create_dir_all(root).map_err(failed)?;
+        for entry in std::fs::read_dir(root).map_err(failed)? {
+            let folder = entry.map_err(failed)?.path();
+            let lock = OpenOptions::new().write(true).open(folder.join(LOCK));
+            // A folder whose lock is free belongs to nobody; one without a lock is not ours.
+            if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+                std::fs::remove_dir_all(&folder).map_err(failed)?;
+            }
+        }
+        let folder = root.join(name);
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK));
+        let lock = lock.map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { folder, _lock: lock }),
+            Err(_) => Err(Failure::say(Kind::Usage, format!("a worker named {name:?} runs on this machine"))
+                .hint("give this one another --name")),
+        }
+    }
+}
+
+/// Runs `worker`.
+pub(super) fn run(
+    arguments: &WorkerCommand,
+    flags: &Overrides,
+    config: &Config,
+    parse: ParseCommand,
+) -> Result<(), Failure> {
+    let name = arguments.name.clone().unwrap_or_else(process_env::unique_name);
+    if name.is_empty()
+        || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        || name.starts_with('.')
+    {
+        return Err(Failure::say(Kind::Usage, format!("{name:?} is no name of a worker"))
+            .hint("use letters, digits, -, _ and ."));
+    }
+    let root = match &arguments.scratch {
+        Some(folder) => folder.clone(),
+        None => process_env::lasting_state().kind(Kind::Environment)?.join("workers"),
+    };
+    let scratch = Scratch::open(&root, &name)?;
+    let limits = WorkerLimits {
+        name: name.clone(),
+        build: build_of(env!("CARGO_PKG_VERSION"), &apprentice_harness::agent::prompt_hash()),
+        jobs: wire::jobs(config),
+        cpu: wire::cores(),
+        lease: Duration::from_secs(arguments.lease),
+        until_done: arguments.until_done,
+    };
+    let preparation = Preparation {
+        folder: scratch.folder.clone(),
+        flags: flags.clone(),
+        parse,
+        database: Arc::new(arguments.queue.database()?),
+        offers: arguments.offers.clone(),
+        has_vm: !config.vm.url.is_empty() || !config.vm.reset.trim().is_empty(),
+    };
+    wire::runtime()?.block_on(async {
+        let queue = arguments.queue.open(false).await?;
+        let mut display = RunProgress::show(false);
+        let (control, _socket) = display.offer(config, "worker");
+        terminal::note(format_args!("worker {name} of {}", queue.database().address()));
+        let attempts = scratch.folder.join("attempts");
+        let worker = Worker::new(queue, limits, Box::new(preparation), attempts, control);
+        let ended = worker.run().await;
+        drop(worker);
+        display.finish().await;
+        ended.map_err(wire::run_failure)
+    })?;
+    let Scratch { folder, .. } = &scratch;
+    std::fs::remove_dir_all(folder)
+        .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", folder.display())))
+}
+
+impl Preparation {
+    async fn ready(&self, record: &RunRecord) -> Result<Prepared, Failure> {
+        let plan: RunPlan = serde_json::from_str(&record.plan).kind(Kind::Config)?;
+        let artifacts = Artifacts::open(&record.artifacts).kind(Kind::Environment)?;
+        let folder = self.folder.join("runs").join(plan.run.as_str());
+        let (suite, book) = (folder.join("suite"), folder.join("book"));
+        artifacts.get_files(&record.suite_list, &suite).await.kind(Kind::Environment)?;
+        if let Some(list) = &record.book_list {
+            artifacts.get_files(list, &book).await.kind(Kind::Environment)?;
+        }
+        let book = record.book_list.as_ref().map(|_| book);
+        let ready = brought(&plan, suite.join(&record.suite_path), book, &self.flags, self.parse)?;
+        let mut changed = drift(&plan, &ready.current);
+        changed.extend(ready.deps.model_drift(&plan).await);
+        if ready.deps.worlds.concessions() != plan.concessions {
+            changed.push("isolation of worlds".to_owned());
+        }
+        if !changed.is_empty() {
+            let failure = format!("differs from the plan here: {}", changed.join(", "));
+            return Err(Failure::say(Kind::Config, failure)
+                .hint("give this worker the program, settings and models of the submitter"));
+        }
+        let lacking = self.lacking(&plan, &ready);
+        if !lacking.is_empty() {
+            let failure = format!(
+                "needs what this machine lacks: {}",
+                lacking.into_iter().collect::<Vec<_>>().join("; ")
+            );
+            return Err(
+                Failure::say(Kind::Environment, failure).hint("install it here; `apprentice doctor` helps")
+            );
+        }
+        let inner = Arc::clone(&ready.deps.models);
+        let mut deps = ready.deps;
+        deps.models = Arc::new(MeteredModels { inner, database: Arc::clone(&self.database) });
+        Ok(Prepared { plan: Arc::new(plan), suite: ready.current.suite, deps, artifacts })
+    }
+
+    /// What the cells of this machine lack of what the run's tasks need.
+    fn lacking(&self, plan: &RunPlan, ready: &BroughtRun) -> BTreeSet<String> {
+        let here = HostCapabilities {
+            has_program: &process_env::is_in_cell,
+            mirror: ready.deps.reading.mirror.as_ref(),
+        };
+        let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.task.as_str()).collect();
+        let tasks = planned.into_iter().filter_map(|task| ready.current.suite.task(task));
+        let in_cell = |task: &&Task| match task.environment() {
+            EnvironmentKind::Desktop => !ready.on_vm,
+            kind => kind == EnvironmentKind::Browser,
+        };
+        tasks.filter(in_cell).flat_map(|task| missing(task, &here).cell).collect()
+    }
+
+    fn has(&self, need: &str) -> bool {
+        let programs = |names: &[&str]| names.iter().any(|name| process_env::is_in_cell(name));
+        match need.split_once(':') {
+            Some(("world", "scene")) => true,
+            Some(("world", "browser")) => programs(&BROWSERS),
+            Some(("world", "desktop")) => DESKTOP.iter().all(|name| programs(&[name])),
+            Some(("world", "vm")) => self.has_vm,
+            _ => self.offers.iter().any(|offer| offer == need),
+        }
+    }
+}
+
+impl PrepareRun for Preparation {
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
+        Box::pin(async move {
+            self.ready(record).await.map_err(|failure| {
+                terminal::note(format_args!("this worker leaves a run to others: {failure}"));
+                UnfitRun(failure.to_string())
+            })
+        })
+    }
+
+    fn offers(&self, need: &str) -> bool {
+        self.has(need)
+    }
+}

@@ -1,0 +1,158 @@
+//! What a run is made from: its suite, split, skillbook and guidance.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::auto_arms::AutoArms;
+use apprentice_evaluator::run::{AdmissionCounts, ArmPlan, ROWS_FILE, RunPlan, frozen_book};
+use apprentice_evaluator::split::SplitLock;
+use apprentice_protocol::counted;
+use apprentice_results::arm::Arm;
+use apprentice_results::auto_arm::choose_auto;
+use apprentice_results::rows;
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
+use apprentice_tasks::suite::Suite;
+
+use super::{ParseCommand, RecordedCommand, Run, StartedBy};
+use crate::config::Config;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::guidance_args::GuidanceArgs;
+use crate::models::Models;
+use crate::terminal;
+
+/// What a run is made from: `run` takes it from its arguments, `resume` from the stored plan and command.
+pub(super) struct RunInputs {
+    suite: PathBuf,
+    /// The suite's name in a stored plan; its folder may have been renamed since.
+    suite_name: Option<String>,
+    split: Option<PathBuf>,
+    arm: Arm,
+    skillbook: Option<PathBuf>,
+    admit: AdmissionPolicy,
+    guidance: GuidanceArgs,
+    model: String,
+    dev_runs: Vec<PathBuf>,
+}
+
+impl RunInputs {
+    /// Takes the inputs from the arguments of `run`.
+    pub(super) fn given(run: &Run) -> Self {
+        Self {
+            suite: run.suite.clone(),
+            suite_name: None,
+            split: run.split.clone(),
+            arm: run.arm,
+            skillbook: run.skillbook.clone(),
+            admit: run.admit,
+            guidance: run.guidance.clone(),
+            model: run.model.clone(),
+            dev_runs: run.dev_run.clone(),
+        }
+    }
+
+    /// The inputs of a run that a worker carries out: as given, but with the suite and the skillbook that were brought to
+    /// this machine. The plan has each trial's split.
+    #[cfg(feature = "fleet")]
+    pub(super) fn brought(run: &Run, plan: &RunPlan, suite: PathBuf, book: Option<PathBuf>) -> Self {
+        let (suite_name, split) = (Some(plan.suite.clone()), None);
+        Self { suite, suite_name, split, skillbook: book, ..Self::given(run) }
+    }
+
+    /// Reads the inputs of a stored run, and the command line that started it. The plan fixes the trials, models,
+    /// caps and seeds, the arm and its admission policy, and the run's folder holds its skillbook. They do not hold where
+    /// other files are or how services are reached, so that exactly the following comes from the stored command: the
+    /// paths of the suite, of the split, and of the skillbook of a run that kept none, the tool servers and their rules, the hidden skills, and the overrides of settings (for example
+    /// a model's address). Nothing else of the stored command is used.
+    pub(super) fn stored(
+        run: &Path,
+        plan: &RunPlan,
+        parse: ParseCommand,
+    ) -> Result<(Self, RecordedCommand), Failure> {
+        let command = parse(&plan.command)?;
+        let (StartedBy::Run(given), [arm]) = (&command.started, plan.arms.as_slice()) else {
+            return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
+                .hint(format!("start it again: {}", plan.command.join(" "))));
+        };
+        let inputs = Self {
+            suite_name: Some(plan.suite.clone()),
+            arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
+            admit: arm.admission.as_ref().map_or(given.admit, |admission| admission.policy),
+            skillbook: frozen_book(run).or_else(|| given.skillbook.clone()),
+            ..Self::given(given)
+        };
+        Ok((inputs, command))
+    }
+}
+
+/// The suite, split and skillbook of a run, loaded.
+pub(super) struct Loaded {
+    pub(super) suite: Suite,
+    pub(super) split: Option<SplitLock>,
+    pub(super) provider: GuidanceProvider,
+    pub(super) books: Vec<ArmPlan>,
+    /// The skillbook, before the admission policy; `None` for an arm without one.
+    pub(super) book: Option<Snapshot>,
+}
+
+pub(super) fn load(inputs: &RunInputs, config: &Config, models: &Models) -> Result<Loaded, Failure> {
+    if inputs.arm == Arm::Inline {
+        let failure = "the arm inline inserts the guidance that the arm pull retrieved: `run` has one arm";
+        return Err(Failure::say(Kind::Usage, failure).hint("use `bench` with the arms pull and inline"));
+    }
+    let loaded = crate::suite::load(&inputs.suite)?;
+    let suite = Suite { name: inputs.suite_name.clone().unwrap_or(loaded.name), ..loaded };
+    let split = inputs.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
+    let (whole, book, admission) = if inputs.arm.needs_book() {
+        let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
+        // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
+        let whole = crate::commands::skills::open(folder)?.clean().kind(Kind::Config)?;
+        let (book, counts) = admitted(&whole, inputs.admit)?;
+        (Some(whole), book.with_embedding(models.embedding()?), Some(counts))
+    } else {
+        (None, Snapshot::empty(), None)
+    };
+    let provider = inputs.guidance.provider(&suite, book, models.clock())?;
+    let provider = provider.with_auto(chosen_arm(inputs, models)?);
+    let books = vec![ArmPlan { admission, ..ArmPlan::of(inputs.arm, &provider) }];
+    Ok(Loaded { suite, split, provider, books, book: whole })
+}
+
+/// Returns the arm that `auto` stands for, by the dev runs given; none for every other arm.
+fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<AutoArms, Failure> {
+    if inputs.arm != Arm::Auto {
+        return Ok(AutoArms::default());
+    }
+    let mut known = Vec::new();
+    for run in &inputs.dev_runs {
+        known.extend(rows::read(&run.join(ROWS_FILE)).kind(Kind::Config)?.rows);
+    }
+    let choice = choose_auto(&known, models.resolve(&inputs.model)?).map_err(|error| {
+        let hint = "run the dev tasks in these arms first and name the runs: --split FILE --only dev --arm push, \
+                    then --arm auto --dev-run RUN --dev-run RUN";
+        Failure::say(Kind::NothingMatched, error.to_string()).hint(hint)
+    })?;
+    let passed = choice.passed.iter().map(|(arm, passed)| format!("{arm} {passed}"));
+    let passed = passed.collect::<Vec<_>>().join(", ");
+    terminal::note(format_args!("auto: {}; passed of {} dev trials: {passed}", choice.arm, choice.trials));
+    Ok([(models.resolve(&inputs.model)?.to_owned(), choice.arm)].into_iter().collect())
+}
+
+/// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.
+fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, AdmissionCounts), Failure> {
+    let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
+    if !quarantined.is_empty() {
+        terminal::note(format_args!(
+            "{} admitted, {} in quarantine",
+            counted(eligible, "skill"),
+            quarantined.len()
+        ));
+    }
+    if eligible == 0 && !quarantined.is_empty() {
+        return Err(Failure::say(Kind::NothingMatched, "the admission policy accepts no skill").hint(
+            "`apprentice learn` on training runs that used a skill verifies it; --admit auto accepts all",
+        ));
+    }
+    let counts = AdmissionCounts { policy, eligible, quarantined: quarantined.len() };
+    Ok((through, counts))
+}

@@ -1,0 +1,171 @@
+//! The port through which trials are handed out and results taken, and its implementation over one run's folder.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use apprentice_protocol::PortFuture;
+use apprentice_results::row::TrialRow;
+
+use super::error::RunError;
+use super::plan::TrialSpec;
+use super::store::StoreError;
+use super::trial::Runner;
+
+/// One attempt that its holder alone may carry out, until it delivers the result or loses the lease.
+#[derive(Clone)]
+pub struct Lease {
+    /// The run of the trial.
+    pub runner: Arc<Runner>,
+    /// The trial.
+    pub trial: TrialSpec,
+    /// The attempt number, from 1. A queue hands out each number of a trial once, so that the result of a holder who
+    /// lost the lease can be told from that of the next one.
+    pub attempt: u32,
+}
+
+/// The answer to a claim.
+pub enum Claim {
+    /// An attempt to carry out.
+    Leased(Lease),
+    /// No trial may begin now; one may after [`TrialQueue::changed`].
+    Later,
+    /// No trial is left.
+    Done,
+}
+
+/// The fate of a delivered result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// The result is stored, and counts.
+    Taken,
+    /// The lease was lost before: the result does not count. It is kept where the text says.
+    Refused(String),
+}
+
+/// The reason a queue cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// The run's folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The queue of another program cannot be used.
+    #[error("the queue cannot be used")]
+    Remote(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<QueueError> for RunError {
+    fn from(error: QueueError) -> Self {
+        match error {
+            QueueError::Store(error) => Self::Store(error),
+            QueueError::Remote(source) => Self::Queue(source),
+        }
+    }
+}
+
+/// Hands out trials, one attempt at a time, and takes their results.
+pub trait TrialQueue: Send + Sync {
+    /// Claims the next attempt.
+    fn claim(&self) -> PortFuture<'_, Result<Claim, QueueError>>;
+
+    /// Completes when a claim that was answered [`Claim::Later`] may succeed without a delivery by the caller.
+    fn changed(&self) -> PortFuture<'_, ()>;
+
+    /// Keeps a lease while it is polled. It completes only when the lease is lost.
+    fn keep<'a>(&'a self, lease: &'a Lease) -> PortFuture<'a, ()>;
+
+    /// Stores the result of an attempt. When this returns, the result is on disk.
+    fn deliver<'a>(
+        &'a self,
+        lease: &'a Lease,
+        row: &'a TrialRow,
+    ) -> PortFuture<'a, Result<Delivery, QueueError>>;
+}
+
+/// The trials of one run in its folder, which this process alone writes. A lease cannot be lost.
+pub(super) struct FolderQueue {
+    runner: Arc<Runner>,
+    state: Mutex<FolderState>,
+}
+
+struct FolderState {
+    waiting: VecDeque<TrialSpec>,
+    running: usize,
+}
+
+impl FolderQueue {
+    /// Queues the unfinished trials of a run, in plan order.
+    pub(super) fn new(runner: Arc<Runner>) -> Self {
+        let folder = runner.folder();
+        let open = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial));
+        let waiting = open.cloned().collect();
+        Self { runner, state: Mutex::new(FolderState { waiting, running: 0 }) }
+    }
+
+    /// The number of trials that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FolderState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Claim {
+        let mut state = self.lock();
+        if state.waiting.is_empty() && state.running == 0 {
+            return Claim::Done;
+        }
+        let Some(trial) = state.next(&self.runner) else { return Claim::Later };
+        state.running += 1;
+        let attempt = self.runner.next_attempt(&trial.trial);
+        Claim::Leased(Lease { runner: Arc::clone(&self.runner), trial, attempt })
+    }
+
+    fn take(&self, lease: &Lease, row: &TrialRow) -> Result<Delivery, QueueError> {
+        let folder = self.runner.folder();
+        let stored = folder.append(row);
+        let mut state = self.lock();
+        state.running = state.running.saturating_sub(1);
+        stored?;
+        if !folder.is_finished(&lease.trial.trial) {
+            // A void attempt is repeated before another trial begins.
+            state.waiting.push_front(lease.trial.clone());
+        }
+        Ok(Delivery::Taken)
+    }
+}
+
+impl FolderState {
+    /// Removes and returns the first trial that can start. An `inline` trial waits for its `pull` partner, unless no
+    /// other trial is running: then the partner cannot finish any more, and the wait ends.
+    fn next(&mut self, runner: &Runner) -> Option<TrialSpec> {
+        let folder = runner.folder();
+        let is_open = |partner: &TrialSpec| !folder.is_finished(&partner.trial);
+        let ready = |trial: &TrialSpec| !folder.plan().prerequisite(trial).is_some_and(is_open);
+        let place = self.waiting.iter().position(ready).or_else(|| (self.running == 0).then_some(0))?;
+        self.waiting.remove(place)
+    }
+}
+
+impl TrialQueue for FolderQueue {
+    fn claim(&self) -> PortFuture<'_, Result<Claim, QueueError>> {
+        Box::pin(std::future::ready(Ok(self.next())))
+    }
+
+    fn changed(&self) -> PortFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn keep<'a>(&'a self, _lease: &'a Lease) -> PortFuture<'a, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn deliver<'a>(
+        &'a self,
+        lease: &'a Lease,
+        row: &'a TrialRow,
+    ) -> PortFuture<'a, Result<Delivery, QueueError>> {
+        Box::pin(std::future::ready(self.take(lease, row)))
+    }
+}

@@ -1,0 +1,115 @@
+//! The address of a queue's database, which may hold a password and is never shown with it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
+/// The PostgreSQL schema of the queue, unless the address names another as `options=-csearch_path=NAME`.
+pub(crate) const SCHEMA: &str = "apprentice_queue";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection whose peer answers nothing for this long is closed.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The address of a database, as `postgres://user@host:port/database`.
+#[derive(Clone)]
+pub struct Address {
+    pub(crate) config: Config,
+}
+
+/// An address that cannot be used. It never holds the address itself, which may contain a password.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It is not an address of PostgreSQL.
+    #[error("the queue's address is not of the form postgres://USER@HOST:PORT/DATABASE: {0}")]
+    Form(String),
+    /// It names no host.
+    #[error("the queue's address names no host: write postgres://USER@HOST:PORT/DATABASE")]
+    NoHost,
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let text = text.trim();
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            return Err(AddressError::Form("it does not begin with postgres://".to_owned()));
+        }
+        let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
+            // The cause names the part that is wrong; the error itself may repeat what it read.
+            AddressError::Form(
+                std::error::Error::source(&error).map_or("it is invalid", |_| "a part is invalid").into(),
+            )
+        })?;
+        if config.get_hosts().is_empty() {
+            return Err(AddressError::NoHost);
+        }
+        config
+            .application_name("apprentice")
+            .connect_timeout(CONNECT_TIMEOUT)
+            .keepalives_idle(SILENCE_TIMEOUT)
+            .tcp_user_timeout(SILENCE_TIMEOUT);
+        Ok(Self { config })
+    }
+}
+
+impl Address {
+    /// Whether the address holds a password.
+    pub fn has_password(&self) -> bool {
+        self.config.get_password().is_some()
+    }
+
+    /// Adds a password to an address that holds none.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        if !self.has_password() {
+            self.config.password(password);
+        }
+        self
+    }
+}
+
+/// Host, port and database: what a message may show.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = match self.config.get_hosts().first() {
+            Some(Host::Tcp(host)) => host.clone(),
+            Some(Host::Unix(path)) => path.display().to_string(),
+            None => "?".to_owned(),
+        };
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        write!(f, "postgres://{host}:{port}/{}", self.config.get_dbname().unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Address;
+
+    #[test]
+    fn an_address_is_shown_without_user_and_password() {
+        let address: Address = "postgres://me:s3cret@db.example:5433/fleet".parse().expect("an address");
+        assert!(address.has_password());
+        assert_eq!(
+            format!("{address} {address:?}"),
+            "postgres://db.example:5433/fleet postgres://db.example:5433/fleet"
+        );
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_without_being_repeated() {
+        for text in ["", "mysql://me:s3cret@h/d", "postgres://me:s3cret@h:notaport/d", "postgres:///d"] {
+            let error = text.parse::<Address>().expect_err(text).to_string();
+            assert!(!error.contains("s3cret") && error.contains("postgres://"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Artifacts: files by the hash of their content in an object store, and lists of files, which are artifacts, too.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_trace::hex;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Place;
+use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// The schema name of a list of files.
+const LIST_SCHEMA: &str = "apprentice.artifact-list/1";
+/// Files that are transferred at a time.
+const AT_ONCE: usize = 8;
+
+/// An object store that holds artifacts.
+#[derive(Clone, Debug)]
+pub struct Artifacts {
+    address: String,
+    store: Arc<dyn ObjectStore>,
+}
+
+/// The files of an attempt, a suite or a skillbook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileList {
+    schema: String,
+    /// SHA-256 by path, relative and with `/`.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The reason an artifact cannot be stored or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArtifactError {
+    /// The address is of no known kind.
+    #[error("artifacts cannot be kept at {address:?}: {why}")]
+    Address {
+        /// The address.
+        address: String,
+        /// The reason and the remedy.
+        why: String,
+    },
+    /// The store fails.
+    #[error("the artifacts at {address} cannot be used")]
+    Store {
+        /// The address.
+        address: String,
+        /// The cause.
+        #[source]
+        source: object_store::Error,
+    },
+    /// A file of this machine cannot be read or written.
+    #[error("{}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// An artifact's content is not what its name says.
+    #[error(
+        "the artifact {hash} at {address} has other content: it was changed or damaged; restore it, or run its trial again"
+    )]
+    Foreign {
+        /// The expected hash.
+        hash: String,
+        /// The address.
+        address: String,
+    },
+    /// A list of files is invalid.
+    #[error("the list of files {hash} at {address} is invalid: {why}")]
+    List {
+        /// The list's hash.
+        hash: String,
+        /// The address.
+        address: String,
+        /// The problem.
+        why: String,
+    },
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> ArtifactError + '_ {
+    move |source| ArtifactError::Io { path: path.to_owned(), source }
+}
+
+impl FileList {
+    /// A list of these files, by path, with the hash of each.
+    pub fn new(files: BTreeMap<String, String>) -> Self {
+        Self { schema: LIST_SCHEMA.to_owned(), files }
+    }
+}
+
+impl Artifacts {
+    /// Opens the store at an address: `file:///FOLDER`, which all workers must see.
+    pub fn open(address: &str) -> Result<Self, ArtifactError> {
+        let wrong = |why: &str| ArtifactError::Address { address: address.to_owned(), why: why.to_owned() };
+        let Some(folder) = address.strip_prefix("file://") else {
+            return Err(wrong("give file:///FOLDER, a folder that all workers share"));
+        };
+        let folder = Path::new(folder);
+        if !folder.is_absolute() {
+            return Err(wrong("the folder is not absolute: write file:///FOLDER"));
+        }
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+        let store = LocalFileSystem::new_with_prefix(folder);
+        let store = store.map_err(|source| ArtifactError::Store { address: address.to_owned(), source })?;
+        Ok(Self { address: address.to_owned(), store: Arc::new(store.with_fsync(true)) })
+    }
+
+    /// The store's address.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Stores the files below a folder that have these relative paths. Returns the hash of their list.
+    pub async fn put_files(&self, folder: &Path, paths: &[String]) -> Result<String, ArtifactError> {
+        let put = |path: String| async move {
+            let file = folder.join(&path);
+            let bytes = tokio::fs::read(&file).await.map_err(failed(&file))?;
+            Ok::<_, ArtifactError>((path, self.put(bytes).await?))
+        };
+        let files = stream::iter(paths.to_vec()).map(put).buffer_unordered(AT_ONCE).try_collect().await?;
+        let list = serde_json::to_vec(&FileList::new(files)).map_err(|error| failed(folder)(error.into()))?;
+        self.put(list).await
+    }
+
+    /// Stores bytes under their hash, unless they are there already.
+    pub async fn put(&self, bytes: Vec<u8>) -> Result<String, ArtifactError> {
+        let hash = hex(&Sha256::digest(&bytes));
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        match self.store.put_opts(&place(&hash), PutPayload::from(bytes), options).await {
+            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(hash),
+            Err(source) => Err(ArtifactError::Store { address: self.address.clone(), source }),
+        }
+    }
+
+    /// Reads an artifact, and compares its content with its name.
+    pub async fn get(&self, hash: &str) -> Result<Vec<u8>, ArtifactError> {
+        let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
+        let found = self.store.get(&place(hash)).await.map_err(failed)?;
+        let bytes = found.bytes().await.map_err(failed)?;
+        match hex(&Sha256::digest(&bytes)) == hash {
+            true => Ok(bytes.into()),
+            false => Err(ArtifactError::Foreign { hash: hash.to_owned(), address: self.address.clone() }),
+        }
+    }
+
+    /// Reads a list of files.
+    pub async fn list(&self, hash: &str) -> Result<FileList, ArtifactError> {
+        let wrong =
+            |why: String| ArtifactError::List { hash: hash.to_owned(), address: self.address.clone(), why };
+        let list: FileList =
+            serde_json::from_slice(&self.get(hash).await?).map_err(|error| wrong(error.to_string()))?;
+        match list.files.keys().find(|path| !stays_inside(path)) {
+            Some(path) => Err(wrong(format!("the path {path:?} leaves its folder"))),
+            None => Ok(list),
+        }
+    }
+
+    /// Writes the files of a list below a folder. Files that are there already are not read again.
+    pub async fn get_files(&self, hash: &str, folder: &Path) -> Result<FileList, ArtifactError> {
+        let list = self.list(hash).await?;
+        let get = |(path, hash): (String, String)| async move {
+            let file = folder.join(&path);
+            if file.exists() {
+                return Ok(());
+            }
+            let bytes = self.get(&hash).await?;
+            let parent = file.parent().unwrap_or(folder);
+            fs::create_dir_all(parent).map_err(failed(parent))?;
+            // Under another name first: a file that is there is whole.
+            let draft = parent.join(format!(".{hash}.draft"));
+            fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, &file)).map_err(failed(&file))
+        };
+        stream::iter(list.files.clone()).map(get).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+        Ok(list)
+    }
+}
+
+/// Lists the regular files below a folder, in order, as relative paths with `/`.
+pub(crate) fn files_below(folder: &Path) -> Result<Vec<String>, ArtifactError> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).map_err(failed(&next))? {
+            let entry = entry.map_err(failed(&next))?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(failed(&next))?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file()
+                && let Ok(relative) = path.strip_prefix(folder)
+            {
+                found.push(relative.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn stays_inside(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Spreads the artifacts over 256 folders.
+fn place(hash: &str) -> Place {
+    Place::from(format!("objects/{}/{hash}", hash.get(..2).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{ArtifactError, Artifacts, FileList, files_below};
+
+    #[tokio::test]
+    async fn files_come_back_as_they_were_and_damaged_ones_are_told() {
+        let (from, to, store) = (folder(), folder(), folder());
+        fs::create_dir_all(from.path().join("a/b")).expect("a folder");
+        fs::write(from.path().join("a/b/one"), "1").expect("writes");
+        fs::write(from.path().join("two"), "2").expect("writes");
+        let artifacts = Artifacts::open(&format!("file://{}", store.path().display())).expect("opens");
+        let paths = files_below(from.path()).expect("lists");
+        assert_eq!(paths, ["a/b/one", "two"]);
+        let list = artifacts.put_files(from.path(), &paths).await.expect("stores");
+        assert_eq!(
+            list,
+            artifacts.put_files(from.path(), &paths).await.expect("stores again"),
+            "the same list"
+        );
+        artifacts.get_files(&list, to.path()).await.expect("reads");
+        assert_eq!(fs::read_to_string(to.path().join("a/b/one")).expect("a file"), "1");
+        assert_eq!(files_below(to.path()).expect("lists"), paths);
+
+        let one = artifacts.list(&list).await.expect("a list").files["two"].clone();
+        fs::write(store.path().join("objects").join(&one[..2]).join(&one), "changed").expect("writes");
+        assert!(matches!(artifacts.get(&one).await, Err(ArtifactError::Foreign { hash, .. }) if hash == one));
+    }
+
+    #[tokio::test]
+    async fn a_list_cannot_write_outside_its_folder() {
+        let store = folder();
+        let artifacts = Artifacts::open(&format!("file://{}", store.path().display())).expect("opens");
+        for path in ["../up", "/etc/passwd", "a/../../up", ""] {
+            let list = FileList::new([(path.to_owned(), "00".to_owned())].into_iter().collect());
+            let hash = artifacts.put(serde_json::to_vec(&list).expect("text")).await.expect("stores");
+            let error = artifacts.get_files(&hash, store.path()).await.expect_err(path);
+            assert!(matches!(error, ArtifactError::List { .. }), "{path}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_no_known_kind_is_told_with_its_remedy() {
+        for address in ["relative/folder", "s3://bucket", "file://relative"] {
+            let error = Artifacts::open(address).expect_err(address).to_string();
+            assert!(error.contains(address) && error.contains("file:///FOLDER"), "{error}");
+        }
+    }
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+}

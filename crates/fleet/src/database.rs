@@ -1,0 +1,324 @@
+//! One connection to the database, opened again when it breaks. Every statement can be repeated without harm.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use apprentice_protocol::{Clock, Why};
+use tokio::sync::Notify;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::address::{Address, SCHEMA};
+
+/// A statement that takes longer is given up, with its connection, and repeated.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
+/// The channel on which the database tells that a trial may have become ready.
+pub(crate) const CHANNEL: &str = "apprentice_queue";
+
+/// How long a statement may be repeated while the database cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience(pub Duration);
+
+impl Default for Patience {
+    /// A restarted database is back within minutes.
+    fn default() -> Self {
+        Self(Duration::from_secs(600))
+    }
+}
+
+/// The database of a queue.
+pub struct Database {
+    address: Address,
+    clock: Arc<dyn Clock>,
+    patience: Patience,
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    changed: Arc<Notify>,
+}
+
+/// A connection with its prepared statements.
+struct Session {
+    client: Client,
+    statements: Mutex<HashMap<&'static str, Statement>>,
+    /// Ends the connection's task.
+    _reader: DropGuard,
+}
+
+/// The reason the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// It could not be reached in time.
+    #[error("the database {address} could not be reached for {} s; start it, or check the address", .waited.as_secs())]
+    Unreachable {
+        /// The address, without password.
+        address: String,
+        /// How long it was tried.
+        waited: Duration,
+        /// The last cause.
+        #[source]
+        source: Option<tokio_postgres::Error>,
+    },
+    /// The user may not do what the queue needs.
+    #[error("the database {address} refuses the user: {message}; {}", .remedy)]
+    Denied {
+        /// The address, without password.
+        address: String,
+        /// The database's message.
+        message: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// It has no room left.
+    #[error("the database {address} has no room left: {message}; free some, and the workers go on")]
+    Full {
+        /// The address, without password.
+        address: String,
+        /// The database's message.
+        message: String,
+    },
+    /// It refuses a statement.
+    #[error("the database {address} refused a statement: {message}")]
+    Refused {
+        /// The address, without password.
+        address: String,
+        /// The database's message.
+        message: String,
+        /// The cause.
+        #[source]
+        source: tokio_postgres::Error,
+    },
+}
+
+/// What is sent to the database.
+enum Job<'a> {
+    Query { sql: &'static str, parameters: &'a [&'a (dyn ToSql + Sync)] },
+    Batch(&'a str),
+}
+
+/// What to do after a failed statement.
+#[derive(Debug, PartialEq, Eq)]
+enum Remedy {
+    /// Connect again and repeat.
+    Reconnect,
+    /// Repeat over the same connection.
+    Repeat,
+    Denied(&'static str),
+    Full,
+    /// The statement or the tables are wrong.
+    None,
+}
+
+impl Database {
+    /// A database that is connected to when first used.
+    pub fn new(address: Address, patience: Patience, clock: Arc<dyn Clock>) -> Self {
+        Self { address, clock, patience, session: tokio::sync::Mutex::default(), changed: Arc::default() }
+    }
+
+    /// The address, which is shown without its password.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// How long a statement may be repeated.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience.0
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Completes when the database tells that a trial may have become ready, or when the connection was lost.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Runs a statement and returns its rows. Repeats it while the database cannot be reached.
+    pub(crate) async fn query(
+        &self,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, DatabaseError> {
+        self.repeat(&Job::Query { sql, parameters }).await
+    }
+
+    /// Runs several statements without parameters, as one transaction.
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), DatabaseError> {
+        self.repeat(&Job::Batch(sql)).await.map(drop)
+    }
+
+    async fn repeat(&self, job: &Job<'_>) -> Result<Vec<Row>, DatabaseError> {
+        let begun = self.clock.mono();
+        let mut backoff = FIRST_BACKOFF;
+        loop {
+            let source = match self.once(job).await {
+                Ok(rows) => return Ok(rows),
+                Err(source) => source,
+            };
+            let waited = self.clock.mono().saturating_sub(begun);
+            let source = match source {
+                Some(error) => Some(self.passing(error)?),
+                None => None,
+            };
+            if waited >= self.patience.0 {
+                return Err(DatabaseError::Unreachable { address: self.address.to_string(), waited, source });
+            }
+            tracing::debug!(?source, "the database is tried again");
+            self.clock.pause(jittered(backoff), Why::Backoff).await;
+            backoff = (backoff * 2).min(LONGEST_BACKOFF);
+        }
+    }
+
+    /// Returns an error after which the statement is worth repeating; fails with any other.
+    fn passing(&self, source: tokio_postgres::Error) -> Result<tokio_postgres::Error, DatabaseError> {
+        let (address, message) = (self.address.to_string(), told(&source));
+        match judged(&source) {
+            Remedy::Reconnect | Remedy::Repeat => Ok(source),
+            Remedy::Denied(remedy) => Err(DatabaseError::Denied { address, message, remedy }),
+            Remedy::Full => Err(DatabaseError::Full { address, message }),
+            Remedy::None => Err(DatabaseError::Refused { address, message, source }),
+        }
+    }
+
+    /// Tries once. `None` is a timeout.
+    async fn once(&self, job: &Job<'_>) -> Result<Vec<Row>, Option<tokio_postgres::Error>> {
+        let session = self.session().await?;
+        let done = tokio::time::timeout(STATEMENT_TIMEOUT, session.perform(job)).await;
+        let done = done.map_err(|_| None).and_then(|done| done.map_err(Some));
+        if let Err(error) = &done
+            && error.as_ref().is_none_or(|error| judged(error) == Remedy::Reconnect)
+        {
+            let mut current = self.session.lock().await;
+            if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, &session)) {
+                *current = None;
+            }
+        }
+        done
+    }
+
+    async fn session(&self) -> Result<Arc<Session>, Option<tokio_postgres::Error>> {
+        let mut current = self.session.lock().await;
+        if let Some(session) = current.as_ref().filter(|session| !session.client.is_closed()) {
+            return Ok(Arc::clone(session));
+        }
+        let opening =
+            tokio::time::timeout(STATEMENT_TIMEOUT, Session::open(&self.address, &self.changed)).await;
+        let session = Arc::new(opening.map_err(|_| None)?.map_err(Some)?);
+        *current = Some(Arc::clone(&session));
+        Ok(session)
+    }
+}
+
+impl Session {
+    async fn open(address: &Address, changed: &Arc<Notify>) -> Result<Self, tokio_postgres::Error> {
+        let (client, connection) = address.config.connect(NoTls).await?;
+        let ended = CancellationToken::new();
+        tokio::spawn(read(connection, Arc::clone(changed), ended.clone()));
+        let session = Self { client, statements: Mutex::default(), _reader: ended.drop_guard() };
+        let set = format!(
+            "SET search_path TO {SCHEMA}; SET statement_timeout TO {}; SET synchronous_commit TO on; LISTEN {CHANNEL}",
+            STATEMENT_TIMEOUT.as_millis()
+        );
+        session.client.batch_execute(&set).await?;
+        Ok(session)
+    }
+
+    async fn perform(&self, job: &Job<'_>) -> Result<Vec<Row>, tokio_postgres::Error> {
+        match job {
+            Job::Query { sql, parameters } => {
+                let statement = self.statement(sql).await?;
+                self.client.query(&statement, parameters).await
+            }
+            Job::Batch(sql) => self.client.batch_execute(sql).await.map(|()| Vec::new()),
+        }
+    }
+
+    async fn statement(&self, sql: &'static str) -> Result<Statement, tokio_postgres::Error> {
+        let known = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let prepared = self.client.prepare(sql).await?;
+        self.statements.lock().unwrap_or_else(PoisonError::into_inner).insert(sql, prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// Moves a connection's messages until it ends.
+async fn read(
+    mut connection: Connection<Socket, tokio_postgres::tls::NoTlsStream>,
+    changed: Arc<Notify>,
+    ended: CancellationToken,
+) {
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = ended.cancelled() => break,
+            message = std::future::poll_fn(|context| connection.poll_message(context)) => message,
+        };
+        match message {
+            Some(Ok(AsyncMessage::Notification(_))) => changed.notify_waiters(),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%error, "the connection to the database ended");
+                break;
+            }
+            None => break,
+        }
+    }
+    // What was told meanwhile is lost.
+    changed.notify_waiters();
+}
+
+/// Decides what a failed statement means.
+fn judged(error: &tokio_postgres::Error) -> Remedy {
+    let Some(state) = error.code() else {
+        // No answer of the database: the connection.
+        return Remedy::Reconnect;
+    };
+    let passing = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::IDLE_SESSION_TIMEOUT,
+        SqlState::QUERY_CANCELED,
+    ];
+    if passing.contains(state) || state.code().starts_with("08") {
+        return Remedy::Reconnect;
+    }
+    if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(state) {
+        return Remedy::Repeat;
+    }
+    if [SqlState::DISK_FULL, SqlState::OUT_OF_MEMORY].contains(state) {
+        return Remedy::Full;
+    }
+    match *state {
+        SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            Remedy::Denied("check the user and the password")
+        }
+        SqlState::INVALID_CATALOG_NAME => Remedy::Denied("create the database, or check its name"),
+        SqlState::INSUFFICIENT_PRIVILEGE => Remedy::Denied(
+            "as its owner: GRANT CREATE ON DATABASE … for the first use, then rights on schema apprentice_queue",
+        ),
+        _ => Remedy::None,
+    }
+}
+
+/// The database's own message, or the error's.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(database) => database.message().to_owned(),
+        None => error.source().map_or_else(|| error.to_string(), ToString::to_string),
+    }
+}
+
+/// Between half of a pause and all of it, so that many workers do not come back in the same moment.
+fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(rand::random_range(0.5..1.0))
+}

@@ -1,0 +1,179 @@
+//! Makes a run's folder from the queue and its artifacts: the folder that `run` would have made, but for times.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::run::{RunFolder, RunPlan, StoreError};
+use apprentice_protocol::RunId;
+use apprentice_results::row::TrialRow;
+
+use crate::artifacts::{ArtifactError, Artifacts, files_below};
+use crate::database::DatabaseError;
+use crate::queue::Queue;
+
+/// The folder in which an attempt's files are gathered before its row is written.
+const STAGING: &str = ".fetch";
+
+/// A fetched run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// Attempts that were added to it.
+    pub added: usize,
+    /// Trials without a result.
+    pub open: usize,
+}
+
+/// The reason a run cannot be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The queue has none of this id.
+    #[error("the queue has no run {0}; `apprentice queue` lists its runs")]
+    NoRun(RunId),
+    /// The folder holds a run of this id with another plan.
+    #[error("{} holds another run of this id; name another folder with --out", .0.display())]
+    Other(PathBuf),
+    /// The folder holds attempts that the queue does not know.
+    #[error("{} was continued on this machine: it holds attempts that the queue does not know; fetch into another folder with --out", .0.display())]
+    Continued(PathBuf),
+    /// A stored plan or result cannot be read.
+    #[error("{what} in the queue cannot be read; it was changed, or is of another version")]
+    Stored {
+        /// The plan or the result.
+        what: String,
+        /// The cause.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The database cannot be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// An artifact cannot be used.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// The run's folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file cannot be moved to its place.
+    #[error("{}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// One attempt as the queue keeps it.
+struct StoredAttempt {
+    trial: String,
+    attempt: u32,
+    /// `None` for an attempt whose worker was lost.
+    result: Option<String>,
+    files: Option<String>,
+}
+
+/// Brings what the queue has of a run into its folder below `root`. Called again, it adds what came since.
+pub async fn fetch(queue: &Queue, run: &RunId, root: &Path) -> Result<Fetched, FetchError> {
+    let record = queue.record(run).await?.ok_or_else(|| FetchError::NoRun(run.clone()))?;
+    let unreadable = |what: String| move |source| FetchError::Stored { what, source };
+    let plan: RunPlan =
+        serde_json::from_str(&record.plan).map_err(unreadable(format!("the plan of run {run}")))?;
+    let attempts = attempts(queue, run).await?;
+    let artifacts = Artifacts::open(&record.artifacts)?;
+    let folder = opened(root, plan)?;
+    let path = folder.path().to_owned();
+    let known: BTreeSet<(String, u32)> =
+        folder.rows().into_iter().map(|row| (row.trial.to_string(), row.attempt)).collect();
+    let stored: BTreeSet<(String, u32)> =
+        attempts.iter().map(|one| (one.trial.clone(), one.attempt)).collect();
+    if !known.is_subset(&stored) {
+        return Err(FetchError::Continued(path));
+    }
+    if let Some(list) = &record.book_list {
+        artifacts.get_files(list, &path.join("book")).await?;
+    }
+    let mut added = 0;
+    for one in attempts {
+        let what = format!("the result of trial {}, attempt {}", one.trial, one.attempt);
+        let row = one
+            .result
+            .as_deref()
+            .map(serde_json::from_str::<TrialRow>)
+            .transpose()
+            .map_err(unreadable(what))?;
+        let staged = match (&row, &one.files) {
+            (Some(row), Some(list)) if !path.join(&row.trace).is_dir() => {
+                Some(staged(&artifacts, list, &path).await?)
+            }
+            _ => None,
+        };
+        if !known.contains(&(one.trial.clone(), one.attempt)) {
+            let lost = || folder.plan().trials.iter().find(|trial| trial.trial.as_str() == one.trial);
+            if let Some(row) = row.or_else(|| lost().map(|trial| folder.lost_row(trial, one.attempt))) {
+                // The row stands before its files do: a folder without a row would count as an interrupted attempt.
+                folder.append(&row)?;
+                added += 1;
+            }
+        }
+        if let Some(staged) = staged {
+            moved(&staged, &path)?;
+        }
+    }
+    let open = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
+    Ok(Fetched { folder: path, added, open })
+}
+
+fn opened(root: &Path, plan: RunPlan) -> Result<RunFolder, FetchError> {
+    let path = root.join(plan.run.as_str());
+    if !path.join("run.json").exists() {
+        return Ok(RunFolder::create(root, plan)?);
+    }
+    let folder = RunFolder::open(&path)?;
+    match *folder.plan() == plan {
+        true => Ok(folder),
+        false => Err(FetchError::Other(path)),
+    }
+}
+
+async fn attempts(queue: &Queue, run: &RunId) -> Result<Vec<StoredAttempt>, DatabaseError> {
+    let sql = "SELECT trial, attempt, result, files FROM attempts WHERE run = $1 ORDER BY id";
+    let rows = queue.database().query(sql, &[&run.as_str()]).await?;
+    let read = |row: &tokio_postgres::Row| StoredAttempt {
+        trial: row.get(0),
+        attempt: row.get::<_, i32>(1).unsigned_abs(),
+        result: row.get(2),
+        files: row.get(3),
+    };
+    Ok(rows.iter().map(read).collect())
+}
+
+/// Gathers an attempt's files beside the run's.
+async fn staged(artifacts: &Artifacts, list: &str, run: &Path) -> Result<PathBuf, FetchError> {
+    let staging = run.join(STAGING);
+    if staging.exists() {
+        // Of a fetch that was killed.
+        fs::remove_dir_all(&staging).map_err(failed(&staging))?;
+    }
+    fs::create_dir_all(&staging).map_err(failed(&staging))?;
+    artifacts.get_files(list, &staging).await?;
+    Ok(staging)
+}
+
+/// Moves gathered files to their places: blobs first, as traces refer to them.
+fn moved(staging: &Path, run: &Path) -> Result<(), FetchError> {
+    for path in files_below(staging)? {
+        let (from, to) = (staging.join(&path), run.join(&path));
+        let parent = to.parent().unwrap_or(run);
+        fs::create_dir_all(parent).and_then(|()| fs::rename(&from, &to)).map_err(failed(&to))?;
+    }
+    fs::remove_dir_all(staging).map_err(failed(staging))
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> FetchError + '_ {
+    move |source| FetchError::Io { path: path.to_owned(), source }
+}

@@ -1,0 +1,358 @@
+//! The statements of the queue: submit, claim, renew, deliver, expire. Each is one statement, so that it happens whole or
+//! not at all, and none of them depends on a worker's clock.
+
+use std::time::Duration;
+
+use apprentice_evaluator::run::{RunPlan, TrialSpec};
+use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
+use apprentice_results::row::TrialRow;
+use tokio_postgres::Row;
+
+use crate::database::{Database, DatabaseError};
+use crate::schema::{self, SchemaError};
+
+/// Lost attempts after which a trial is dead: it may be what kills its workers.
+const MOST_LOSSES: i32 = 5;
+
+/// A queue in a database.
+pub struct Queue {
+    database: Database,
+}
+
+/// A run as it is submitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// The plan.
+    pub plan: String,
+    /// SHA-256 of the plan.
+    pub plan_hash: String,
+    /// The build whose workers may carry it out, as [`build`] returns it.
+    pub build: String,
+    /// The address of the artifacts.
+    pub artifacts: String,
+    /// The list of the suite's files.
+    pub suite_list: String,
+    /// The suite's file below its folder; empty for the folder.
+    pub suite_path: String,
+    /// The list of the skillbook's files.
+    pub book_list: Option<String>,
+    /// Runs of higher priority go first.
+    pub priority: i32,
+    /// The cap of the whole run over all workers, in US dollars.
+    pub max_usd: Option<f64>,
+    /// What one trial may cost at most, in US dollars.
+    pub trial_usd: Option<f64>,
+}
+
+/// Who claims.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimant<'a> {
+    /// The worker.
+    pub worker: &'a str,
+    /// The build whose runs it carries out.
+    pub build: &'a str,
+    /// What it offers.
+    pub offers: &'a [String],
+    /// Runs that it leaves to others.
+    pub unfit: &'a [String],
+}
+
+/// An attempt that was claimed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// The run.
+    pub run: RunId,
+    /// The trial.
+    pub trial: TrialSpec,
+    /// The fencing attempt number.
+    pub attempt: u32,
+}
+
+/// A lease that is still held.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Renewed {
+    /// The run.
+    pub run: RunId,
+    /// The trial.
+    pub trial: TrialId,
+    /// The attempt number.
+    pub attempt: u32,
+}
+
+/// What was done with a delivered result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It counts.
+    Taken,
+    /// The lease had been lost: it is kept among the refused ones.
+    Refused,
+}
+
+/// What a result means for its trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The trial has its result.
+    Final,
+    /// The attempt was void, and counts among those after which a trial is given up.
+    Void,
+    /// The attempt was interrupted, and does not count.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Reads the outcome from a row, by the rules of a run's folder.
+    pub fn of(row: &TrialRow) -> Self {
+        match (row.verdict, row.void_cause) {
+            (Verdict::Pass | Verdict::Fail, _) | (_, Some(VoidCause::StoppedByPerson)) => Self::Final,
+            (Verdict::Void, Some(VoidCause::Interrupted)) => Self::Interrupted,
+            (Verdict::Void, _) => Self::Void,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Final => "final",
+            Self::Void => "void",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The build that a plan was made for: the program's version and its prompts.
+pub fn build(plan: &RunPlan) -> String {
+    build_of(&plan.program, &plan.prompt_hash)
+}
+
+/// The build of a program of this version with these prompts.
+pub fn build_of(program: &str, prompt_hash: &str) -> String {
+    format!("{program} {prompt_hash}")
+}
+
+impl Queue {
+    /// Opens the queue of a database whose tables have this program's version.
+    pub async fn open(database: Database) -> Result<Self, SchemaError> {
+        schema::check(&database).await?;
+        Ok(Self { database })
+    }
+
+    /// Opens the queue of a database, and makes or changes the tables where needed.
+    pub async fn open_and_migrate(database: Database) -> Result<Self, SchemaError> {
+        schema::migrate(&database).await?;
+        Ok(Self { database })
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Adds a run with its trials and what each needs. Returns `false` if a run of this id is there already; nothing is
+    /// changed then.
+    pub async fn add(
+        &self,
+        plan: &RunPlan,
+        record: &RunRecord,
+        needs: &dyn Fn(&TrialSpec) -> Vec<String>,
+    ) -> Result<bool, DatabaseError> {
+        let text = |trial: &TrialSpec| serde_json::to_string(trial).unwrap_or_default();
+        let ids: Vec<String> = plan.trials.iter().map(|trial| trial.trial.to_string()).collect();
+        let specs: Vec<String> = plan.trials.iter().map(text).collect();
+        let needs: Vec<String> = plan.trials.iter().map(|trial| needs(trial).join("\n")).collect();
+        let before = |trial: &TrialSpec| {
+            plan.prerequisite(trial).map_or_else(String::new, |one| one.trial.to_string())
+        };
+        let after: Vec<String> = plan.trials.iter().map(before).collect();
+        let run = plan.run.to_string();
+        let attempts = count(plan.attempts);
+        let rows = self
+            .database
+            .query(
+                include_str!("submit.sql"),
+                &[
+                    &run,
+                    &record.plan,
+                    &record.plan_hash,
+                    &record.build,
+                    &record.artifacts,
+                    &record.suite_list,
+                    &record.suite_path,
+                    &record.book_list,
+                    &record.priority,
+                    &attempts,
+                    &record.max_usd,
+                    &record.trial_usd,
+                    &ids,
+                    &specs,
+                    &needs,
+                    &after,
+                ],
+            )
+            .await?;
+        Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0))
+    }
+
+    /// Returns a run's record; `None` if there is none of this id.
+    pub async fn record(&self, run: &RunId) -> Result<Option<RunRecord>, DatabaseError> {
+        let rows = self
+            .database
+            .query(
+                "SELECT plan, plan_hash, build, artifacts, suite_list, suite_path, book_list, priority, max_usd, trial_usd
+                 FROM runs WHERE run = $1",
+                &[&run.as_str()],
+            )
+            .await?;
+        Ok(rows.first().map(|row| RunRecord {
+            plan: row.get(0),
+            plan_hash: row.get(1),
+            build: row.get(2),
+            artifacts: row.get(3),
+            suite_list: row.get(4),
+            suite_path: row.get(5),
+            book_list: row.get(6),
+            priority: row.get(7),
+            max_usd: row.get(8),
+            trial_usd: row.get(9),
+        }))
+    }
+
+    /// Enters a worker, or what it offers now. One that was asked to drain stays so until it has left.
+    pub async fn enter(&self, worker: &str, build: &str, offers: &[String]) -> Result<(), DatabaseError> {
+        let sql = "INSERT INTO workers (worker, build, offers) VALUES ($1, $2, $3)
+                   ON CONFLICT (worker) DO UPDATE SET build = $2,
+                     state = CASE WHEN workers.state = 'draining' THEN 'draining' ELSE 'working' END, offers = $3, seen_at = clock_timestamp()";
+        self.database.query(sql, &[&worker, &build, &offers]).await.map(drop)
+    }
+
+    /// Returns everything that waiting trials of a build need.
+    pub async fn needs(&self, build: &str) -> Result<Vec<String>, DatabaseError> {
+        let sql = "SELECT DISTINCT unnest(t.needs) FROM trials t JOIN runs r USING (run)
+                   WHERE t.state = 'waiting' AND r.state = 'open' AND r.build = $1 ORDER BY 1";
+        let rows = self.database.query(sql, &[&build]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// Records that a worker has ended.
+    pub async fn leave(&self, worker: &str) -> Result<(), DatabaseError> {
+        let sql = "UPDATE workers SET state = 'ended', seen_at = clock_timestamp() WHERE worker = $1";
+        self.database.query(sql, &[&worker]).await.map(drop)
+    }
+
+    /// Whether a worker was asked to claim nothing more.
+    pub async fn is_draining(&self, worker: &str) -> Result<bool, DatabaseError> {
+        let sql = "SELECT EXISTS (SELECT FROM workers WHERE worker = $1 AND state = 'draining')";
+        let rows = self.database.query(sql, &[&worker]).await?;
+        Ok(rows.first().is_some_and(|row| row.get(0)))
+    }
+
+    /// Claims the next attempt that a worker can carry out; `None` if there is none now.
+    pub async fn claim(&self, by: &Claimant<'_>, lease: Duration) -> Result<Option<Claimed>, DatabaseError> {
+        let Claimant { worker, build, offers, unfit } = by;
+        let seconds = lease.as_secs_f64();
+        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            [worker, build, offers, unfit, &seconds];
+        let rows = self.database.query(include_str!("claim.sql"), &parameters).await?;
+        Ok(rows.first().and_then(claimed))
+    }
+
+    /// Gives back an attempt that was never begun, with its number.
+    pub async fn give_back(&self, worker: &str, one: &Claimed) -> Result<(), DatabaseError> {
+        let sql = "WITH mine AS (
+                     UPDATE trials SET state = 'waiting', attempt = attempt - 1, worker = NULL, lease_until = NULL
+                     WHERE run = $1 AND trial = $2 AND attempt = $3 AND worker = $4 AND state = 'running'
+                     RETURNING run)
+                   UPDATE runs r SET reserved_usd = greatest(0, r.reserved_usd - r.trial_usd)
+                   FROM mine WHERE r.run = mine.run AND r.max_usd IS NOT NULL";
+        let (run, trial) = (one.run.as_str(), one.trial.trial.as_str());
+        self.database.query(sql, &[&run, &trial, &count(one.attempt), &worker]).await.map(drop)
+    }
+
+    /// Renews a worker's leases. Returns those that it still holds, and whose runs are not cancelled.
+    pub async fn renew(
+        &self,
+        worker: &str,
+        held: &[Renewed],
+        lease: Duration,
+    ) -> Result<Vec<Renewed>, DatabaseError> {
+        let runs: Vec<&str> = held.iter().map(|one| one.run.as_str()).collect();
+        let trials: Vec<&str> = held.iter().map(|one| one.trial.as_str()).collect();
+        let attempts: Vec<i32> = held.iter().map(|one| count(one.attempt)).collect();
+        let rows = self
+            .database
+            .query(include_str!("renew.sql"), &[&worker, &runs, &trials, &attempts, &lease.as_secs_f64()])
+            .await?;
+        let open = rows.iter().filter(|row| row.get(3));
+        Ok(open
+            .map(|row| Renewed {
+                run: RunId::new(row.get::<_, String>(0)),
+                trial: TrialId::new(row.get::<_, String>(1)),
+                attempt: row.get::<_, i32>(2).unsigned_abs(),
+            })
+            .collect())
+    }
+
+    /// Stores a result. Repeated with the same result, it changes nothing and answers the same.
+    pub async fn deliver(
+        &self,
+        worker: &str,
+        row: &TrialRow,
+        files: Option<&str>,
+    ) -> Result<Stored, DatabaseError> {
+        let (run, trial, attempt) = (row.run.as_str(), row.trial.as_str(), count(row.attempt));
+        let result = serde_json::to_string(row).unwrap_or_default();
+        let outcome = Outcome::of(row).as_str();
+        let rows = self
+            .database
+            .query(
+                include_str!("deliver.sql"),
+                &[&run, &trial, &attempt, &worker, &result, &files, &row.cost_usd, &outcome],
+            )
+            .await?;
+        let taken = rows.first().is_some_and(|row| row.get::<_, &str>(0) == "taken");
+        Ok(if taken { Stored::Taken } else { Stored::Refused })
+    }
+
+    /// Returns attempts whose lease has run out to the queue. One process at a time does so; returns their number.
+    pub async fn expire(&self) -> Result<u64, DatabaseError> {
+        let rows = self.database.query(include_str!("expire.sql"), &[&MOST_LOSSES]).await?;
+        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
+    }
+
+    /// Whether a trial that this worker could carry out waits or runs. One that waits for money that is spent does not.
+    pub async fn has_work(&self, by: &Claimant<'_>) -> Result<bool, DatabaseError> {
+        let sql = "SELECT EXISTS (SELECT FROM trials t JOIN runs r USING (run)
+                   WHERE r.state = 'open' AND r.build = $1 AND t.needs <@ $2 AND t.run <> ALL ($3)
+                     AND (t.state = 'running' OR t.state = 'waiting'
+                          AND (r.max_usd IS NULL OR r.spent_usd + r.reserved_usd + r.trial_usd <= r.max_usd)))";
+        let rows = self.database.query(sql, &[&by.build, &by.offers, &by.unfit]).await?;
+        Ok(rows.first().is_some_and(|row| row.get(0)))
+    }
+
+    /// Cancels a run: nothing of it is handed out any more, and what runs ends as void. Returns whether there is one.
+    pub async fn cancel(&self, run: &RunId) -> Result<bool, DatabaseError> {
+        let sql = "UPDATE runs SET state = 'cancelled' WHERE run = $1 RETURNING run";
+        Ok(!self.database.query(sql, &[&run.as_str()]).await?.is_empty())
+    }
+
+    /// Has workers finish what they have begun and claim nothing more: one by name, or all. Returns their names.
+    pub async fn drain(&self, worker: Option<&str>) -> Result<Vec<String>, DatabaseError> {
+        let sql = "UPDATE workers SET state = 'draining'
+                   WHERE state = 'working' AND ($1::text IS NULL OR worker = $1) RETURNING worker";
+        let rows = self.database.query(sql, &[&worker]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}
+
+fn claimed(row: &Row) -> Option<Claimed> {
+    let trial = serde_json::from_str(row.get(1));
+    let trial = trial.map_err(|error| tracing::error!(%error, "a trial of the queue cannot be read")).ok()?;
+    Some(Claimed {
+        run: RunId::new(row.get::<_, String>(0)),
+        trial,
+        attempt: row.get::<_, i32>(2).unsigned_abs(),
+    })
+}
+
+/// A small count as PostgreSQL takes it.
+pub(crate) fn count(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}

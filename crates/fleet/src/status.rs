@@ -1,0 +1,152 @@
+//! What a queue holds: runs, how far they are, and why trials wait; and the workers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::database::DatabaseError;
+use crate::queue::Queue;
+
+/// The schema name of the status.
+const STATUS_SCHEMA: &str = "apprentice.queue-status/1";
+
+/// The state of a queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueStatus {
+    /// `apprentice.queue-status/1`.
+    pub schema: &'static str,
+    /// The runs, in the order in which they were submitted.
+    pub runs: Vec<RunStatus>,
+    /// The workers that have not ended, by name.
+    pub workers: Vec<WorkerStatus>,
+}
+
+/// The state of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunStatus {
+    /// The run.
+    pub run: String,
+    /// `open` or `cancelled`.
+    pub state: String,
+    /// Runs of higher priority go first.
+    pub priority: i32,
+    /// Trials that wait.
+    pub waiting: i64,
+    /// Trials under way.
+    pub running: i64,
+    /// Trials with a result.
+    pub done: i64,
+    /// Trials that were given up because workers were lost over them.
+    pub dead: i64,
+    /// Void attempts by cause; `worker_lost` for those without a result.
+    pub void: BTreeMap<String, i64>,
+    /// Late results that were refused.
+    pub refused: i64,
+    /// What the delivered attempts cost in US dollars; null if none has a price.
+    pub cost_usd: Option<f64>,
+    /// The cap in US dollars.
+    pub max_usd: Option<f64>,
+    /// Why trials wait, as far as it is not for a free worker.
+    pub waits_for: Vec<String>,
+}
+
+/// The state of one worker.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkerStatus {
+    /// The worker.
+    pub worker: String,
+    /// `working` or `draining`.
+    pub state: String,
+    /// What it offers.
+    pub offers: Vec<String>,
+    /// Attempts that it holds.
+    pub running: i64,
+    /// Seconds since its last sign of life.
+    pub silent_s: f64,
+}
+
+const RUNS: &str = "
+    SELECT r.run, r.state, r.priority,
+           count(*) FILTER (WHERE t.state = 'waiting'), count(*) FILTER (WHERE t.state = 'running'),
+           count(*) FILTER (WHERE t.state = 'done'), count(*) FILTER (WHERE t.state = 'dead'),
+           (SELECT coalesce(jsonb_object_agg(cause, number), '{}')::text FROM (
+               SELECT coalesce(a.result::jsonb ->> 'void_cause', 'worker_lost') AS cause, count(*) AS number
+               FROM attempts a
+               WHERE a.run = r.run AND (a.result IS NULL OR a.result::jsonb ->> 'verdict' = 'void') GROUP BY 1) void),
+           (SELECT count(*) FROM refused f WHERE f.run = r.run),
+           (SELECT sum((a.result::jsonb ->> 'cost_usd')::double precision) FROM attempts a WHERE a.run = r.run),
+           r.max_usd,
+           r.max_usd IS NOT NULL AND r.spent_usd + r.reserved_usd + r.trial_usd > r.max_usd,
+           EXISTS (SELECT FROM workers w WHERE w.state = 'working' AND w.build = r.build
+                   AND w.seen_at > clock_timestamp() - interval '10 min'), r.build
+    FROM runs r JOIN trials t USING (run) GROUP BY r.run ORDER BY r.seq";
+
+const LACKING: &str = "
+    SELECT t.run, array_to_string(t.needs, ', '), count(*)
+    FROM trials t JOIN runs r USING (run)
+    WHERE t.state = 'waiting' AND r.state = 'open' AND NOT EXISTS (
+        SELECT FROM workers w WHERE w.state = 'working' AND w.build = r.build AND t.needs <@ w.offers
+          AND w.seen_at > clock_timestamp() - interval '10 min')
+    GROUP BY 1, 2 ORDER BY 1, 2";
+
+const WORKERS: &str = "
+    SELECT w.worker, w.state, w.offers,
+           (SELECT count(*) FROM trials t WHERE t.worker = w.worker AND t.state = 'running'),
+           extract(epoch FROM clock_timestamp() - w.seen_at)::double precision
+    FROM workers w WHERE w.state <> 'ended' ORDER BY w.worker";
+
+impl Queue {
+    /// Reads the state of the queue.
+    pub async fn status(&self) -> Result<QueueStatus, DatabaseError> {
+        let mut lacking: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for row in self.database().query(LACKING, &[]).await? {
+            let (run, needs, trials): (String, String, i64) = (row.get(0), row.get(1), row.get(2));
+            let needs = if needs.is_empty() { "nothing in particular".to_owned() } else { needs };
+            lacking.entry(run).or_default().push(format!("{trials} wait for a worker that offers {needs}"));
+        }
+        let rows = self.database().query(RUNS, &[]).await?;
+        let runs = rows.iter().map(|row| {
+            let run: String = row.get(0);
+            let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
+            let mut waits_for = Vec::new();
+            if waiting > 0 && at_cap {
+                waits_for.push("the cap of the run leaves no money for another trial".to_owned());
+            }
+            if waiting > 0 && !has_worker {
+                waits_for.push(format!("no worker of build {:?} works", row.get::<_, String>(13)));
+            } else {
+                waits_for.extend(lacking.remove(&run).unwrap_or_default());
+            }
+            RunStatus {
+                run,
+                state: row.get(1),
+                priority: row.get(2),
+                waiting,
+                running: row.get(4),
+                done: row.get(5),
+                dead: row.get(6),
+                void: counts(row.get(7)),
+                refused: row.get(8),
+                cost_usd: row.get(9),
+                max_usd: row.get(10),
+                waits_for,
+            }
+        });
+        let runs = runs.collect();
+        let workers = self.database().query(WORKERS, &[]).await?;
+        let worker = |row: &tokio_postgres::Row| WorkerStatus {
+            worker: row.get(0),
+            state: row.get(1),
+            offers: row.get(2),
+            running: row.get(3),
+            silent_s: row.get(4),
+        };
+        Ok(QueueStatus { schema: STATUS_SCHEMA, runs, workers: workers.iter().map(worker).collect() })
+    }
+}
+
+fn counts(json: &str) -> BTreeMap<String, i64> {
+    let map: BTreeMap<String, Value> = serde_json::from_str(json).unwrap_or_default();
+    map.into_iter().filter_map(|(cause, number)| Some((cause, number.as_i64()?))).collect()
+}

@@ -1,0 +1,333 @@
+//! A worker: claims attempts of any run that it can carry out, keeps its leases, and delivers results with their artifacts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use apprentice_evaluator::run::{
+    Claim, Delivery, Lease, QueueError, RunControl, RunDeps, RunError, RunFolder, RunPlan, Runner,
+    TrialQueue, work,
+};
+use apprentice_protocol::{PortFuture, RunId, Why};
+use apprentice_results::row::TrialRow;
+use apprentice_tasks::suite::Suite;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::artifacts::{ArtifactError, Artifacts, files_below};
+use crate::queue::{Claimant, Claimed, Queue, Renewed, RunRecord, Stored};
+
+/// Files of a lease's folder that are not artifacts of its attempt.
+const NO_ARTIFACTS: [&str; 4] = ["run.json", "run.lock", "trials.jsonl", ".probe"];
+/// The longest wait for news of the queue.
+const LONGEST_POLL: Duration = Duration::from_secs(5);
+
+/// Makes a run of the queue ready on this machine.
+pub trait PrepareRun: Send + Sync {
+    /// Prepares a run whose record was read. The error says why this machine cannot carry it out.
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>>;
+
+    /// Whether this machine has what a trial needs.
+    fn offers(&self, need: &str) -> bool;
+}
+
+/// A run that this worker cannot carry out, with the reason and the remedy. Other workers may.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UnfitRun(pub String);
+
+/// A run that is ready on this machine.
+#[derive(Clone)]
+pub struct Prepared {
+    /// Its plan.
+    pub plan: Arc<RunPlan>,
+    /// Its suite.
+    pub suite: Suite,
+    /// What its trials need.
+    pub deps: RunDeps,
+    /// Where its artifacts go.
+    pub artifacts: Artifacts,
+}
+
+/// How a worker claims.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerLimits {
+    /// The worker's name, which no other worker has.
+    pub name: String,
+    /// The build whose runs it carries out.
+    pub build: String,
+    /// Attempts at a time.
+    pub jobs: usize,
+    /// Worlds that may start, set up or be checked at a time.
+    pub cpu: usize,
+    /// How long a lease lasts without a sign of life.
+    pub lease: Duration,
+    /// Whether to end when no trial that it could carry out waits or runs.
+    pub until_done: bool,
+}
+
+/// A worker of a queue.
+pub struct Worker {
+    queue: Queue,
+    limits: WorkerLimits,
+    prepare: Box<dyn PrepareRun>,
+    /// The folder below which each attempt gets its own.
+    scratch: PathBuf,
+    control: RunControl,
+    permits: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    prepared: BTreeMap<RunId, Prepared>,
+    unfit: BTreeMap<RunId, String>,
+    /// What this machine has of what the queue's trials need.
+    offers: Vec<String>,
+    /// The leases, each with the token that is cancelled when it is lost.
+    held: BTreeMap<Renewed, CancellationToken>,
+}
+
+fn remote(error: impl std::error::Error + Send + Sync + 'static) -> QueueError {
+    QueueError::Remote(Box::new(error))
+}
+
+impl From<&Claimed> for Renewed {
+    fn from(one: &Claimed) -> Self {
+        Self { run: one.run.clone(), trial: one.trial.trial.clone(), attempt: one.attempt }
+    }
+}
+
+impl Worker {
+    /// Creates a worker that writes below `scratch`.
+    pub fn new(
+        queue: Queue,
+        limits: WorkerLimits,
+        prepare: Box<dyn PrepareRun>,
+        scratch: PathBuf,
+        control: RunControl,
+    ) -> Arc<Self> {
+        let permits = Arc::new(Semaphore::new(limits.cpu.max(1)));
+        Arc::new(Self { queue, limits, prepare, scratch, control, permits, state: Mutex::default() })
+    }
+
+    /// Works until it is cancelled or drained, or until nothing is left to do if it ends then.
+    pub async fn run(self: &Arc<Self>) -> Result<(), RunError> {
+        let WorkerLimits { name, jobs, .. } = &self.limits;
+        self.enter().await?;
+        let beating = AbortOnDropHandle::new(tokio::spawn(Arc::clone(self).renew_leases()));
+        let worked = work(Arc::clone(self) as Arc<dyn TrialQueue>, *jobs, &self.control.cancel).await;
+        drop(beating);
+        let left = self.queue.leave(name).await;
+        worked.and(left.map_err(|error| RunError::from(remote(error))))
+    }
+
+    /// Enters this worker with what it offers of what the queue's trials need now. Returns whether that has grown.
+    async fn enter(&self) -> Result<bool, QueueError> {
+        let WorkerLimits { name, build, .. } = &self.limits;
+        let mut offers = self.queue.needs(build).await.map_err(remote)?;
+        offers.retain(|need| self.prepare.offers(need));
+        let grown = {
+            let mut state = self.lock();
+            let grown = offers.iter().any(|offer| !state.offers.contains(offer));
+            offers.append(&mut state.offers);
+            offers.sort();
+            offers.dedup();
+            state.offers.clone_from(&offers);
+            grown
+        };
+        if grown || offers.is_empty() {
+            self.queue.enter(name, build, &offers).await.map_err(remote)?;
+        }
+        Ok(grown)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Renews the leases for ever, tells those whose lease was lost, and returns others' expired ones to the queue.
+    async fn renew_leases(self: Arc<Self>) {
+        loop {
+            self.queue.database().clock().pause(self.limits.lease / 3, Why::PollFloor).await;
+            let held: Vec<Renewed> = self.lock().held.keys().cloned().collect();
+            match self.queue.renew(&self.limits.name, &held, self.limits.lease).await {
+                Ok(kept) => {
+                    let state = self.lock();
+                    let lost = held.iter().filter(|one| !kept.contains(one));
+                    lost.filter_map(|one| state.held.get(one)).for_each(CancellationToken::cancel);
+                }
+                Err(error) => tracing::warn!(%error, "the leases could not be renewed"),
+            }
+            if let Err(error) = self.queue.expire().await {
+                tracing::warn!(%error, "expired leases could not be returned");
+            }
+        }
+    }
+
+    async fn next(&self) -> Result<Claim, QueueError> {
+        let WorkerLimits { name, build, lease, until_done, .. } = &self.limits;
+        loop {
+            let (unfit, offers) = {
+                let state = self.lock();
+                (state.unfit.keys().map(ToString::to_string).collect::<Vec<_>>(), state.offers.clone())
+            };
+            let by = Claimant { worker: name, build, offers: &offers, unfit: &unfit };
+            let claimed = self.queue.claim(&by, *lease).await.map_err(remote)?;
+            let Some(claimed) = claimed else {
+                if self.enter().await? {
+                    continue;
+                }
+                let done = self.queue.is_draining(name).await.map_err(remote)?
+                    || (*until_done && !self.queue.has_work(&by).await.map_err(remote)?);
+                return Ok(if done { Claim::Done } else { Claim::Later });
+            };
+            // Held from here on, so that the lease lasts while the run is made ready.
+            self.lock().held.insert(Renewed::from(&claimed), CancellationToken::new());
+            match self.lease(&claimed).await {
+                Ok(lease) => return Ok(Claim::Leased(lease)),
+                Err(Unable::Unfit(why)) => {
+                    tracing::warn!(run = %claimed.run, why, "this worker leaves a run to others");
+                    self.lock().unfit.insert(claimed.run.clone(), why);
+                    self.lock().held.remove(&Renewed::from(&claimed));
+                    self.queue.give_back(name, &claimed).await.map_err(remote)?;
+                }
+                Err(Unable::Failed(error)) => {
+                    self.lock().held.remove(&Renewed::from(&claimed));
+                    self.queue.give_back(name, &claimed).await.map_err(remote)?;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    async fn lease(&self, claimed: &Claimed) -> Result<Lease, Unable> {
+        let known = self.lock().prepared.get(&claimed.run).cloned();
+        let prepared = match known {
+            Some(prepared) => prepared,
+            None => {
+                let record = self.queue.record(&claimed.run).await.map_err(remote)?;
+                let record = record.ok_or_else(|| Unable::Unfit("the run has disappeared".to_owned()))?;
+                let prepared = self.prepare.prepare(&record).await.map_err(|unfit| Unable::Unfit(unfit.0))?;
+                self.lock().prepared.insert(claimed.run.clone(), prepared.clone());
+                prepared
+            }
+        };
+        // Each attempt has a folder of its own, with a plan of this one trial.
+        let plan = RunPlan { trials: vec![claimed.trial.clone()], ..RunPlan::clone(&prepared.plan) };
+        let root = self.scratch.join(format!("{}-{}", claimed.trial.trial, claimed.attempt));
+        if root.exists() {
+            // Of a claim that was given back, with its number, before the attempt began.
+            std::fs::remove_dir_all(&root).map_err(remote)?;
+        }
+        let folder = RunFolder::create(&root, plan).map_err(QueueError::from)?;
+        let runner = Runner::new(folder, prepared.suite, prepared.deps, self.control.clone());
+        let runner = Arc::new(runner.sharing(Arc::clone(&self.permits)));
+        Ok(Lease { runner, trial: claimed.trial.clone(), attempt: claimed.attempt })
+    }
+
+    async fn store(&self, lease: &Lease, row: &TrialRow) -> Result<Delivery, QueueError> {
+        let folder = lease.runner.folder().path();
+        let artifacts = self.lock().prepared.get(&row.run).map(|prepared| prepared.artifacts.clone());
+        let files = match artifacts {
+            Some(artifacts) => Some(self.upload(&artifacts, folder).await.map_err(remote)?),
+            None => None,
+        };
+        // The row is committed after what it refers to.
+        let stored = self.queue.deliver(&self.limits.name, row, files.as_deref()).await.map_err(remote)?;
+        self.lock().held.remove(&key(lease, row));
+        if let Some(scratch) = folder.parent()
+            && let Err(error) = std::fs::remove_dir_all(scratch)
+        {
+            tracing::warn!(%error, folder = %scratch.display(), "cannot remove the folder of an attempt");
+        }
+        Ok(match stored {
+            Stored::Taken => Delivery::Taken,
+            Stored::Refused => {
+                Delivery::Refused(format!("{}, table refused", self.queue.database().address()))
+            }
+        })
+    }
+
+    /// Stores an attempt's files. A store that fails is tried again, as long as the database would be.
+    async fn upload(&self, artifacts: &Artifacts, folder: &std::path::Path) -> Result<String, ArtifactError> {
+        let mut paths = files_below(folder)?;
+        paths.retain(|path| !NO_ARTIFACTS.contains(&path.as_str()));
+        let database = self.queue.database();
+        let begun = database.clock().mono();
+        loop {
+            let error = match artifacts.put_files(folder, &paths).await {
+                Ok(list) => return Ok(list),
+                Err(error @ ArtifactError::Store { .. }) => error,
+                Err(error) => return Err(error),
+            };
+            if database.clock().mono().saturating_sub(begun) >= database.patience() {
+                return Err(error);
+            }
+            tracing::warn!(%error, "storing artifacts is tried again");
+            database.clock().pause(LONGEST_POLL, Why::Backoff).await;
+        }
+    }
+
+    /// The runs that this worker leaves to others, each with the reason.
+    pub fn unfit(&self) -> BTreeMap<RunId, String> {
+        self.lock().unfit.clone()
+    }
+}
+
+/// The reason a claimed attempt cannot begin here.
+enum Unable {
+    /// Another worker may.
+    Unfit(String),
+    /// None may now.
+    Failed(QueueError),
+}
+
+impl From<QueueError> for Unable {
+    fn from(error: QueueError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+fn key(lease: &Lease, row: &TrialRow) -> Renewed {
+    Renewed { run: row.run.clone(), trial: lease.trial.trial.clone(), attempt: lease.attempt }
+}
+
+impl TrialQueue for Worker {
+    fn claim(&self) -> PortFuture<'_, Result<Claim, QueueError>> {
+        Box::pin(self.next())
+    }
+
+    fn changed(&self) -> PortFuture<'_, ()> {
+        Box::pin(async {
+            let database = self.queue.database();
+            let poll = LONGEST_POLL.min(self.limits.lease / 3);
+            tokio::select! {
+                () = database.changed() => {}
+                () = database.clock().pause(poll, Why::PollFloor) => {}
+            }
+        })
+    }
+
+    fn keep<'a>(&'a self, lease: &'a Lease) -> PortFuture<'a, ()> {
+        let run = lease.runner.folder().plan().run.clone();
+        let held = Renewed { run, trial: lease.trial.trial.clone(), attempt: lease.attempt };
+        let token = self.lock().held.get(&held).cloned();
+        Box::pin(async move {
+            match token {
+                Some(token) => token.cancelled().await,
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn deliver<'a>(
+        &'a self,
+        lease: &'a Lease,
+        row: &'a TrialRow,
+    ) -> PortFuture<'a, Result<Delivery, QueueError>> {
+        Box::pin(self.store(lease, row))
+    }
+}

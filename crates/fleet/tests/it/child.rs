@@ -1,0 +1,91 @@
+//! A worker in a process of its own: the test program starts itself with this test alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_evaluator::run::{RunControl, RunPlan};
+use apprentice_fleet::{
+    Artifacts, PrepareRun, Prepared, Queue, RunRecord, UnfitRun, Worker, WorkerLimits, build,
+};
+use apprentice_protocol::PortFuture;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
+
+use crate::postgres::database;
+use crate::scene;
+
+const ADDRESS: &str = "FLEET_TEST_ADDRESS";
+const FOLDER: &str = "FLEET_TEST_FOLDER";
+const NAME: &str = "FLEET_TEST_NAME";
+
+/// The lease of the workers: short, so that a test can wait for its end.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+/// How long a world of theirs takes to open, so that faults meet attempts under way.
+const DELAY: Duration = Duration::from_millis(1500);
+
+/// Makes runs ready from the test's folder.
+pub(crate) struct Ready(pub(crate) PathBuf, pub(crate) Duration);
+
+impl PrepareRun for Ready {
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
+        Box::pin(async move {
+            let unfit = |error: &dyn std::fmt::Display| UnfitRun(error.to_string());
+            let plan: RunPlan = serde_json::from_str(&record.plan).map_err(|error| unfit(&error))?;
+            let artifacts = Artifacts::open(&record.artifacts).map_err(|error| unfit(&error))?;
+            let folder = self.0.join("suite");
+            artifacts.get_files(&record.suite_list, &folder).await.map_err(|error| unfit(&error))?;
+            let suite = scene::suite(&folder);
+            if suite.hash != plan.suite_hash {
+                return Err(UnfitRun("the suite is another one".into()));
+            }
+            Ok(Prepared { plan: Arc::new(plan), suite, deps: scene::deps(self.1), artifacts })
+        })
+    }
+
+    fn offers(&self, need: &str) -> bool {
+        need == "world:scene"
+    }
+}
+
+/// How the workers of the tests claim.
+pub(crate) fn limits(name: &str, plan: &RunPlan) -> WorkerLimits {
+    WorkerLimits { name: name.into(), build: build(plan), jobs: 2, cpu: 4, lease: LEASE, until_done: true }
+}
+
+/// Starts a worker process.
+pub(crate) fn start(address: &str, folder: &Path, name: &str) -> Child {
+    Command::new(std::env::current_exe().expect("the test program"))
+        .args(["--exact", "child::a_worker_process", "--ignored", "--nocapture"])
+        .env(ADDRESS, address)
+        .env(FOLDER, folder)
+        .env(NAME, name)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts")
+}
+
+#[expect(clippy::disallowed_methods, reason = "how the test passes arguments to its other self")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Not a test by itself: what [`start`] runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "started by other tests as a process of its own"]
+async fn a_worker_process() {
+    let Some(address) = variable(ADDRESS) else { return };
+    let (folder, name) = (variable(FOLDER).expect("a folder"), variable(NAME).expect("a name"));
+    let queue = Queue::open(database(&address)).await.expect("a queue");
+    let suite = tempfile::tempdir().expect("a folder");
+    scene::write_suite(suite.path());
+    let plan = scene::planned(&scene::suite(suite.path()), 1, "build");
+    let (progress, _reader) = unbounded_channel();
+    let control = RunControl::new(progress, CancellationToken::new());
+    let folder = PathBuf::from(folder).join(&name);
+    let ready = Box::new(Ready(folder.clone(), DELAY));
+    let worker = Worker::new(queue, limits(&name, &plan), ready, folder.join("attempts"), control);
+    worker.run().await.expect("works");
+}

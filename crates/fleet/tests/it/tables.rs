@@ -1,0 +1,79 @@
+//! Databases that cannot be used as they are: each is told with its place and remedy, and nothing is changed.
+
+use std::time::Duration;
+
+use apprentice_fleet::{DatabaseError, Queue, SchemaError};
+
+use crate::postgres::{Server, database, impatient};
+
+#[tokio::test]
+async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brought_up() {
+    let server = Server::start().ready().await;
+    let open = async || Queue::open(database(&server.owner())).await.map(drop);
+    assert!(matches!(open().await, Err(SchemaError::Missing(_))));
+    server.queue().await;
+    open().await.expect("opens");
+    // As the first version left it.
+    server.psql(
+        "DROP TABLE apprentice_queue.buckets; DELETE FROM apprentice_queue.queue_version WHERE version = 2",
+    );
+    let error = open().await.expect_err("older");
+    assert!(matches!(error, SchemaError::Older { found: 1, expected: 2, .. }), "{error}");
+    assert!(error.to_string().contains("apprentice queue --migrate"), "{error}");
+    server.psql("INSERT INTO apprentice_queue.runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, priority, attempts) VALUES ('kept', '', '', '', '', '', '', 0, 3)");
+    let migrating =
+        (0..6).map(|_| async { Queue::open_and_migrate(database(&server.owner())).await.map(drop) });
+    for migrated in futures_util::future::join_all(migrating).await {
+        migrated.expect("takes turns");
+    }
+    assert_eq!(server.psql("SELECT count(*) FROM apprentice_queue.buckets"), "0");
+    assert_eq!(server.psql("SELECT run FROM apprentice_queue.runs"), "kept");
+
+    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (3)");
+    for opened in [open().await, Queue::open_and_migrate(database(&server.owner())).await.map(drop)] {
+        let error = opened.expect_err("newer");
+        assert!(matches!(error, SchemaError::Newer { found: 3, expected: 2, .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn somebody_elses_tables_are_left_alone() {
+    let server = Server::start().ready().await;
+    server.psql("CREATE SCHEMA apprentice_queue; CREATE TABLE apprentice_queue.runs (mine text)");
+    let error = Queue::open_and_migrate(database(&server.owner())).await.map(drop).expect_err("foreign");
+    assert!(
+        matches!(error, SchemaError::Foreign(_)) && error.to_string().contains("nothing was changed"),
+        "{error}"
+    );
+    assert_eq!(server.psql("SELECT count(*) FROM pg_tables WHERE schemaname = 'apprentice_queue'"), "1");
+}
+
+#[tokio::test]
+async fn a_user_without_rights_and_a_missing_database_are_told_at_once() {
+    let server = Server::start().ready().await;
+    server.psql("CREATE ROLE guest LOGIN; CREATE ROLE reader LOGIN");
+    let opened = |address: String| async move {
+        match Queue::open_and_migrate(database(&address)).await.map(drop).expect_err("is refused") {
+            SchemaError::Database(error) => error,
+            other => panic!("{other}"),
+        }
+    };
+    let error = opened(server.address("guest", "postgres")).await;
+    assert!(matches!(error, DatabaseError::Denied { .. }) && error.to_string().contains("GRANT"), "{error}");
+    let error = opened(server.address("nobody", "postgres")).await;
+    assert!(matches!(error, DatabaseError::Denied { .. }), "{error}");
+    let error = opened(server.address("postgres", "missing")).await;
+    assert!(error.to_string().contains("create the database"), "{error}");
+    // The tables are there, but not for this user.
+    server.queue().await;
+    let error = opened(server.address("reader", "postgres")).await;
+    assert!(matches!(error, DatabaseError::Denied { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_that_does_not_answer_is_told_after_its_patience() {
+    let nowhere = "postgres://me:s3cret@127.0.0.1:1/none";
+    let database = impatient(nowhere, Duration::from_secs(1));
+    let error = Queue::open(database).await.map(drop).expect_err("nobody is there").to_string();
+    assert!(error.contains("127.0.0.1:1") && !error.contains("s3cret"), "{error}");
+}
