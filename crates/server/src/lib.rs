@@ -6,6 +6,7 @@
 //! 400 or above and a JSON object with `status: "error"` and `message`.
 
 mod access;
+mod checkpoint;
 mod command;
 mod episode;
 mod files;

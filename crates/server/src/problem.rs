@@ -43,6 +43,11 @@ impl Problem {
         Self { status: StatusCode::FORBIDDEN, message: message.into() }
     }
 
+    /// What is wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The same problem, found while doing something.
     pub(crate) fn during(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }

@@ -77,6 +77,8 @@ fn router(world: Arc<ServedWorld>, access: Access) -> Router {
         .route("/step", post(step::step))
         .route("/observe", get(step::observe))
         .route("/judge", post(step::judge))
+        .route("/checkpoint", post(step::take_checkpoint))
+        .route("/restore", post(step::restore))
         .layer(DefaultBodyLimit::max(REQUEST_LIMIT))
         .merge(upload)
         .fallback(|| async { Problem::absent("this server has no such path") })

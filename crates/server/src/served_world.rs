@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_protocol::{ChildProcess, Clock, Environment, EnvironmentSource, Machine, World, WorldSpec};
+use apprentice_protocol::{
+    ChildProcess, Clock, Environment, EnvironmentKind, EnvironmentSource, Machine, World, WorldSpec,
+};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, RwLock};
 
+use crate::checkpoint::{Checkpoint, Checkpoints};
 use crate::episode::Episode;
 use crate::problem::{Answer, Problem};
 
@@ -18,6 +21,7 @@ pub struct ServedWorld {
     pub(crate) clock: Arc<dyn Clock>,
     given: WorldSpec,
     pub(crate) episode: Episode,
+    pub(crate) checkpoints: Mutex<Checkpoints>,
     open: RwLock<Result<Arc<OpenWorld>, String>>,
 }
 
@@ -29,7 +33,14 @@ pub(crate) struct OpenWorld {
     /// The recorder of the screen, while it runs.
     pub(crate) recorder: Mutex<Option<Box<dyn ChildProcess>>>,
     /// Where setup keeps what checks read.
-    pub(crate) cache: TempDir,
+    pub(crate) cache: Arc<TempDir>,
+}
+
+/// What a fresh world is prepared with.
+#[derive(Clone, Copy)]
+enum Start<'a> {
+    Episode,
+    Checkpoint(&'a Checkpoint),
 }
 
 impl ServedWorld {
@@ -40,14 +51,32 @@ impl ServedWorld {
         given: WorldSpec,
         episode: Episode,
     ) -> Self {
-        Self { source, clock, given, episode, open: RwLock::new(Err("none was opened yet".to_owned())) }
+        let open = RwLock::new(Err("none was opened yet".to_owned()));
+        Self { source, clock, given, episode, checkpoints: Mutex::default(), open }
     }
 
     /// Closes the open world and opens a fresh one. After an error no world is open.
     pub async fn reset(&self) -> Result<(), String> {
+        self.replace(Start::Episode).await
+    }
+
+    /// Closes the open world and opens a fresh one with the files of a checkpoint. After an error no world is open.
+    pub(crate) async fn reset_to(&self, checkpoint: &Checkpoint) -> Result<(), String> {
+        self.replace(Start::Checkpoint(checkpoint)).await
+    }
+
+    /// Refuses checkpoints of worlds other than desktops: a browser has files of its home open from the start.
+    pub(crate) fn check_has_checkpoints(&self) -> Answer<()> {
+        match self.episode.world(&self.given).environment {
+            EnvironmentKind::Desktop => Ok(()),
+            _ => Err(Problem::request("only the files of a desktop can be kept and restored")),
+        }
+    }
+
+    async fn replace(&self, start: Start<'_>) -> Result<(), String> {
         let mut slot = self.open.write().await;
         close(&mut slot, "the last reset did not finish").await;
-        match self.fresh().await {
+        match self.fresh(start).await {
             Ok(world) => {
                 *slot = Ok(Arc::new(world));
                 Ok(())
@@ -69,12 +98,24 @@ impl ServedWorld {
         close(&mut *self.open.write().await, "the server ends").await;
     }
 
-    async fn fresh(&self) -> Result<OpenWorld, String> {
-        let cache =
-            tempfile::tempdir().map_err(|error| format!("no folder for the task's files: {error}"))?;
+    async fn fresh(&self, start: Start<'_>) -> Result<OpenWorld, String> {
+        let cache = match start {
+            Start::Checkpoint(checkpoint) => checkpoint.cache.clone(),
+            Start::Episode => {
+                let made = tempfile::tempdir();
+                Arc::new(made.map_err(|error| format!("no folder for the task's files: {error}"))?)
+            }
+        };
         let World { environment, machine, .. } =
             self.source.open(&self.episode.world(&self.given)).await.map_err(|error| error.to_string())?;
-        match self.episode.prepare(&*machine, &*self.clock, cache.path()).await {
+        let prepared = match start {
+            Start::Checkpoint(checkpoint) => checkpoint.put_into(&*machine).await,
+            Start::Episode => {
+                let done = self.episode.prepare(&*machine, &*self.clock, cache.path()).await;
+                done.map_err(|error| error.to_string())
+            }
+        };
+        match prepared {
             Ok(()) => Ok(OpenWorld {
                 machine,
                 environment: Mutex::new(Some(environment)),

@@ -1,5 +1,6 @@
-//! This program's own requests: `/reset`, `/step`, `/observe`, `/judge`.
+//! This program's own requests: `/reset`, `/step`, `/observe`, `/judge`, `/checkpoint`, `/restore`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use crate::checkpoint::{Checkpoint, TakenCheckpoint};
 use crate::command::json_body;
 use crate::problem::{Answer, Problem};
 use crate::served_world::ServedWorld;
@@ -209,6 +211,56 @@ fn reply(reports: Vec<ActReport>, observed: Observation, screen: Option<Size>) -
         tabs: observed.tabs,
         dialog: observed.dialog,
     }
+}
+
+/// The body of `POST /checkpoint` and `POST /restore`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedCheckpoint {
+    name: String,
+    /// Whether the state of processes is asked for, too.
+    #[serde(default)]
+    processes: bool,
+}
+
+impl NamedCheckpoint {
+    fn read(body: &Bytes) -> Answer<String> {
+        let Self { name, processes } = json_body(body)?;
+        match processes {
+            false => Ok(name),
+            true => Err(Problem::request(
+                "a checkpoint holds files, and no state of processes: leave out `processes`, and let programs save \
+                 what matters before",
+            )),
+        }
+    }
+}
+
+/// `POST /checkpoint`: keeps the files of the home folder under a name, until the server ends.
+pub(crate) async fn take_checkpoint(
+    State(world): State<Arc<ServedWorld>>,
+    body: Bytes,
+) -> Answer<Json<Value>> {
+    let name = NamedCheckpoint::read(&body)?;
+    world.check_has_checkpoints()?;
+    let open = world.current().await?;
+    let mut kept = world.checkpoints.lock().await;
+    kept.check_room(&name)?;
+    let TakenCheckpoint { checkpoint, bytes } = Checkpoint::of(&*open.machine, open.cache.clone()).await?;
+    let windows = open.machine.windows().await?;
+    let programs: BTreeSet<String> = windows.into_iter().map(|window| window.class).collect();
+    kept.keep(name.clone(), checkpoint);
+    Ok(Json(json!({ "status": "success", "name": name, "bytes": bytes, "programs_not_kept": programs })))
+}
+
+/// `POST /restore`: closes the world, and opens a fresh one with the files of a checkpoint. No program runs in it.
+pub(crate) async fn restore(State(world): State<Arc<ServedWorld>>, body: Bytes) -> Answer<Json<Value>> {
+    let name = NamedCheckpoint::read(&body)?;
+    world.check_has_checkpoints()?;
+    let found = world.checkpoints.lock().await.find(&name);
+    let found = found.ok_or_else(|| Problem::absent(format!("there is no checkpoint {name:?}")))?;
+    world.reset_to(&found).await.map_err(Problem::world)?;
+    Ok(Json(json!({ "status": "success", "name": name })))
 }
 
 #[cfg(test)]

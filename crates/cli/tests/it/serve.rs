@@ -2,10 +2,10 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::place::{Place, Running, suite, worlds_can_start};
 
@@ -47,14 +47,9 @@ fn ask(address: &str, request: &str) -> (String, String) {
     (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
 }
 
-#[test]
-fn with_a_token_it_answers_its_holders_only_and_ends_with_its_world() {
-    if !worlds_can_start() {
-        return;
-    }
-    let place = Place::new();
-    let mut command = place.command(&["serve", "--port", "0", "--screen", "640x480", "--json"]);
-    command.env("APPRENTICE_TOKEN", "0123456789abcdef").stdout(Stdio::piped());
+/// Starts a server that tells its address as JSON.
+fn serving(mut command: Command) -> (Running, String) {
+    command.stdout(Stdio::piped());
     let mut running = Running::start(command);
     let mut told = String::new();
     let mut lines = BufReader::new(running.0.stdout.take().expect("its output"));
@@ -65,6 +60,73 @@ fn with_a_token_it_answers_its_holders_only_and_ends_with_its_world() {
         }
     };
     let address = served["url"].as_str().expect("an address").trim_start_matches("http://").to_owned();
+    (running, address)
+}
+
+#[test]
+fn files_are_kept_and_restored_into_a_fresh_world_and_no_process_is() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let command = place.command(&["serve", "--port", "0", "--screen", "640x480", "--json"]);
+    let (mut running, address) = serving(command);
+    let post = |path: &str, body: &Value| -> (u16, Value) {
+        let body = body.to_string();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+        let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+        let (status, answer) = ask(&address, &format!("{head}{length}{body}"));
+        let code = status.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a code");
+        (code, serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{answer}")))
+    };
+    let shell = |line: &str| {
+        let (code, answer) = post("/execute", &json!({ "command": line, "shell": true }));
+        assert_eq!((code, &answer["returncode"]), (200, &json!(0)), "{answer}");
+        answer["output"].as_str().unwrap_or_default().trim_end().to_owned()
+    };
+    shell(
+        "mkdir -p ~/Documents/deep && echo one > ~/Documents/deep/a.txt && chmod 741 ~/Documents/deep/a.txt \
+           && ln -s a.txt ~/Documents/deep/link && printf 'x' > \"$HOME/odd \n name\"",
+    );
+    let state =
+        "cd && find . -printf '%p %m %s %T@ %l\\n' | grep -v -e '^./.cache' -e '^[.] ' | sort | sha256sum";
+    let before = shell(state);
+    let (code, taken) = post("/checkpoint", &json!({ "name": "begin" }));
+    assert_eq!(code, 200, "{taken}");
+    assert_eq!(taken["programs_not_kept"], json!([]));
+    assert!(taken["bytes"].as_u64().is_some_and(|bytes| bytes > 10_000), "{taken}");
+    shell("echo two > ~/Documents/deep/a.txt; rm ~/Documents/deep/link; echo new > ~/new.txt");
+    assert_ne!(shell(state), before);
+    let (code, refused) = post("/checkpoint", &json!({ "name": "all", "processes": true }));
+    assert_eq!(code, 400, "{refused}");
+    assert!(
+        refused["message"].as_str().is_some_and(|why| why.contains("no state of processes")),
+        "{refused}"
+    );
+    let (code, unknown) = post("/restore", &json!({ "name": "end" }));
+    assert_eq!(code, 404, "{unknown}");
+    assert_eq!(shell("cat ~/new.txt"), "new", "what was refused changed nothing");
+    for _ in 0..2 {
+        let (code, restored) = post("/restore", &json!({ "name": "begin" }));
+        assert_eq!(code, 200, "{restored}");
+        assert_eq!(shell(state), before);
+        assert_eq!(shell("cat ~/Documents/deep/link"), "one");
+        shell("rm -r ~/Documents");
+    }
+    assert_eq!(place.cells().len(), 1);
+    running.signal(Signal::INT);
+    assert_eq!(running.ended().code(), Some(0));
+}
+
+#[test]
+fn with_a_token_it_answers_its_holders_only_and_ends_with_its_world() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.command(&["serve", "--port", "0", "--screen", "640x480", "--json"]);
+    command.env("APPRENTICE_TOKEN", "0123456789abcdef");
+    let (mut running, address) = serving(command);
     let request = |headers: &str| {
         format!(
             "POST /screen_size HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: 0\r\n{headers}\r\n"
