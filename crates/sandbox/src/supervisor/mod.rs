@@ -13,6 +13,7 @@ mod file;
 mod labels;
 mod node;
 mod node_reading;
+mod popover;
 mod process;
 mod process_table;
 mod role;

@@ -15,11 +15,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::{Bus, Refs};
 use super::cells::cell_at;
-use super::labels;
 use super::node::{self, Address, NodeError};
 use super::node_reading::{CachedNode, KnownProperties, Read, read, read_cache};
 use super::role;
 use super::tree_memory::{Program, Recall, TablePlace, TreeMemory, Unchanged, Walked};
+use super::{labels, popover};
 use crate::wire::{Drawn, OperationError};
 
 /// Nodes that are read concurrently.
@@ -463,6 +463,7 @@ impl<'a> Walk<'a> {
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
         }
         labels::name_nameless(&mut nodes);
+        popover::forget_unknown_states(&mut nodes);
         refs.set_places(&nodes);
         UiTree { nodes, truncated: self.truncated }
     }
