@@ -332,13 +332,14 @@ pub(super) struct AdmittedAttempt {
     pub(super) files: Option<TraceFiles>,
 }
 
-/// Returns an attempt if the split lock admits it; `None` if it is void.
+/// Returns an attempt if the split lock admits it; `None` if it is void, also because a person acted in it: what the person did
+/// would be learned as the model's.
 pub(super) fn admit(
     lock: &SplitLock,
     attempted: AttemptOutcome,
 ) -> Result<Option<AdmittedAttempt>, CycleError> {
     let AttemptOutcome { row, trajectory, conversation, files } = attempted;
-    let Some((trajectory, time)) = trajectory.filter(|_| row.verdict != Verdict::Void) else {
+    let Some((trajectory, time)) = trajectory.filter(|_| row.measured().verdict != Verdict::Void) else {
         return Ok(None);
     };
     let trajectory = lock.admit(&row, trajectory)?;

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use super::cycle::admit;
 use super::{
     AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, HeldOutTasks,
     LearningRecord, LearningRun, Phase, Roles, TraceFiles, TrainingTasks, cycle, last_attempts, learn_from,
@@ -334,6 +335,17 @@ impl ChatModel for Parrot {
         };
         Box::pin(std::future::ready(Ok(reply)))
     }
+}
+
+#[tokio::test]
+async fn an_attempt_in_which_a_person_acted_is_not_learned_from() {
+    let studio = Studio::new();
+    let lock = lock(&studio.suite);
+    let wanted = AttemptRequest { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::None };
+    let attempted = studio.run(&wanted, &Snapshot::empty(), None).await;
+    assert!(admit(&lock, attempted.clone()).expect("in train").is_some());
+    let row = TrialRow { person_acts: 1, ..attempted.row.clone() };
+    assert!(admit(&lock, AttemptOutcome { row, ..attempted }).expect("in train").is_none());
 }
 
 #[tokio::test]
