@@ -49,7 +49,7 @@ fn redacted(text: &str) -> String {
 }
 
 /// Shows what a terminal would obey instead of printing: control characters but line breaks and tabs, and the marks that
-/// reorder text.
+/// reorder text. All of them have four hexadecimal digits, so that JSON keeps its meaning.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -61,7 +61,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match obeyed(c) {
-            true => shown.extend(c.escape_unicode()),
+            true => shown.push_str(&format!(r"\u{:04x}", u32::from(c))),
             false => shown.push(c),
         }
     }
@@ -174,9 +174,13 @@ mod tests {
     fn a_terminal_obeys_no_text() {
         // Clears the screen, sets the title, goes back to overwrite the line, and the same in eight-bit controls.
         let hostile = "a\u{1b}[2Jb\u{1b}]0;title\u{7}c\rd\u{9b}31me\u{8}";
-        let safe = r"a\u{1b}[2Jb\u{1b}]0;title\u{7}c\u{d}d\u{9b}31me\u{8}";
+        let safe = r"a\u001b[2Jb\u001b]0;title\u0007c\u000dd\u009b31me\u0008";
         assert_eq!(escaped(hostile), safe);
-        assert_eq!(escaped("pay \u{202e}001 to"), r"pay \u{202e}001 to");
+        assert_eq!(escaped("pay \u{202e}001 to"), r"pay \u202e001 to");
+        let told = serde_json::json!({ "title": hostile, "cost": "\u{61c}1\u{85}" });
+        let read: serde_json::Value =
+            serde_json::from_str(&escaped(&told.to_string())).expect("JSON stays JSON");
+        assert_eq!(read, told, "and says the same");
         let plain = "Zeile 1\n\tZeile 2 – ✓ 東京 👩‍🔬";
         assert_eq!(escaped(plain), plain);
     }

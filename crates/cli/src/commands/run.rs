@@ -288,6 +288,8 @@ pub(crate) struct BroughtRun {
     pub(crate) deps: RunDeps,
     /// Whether its desktop tasks run on VMs.
     pub(crate) on_vm: bool,
+    /// Hosts that its cells may reach.
+    pub(crate) network: apprentice_sandbox::NetworkPolicy,
     /// The inputs as they are here, for comparison with the plan.
     pub(crate) current: ResumeInputs,
 }
@@ -317,7 +319,8 @@ pub(crate) fn brought(
         program: env!("CARGO_PKG_VERSION").into(),
         accept_drift: false,
     };
-    Ok(BroughtRun { deps, on_vm: config.world == WorldChoice::Vm, current })
+    let network = config.network.clone();
+    Ok(BroughtRun { deps, on_vm: config.world == WorldChoice::Vm, network, current })
 }
 
 /// Returns the selected tasks, or a failure that suggests the nearest id.
