@@ -4,7 +4,7 @@
 //! that this process knows, and control characters, which a terminal would obey, are shown as escapes.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{BufWriter, IsTerminal as _, Stdout, Write as _};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
@@ -60,10 +60,11 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match obeyed(c) {
-            true => shown.push_str(&format!(r"\u{:04x}", u32::from(c))),
-            false => shown.push(c),
-        }
+        // A string takes every letter.
+        let _ = match obeyed(c) {
+            true => write!(shown, r"\u{:04x}", u32::from(c)),
+            false => shown.write_char(c),
+        };
     }
     Cow::Owned(shown)
 }
