@@ -20,7 +20,7 @@ struct Lease {
 
 /// What a person does while holding the lease.
 #[derive(Debug)]
-pub(crate) enum Deed {
+pub(crate) enum HolderRequest {
     Act { by: String, action: Box<Action<ScreenPoint>> },
     Look,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Deed {
 pub(crate) enum Decision<T> {
     Proceed,
     Record(PersonEvent),
-    Perform(Deed, T),
+    Perform(HolderRequest, T),
     /// Nothing, until an order comes or, at the latest, for this long.
     Wait(Option<Duration>),
 }
@@ -41,18 +41,18 @@ pub(crate) enum Taken {
     Done,
     /// The lease was granted, with this key.
     Leased(String),
-    /// The deed waits for the loop to perform it.
+    /// The request waits for the loop to perform it.
     Queued,
     /// The trial is to end.
     Stop,
 }
 
-/// The orders to one attempt. `T` is where the answer to a deed goes.
+/// The orders to one attempt. `T` is where the answer to a request goes.
 #[derive(Debug)]
 pub(crate) struct Gate<T> {
     mode: Mode,
     lease: Option<Lease>,
-    deeds: VecDeque<(Deed, T)>,
+    requests: VecDeque<(HolderRequest, T)>,
     events: VecDeque<PersonEvent>,
     /// A person is the model: the loop waits for their acts, until they hand back.
     awaits_person: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Gate<T> {
 
 impl<T> Gate<T> {
     pub(crate) fn new(mode: Mode) -> Self {
-        Self { mode, lease: None, deeds: VecDeque::new(), events: VecDeque::new(), awaits_person: false }
+        Self { mode, lease: None, requests: VecDeque::new(), events: VecDeque::new(), awaits_person: false }
     }
 
     /// The orders to an attempt whose model is a person.
@@ -82,7 +82,7 @@ impl<T> Gate<T> {
     /// Ends a lease whose holder gave no sign. What the holder had asked for is dropped, and so is refused.
     fn expire(&mut self, now: Duration) {
         if let Some(lease) = self.lease.take_if(|lease| now >= lease.until) {
-            self.deeds.clear();
+            self.requests.clear();
             self.events.push_back(PersonEvent::HandedBack { by: lease.by, expired: true });
         }
     }
@@ -93,8 +93,8 @@ impl<T> Gate<T> {
         if let Some(event) = self.events.pop_front() {
             return Decision::Record(event);
         }
-        if let Some((deed, answer)) = self.deeds.pop_front() {
-            return Decision::Perform(deed, answer);
+        if let Some((request, answer)) = self.requests.pop_front() {
+            return Decision::Perform(request, answer);
         }
         match (&self.lease, self.mode) {
             (Some(lease), _) => Decision::Wait(Some(lease.until.saturating_sub(now))),
@@ -132,20 +132,20 @@ impl<T> Gate<T> {
             OrderKind::Renew { .. } => self.renew(now),
             OrderKind::HandBack { .. } => {
                 self.lease = None;
-                self.deeds.clear();
+                self.requests.clear();
                 // Who hands back has finished. Who only leaves may come back, or another person may.
                 self.awaits_person = false;
                 self.events.push_back(PersonEvent::HandedBack { by, expired: false });
             }
             OrderKind::Look { .. } => {
                 self.renew(now);
-                self.deeds.push_back((Deed::Look, granted.answer));
+                self.requests.push_back((HolderRequest::Look, granted.answer));
                 return Ok(Taken::Queued);
             }
             OrderKind::Act { action, .. } => {
                 is_by_hand(action)?;
                 self.renew(now);
-                self.deeds.push_back((Deed::Act { by, action: action.clone() }, granted.answer));
+                self.requests.push_back((HolderRequest::Act { by, action: action.clone() }, granted.answer));
                 return Ok(Taken::Queued);
             }
         }
@@ -183,7 +183,7 @@ impl<T> Gate<T> {
     }
 }
 
-/// What an order gets if it is taken: a key for a lease, and where the answer to a deed goes.
+/// What an order gets if it is taken: a key for a lease, and where the answer to a request goes.
 #[derive(Debug)]
 pub(crate) struct Granted<T> {
     pub(crate) key: String,

@@ -11,7 +11,7 @@ use apprentice_trace::Redactor;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{Decision, Deed, Gate, Granted, Taken};
+use crate::gate::{Decision, Gate, Granted, HolderRequest, Taken};
 use crate::message::{Answer, Mode, OrderKind, Phase, TrialStatus};
 use crate::person_model::{PERSON, PersonActs};
 
@@ -26,7 +26,7 @@ pub(crate) struct Shot {
     pub(crate) bytes: Arc<[u8]>,
 }
 
-/// Where the answer to a deed goes.
+/// Where the answer to a request goes.
 type Waiting = oneshot::Sender<SteeringAnswer>;
 
 /// What is known of an attempt when it begins.
@@ -77,7 +77,7 @@ struct State {
     status: TrialStatus,
     gate: Gate<Waiting>,
     picture: Option<Shot>,
-    /// Where the answer to the deed under way goes.
+    /// Where the answer to the request under way goes.
     answer: Option<Waiting>,
     stopped_by: Option<String>,
     /// The person, if the model is one.
@@ -254,16 +254,16 @@ impl LiveTrial {
     }
 
     /// Hands the act of a person to the loop: as an order, or as the turn of a model that is a person.
-    fn order_of(&self, deed: Deed, answer: Waiting) -> SteeringOrder {
+    fn order_of(&self, request: HolderRequest, answer: Waiting) -> SteeringOrder {
         let mut state = self.state();
         state.answer = Some(answer);
-        match (deed, &state.own) {
-            (Deed::Look, _) => SteeringOrder::Look,
-            (Deed::Act { action, .. }, Some(own)) => {
+        match (request, &state.own) {
+            (HolderRequest::Look, _) => SteeringOrder::Look,
+            (HolderRequest::Act { action, .. }, Some(own)) => {
                 own.acts.give(&state.status.trial, *action);
                 SteeringOrder::Proceed
             }
-            (Deed::Act { by, action }, None) => SteeringOrder::Act { by, action },
+            (HolderRequest::Act { by, action }, None) => SteeringOrder::Act { by, action },
         }
     }
 
@@ -279,7 +279,7 @@ impl LiveTrial {
             let wait = match decision {
                 Decision::Proceed => return SteeringOrder::Proceed,
                 Decision::Record(event) => return SteeringOrder::Record(event),
-                Decision::Perform(deed, answer) => return self.order_of(deed, answer),
+                Decision::Perform(request, answer) => return self.order_of(request, answer),
                 Decision::Wait(wait) => wait,
             };
             self.tell();

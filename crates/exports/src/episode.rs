@@ -31,7 +31,7 @@ pub(crate) struct Act {
 
 /// One action of a person who had taken over.
 #[derive(Clone, Debug)]
-pub(crate) struct PersonDeed {
+pub(crate) struct PersonAct {
     pub(crate) act: PersonAction,
     pub(crate) at: Timestamp,
     /// The place of the turn that followed it; the number of turns if none did.
@@ -81,7 +81,7 @@ pub(crate) struct Episode<'a> {
     pub(crate) request: Option<BlobHash>,
     pub(crate) turns: Vec<Turn>,
     /// What persons did, in order.
-    pub(crate) persons: Vec<PersonDeed>,
+    pub(crate) persons: Vec<PersonAct>,
     /// The texts of guidance that the model got outside of tools.
     pub(crate) guidance: BTreeSet<String>,
     pub(crate) began: Timestamp,
@@ -127,8 +127,8 @@ impl<'a> Episode<'a> {
     }
 
     /// What persons did between a turn and the one before it.
-    pub(crate) fn persons_before(&self, turn: usize) -> impl Iterator<Item = &PersonDeed> {
-        self.persons.iter().filter(move |deed| deed.turn == turn)
+    pub(crate) fn persons_before(&self, turn: usize) -> impl Iterator<Item = &PersonAct> {
+        self.persons.iter().filter(move |acted| acted.turn == turn)
     }
 
     /// Whether the trace holds the conversation as it was sent.
@@ -221,7 +221,7 @@ impl Reader<'_> {
             }
             EventKind::Person(PersonEvent::Acted(act)) => {
                 let turn = self.episode.turns.len();
-                self.episode.persons.push(PersonDeed { act: *act, at: wall, turn });
+                self.episode.persons.push(PersonAct { act: *act, at: wall, turn });
             }
             EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => {
                 self.episode.trimmed = true;

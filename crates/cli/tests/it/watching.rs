@@ -73,7 +73,7 @@ impl WatchedRun {
     }
 
     /// What persons did, by the trace.
-    fn deeds(&self) -> Vec<Value> {
+    fn person_events(&self) -> Vec<Value> {
         let all = events(&self.run())
             .into_iter()
             .map(|line| serde_json::from_str::<Value>(&line).expect("an event"));
@@ -143,18 +143,18 @@ async fn a_person_takes_over_acts_and_hands_back_outside_of_the_models_budget() 
 
 /// Checks that the trace holds what ann did, as hers, and that the model was told.
 fn check_record(watched: &WatchedRun) {
-    let deeds = watched.deeds();
-    let did: Vec<&str> = deeds.iter().filter_map(|deed| deed["did"].as_str()).collect();
+    let person_events = watched.person_events();
+    let did: Vec<&str> = person_events.iter().filter_map(|acted| acted["did"].as_str()).collect();
     let expected = ["paused", "took_over", "acted", "acted", "handed_back", "continued", "continued"];
     assert_eq!(
         did.iter().filter(|did| **did != "paused").collect::<Vec<_>>(),
         expected[1..].iter().collect::<Vec<_>>()
     );
     assert!(
-        deeds
+        person_events
             .iter()
-            .filter(|deed| deed["did"] == "acted")
-            .all(|deed| deed["origin"] == "person" && deed["by"] == "ann")
+            .filter(|acted| acted["did"] == "acted")
+            .all(|acted| acted["origin"] == "person" && acted["by"] == "ann")
     );
     let told = events(&watched.run())
         .into_iter()
@@ -222,10 +222,11 @@ async fn the_live_page_shows_the_screen_and_takes_over() {
     assert!(page.await_node("button", "Continue").await);
     page.click("button", "Continue").await;
     assert_eq!(watched.running.ended().code(), Some(0), "{}", watched.place.text("stderr"));
-    let acted: Vec<Value> = watched.deeds().into_iter().filter(|deed| deed["did"] == "acted").collect();
-    let sent: Vec<&str> = acted.iter().filter_map(|deed| deed["sent"]["do"].as_str()).collect();
+    let acted: Vec<Value> =
+        watched.person_events().into_iter().filter(|acted| acted["did"] == "acted").collect();
+    let sent: Vec<&str> = acted.iter().filter_map(|acted| acted["sent"]["do"].as_str()).collect();
     assert_eq!(sent, ["type", "key", "click"], "{acted:?}");
-    assert!(acted.iter().all(|deed| deed["by"] == by.as_str()));
+    assert!(acted.iter().all(|acted| acted["by"] == by.as_str()));
     page.close().await;
     let leftover = fs::read_dir(watched.place.path("state/control")).expect("the folder").count();
     assert_eq!(leftover, 0, "no socket is left");

@@ -94,11 +94,11 @@ impl Steps<'_> {
 
     /// Adds what persons did before a turn, as steps of the user.
     fn add_persons(&mut self, turn: usize) {
-        for deed in self.episode.persons_before(turn) {
-            let act = &deed.act;
+        for acted in self.episode.persons_before(turn) {
+            let act = &acted.act;
             let message = PersonEvent::Acted(Box::new(act.clone())).in_words();
             self.push(json!({
-                "timestamp": deed.at.to_string(), "source": "user", "message": message,
+                "timestamp": acted.at.to_string(), "source": "user", "message": message,
                 "extra": { "origin": act.origin, "by": act.by, "sent": act.sent, "outcome": act.outcome },
             }));
         }

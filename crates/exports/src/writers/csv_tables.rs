@@ -7,7 +7,7 @@ use csv::{Writer as CsvWriter, WriterBuilder};
 use serde::Serialize;
 
 use super::{EpisodeError, shown};
-use crate::episode::{Act, Episode, PersonDeed, Seen, Turn};
+use crate::episode::{Act, Episode, PersonAct, Seen, Turn};
 use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::select::StepRange;
 use apprentice_trace::{Blobs, PictureRef};
@@ -135,8 +135,8 @@ impl Tables {
 
     /// Adds what persons did before a turn.
     fn persons(&mut self, episode: &Episode<'_>, turn: usize, out: &OutFolder) -> Result<(), FolderError> {
-        for deed in episode.persons_before(turn) {
-            let line = out.redacted(&record(&person(episode, deed)));
+        for acted in episode.persons_before(turn) {
+            let line = out.redacted(&record(&person(episode, acted)));
             self.steps.raw(&line)?;
         }
         Ok(())
@@ -216,12 +216,12 @@ fn head(episode: &Episode<'_>, turn: &Turn, act: Option<&Act>) -> Vec<String> {
 }
 
 /// The cells of an action of a person: what is a model's stays empty.
-fn person(episode: &Episode<'_>, deed: &PersonDeed) -> Vec<String> {
-    let (row, sent) = (episode.row, &deed.act.sent);
+fn person(episode: &Episode<'_>, acted: &PersonAct) -> Vec<String> {
+    let (row, sent) = (episode.row, &acted.act.sent);
     let point = sent_point(Some(sent));
-    let (outcome, problem) = told(&deed.act.outcome);
+    let (outcome, problem) = told(&acted.act.outcome);
     let empty = String::new;
-    let step = episode.turns.get(deed.turn).map(|turn| turn.step.to_string());
+    let step = episode.turns.get(acted.turn).map(|turn| turn.step.to_string());
     let mut cells = vec![
         text(row.run.as_str()),
         text(row.trial.as_str()),
@@ -240,7 +240,7 @@ fn person(episode: &Episode<'_>, deed: &PersonDeed) -> Vec<String> {
     cells.extend([outcome, text(&problem)]);
     // Title, pictures, and what a turn costs.
     cells.extend(std::iter::repeat_with(empty).take(7));
-    cells.extend([deed.at.to_string(), "person".to_owned()]);
+    cells.extend([acted.at.to_string(), "person".to_owned()]);
     cells
 }
 
