@@ -46,6 +46,7 @@ fn words_are_counted_within_both_bounds() {
             options: &Map::new(),
             reading: &reading,
             beside: &[],
+            readings: &[],
         };
         check_word_count(&input).map(|score| score.score)
     };

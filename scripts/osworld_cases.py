@@ -36,7 +36,7 @@ class Maker:
 
 
 # Cases of a metric that are taken of the many that a family makes: Python takes long to open its files.
-SAMPLED = {"document": 36, "slides": 60, "picture": 60, "rare": 200}
+SAMPLED = {"media": 150, "document": 36, "slides": 60, "picture": 60, "rare": 200}
 
 
 def sample(cases, count):
@@ -51,6 +51,7 @@ ASKED_FOR = {"differing"}
 def make(folder, scale=1, wanted=()):
     """Makes the cases of all families of metrics, or of those wanted; `scale` times as many where they are random."""
     from osworld_document_cases import documents
+    from osworld_media_cases import media
     from osworld_picture_cases import pictures
     from osworld_rare_cases import differing, rare
     from osworld_slide_cases import slides
@@ -60,7 +61,7 @@ def make(folder, scale=1, wanted=()):
     for family, build in (
         ("text", texts), ("structure", structures), ("table", tables), ("browser", browsers), ("profile", profiles),
         ("tree", trees), ("archive", archives), ("image", images),
-        ("rare", rare), ("differing", differing), ("picture", lambda maker: pictures(maker, scale)),
+        ("media", media), ("rare", rare), ("differing", differing), ("picture", lambda maker: pictures(maker, scale)),
         ("document", lambda maker: documents(maker, scale)), ("slides", lambda maker: slides(maker, scale)),
     ):
         if family not in wanted and (wanted or family in ASKED_FOR):

@@ -54,6 +54,7 @@ mod tasks_keep;
 mod tasks_metric;
 mod tasks_new;
 mod tasks_record;
+mod tasks_table;
 pub(crate) mod trace;
 pub(crate) mod view;
 pub(crate) mod watch;

@@ -25,6 +25,12 @@ pub(crate) struct Check {
     /// Print one JSON object (`apprentice.tasks-check/1`).
     #[arg(long)]
     json: bool,
+    /// Print a Markdown table of what each task needs, the same on every machine.
+    #[arg(long, conflicts_with = "json")]
+    table: bool,
+    /// With `--table`: a JSON object of solutions by task; these tasks count as solved.
+    #[arg(long, value_name = "FILE", requires = "table")]
+    solved: Option<PathBuf>,
 }
 
 /// Arguments of `tasks show`.
@@ -66,6 +72,9 @@ pub(super) struct Row {
     error: Option<String>,
     /// Reasons by column.
     missing: MissingRequirements,
+    /// Doubts about the check, which keep no task from being run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<String>,
 }
 
 /// Runs `tasks check`.
@@ -78,6 +87,9 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
         may_reach: &may_reach,
     };
     let path = crate::suite::found(&arguments.path)?;
+    if arguments.table {
+        return super::tasks_table::print(&path, arguments.solved.as_deref());
+    }
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);
     let gaps = cell_gaps(&process_env::is_in_cell);
@@ -140,6 +152,7 @@ fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps:
                 metrics,
                 error,
                 missing,
+                doubts: Vec::new(),
             };
         }
     };
@@ -171,6 +184,7 @@ fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps:
         getters: distinct(&mut specs.filter_map(|spec| spec.get("type").and_then(Value::as_str))),
         metrics: distinct(&mut evaluator.func.iter().map(String::as_str)),
         error: None,
+        doubts: suite::doubts(&task),
         missing,
     }
 }
@@ -194,6 +208,7 @@ fn table(report: &Report) {
         list("grades", &row.missing.grades);
         list("cell", &row.missing.cell);
         list("vm", &row.missing.vm);
+        list("doubt", &row.doubts);
     }
     let total = |name: &str| report.totals.get(name).copied().unwrap_or_default();
     terminal::line(format_args!(

@@ -378,12 +378,48 @@ fn texts() -> Files {
     ]
 }
 
+/// Documents, sounds and films that never end, unfold, or promise more than they hold.
+fn media() -> Files {
+    let portable = |objects: &[&str]| {
+        let objects = (1..).zip(objects).map(|(at, object)| format!("{at} 0 obj{object}endobj\n"));
+        format!("%PDF-1.4\n{}trailer<</Root 1 0 R>>\n", objects.collect::<String>()).into_bytes()
+    };
+    let root = "<</Type/Catalog/Pages 2 0 R>>";
+    let page =
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</XObject<</X 4 0 R>>>>/Contents 4 0 R>>";
+    let form = "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 4 0 R>>>>/Length 9>>stream\n/X Do /X Do\nendstream";
+    let deep = format!("<</Type/Pages/Kids{}{}>>", "[".repeat(200_000), "]".repeat(200_000));
+    let wide = page.replace("[0 0 200 200]", "[0 0 1e9 1e9]");
+    let wave = |rate: u32, channels: u16| {
+        let mut bytes = b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x01\0".to_vec();
+        bytes.extend(channels.to_le_bytes());
+        bytes.extend(rate.to_le_bytes());
+        bytes.extend([0, 0, 0, 0, 2, 0, 16, 0]);
+        bytes.extend(b"data\xff\xff\xff\xff");
+        bytes.extend([7; 4096]);
+        bytes
+    };
+    let list = "#EXTM3U\n#EXTINF:1\nhttp://127.0.0.1:9/a.ts\nfile:///etc/passwd\n";
+    vec![
+        ("cyclic.pdf", portable(&[root, "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 99999999>>"])),
+        ("forms.pdf", portable(&[root, "<</Type/Pages/Kids[3 0 R]/Count 1>>", page, form])),
+        ("deep.pdf", portable(&[root, &deep])),
+        ("wide.pdf", portable(&[root, "<</Type/Pages/Kids[3 0 R]/Count 1>>", &wide, form])),
+        ("count.pdf", portable(&[root, "<</Type/Pages/Kids[]/Count 2147483647>>"])),
+        ("long.wav", wave(4_000_000_000, 1)),
+        ("many.wav", wave(22_050, 65_535)),
+        ("list.m3u8", list.as_bytes().to_vec()),
+        ("list.ffconcat", b"ffconcat version 1.0\nfile /etc/passwd\nfile list.ffconcat\n".to_vec()),
+        ("huge.ppm", b"P6\n60000 60000\n255\n".to_vec()),
+    ]
+}
+
 /// Questions that make every metric of files look at a file: beside a like one, or by rules.
 fn questions(path: &str) -> Vec<Value> {
     let rules = json!({
         "expected": ["x"], "type": "url", "value": "x", "key": "theme", "name": "x", "expect": {}, "max_size": 9,
         "minutes": 1, "sql": "select x from t", "locale_set": ["*"], "font_name": "x", "url": "x", "width": 3,
-        "recording_file_path": "/", "file_name": "x", "ignore_transparent": true,
+        "recording_file_path": "/", "file_name": "x", "ignore_transparent": true, "relation": "eq", "ref_value": 1, "text": "x",
     });
     let lists = json!({"expect": [{"key": ["a"], "method": "eq", "ref": 1}], "unexpect": [{"a": "x"}], "expected": {"a": 1}});
     let options = json!({"ignore_blanks": true, "is_yaml": true, "rules": [
@@ -412,8 +448,13 @@ fn no_hostile_file_breaks_a_metric() {
     let place = Place::new();
     let mut grader = Grader::start(&place);
     let database = ("endless.sqlite", endless(&place.path("made.sqlite")));
-    for (name, bytes) in
-        archives().into_iter().chain(books()).chain(documents()).chain(texts()).chain([database])
+    for (name, bytes) in archives()
+        .into_iter()
+        .chain(books())
+        .chain(documents())
+        .chain(texts())
+        .chain(media())
+        .chain([database])
     {
         let path = place.path(name);
         fs::write(&path, bytes).expect("is written");

@@ -1,6 +1,5 @@
-//! OSWorld's own tasks that need no network, and of its makers' files at most a mail profile, for which one of nobody's
-//! stands, where `APPRENTICE_OSWORLD` names its task files: each is set up in a cell, doing nothing fails it, and a
-//! solution through the interface passes it.
+//! OSWorld's own tasks that need no network, and of its makers' files only such for which small ones can stand in,
+//! where `APPRENTICE_OSWORLD` names its task files: each is set up in a cell, doing nothing fails it, and a solution through the interface, or giving up where a task cannot be done, passes it.
 #![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
 use std::collections::BTreeMap;
@@ -10,21 +9,34 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::place::{Place, worlds_can_start};
+use crate::stand_ins;
 use crate::starter::is_installed;
 
 /// Known-good actions by task, in the form of the starter suite's.
 const SOLUTIONS: &str = include_str!("../osworld/solutions.json");
 /// The programs under whose names tasks are filed.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 8] = [
     ("chrome", "chromium"),
     ("gimp", "gimp"),
     ("libreoffice_impress", "loimpress"),
+    ("libreoffice_writer", "lowriter"),
+    ("multi_apps", "xfce4-terminal"),
     ("os", "xfce4-terminal"),
     ("thunderbird", "thunderbird"),
     ("vlc", "vlc"),
 ];
-/// What one task needs beside the program that it is filed under.
-const BESIDE: [(&str, &str); 1] = [("28cc3b7e-b194-4bc9-8353-d04c0f4d56d2", "pactl")];
+/// What some tasks need beside the program that they are filed under.
+const BESIDE: [(&str, &[&str]); 9] = [
+    ("28cc3b7e", &["pactl"]),
+    ("3ce045a0", &["gsettings", "bc"]),
+    ("f9be0997", &["gsettings"]),
+    ("a4d98375", &["gsettings"]),
+    ("bedcedc4", &["gsettings"]),
+    ("02ce9a50", &["lowriter", "ffmpeg", "tesseract"]),
+    ("6d72aad6", &["loimpress"]),
+    ("8f080098", &["ffmpeg"]),
+    ("aa4b5023", &["ffmpeg"]),
+];
 
 /// The file of a task, below the folder of its program.
 fn file_of(root: &Path, id: &str) -> Option<(String, PathBuf)> {
@@ -32,24 +44,6 @@ fn file_of(root: &Path, id: &str) -> Option<(String, PathBuf)> {
         let path = root.join("examples").join(app).join(format!("{id}.json"));
         path.exists().then(|| ((*app).to_owned(), path))
     })
-}
-
-/// Puts a mail profile, made by the program itself, where the mirror has the one that a task fetches.
-fn stand_in(place: &Place, task: &Value) {
-    let profile = place.path("profile.tar.gz");
-    let steps = task["config"].as_array().into_iter().flatten();
-    for file in steps.filter_map(|step| step["parameters"]["files"].as_array()).flatten() {
-        let (_, below) =
-            file["url"].as_str().and_then(|url| url.split_once("/resolve/main/")).expect("its place");
-        if !profile.exists() {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/osworld-mirror");
-            let made = std::process::Command::new(script).arg("--profile").arg(&profile).status();
-            assert!(made.expect("it starts").success(), "a profile is made");
-        }
-        let target = place.path("mirror").join(below);
-        fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");
-        fs::copy(&profile, target).expect("copied");
-    }
 }
 
 /// Writes a suite of those tasks whose programs are here, each with its solution.
@@ -63,8 +57,9 @@ fn suite(place: &Place, root: &Path) -> (PathBuf, usize) {
             continue;
         };
         let program = PROGRAMS.iter().find(|(known, _)| *known == app);
-        let beside = BESIDE.iter().find(|(known, _)| *known == id);
-        let mut needed = program.into_iter().chain(beside).map(|(_, program)| *program);
+        let beside =
+            BESIDE.iter().find(|(known, _)| id.starts_with(known)).map_or(&[][..], |(_, programs)| *programs);
+        let mut needed = program.map(|(_, program)| *program).into_iter().chain(beside.iter().copied());
         if let Some(program) = needed.find(|program| !is_installed(program)) {
             println!("skipped: {id}: {program} is not installed");
             continue;
@@ -75,7 +70,7 @@ fn suite(place: &Place, root: &Path) -> (PathBuf, usize) {
             "environment": "desktop", "template": id, "solution": solution,
             "limits": {"world_steps": 60, "turns": 90, "working_s": 600},
         });
-        stand_in(place, &task);
+        stand_ins::put(place, &id, &task);
         let place = folder.join("examples").join(&app);
         fs::create_dir_all(&place).expect("a folder");
         fs::write(place.join(format!("{id}.json")), task.to_string()).expect("written");

@@ -273,7 +273,7 @@ fn pages_of_miniwob_start_and_tell_how_they_ended() {
 }
 
 /// Asks for metrics, one question a line, and gives the answers.
-fn answers(place: &Place, reading: &str, questions: &[Value]) -> Vec<Value> {
+pub(crate) fn answers(place: &Place, reading: &str, questions: &[Value]) -> Vec<Value> {
     let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
     std::fs::write(place.path("questions"), lines.join("\n")).expect("written");
     let questions = std::fs::File::open(place.path("questions")).expect("there");
@@ -294,7 +294,7 @@ fn metrics_answer_line_by_line_by_either_reading() {
         json!({"func": "compare_text_file", "result": path("absent.txt"), "expected": path("found.txt")}),
         json!({"func": "compare_tabel", "result": "a"}),
         json!({"func": "compare_config", "result": path("found.txt"), "expected": {"expected": "two"}}),
-        json!({"func": "compare_videos", "result": path("found.txt"), "expected": path("found.txt")}),
+        json!({"func": "check_slide_numbers_color", "result": path("found.txt")}),
     ];
     let mended = answers(&place, "fixed", &questions);
     let scores: Vec<&Value> = mended.iter().map(|answer| &answer["score"]).collect();
@@ -306,4 +306,23 @@ fn metrics_answer_line_by_line_by_either_reading() {
     assert_eq!(mended[4]["other_reading"], 0.0);
     let exact = answers(&place, "exact", &questions[4..5]);
     assert_eq!((&exact[0]["score"], &exact[0]["other_reading"]), (&json!(0.0), &json!(1.0)));
+}
+
+#[test]
+fn the_guides_table_of_all_tasks_is_that_of_the_command() {
+    #[expect(clippy::disallowed_methods, reason = "the data set's place is given by the environment")]
+    let Some(root) = std::env::var_os("APPRENTICE_OSWORLD") else { return };
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let solved = repository.join("crates/cli/tests/osworld/solutions.json");
+    let place = Place::new();
+    let command =
+        ["tasks", "check", &root.to_string_lossy(), "--table", "--solved", &solved.to_string_lossy()];
+    let output = place.output(&command);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(repository.join("docs/osworld-tasks.md")).expect("a page");
+    let (_, table) = page.split_once("<!-- table -->\n\n").expect("a mark");
+    assert!(
+        table == text(&output.stdout),
+        "docs/osworld-tasks.md lacks what `apprentice tasks check --table` prints"
+    );
 }

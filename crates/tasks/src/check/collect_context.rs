@@ -8,6 +8,7 @@ use apprentice_trace::Redactor;
 
 use super::evidence::EvidenceError;
 use super::metric::Compat;
+use super::reading::ProgramError;
 use crate::setup::Mirror;
 
 /// Inputs and destinations of one collection.
@@ -55,6 +56,14 @@ pub enum CollectError {
         /// The missing prerequisite.
         what: String,
     },
+    /// A file of the evidence cannot be read by the program for it.
+    #[error("metric {metric:?} needs {source}")]
+    Reading {
+        /// The metric's name.
+        metric: String,
+        /// The program's error.
+        source: ProgramError,
+    },
     /// The machine rejected the request or was lost.
     #[error("getter {getter:?}")]
     Machine {
@@ -75,6 +84,7 @@ impl CollectError {
         match self {
             Self::Machine { source: MachineError::Lost(_), .. } => VoidCause::WorldLost,
             Self::Machine { source: MachineError::MissingProgram(_), .. } => VoidCause::MissingProgram,
+            Self::Reading { source: ProgramError::Missing(_), .. } => VoidCause::MissingProgram,
             Self::Save(EvidenceError::Io { source, .. })
                 if source.kind() == std::io::ErrorKind::StorageFull =>
             {
@@ -83,6 +93,7 @@ impl CollectError {
             Self::UnknownGetter(_)
             | Self::Parameters { .. }
             | Self::Missing { .. }
+            | Self::Reading { .. }
             | Self::Machine { .. } => VoidCause::EvidenceMissing,
             Self::Save(_) => VoidCause::Internal,
         }

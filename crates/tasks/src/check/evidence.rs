@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::reading_content::{ReadingContent, ReadingKind};
 use apprentice_trace::hex;
 
 /// Name and version of the evidence format.
@@ -28,6 +29,9 @@ pub struct Evidence {
     pub results: Vec<EvidenceItem>,
     /// Expected values, one per metric; `None` for a metric without one.
     pub expected: Vec<Option<EvidenceItem>>,
+    /// What programs of others read from the files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<Reading>,
 }
 
 /// The output of one getter.
@@ -84,6 +88,17 @@ pub struct FileRef {
     pub bytes: Arc<[u8]>,
 }
 
+/// One reading, in the evidence of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reading {
+    /// What was read.
+    pub kind: ReadingKind,
+    /// The hash of the file that was read; of a test suite, of all its files.
+    pub of: BlobHash,
+    /// A JSON file with a [`ReadingContent`].
+    pub content: FileRef,
+}
+
 /// An error while saving or loading evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
@@ -126,6 +141,19 @@ impl FileRef {
     }
 }
 
+impl Reading {
+    /// Stores what was read.
+    pub(super) fn new(kind: ReadingKind, of: BlobHash, content: &ReadingContent) -> Self {
+        let json = serde_json::to_vec(content).unwrap_or_default();
+        Self { kind, of, content: FileRef::new("reading.json", json) }
+    }
+
+    /// Returns what was read, or why the stored form is none.
+    pub(super) fn read(&self) -> Result<ReadingContent, serde_json::Error> {
+        serde_json::from_slice(&self.content.bytes)
+    }
+}
+
 impl Evidence {
     /// Removes known secrets from values, commands and text files. This happens before judging and saving, so that a
     /// later grade is computed from the same evidence. Binary files stay unchanged byte for byte, because redaction
@@ -143,12 +171,13 @@ impl Evidence {
                 }
             }
         }
+        self.readings.iter_mut().for_each(|reading| redact_file(&mut reading.content, redactor));
     }
 
     /// Writes the evidence into a folder and syncs it to disk.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
-        for file in self.files() {
+        for file in self.files().chain(self.readings.iter().map(|reading| &reading.content)) {
             write_synced(&folder.join(file.hash.as_str()), &file.bytes)?;
         }
         let path = folder.join(INDEX);
@@ -165,24 +194,12 @@ impl Evidence {
         let json = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
         let mut evidence: Self =
             serde_json::from_slice(&json).map_err(|source| EvidenceError::Format { path, source })?;
-        let pieces = evidence.results.iter_mut().chain(evidence.expected.iter_mut().flatten());
-        for piece in pieces {
+        let Self { results, expected, readings, .. } = &mut evidence;
+        for piece in results.iter_mut().chain(expected.iter_mut().flatten()) {
             let EvidenceValue::Files { files, beside } = &mut piece.found else { continue };
-            for file in files.iter_mut().flatten().chain(beside) {
-                let path = folder.join(file.hash.as_str());
-                // Evidence may come from an untrusted source: a name that is not a hash could escape the folder.
-                if !file.hash.as_str().chars().all(|c| c.is_ascii_hexdigit()) {
-                    return Err(EvidenceError::Changed { path });
-                }
-                let bytes =
-                    fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
-                let loaded = FileRef::new(file.name.clone(), bytes);
-                if loaded.hash != file.hash {
-                    return Err(EvidenceError::Changed { path });
-                }
-                *file = loaded;
-            }
+            files.iter_mut().flatten().chain(beside).try_for_each(|file| load_file(file, folder))?;
         }
+        readings.iter_mut().try_for_each(|reading| load_file(&mut reading.content, folder))?;
         Ok(evidence)
     }
 
@@ -203,7 +220,7 @@ impl EvidenceValue {
     }
 
     /// Returns the files fetched along with the metric's own.
-    fn beside(&self) -> &[FileRef] {
+    pub(super) fn beside(&self) -> &[FileRef] {
         match self {
             Self::Files { beside, .. } => beside,
             Self::Absent { .. } | Self::Value { .. } => &[],
@@ -214,6 +231,31 @@ impl EvidenceValue {
     pub fn files_of(files: Vec<Option<FileRef>>) -> Self {
         Self::Files { files, beside: Vec::new() }
     }
+}
+
+/// Returns the files that a test suite finds beside itself: those of the result, and what came with either side.
+pub(super) fn tested_files<'a>(
+    found: &'a EvidenceValue,
+    wanted: Option<&'a EvidenceValue>,
+) -> Vec<&'a FileRef> {
+    let beside = found.beside().iter().chain(wanted.into_iter().flat_map(EvidenceValue::beside));
+    found.files().iter().flatten().chain(beside).collect()
+}
+
+/// Restores a file's bytes from the evidence folder.
+fn load_file(file: &mut FileRef, folder: &Path) -> Result<(), EvidenceError> {
+    let path = folder.join(file.hash.as_str());
+    // Evidence may come from an untrusted source: a name that is not a hash could escape the folder.
+    if !file.hash.as_str().chars().all(|c| c.is_ascii_hexdigit()) {
+        return Err(EvidenceError::Changed { path });
+    }
+    let bytes = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
+    let loaded = FileRef::new(file.name.clone(), bytes);
+    if loaded.hash != file.hash {
+        return Err(EvidenceError::Changed { path });
+    }
+    *file = loaded;
+    Ok(())
 }
 
 fn redact_text(text: &mut String, redactor: &Redactor) {

@@ -146,6 +146,7 @@ fn case<'a>(
         options: spec.options(at).unwrap_or(&NO_OPTIONS),
         reading,
         beside,
+        readings: &evidence.readings,
     }
 }
 
@@ -250,6 +251,7 @@ mod tests {
             schema: EVIDENCE_SCHEMA.into(),
             results: values.iter().map(|value| piece(json!(value))).collect(),
             expected: values.iter().map(|_| Some(piece(json!({"expected": 1})))).collect(),
+            readings: Vec::new(),
         };
         let judged = judge(&spec, &evidence, ending);
         assert_eq!(
@@ -310,6 +312,7 @@ mod tests {
                 schema: EVIDENCE_SCHEMA.into(),
                 results: spec.result.iter().flat_map(OneOrMany::iter).map(found).collect(),
                 expected: expected.map(|getter| (!is_empty_spec(getter)).then(|| found(getter))).collect(),
+                readings: Vec::new(),
             };
             let ending = if case["gave_up"] == true { AttemptEnding::GaveUp } else { AttemptEnding::Ended };
             let judged = judge_with_compat(&spec, &evidence, &ending, Compat::Exact);

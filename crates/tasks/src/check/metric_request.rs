@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::evidence::{EvidenceValue, FileRef};
+use super::evidence::{EvidenceValue, FileRef, Reading};
 use super::judge::record;
-use super::metric::{self, ArgumentKind, Compat, CompatProbe, MetricInput, named};
+use super::metric::{self, ArgumentKind, Compat, CompatProbe, Metric, MetricInput, named};
+use super::reading::{self, ProgramError};
 use apprentice_protocol::did_you_mean;
 
 /// Maximum size of an evaluated file in bytes. Larger files are rejected unread.
@@ -78,6 +79,14 @@ pub enum MetricRequestError {
         /// The accepted form.
         form: &'static str,
     },
+    /// A file cannot be read by the program for it.
+    #[error("{metric} needs {source}")]
+    Reading {
+        /// The metric's name.
+        metric: String,
+        /// The program's error.
+        source: ProgramError,
+    },
     /// A file cannot be read.
     #[error("{}", path.display())]
     Read {
@@ -137,6 +146,7 @@ fn evaluate(
             Some(side(value, known.expected, &mut beside).map_err(|fault| fault.of(name, "expected"))?)
         }
     };
+    let readings = readings(known, [Some(&result), expected.as_ref()], &question.options)?;
     let beside: Vec<&FileRef> = beside.iter().collect();
     let mark = |reading: &CompatProbe| {
         let case = MetricInput {
@@ -145,10 +155,27 @@ fn evaluate(
             options: &question.options,
             reading,
             beside: &beside,
+            readings: &readings,
         };
         metric::mark(name, &case)
     };
     Ok(record(name, mark, compat))
+}
+
+/// Has the files read by the program that the metric needs, one after the other.
+fn readings(
+    metric: &Metric,
+    sides: [Option<&EvidenceValue>; 2],
+    options: &Map<String, Value>,
+) -> Result<Vec<Reading>, MetricRequestError> {
+    let wanted = metric::files_to_read(metric, sides, Some(options));
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let failed = |source| MetricRequestError::Reading { metric: metric.name.to_owned(), source };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed(ProgramError::Start(error.to_string())))?;
+    wanted.iter().map(|(kind, file)| runtime.block_on(reading::take(*kind, file)).map_err(failed)).collect()
 }
 
 enum ArgumentError {

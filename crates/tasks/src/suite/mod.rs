@@ -1,5 +1,6 @@
 //! Task suites: loading, auditing, surveying and selecting tasks.
 
+mod doubts;
 mod edit;
 mod files;
 mod lint;
@@ -13,6 +14,7 @@ mod source_pos;
 pub mod task;
 mod wordings;
 
+pub use doubts::doubts;
 pub use edit::{EditError, with_solution, with_task};
 pub use files::{SuiteFileError, read_beneath};
 pub use lint::faults;

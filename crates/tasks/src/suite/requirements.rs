@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::task::{OneOrMany, SetupStep, Task};
-use crate::check::{self, GETTERS, UNSUPPORTED_GETTERS};
+use crate::check::{self, GETTERS, ReadingKind, UNSUPPORTED_GETTERS};
 use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
 
 /// The capabilities of this machine.
@@ -94,7 +94,7 @@ pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements 
     all.steps(task.evaluator.postconfig.iter(), named, here);
     all.instruction(&task.instruction, named, here);
     all.programs(task, here);
-    all.metrics(task);
+    all.metrics(task, here);
     all.getters(task, here);
     MissingRequirements {
         unknown: all.unknown.list,
@@ -268,7 +268,7 @@ impl RequirementCollector {
         }
     }
 
-    fn metrics(&mut self, task: &Task) {
+    fn metrics(&mut self, task: &Task, here: &HostCapabilities<'_>) {
         for (at, name) in task.evaluator.func.iter().enumerate() {
             match check::named(name) {
                 Some(metric) if !metric.is_implemented() => {
@@ -277,8 +277,26 @@ impl RequirementCollector {
                 Some(metric) if takes_none(metric, task, at) => {
                     self.grades.add(format!("metric {name:?} takes no options"));
                 }
-                Some(_) => {}
+                Some(metric) => self.readings(metric, task.evaluator.options(at), here),
                 None => self.unknown("metric", name, check::METRICS.iter().map(|metric| metric.name)),
+            }
+        }
+    }
+
+    /// Records programs of this machine that a metric has its files read by.
+    fn readings(
+        &mut self,
+        metric: &check::Metric,
+        options: Option<&serde_json::Map<String, Value>>,
+        here: &HostCapabilities<'_>,
+    ) {
+        for (program, package) in check::kind_to_read(metric, options).map_or(&[][..], ReadingKind::programs)
+        {
+            if !(here.has_program)(program) {
+                let name = metric.name;
+                self.grades.add(format!(
+                    "metric {name:?} needs the program {program:?} on this machine (package {package})"
+                ));
             }
         }
     }
@@ -359,8 +377,8 @@ mod tests {
             {"type":"activate_window","parameters":{"window_name":"Terminal"}},{"type":"login","parameters":{}},
             {"type":"chrome_open_tabs","parameters":{"urls_to_open":["https://site.org/x","chrome://settings"]}},
             {"type":"lauch","parameters":{}}],
-            "evaluator":{"func":["compare_table","compare_videos","compare_tabel"],
-            "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"}]}}"#;
+            "evaluator":{"func":["compare_table","compare_videos","check_file_exists","compare_tabel"],
+            "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"},{"type":"vm_file"}]}}"#;
         let task = read_task(Path::new("x.json"), text).expect("loads");
         let none = |_: &[AllowedHost], _: &str| false;
         let here = HostCapabilities { has_program: &|_| false, mirror: None, may_reach: &none };
@@ -376,7 +394,8 @@ mod tests {
         assert_eq!(
             found.grades,
             [
-                "metric \"compare_videos\" is not built yet",
+                "metric \"compare_videos\" needs the program \"ffmpeg\" on this machine (package ffmpeg)",
+                "metric \"check_file_exists\" is not built yet",
                 "getter \"googledrive_file\": it needs a Google account",
             ]
         );

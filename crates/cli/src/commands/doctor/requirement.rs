@@ -180,6 +180,31 @@ pub(super) const REQUIREMENTS: &[Requirement] = &[
         costs: "the image editor has no accessibility tree: its tasks fail for models without image input",
         group: Group::Office,
     },
+    Requirement {
+        name: "reader of documents",
+        any_of: &["mutool"],
+        packages: Packages { debian: "mupdf-tools", fedora: "mupdf", arch: "mupdf-tools" },
+        costs: "checks of PDF documents are void",
+        group: Group::Office,
+    },
+    Requirement {
+        name: "reader of sound and films",
+        any_of: &["ffmpeg"],
+        packages: Packages { debian: "ffmpeg", fedora: "ffmpeg-free", arch: "ffmpeg" },
+        costs: "checks of sound, films and the text in pictures are void",
+        group: Group::Office,
+    },
+    Requirement {
+        name: "reader of text in pictures",
+        any_of: &["tesseract"],
+        packages: Packages {
+            debian: "tesseract-ocr tesseract-ocr-eng",
+            fedora: "tesseract tesseract-langpack-eng",
+            arch: "tesseract tesseract-data-eng",
+        },
+        costs: "checks of the text in pictures are void",
+        group: Group::Office,
+    },
 ];
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod delayed_write;
 mod devtools_page;
 mod external;
 mod http;
+mod in_slide;
 mod machine;
 mod output;
 mod relative_date;
@@ -22,6 +23,7 @@ pub use http::{HttpRequest, ask};
 
 use self::output::GetterOutput;
 use super::collect_context::{CollectContext, CollectError};
+use super::metric::SlideMedium;
 
 /// Names of the supported getters.
 pub const GETTERS: &[&str] = &[
@@ -30,6 +32,8 @@ pub const GETTERS: &[&str] = &[
     "active_tab_info",
     "active_tab_url_parse",
     "active_url_from_accessTree",
+    "audio_in_slide",
+    "background_image_in_slide",
     "bookmarks",
     "cache_file",
     "chrome_font_size",
@@ -73,8 +77,6 @@ pub const GETTERS: &[&str] = &[
 /// Names of OSWorld's getters that are not implemented, each with the reason.
 pub const UNSUPPORTED_GETTERS: &[(&str, &str)] = &[
     ("googledrive_file", "it needs a Google account"),
-    ("audio_in_slide", "presentations are not implemented yet"),
-    ("background_image_in_slide", "presentations are not implemented yet"),
     ("info_from_website", "it reads a live site"),
     ("gotoRecreationPage_and_get_html_content", "it reads a live site"),
     ("macys_product_url_parse", "it reads a live site"),
@@ -114,6 +116,8 @@ pub(super) async fn look(
             let sql = "SELECT url, title, last_visit_time FROM urls";
             external::profile_rows(name, "History", sql, context).await
         }
+        "audio_in_slide" => in_slide::medium(SlideMedium::Sound, spec, context).await,
+        "background_image_in_slide" => in_slide::medium(SlideMedium::Background, spec, context).await,
         "vlc_playing_info" => external::vlc_status(spec, context).await,
         "default_video_player" => external::video_player(context).await,
         "vm_wallpaper" => external::wallpaper(spec, context).await,

@@ -12,9 +12,11 @@ use crate::check::evidence::{EvidenceValue, FileRef};
 
 const TOTAL_LIMIT: u64 = 96 << 20;
 const ENTRIES: usize = 20_000;
+/// Least similarity of the texts of documents that count as equal.
+const ALIKE: f64 = 0.95;
 
 /// Members by path; `None` for a folder.
-type Members = BTreeMap<String, Option<Vec<u8>>>;
+pub(super) type Members = BTreeMap<String, Option<Vec<u8>>>;
 
 /// Evaluates the metric of a name.
 pub(super) type RunMetric = fn(&str, &MetricInput<'_>) -> Result<Score, MetricError>;
@@ -59,7 +61,7 @@ pub(super) fn compare(case: &MetricInput<'_>, run: RunMetric) -> Result<Score, M
 }
 
 /// Returns the name of the metric that compares members of a type.
-fn comparator(kind: &str) -> Result<&'static str, MetricError> {
+pub(super) fn comparator(kind: &str) -> Result<&'static str, MetricError> {
     Ok(match kind {
         "text" => "compare_text_file",
         "pdf" => "compare_pdfs",
@@ -75,7 +77,7 @@ fn comparator(kind: &str) -> Result<&'static str, MetricError> {
 }
 
 /// Returns the direct children of a folder.
-fn below(members: &Members, folder: &str) -> Result<Members, MetricError> {
+pub(super) fn below(members: &Members, folder: &str) -> Result<Members, MetricError> {
     let folder = folder.trim_matches('/');
     let prefix = if folder.is_empty() || folder == "." { String::new() } else { format!("{folder}/") };
     let mut found = Members::new();
@@ -97,7 +99,7 @@ fn below(members: &Members, folder: &str) -> Result<Members, MetricError> {
 }
 
 /// Unpacks an archive whose format follows from its file name, as upstream does.
-fn unpack(file: &FileRef) -> Result<Members, String> {
+pub(super) fn unpack(file: &FileRef) -> Result<Members, String> {
     let name = file.name.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     let told = |error: String| format!("{}: {error}", file.name);
@@ -112,7 +114,7 @@ fn unpack(file: &FileRef) -> Result<Members, String> {
     }
 }
 
-fn unzip(bytes: &[u8]) -> Result<Members, String> {
+pub(super) fn unzip(bytes: &[u8]) -> Result<Members, String> {
     let mut archive = Archive::open(bytes)?;
     let mut members = Members::new();
     for name in archive.names() {
@@ -152,6 +154,21 @@ fn untar(source: impl Read) -> Result<Members, String> {
     Ok(members)
 }
 
+pub(super) fn is_document(name: &str) -> bool {
+    name.to_lowercase().ends_with(".pdf")
+}
+
+/// Returns how alike the texts of two documents are, character by character.
+fn document_likeness(case: &MetricInput<'_>, name: &str, sides: [Vec<u8>; 2]) -> Result<f64, MetricError> {
+    let text = |bytes: Vec<u8>| {
+        let file = FileRef::new(name, bytes);
+        let pages = super::pdf::pages(case, &file)?.map_err(upstream_error)?;
+        Ok::<Vec<char>, MetricError>(pages.concat().chars().collect())
+    };
+    let [found, wanted] = sides.map(text);
+    super::difflib::ratio(&found?, &wanted?)
+}
+
 pub(super) fn compare_zip(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let file = match case.file()? {
         Ok(file) => file,
@@ -170,8 +187,16 @@ pub(super) fn compare_zip(case: &MetricInput<'_>) -> Result<Score, MetricError> 
         if found.read(name).map_err(upstream_error)? == wanted.read(name).map_err(task_error)? {
             continue;
         }
-        if name.to_lowercase().ends_with(".pdf") {
-            return Err(task_error(format!("{name} differs, and comparing PDF text is not implemented yet")));
+        if is_document(name) {
+            let files = [&mut found, &mut wanted].map(|archive| archive.read(name));
+            let [Ok(Some(found)), Ok(Some(wanted))] = files else {
+                return Err(upstream_error(format!("{name} cannot be unpacked")));
+            };
+            let likeness = document_likeness(case, name, [found, wanted])?;
+            if likeness >= ALIKE {
+                continue;
+            }
+            return Ok(Score::none(format!("the texts of {name} are only {:.1} % alike", likeness * 100.0)));
         }
         return Ok(Score::none(format!("{name} differs")));
     }

@@ -1,10 +1,12 @@
 //! The input of a metric: the collected result, the expected side, and the options.
 
+use apprentice_protocol::BlobHash;
 use serde_json::{Map, Value};
 
 use super::compat::CompatProbe;
 use super::score::{MetricError, Score, task_error, upstream_error};
-use crate::check::evidence::{EvidenceValue, FileRef};
+use crate::check::evidence::{EvidenceValue, FileRef, Reading};
+use crate::check::reading_content::{ReadingContent, ReadingKind};
 
 /// The input of a metric.
 #[derive(Clone, Copy)]
@@ -16,6 +18,8 @@ pub(in crate::check) struct MetricInput<'a> {
     /// All files of the check, for metrics that look up companions of their arguments. Upstream keeps them in one
     /// folder.
     pub(in crate::check) beside: &'a [&'a FileRef],
+    /// What programs of others read from the files.
+    pub(in crate::check) readings: &'a [Reading],
 }
 
 impl<'a> MetricInput<'a> {
@@ -86,6 +90,14 @@ impl<'a> MetricInput<'a> {
     /// Returns the result as one file, where upstream raises for an absent one.
     pub(super) fn require_file(&self) -> Result<&'a FileRef, MetricError> {
         self.file()?.map_err(|mark| upstream_error(mark.explanation))
+    }
+
+    /// Returns what a program read from a file when the evidence was collected.
+    pub(super) fn reading(&self, kind: ReadingKind, of: &BlobHash) -> Result<ReadingContent, MetricError> {
+        let taken = self.readings.iter().find(|reading| reading.kind == kind && reading.of == *of);
+        let taken = taken
+            .ok_or_else(|| task_error("the evidence does not hold what a program read from the file"))?;
+        taken.read().map_err(|error| task_error(format!("a reading in the evidence is broken: {error}")))
     }
 
     /// Returns the expected side as one file.

@@ -62,6 +62,7 @@ fn score(metric: &str, found: &[u8], wanted: Option<&[u8]>, compat: Compat) -> R
         options: &options,
         reading: &reading,
         beside: &[],
+        readings: &[],
     };
     mark(metric, &case).map(|mark| mark.score).map_err(|error| error.message().to_owned())
 }
@@ -160,6 +161,13 @@ fn an_option_that_is_no_number_is_the_tasks_fault() {
     let reading = CompatProbe::new(Compat::Fixed);
     let options = json!({"reference_base_result": "half"});
     let options: &Map<String, Value> = options.as_object().expect("an object");
-    let case = MetricInput { result: &file, expected: Some(&file), options, reading: &reading, beside: &[] };
+    let case = MetricInput {
+        result: &file,
+        expected: Some(&file),
+        options,
+        reading: &reading,
+        beside: &[],
+        readings: &[],
+    };
     assert!(mark("compare_references", &case).is_err());
 }

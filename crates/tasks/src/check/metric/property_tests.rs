@@ -29,7 +29,14 @@ fn score(
     let none = Map::new();
     let reading = CompatProbe::new(Compat::Fixed);
     let options = options.as_object().unwrap_or(&none);
-    let case = MetricInput { result, expected: Some(&expected), options, reading: &reading, beside: &[] };
+    let case = MetricInput {
+        result,
+        expected: Some(&expected),
+        options,
+        reading: &reading,
+        beside: &[],
+        readings: &[],
+    };
     mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }
 

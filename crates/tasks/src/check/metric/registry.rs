@@ -3,9 +3,10 @@
 use super::input::MetricInput;
 use super::score::{MetricError, Score};
 use super::{
-    app_settings, archive, browser, document, epub, html, image, list, picture, slides, sqlite_and_id3,
-    structure, table, text, thunderbird, tree, vlc,
+    app_settings, archive, browser, document, epub, html, image, list, media, pdf, picture, slides, sound,
+    sqlite_and_id3, structure, table, text, thunderbird, tree, vlc,
 };
+use crate::check::reading_content::ReadingKind;
 
 /// The kind of data that a metric evaluates. Agreement with upstream is reported per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -72,6 +73,11 @@ impl Metric {
         self.run.is_some()
     }
 
+    /// Returns what a program must read from the metric's files before it is computed.
+    pub fn reading(&self) -> Option<ReadingKind> {
+        READINGS.iter().find(|(name, _)| *name == self.name).map(|(_, kind)| *kind)
+    }
+
     /// Returns the options that the metric reads, or `None` if upstream's function takes none and raises for any.
     /// Other metrics ignore options that they do not read.
     pub fn options(&self) -> Option<&'static [&'static str]> {
@@ -118,6 +124,16 @@ const fn implemented(
 const fn unimplemented_metric(name: &'static str, family: MetricFamily) -> Metric {
     Metric { name, family, result: ArgumentKind::File, expected: ArgumentKind::File, run: None }
 }
+
+/// What programs of others read for metrics.
+const READINGS: &[(&str, ReadingKind)] = &[
+    ("check_pdf_pages", ReadingKind::Pages),
+    ("compare_pdfs", ReadingKind::Pages),
+    ("compare_audios", ReadingKind::Sound),
+    ("compare_videos", ReadingKind::Film),
+    ("compare_image_text", ReadingKind::PictureText),
+    ("check_python_file_by_test_suite", ReadingKind::TestSuite),
+];
 
 /// Options of the implemented metrics that accept any.
 const OPTIONS: &[(&str, &[&str])] = &[
@@ -179,6 +195,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("check_brightness_decrease_and_structure_sim", &["threshold"]),
     ("check_structure_sim_with_threshold", &["ssim_threshold"]),
     ("compare_images", &["reference_base_result"]),
+    ("check_python_file_by_test_suite", &["test_function_name"]),
     // These accept any option and read none.
     ("compare_unique_train_records", &[]),
     ("compare_answer", &[]),
@@ -356,14 +373,14 @@ pub const METRICS: &[Metric] = &[
     unimplemented_metric("compare_triangle_positions", Image),
     implemented("decrease_brightness", Image, File, File, picture::brightness_decreased),
     implemented("increase_saturation", Image, File, File, picture::saturation_increased),
-    unimplemented_metric("check_pdf_pages", Pdf),
+    implemented("check_pdf_pages", Pdf, File, Value, pdf::page_count),
     unimplemented_metric("compare_pdf_images", Pdf),
-    unimplemented_metric("compare_pdfs", Pdf),
+    implemented("compare_pdfs", Pdf, File, File, pdf::compare),
     unimplemented_metric("is_gold_text_included_in_pdf", Pdf),
-    unimplemented_metric("compare_audios", Media),
-    unimplemented_metric("compare_image_text", Media),
-    unimplemented_metric("compare_videos", Media),
+    implemented("compare_audios", Media, File, File, sound::compare),
+    implemented("compare_image_text", Media, File, Value, media::picture_text),
+    implemented("compare_videos", Media, File, File, media::films),
     unimplemented_metric("compare_time_in_speedtest_results", Media),
     unimplemented_metric("check_python_file_by_gold_file", Code),
-    unimplemented_metric("check_python_file_by_test_suite", Code),
+    implemented("check_python_file_by_test_suite", Code, File, File, media::test_suite),
 ];

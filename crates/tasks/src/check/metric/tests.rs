@@ -27,7 +27,14 @@ fn score(
     let none = Map::new();
     let options = options.as_object().unwrap_or(&none);
     let reading = CompatProbe::new(Compat::Fixed);
-    let case = MetricInput { result, expected: Some(expected), options, reading: &reading, beside: &[] };
+    let case = MetricInput {
+        result,
+        expected: Some(expected),
+        options,
+        reading: &reading,
+        beside: &[],
+        readings: &[],
+    };
     mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }
 
@@ -221,6 +228,7 @@ fn an_empty_tab_is_searched_for_nothing_by_both_readings() {
             options: &options,
             reading: &reading,
             beside: &[],
+            readings: &[],
         };
         assert_eq!(mark("is_expected_search_query", &case).map(|mark| mark.score), Ok(0.0));
     }

@@ -11,7 +11,8 @@ mod word;
 mod word_table;
 
 pub(super) use comparison::{
-    compare, compare_without_empty_lines, highlighted_text, images, init_lines, lines, references, tables,
+    compare, compare_without_empty_lines, highlighted_text, images, init_lines, lines, references,
+    similarity, tables,
 };
 pub(super) use formatting::{
     colored_words, converted_to_lower, equation, font_names, has_images, highlighted_words, italic_size,

@@ -24,5 +24,23 @@ pub(super) fn pixels(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
     Raster::read(bytes).map(|raster| raster.bytes)
 }
 
+/// Scales a picture in red, green and blue to a square in grey.
+pub(in crate::check) fn grey_thumbnail(
+    width: usize,
+    height: usize,
+    pixels: Vec<u8>,
+    side: usize,
+) -> Result<Vec<u8>, String> {
+    let picture = Raster {
+        mode: raster::Mode::Rgb,
+        width,
+        height,
+        bytes: pixels,
+        palette: Vec::new(),
+        transparent: None,
+    };
+    picture.to_grey().scaled(side, side, resample::Filter::Lanczos).map(|small| small.bytes)
+}
+
 #[cfg(test)]
 mod tests;

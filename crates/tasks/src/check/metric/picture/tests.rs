@@ -28,8 +28,14 @@ fn score(
     wanted: Option<&EvidenceValue>,
 ) -> Result<f64, String> {
     let (options, reading) = (Map::new(), CompatProbe::new(compat));
-    let case =
-        MetricInput { result: found, expected: wanted, options: &options, reading: &reading, beside: &[] };
+    let case = MetricInput {
+        result: found,
+        expected: wanted,
+        options: &options,
+        reading: &reading,
+        beside: &[],
+        readings: &[],
+    };
     mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }
 

@@ -56,6 +56,7 @@ fn graded(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Result<Score, MetricE
         options: &options,
         reading: &CompatProbe::new(Compat::Fixed),
         beside: &[],
+        readings: &[],
     };
     mark("compare_table", &case)
 }
