@@ -36,6 +36,6 @@ fleet:
 ci:
     .ci/run
 
-# Builds the program as it is shipped, and prints its size.
+# Builds the program as it is shipped, prints its size, and fails when it is larger than it may be.
 release:
-    scripts/release
+    scripts/release --check

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::figure_cut::TraceFigures;
@@ -95,7 +96,7 @@ impl Default for CycleOptions {
 }
 
 /// The phase of the cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The teacher works.
@@ -112,7 +113,7 @@ pub enum Phase {
 }
 
 /// The learning record of one attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LearningRecord {
     /// The phase of the cycle.
     pub phase: Phase,
@@ -155,7 +156,7 @@ pub struct LearningRecord {
 }
 
 /// An attempt whose review could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadReview {
     /// The attempt, as `<run>/<trial>/<attempt>`.
     pub attempt: String,
