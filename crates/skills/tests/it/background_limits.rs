@@ -1,7 +1,7 @@
 //! Limits of background reviews, as `docs/background-learning.md` states them: what just counts, and what is one over.
 
 use apprentice_protocol::{ChatRequest, Message};
-use apprentice_skills::background::READING_SCHEMA;
+use apprentice_skills::background::{Answer, READING_SCHEMA, Relation, SessionReading, TurnReading, derive};
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::foreground::ReviewOutcome;
 use apprentice_skills::shipped::ShippedPart;
@@ -47,6 +47,38 @@ fn five_actions_are_long_work_and_three_elements_in_a_row_a_pattern() {
     };
     assert_eq!(again(&["A", "B", "X"], &["A", "B", "Y"]), "");
     assert_eq!(again(&["A", "B", "C"], &["A", "B", "C"]), "run-1#2:create:repeated_tool_pattern");
+}
+
+/// What hurts later uses comes first, then what the person asked for, then what was harder to find out.
+#[test]
+fn the_weightiest_candidates_are_reviewed_first() {
+    let work = |script: Script, names: &[&str]| names.iter().fold(script, |script, name| script.clicks(name));
+    let long = work(Script::default().asks("a"), &["A", "B", "C", "D", "E"]).reports("Done.");
+    let repeated = work(long.asks("b"), &["A", "B", "C"]).reports("Done.");
+    let recovered = repeated.asks("c").fails("Export").clicks("Save").reports("Done.");
+    let corrected = recovered.asks("No.").clicks("Open").reports("Done.");
+    let faulty = corrected.asks("d").views("gimp/layers").fails("Bold").clicks("Bold").reports("Done.");
+    let session = faulty.asks("Keep it.").clicks("Open").reports("Done.").read();
+    let answer = |turn, relation, asks_to_remember| TurnReading {
+        turn,
+        relation,
+        asks_to_remember,
+        recurs: Answer::Yes,
+    };
+    let reading = SessionReading {
+        turns: vec![answer(4, Relation::Correction, Answer::No), answer(6, Relation::NewTask, Answer::Yes)],
+    };
+    assert_eq!(
+        keys(&derive(&session, &reading)),
+        [
+            "run-1#6:create:explicit_user_request",
+            "run-1#5:patch:gimp/layers",
+            "run-1#4:create:user_correction",
+            "run-1#3:create:recovered_surprise",
+            "run-1#2:create:repeated_tool_pattern",
+            "run-1#1:create:multi_step_workflow",
+        ]
+    );
 }
 
 #[test]
