@@ -29,6 +29,10 @@ bench:
 chaos *args:
     cargo test --package apprentice-harness --bench chaos -- {{args}}
 
+# Changes each threshold, list and comparison of crates/skills in a copy, and names those that no test notices: `just mutants manage/`.
+mutants *args:
+    scripts/mutate-skills {{args}}
+
 # Two hundred workers, five thousand trials, and faults, over a PostgreSQL of the test's own. Prints how fast the queue is.
 fleet:
     cargo test --package apprentice-fleet -- --include-ignored --nocapture --test-threads 1 --skip child::
