@@ -167,12 +167,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_without_being_repeated() {
-        for text in [
-            "",
-            "mysql://me:s3cret@h/d",
-            "postgres://me:s3cret@h:notaport/d",
-            "postgres:///d",
-        ] {
+        for text in ["", "mysql://me:s3cret@h/d", "postgres://me:s3cret@h:notaport/d", "postgres:///d"] {
             let error = text.parse::<Address>().expect_err(text).to_string();
             assert!(!error.contains("s3cret") && error.contains("postgres://"), "{text}: {error}");
         }

@@ -293,7 +293,9 @@ mod tests {
 
     #[test]
     fn an_address_of_no_known_kind_is_told_with_its_remedy() {
-        for address in ["relative/folder", "ftp://bucket", "s3://", "s3://key:secret@bucket", "file://relative"] {
+        for address in
+            ["relative/folder", "ftp://bucket", "s3://", "s3://key:secret@bucket", "file://relative"]
+        {
             let error = Artifacts::open(address, &StoreSettings::default()).expect_err(address).to_string();
             assert!(error.contains(address) && error.contains("file:///FOLDER"), "{error}");
         }

@@ -13,7 +13,10 @@ use crate::address::AddressError;
 /// Makes the client's side of encrypted connections. It takes a server whose certificate names its host and leads to a
 /// certificate of the file, or of the system without a file.
 pub(crate) fn client(roots: Option<&Path>) -> Result<ClientConfig, AddressError> {
-    let failed = |why: String| AddressError::Certificates { path: roots.map_or_else(PathBuf::new, Path::to_owned), why };
+    let failed = |why: String| AddressError::Certificates {
+        path: roots.map_or_else(PathBuf::new, Path::to_owned),
+        why,
+    };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

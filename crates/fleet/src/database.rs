@@ -168,6 +168,10 @@ impl Database {
                 None => None,
             };
             if waited >= self.patience.0 {
+                if let Some(full) = source.as_ref().filter(|error| judged(error) == Remedy::Full) {
+                    let (address, message) = (self.address.to_string(), told(full));
+                    return Err(DatabaseError::Full { address, message });
+                }
                 return Err(DatabaseError::Unreachable { address: self.address.to_string(), waited, source });
             }
             tracing::debug!(?source, "the database is tried again");
@@ -180,9 +184,12 @@ impl Database {
     fn passing(&self, source: tokio_postgres::Error) -> Result<tokio_postgres::Error, DatabaseError> {
         let (address, message) = (self.address.to_string(), told(&source));
         match judged(&source) {
+            Remedy::Full => {
+                tracing::warn!(address, message, "the database has no room left; it is tried again");
+                Ok(source)
+            }
             Remedy::Reconnect | Remedy::Repeat => Ok(source),
             Remedy::Denied(remedy) => Err(DatabaseError::Denied { address, message, remedy }),
-            Remedy::Full => Err(DatabaseError::Full { address, message }),
             Remedy::None => Err(DatabaseError::Refused { address, message, source }),
         }
     }
@@ -260,7 +267,7 @@ impl Session {
     }
 }
 
-/// Opens a connection. Each statement is planned once, and only what must outlive a crash waits for the disk: see `safe` in
+/// Opens a connection. Each statement is planned once, by its indexes, as the tables are small when it is planned and large later; and only what must outlive a crash waits for the disk: see `safe` in
 /// the statements. `ended` ends the connection, and is cancelled when it ends by itself.
 async fn connect(
     address: &Address,
@@ -269,8 +276,7 @@ async fn connect(
 ) -> Result<Client, tokio_postgres::Error> {
     let client = match &address.tls {
         Some(tls) => {
-            let (client, connection) =
-                address.config.connect(MakeRustlsConnect::new(tls.clone())).await?;
+            let (client, connection) = address.config.connect(MakeRustlsConnect::new(tls.clone())).await?;
             tokio::spawn(read(connection, Arc::clone(changed), ended.clone()));
             client
         }
@@ -282,7 +288,7 @@ async fn connect(
     };
     let set = format!(
         "SET search_path TO {SCHEMA}; SET statement_timeout TO {}; SET synchronous_commit TO off;
-         SET plan_cache_mode TO force_generic_plan; SET jit TO off; LISTEN {CHANNEL}",
+         SET plan_cache_mode TO force_generic_plan; SET jit TO off; SET enable_seqscan TO off; LISTEN {CHANNEL}",
         STATEMENT_TIMEOUT.as_millis()
     );
     client.batch_execute(&set).await?;

@@ -77,7 +77,9 @@ impl FileState {
 #[derive(Debug, thiserror::Error)]
 pub enum LeadError {
     /// Its term is over.
-    #[error("another worker leads the experiment {0} now, or it was cancelled: what was done since the last copy is lost")]
+    #[error(
+        "another worker leads the experiment {0} now, or it was cancelled: what was done since the last copy is lost"
+    )]
     Lost(String),
     /// The artifacts cannot be stored.
     #[error(transparent)]

@@ -210,7 +210,9 @@ pub(crate) async fn bring_prerequisite(
     let line = format!("{}\n", row.get::<_, &str>(0));
     let before = fs::read_to_string(&file).unwrap_or_default();
     if !before.contains(&line) {
-        fs::create_dir_all(to).and_then(|()| fs::write(&file, format!("{before}{line}"))).map_err(failed(&file))?;
+        fs::create_dir_all(to)
+            .and_then(|()| fs::write(&file, format!("{before}{line}")))
+            .map_err(failed(&file))?;
     }
     Ok(())
 }

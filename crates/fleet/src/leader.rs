@@ -67,7 +67,11 @@ enum RestoreError {
 
 impl Leader {
     /// Leads one experiment after the other until `cancel` is cancelled. `unfit` gets those that this worker cannot lead.
-    pub(crate) async fn run(&self, cancel: &CancellationToken, unfit: &(dyn Fn(Option<String>) -> Vec<String> + Sync)) {
+    pub(crate) async fn run(
+        &self,
+        cancel: &CancellationToken,
+        unfit: &(dyn Fn(Option<String>) -> Vec<String> + Sync),
+    ) {
         while !cancel.is_cancelled() {
             let known = unfit(None);
             let LeaderSettings { name, build, lease, .. } = &self.settings;

@@ -29,7 +29,8 @@ pub use forecast::{FleetForecast, FleetQuestion, ObservedAttempt, forecast_fleet
 pub use leader::{LeadExperiment, Led};
 pub use metrics::{metrics, serve_metrics};
 pub use queue::{
-    Claimant, Claimed, ExperimentRecord, Leadership, Leaving, Outcome, Queue, Renewed, RunRecord, Stored, build, build_of,
+    Claimant, Claimed, ExperimentRecord, Leadership, Leaving, Outcome, Queue, Renewed, RunRecord, Stored,
+    build, build_of,
 };
 pub use rate_limit::{Metered, RateLimit, RateUnit};
 pub use schema::SchemaError;

@@ -50,7 +50,12 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
     for row in &rows {
         sample(&mut text, "apprentice_trials", &[("run", row.get(0)), ("state", row.get(1))], count(row, 2));
     }
-    family(&mut text, "apprentice_attempts_total", "counter", "Ended attempts by verdict, and by cause if void.");
+    family(
+        &mut text,
+        "apprentice_attempts_total",
+        "counter",
+        "Ended attempts by verdict, and by cause if void.",
+    );
     for row in &database.query(ATTEMPTS, &[]).await? {
         let labels = [("verdict", row.get(0)), ("void_cause", row.get(1))];
         sample(&mut text, "apprentice_attempts_total", &labels, count(row, 2));
@@ -69,7 +74,12 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
         let labels = [("kind", row.get(0)), ("name", row.get(1))];
         sample(&mut text, "apprentice_cap_spent_usd", &labels, row.get(3));
     }
-    family(&mut text, "apprentice_workers", "gauge", "Workers by state; silent ones gave no sign for 10 minutes.");
+    family(
+        &mut text,
+        "apprentice_workers",
+        "gauge",
+        "Workers by state; silent ones gave no sign for 10 minutes.",
+    );
     for row in &database.query(WORKERS, &[]).await? {
         sample(&mut text, "apprentice_workers", &[("state", row.get(0))], count(row, 1));
     }
@@ -86,7 +96,12 @@ fn single_values(text: &mut String, rows: &[Row]) {
     let Some(row) = rows.first() else { return };
     family(text, "apprentice_trials_per_minute", "gauge", "Ended attempts per minute, over the last five.");
     sample(text, "apprentice_trials_per_minute", &[], row.get(0));
-    family(text, "apprentice_queue_age_seconds", "gauge", "How long ago the oldest run was submitted whose trials wait.");
+    family(
+        text,
+        "apprentice_queue_age_seconds",
+        "gauge",
+        "How long ago the oldest run was submitted whose trials wait.",
+    );
     sample(text, "apprentice_queue_age_seconds", &[], row.get(1));
     family(text, "apprentice_refused_total", "counter", "Late results that were refused.");
     sample(text, "apprentice_refused_total", &[], count(row, 2));
@@ -126,13 +141,18 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str) {
 
 fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
     let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", quoted(value))).collect();
+    let labels: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", quoted(value))).collect();
     let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
     let _ = writeln!(text, "{name}{labels} {value}");
 }
 
 /// Serves the metrics of a queue at `/metrics` until it is cancelled. While the database is away, the answer says so.
-pub async fn serve_metrics(queue: Arc<Queue>, listener: TcpListener, cancel: CancellationToken) -> io::Result<()> {
+pub async fn serve_metrics(
+    queue: Arc<Queue>,
+    listener: TcpListener,
+    cancel: CancellationToken,
+) -> io::Result<()> {
     let answer = move || {
         let queue = Arc::clone(&queue);
         async move {

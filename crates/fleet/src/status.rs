@@ -35,6 +35,8 @@ pub struct ExperimentStatus {
     pub state: String,
     /// The worker that leads it; null if none does.
     pub leader: Option<String>,
+    /// Whether a leader has left a copy of its folder.
+    pub copied: bool,
     /// Why the last leader gave it up.
     pub trouble: Option<String>,
 }
@@ -129,7 +131,7 @@ const LACKING: &str = "
     GROUP BY 1, 2 ORDER BY 1, 2";
 
 const EXPERIMENTS: &str = "
-    SELECT experiment, state, CASE WHEN led_until > clock_timestamp() THEN leader END, trouble
+    SELECT experiment, state, CASE WHEN led_until > clock_timestamp() THEN leader END, trouble, copy IS NOT NULL
     FROM experiments ORDER BY seq";
 
 const CAPS: &str = "
@@ -203,6 +205,7 @@ impl Queue {
             state: row.get(1),
             leader: row.get(2),
             trouble: row.get(3),
+            copied: row.get(4),
         };
         let experiments = experiments.iter().map(experiment).collect();
         let caps = self.database().query(CAPS, &[]).await?;

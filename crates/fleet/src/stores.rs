@@ -11,7 +11,8 @@ use http_body_util::BodyExt as _;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
 };
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::local::LocalFileSystem;
@@ -62,41 +63,45 @@ pub(crate) fn open(address: &str, settings: &StoreSettings) -> Result<Arc<dyn Ob
         retry_timeout: settings.patience.unwrap_or(Duration::from_secs(120)),
         ..RetryConfig::default()
     };
-    let store: Box<dyn ObjectStore> = match kind {
-        "s3" => {
-            let of = |(name, value): &(String, String)| {
-                Some((AmazonS3ConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
-            };
-            let builder = settings.values.iter().filter_map(of).fold(
-                AmazonS3Builder::new().with_bucket_name(bucket),
-                |builder, (key, value)| builder.with_config(key, value),
-            );
-            // The server compares what arrives with the digest that was sent.
-            let builder = builder.with_checksum_algorithm(Checksum::SHA256);
-            Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
-        }
-        "gs" => {
-            let of = |(name, value): &(String, String)| {
-                Some((GoogleConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
-            };
-            let builder = settings.values.iter().filter_map(of).fold(
-                GoogleCloudStorageBuilder::new().with_bucket_name(bucket),
-                |builder, (key, value)| builder.with_config(key, value),
-            );
-            Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
-        }
-        "az" => {
-            let of = |(name, value): &(String, String)| {
-                Some((AzureConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
-            };
-            let builder = settings.values.iter().filter_map(of).fold(
-                MicrosoftAzureBuilder::new().with_container_name(bucket),
-                |builder, (key, value)| builder.with_config(key, value),
-            );
-            Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
-        }
-        _ => return Err(wrong(FORMS.to_owned())),
-    };
+    let store: Box<dyn ObjectStore> =
+        match kind {
+            "s3" => {
+                let of = |(name, value): &(String, String)| {
+                    Some((AmazonS3ConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
+                };
+                let builder = settings
+                    .values
+                    .iter()
+                    .filter_map(of)
+                    .fold(AmazonS3Builder::new().with_bucket_name(bucket), |builder, (key, value)| {
+                        builder.with_config(key, value)
+                    });
+                // The server compares what arrives with the digest that was sent.
+                let builder = builder.with_checksum_algorithm(Checksum::SHA256);
+                Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
+            }
+            "gs" => {
+                let of = |(name, value): &(String, String)| {
+                    Some((GoogleConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
+                };
+                let builder = settings.values.iter().filter_map(of).fold(
+                    GoogleCloudStorageBuilder::new().with_bucket_name(bucket),
+                    |builder, (key, value)| builder.with_config(key, value),
+                );
+                Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
+            }
+            "az" => {
+                let of = |(name, value): &(String, String)| {
+                    Some((AzureConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
+                };
+                let builder = settings.values.iter().filter_map(of).fold(
+                    MicrosoftAzureBuilder::new().with_container_name(bucket),
+                    |builder, (key, value)| builder.with_config(key, value),
+                );
+                Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
+            }
+            _ => return Err(wrong(FORMS.to_owned())),
+        };
     Ok(Arc::new(PrefixStore::new(store, prefix.trim_matches('/'))))
 }
 
@@ -135,7 +140,8 @@ struct Client(reqwest::Client);
 impl HttpConnector for Transport {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let plain = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|allowed| allowed == "true");
+        let plain =
+            options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|allowed| allowed == "true");
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(REQUEST_TIMEOUT)

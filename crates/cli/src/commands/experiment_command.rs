@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, RunsElsewhere,
-    run_experiment,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, RunsElsewhere, run_experiment,
 };
 use apprentice_evaluator::run::{ModelSource, RunControl};
 use apprentice_evaluator::split::SplitLock;
@@ -76,9 +75,18 @@ impl From<Verbosity> for Performance {
 #[cfg(feature = "fleet")]
 impl Performance {
     /// The leader's part of an experiment whose measurement others carry out.
-    pub(crate) fn led(elsewhere: Arc<dyn RunsElsewhere>, control: RunControl, database: Arc<Database>) -> Self {
+    pub(crate) fn led(
+        elsewhere: Arc<dyn RunsElsewhere>,
+        control: RunControl,
+        database: Arc<Database>,
+    ) -> Self {
         let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
-        Self { verbosity: Verbosity::Silent, elsewhere: Some(elsewhere), control: Some(control), wrap: Some(wrap) }
+        Self {
+            verbosity: Verbosity::Silent,
+            elsewhere: Some(elsewhere),
+            control: Some(control),
+            wrap: Some(wrap),
+        }
     }
 }
 

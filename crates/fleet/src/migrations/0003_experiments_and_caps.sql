@@ -43,6 +43,10 @@ CREATE TABLE caps (
 ALTER TABLE trials ADD COLUMN model text NOT NULL DEFAULT '';
 UPDATE trials SET model = coalesce(spec::jsonb ->> 'model', '');
 
+-- A run hands out its own trials in order.
+DROP INDEX trials_waiting;
+CREATE INDEX trials_waiting ON trials (run, ord) WHERE state = 'waiting';
+
 -- How long models took to answer, by upper bounds in seconds: a histogram over all workers.
 CREATE TABLE model_latency (
     model   text NOT NULL,

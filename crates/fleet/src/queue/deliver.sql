@@ -5,7 +5,8 @@ WITH mine AS (
     SET state = CASE WHEN $8 = 'final' OR ($8 = 'void' AND t.voids + 1 >= r.attempts) THEN 'done' ELSE 'waiting' END,
         voids = t.voids + ($8 = 'void')::integer, worker = NULL, lease_until = NULL
     FROM runs r
-    WHERE r.run = t.run AND t.run = $1 AND t.trial = $2 AND t.attempt = $3 AND t.worker = $4 AND t.state = 'running'
+    -- Only a running trial has a worker. By its key alone, however few are running, it is found at once.
+    WHERE r.run = t.run AND t.run = $1 AND t.trial = $2 AND t.attempt = $3 AND t.worker = $4
     RETURNING t.run, t.trial, t.state, t.model, r.trial_usd
 ), safe AS (
     -- A claim may be lost by a crash of the database, as it is made again then. A result may not.

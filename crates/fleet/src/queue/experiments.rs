@@ -155,7 +155,11 @@ impl Queue {
     }
 
     /// Becomes the leader of an experiment that has none; `None` if there is no such experiment.
-    pub async fn lead(&self, by: &Claimant<'_>, lease: Duration) -> Result<Option<Leadership>, DatabaseError> {
+    pub async fn lead(
+        &self,
+        by: &Claimant<'_>,
+        lease: Duration,
+    ) -> Result<Option<Leadership>, DatabaseError> {
         for row in self.database().query(CANDIDATES, &[&by.build, &by.unfit]).await? {
             let experiment: String = row.get(0);
             let lost = CancellationToken::new();

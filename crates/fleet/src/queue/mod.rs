@@ -11,8 +11,8 @@ use apprentice_results::row::TrialRow;
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
-use crate::database::{Database, DatabaseError};
 use crate::artifacts::{ArtifactError, Artifacts};
+use crate::database::{Database, DatabaseError};
 use crate::schema::{self, SchemaError};
 use crate::stores::StoreSettings;
 
@@ -297,7 +297,7 @@ impl Queue {
     pub async fn give_back(&self, worker: &str, one: &Claimed) -> Result<(), DatabaseError> {
         let sql = "WITH mine AS (
                      UPDATE trials SET state = 'waiting', attempt = attempt - 1, worker = NULL, lease_until = NULL
-                     WHERE run = $1 AND trial = $2 AND attempt = $3 AND worker = $4 AND state = 'running'
+                     WHERE run = $1 AND trial = $2 AND attempt = $3 AND worker = $4
                      RETURNING run, model)
                    , daily AS (
                      UPDATE caps c SET reserved_usd = greatest(0, c.reserved_usd - coalesce(r.trial_usd, 0))
@@ -350,7 +350,18 @@ impl Queue {
             .database
             .query(
                 include_str!("deliver.sql"),
-                &[&run, &trial, &attempt, &worker, &result, &files, &row.cost_usd, &outcome, &verdict, &cause],
+                &[
+                    &run,
+                    &trial,
+                    &attempt,
+                    &worker,
+                    &result,
+                    &files,
+                    &row.cost_usd,
+                    &outcome,
+                    &verdict,
+                    &cause,
+                ],
             )
             .await?;
         let taken = rows.first().is_some_and(|row| row.get::<_, &str>(0) == "taken");

@@ -44,7 +44,13 @@ impl PrepareRun for Ready {
             if suite.hash != plan.suite_hash {
                 return Err(UnfitRun("the suite is another one".into()));
             }
-            Ok(Prepared { plan: Arc::new(plan), suite, deps: scene::deps(self.1), artifacts, prerequisites: None })
+            Ok(Prepared {
+                plan: Arc::new(plan),
+                suite,
+                deps: scene::deps(self.1),
+                artifacts,
+                prerequisites: None,
+            })
         })
     }
 
@@ -131,7 +137,8 @@ async fn a_worker_process() {
     let (folder, name) = (variable(FOLDER).expect("a folder"), variable(NAME).expect("a name"));
     let skew = variable(SKEW).and_then(|skew| skew.parse().ok()).unwrap_or(0);
     let clock = Arc::new(SkewedClock(SystemClock::default(), skew));
-    let database = Database::new(address.parse().expect("an address"), Patience(Duration::from_secs(60)), clock);
+    let database =
+        Database::new(address.parse().expect("an address"), Patience(Duration::from_secs(60)), clock);
     let queue = Queue::open(database).await.expect("a queue");
     let store = variable(STORE).unwrap_or_default();
     let suite = tempfile::tempdir().expect("a folder");

@@ -22,9 +22,13 @@ fn certificates(folder: &Path) {
              -addext basicConstraints=critical,CA:TRUE -keyout {name}.key -out {name}.crt"
         ));
     }
-    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout server.key -out server.csr");
+    openssl(
+        "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -keyout server.key -out server.csr",
+    );
     std::fs::write(folder.join("names"), "subjectAltName=DNS:localhost\n").expect("writes");
-    openssl("x509 -req -in server.csr -CA authority.crt -CAkey authority.key -CAcreateserial -days 2 -extfile names -out server.crt");
+    openssl(
+        "x509 -req -in server.csr -CA authority.crt -CAkey authority.key -CAcreateserial -days 2 -extfile names -out server.crt",
+    );
 }
 
 async fn refused(address: &str) -> String {
@@ -56,7 +60,10 @@ async fn a_database_is_known_by_its_certificate_or_refused_at_once() {
     let system = at("localhost", "sslmode=require");
     assert!(refused(&system).await.contains("sslrootcert"), "unknown to the system");
     let other_name = at("127.0.0.1", &format!("sslrootcert={}", root("authority.crt")));
-    assert!(refused(&other_name).await.contains("host of the address"), "the certificate is for another host");
+    assert!(
+        refused(&other_name).await.contains("host of the address"),
+        "the certificate is for another host"
+    );
     let plain = refused(&at("localhost", "sslmode=disable")).await;
     assert!(plain.contains("encryption"), "{plain}");
     server.stop_encryption();

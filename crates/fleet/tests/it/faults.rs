@@ -39,7 +39,9 @@ impl Fleet {
         std::fs::create_dir(&suite).expect("a folder");
         scene::write_suite(&suite);
         let plan = scene::planned(&scene::suite(&suite), seeds, "fleet");
-        let artifacts = Artifacts::open(&artifacts_in(&folder.path().join("artifacts")), &StoreSettings::default()).expect("artifacts");
+        let artifacts =
+            Artifacts::open(&artifacts_in(&folder.path().join("artifacts")), &StoreSettings::default())
+                .expect("artifacts");
         let queue = server.queue().await;
         assert!(scene::submitted(&queue, &artifacts, &plan, &suite).await);
         assert!(

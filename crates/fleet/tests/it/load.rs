@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use apprentice_evaluator::run::{RunFolder, RunPlan};
-use apprentice_fleet::{Claimant, Queue, RunRecord, Stored, build};
+use apprentice_fleet::{
+    Claimant, FleetQuestion, ObservedAttempt, Queue, RunRecord, Stored, build, forecast_fleet,
+};
 use apprentice_protocol::{Clock as _, RunId, StopReason, Verdict, Why};
 use apprentice_results::row::TrialRow;
 use apprentice_sandbox::SystemClock;
@@ -132,7 +134,8 @@ impl Load {
     /// The peer: PostgreSQL's own load generator claims and delivers with the same statements. Returns pairs per second.
     fn pgbench(&self, plan: &RunPlan, clients: usize) -> f64 {
         let filled = |sql: &str, values: &[(&str, &str)]| {
-            let code: Vec<&str> = sql.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
+            let code: Vec<&str> =
+                sql.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
             values.iter().fold(code.join(" "), |sql, (name, value)| sql.replace(name, value))
         };
         let build = format!("'{}'", build(plan));
@@ -219,4 +222,74 @@ async fn twenty_workers_deliver_each_result_once() {
 #[ignore = "takes minutes: `just fleet`"]
 async fn two_hundred_workers_deliver_five_thousand_results_once() {
     load(200, 2500).await;
+}
+
+/// A forecast on paper beside the real queue: simulated workers, whose trials take no more than time, share a few connections.
+async fn simulated(workers: usize, seeds: u32, trial: Duration) {
+    let load = Load::of(seeds).await;
+    let plan = load.submit("simulated").await;
+    let folder = RunFolder::create(&load.folder.path().join("runs"), RunPlan::clone(&plan));
+    let rows = Arc::new(folder.expect("a folder"));
+    let mut queues = Vec::new();
+    for _ in 0..16 {
+        queues.push(Arc::new(Queue::open(database(&load.server.owner())).await.expect("a queue")));
+    }
+    let begun = now();
+    let mut running = JoinSet::new();
+    for worker in 0..workers {
+        let (queue, plan, rows) =
+            (Arc::clone(&queues[worker % queues.len()]), Arc::clone(&plan), Arc::clone(&rows));
+        running.spawn(async move {
+            let (name, build, clock) = (format!("s{worker}"), build(&plan), SystemClock::default());
+            let by = Claimant { worker: &name, build: &build, offers: &[], unfit: &[] };
+            while let Some(one) = queue.claim(&by, Duration::from_secs(60)).await.expect("claims") {
+                clock.pause(trial, Why::TaskStep).await;
+                let row = TrialRow {
+                    verdict: Verdict::Pass,
+                    void_cause: None,
+                    stop_reason: Some(StopReason::Done),
+                    ..rows.lost_row(&one.trial, one.attempt)
+                };
+                assert_eq!(queue.deliver(&name, &row, None).await.expect("delivers"), Stored::Taken);
+            }
+        });
+    }
+    running.join_all().await;
+    let seconds = begun.elapsed().as_secs_f64();
+    let one = ObservedAttempt {
+        seconds: trial.as_secs_f64(),
+        usd: None,
+        calls: 1.0,
+        void: false,
+        row_bytes: 1000.0,
+    };
+    let question = FleetQuestion {
+        trials: plan.trials.len(),
+        workers,
+        jobs: 1,
+        attempts: 3,
+        lease_s: 60.0,
+        file_bytes: 0.0,
+        calls_per_minute: None,
+    };
+    let paper = forecast_fleet(&[one], &question).expect("a forecast").hours * 3600.0;
+    let done = load.server.psql("SELECT count(*) FROM apprentice_queue.attempts WHERE verdict = 'pass'");
+    assert_eq!(done, plan.trials.len().to_string(), "each result once");
+    let used = load.server.psql("SELECT count(DISTINCT worker) FROM apprentice_queue.attempts");
+    println!(
+        "{workers} simulated workers, {done} trials of {trial:.1?}: {seconds:.1} s, on paper {paper:.1} s, ratio {:.2}; {used} of them worked",
+        seconds / paper
+    );
+    assert!(seconds >= paper * 0.99, "the queue is no faster than the trials");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_simulated_workers_drive_the_queue() {
+    simulated(100, 200, Duration::from_secs(2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes: `just fleet`"]
+async fn a_thousand_simulated_workers_drive_the_queue() {
+    simulated(1000, 2500, Duration::from_secs(10)).await;
 }

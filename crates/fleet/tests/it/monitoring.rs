@@ -32,7 +32,8 @@ impl Prometheus {
             "scrape_configs:\n- job_name: apprentice\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  static_configs:\n  - targets: ['127.0.0.1:{port}']\n"
         );
         std::fs::write(folder.path().join("prometheus.yml"), config).expect("writes");
-        let own = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
+        let own =
+            std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
         let process = Command::new("prometheus")
             .arg(format!("--config.file={}", folder.path().join("prometheus.yml").display()))
             .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
@@ -101,7 +102,10 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
     for number in 0..3 {
         let one = queue.claim(&by, Duration::from_secs(60)).await.expect("claims").expect("a trial");
         let row = match number {
-            0 => TrialRow { void_cause: Some(VoidCause::Interrupted), ..rows.lost_row(&one.trial, one.attempt) },
+            0 => TrialRow {
+                void_cause: Some(VoidCause::Interrupted),
+                ..rows.lost_row(&one.trial, one.attempt)
+            },
             _ => TrialRow {
                 verdict: Verdict::Pass,
                 void_cause: None,
@@ -112,14 +116,18 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
         };
         queue.deliver("w", &row, None).await.expect("delivers");
     }
-    let model = Metered::new(Arc::new(FixedModel::noop()), "baseline/noop", Arc::new(database(&server.owner())));
+    let model =
+        Metered::new(Arc::new(FixedModel::noop()), "baseline/noop", Arc::new(database(&server.owner())));
     model.reply(&ChatRequest::default()).await.expect("an answer");
 
     // Prometheus' own tool reads the text without a complaint about its form.
     let text = metrics(&queue).await.expect("metrics");
     let file = folder.path().join("metrics");
     std::fs::write(&file, &text).expect("writes");
-    let checked = Command::new("promtool").args(["check", "metrics"]).stdin(std::fs::File::open(&file).expect("opens")).output();
+    let checked = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(std::fs::File::open(&file).expect("opens"))
+        .output();
     let checked = checked.expect("promtool runs");
     assert!(checked.status.success(), "{}\n{text}", String::from_utf8_lossy(&checked.stderr));
 
@@ -144,7 +152,9 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
         assert!((value - expected).abs() < 1e-9, "{query}: {value}, expected {expected}\n{text}");
     }
     assert!(prometheus.value("apprentice_queue_age_seconds").await > 0.0);
-    assert!(prometheus.value("histogram_quantile(0.9, apprentice_model_latency_seconds_bucket)").await <= 0.25);
+    assert!(
+        prometheus.value("histogram_quantile(0.9, apprentice_model_latency_seconds_bucket)").await <= 0.25
+    );
     cancel.cancel();
     // A scraper keeps its connection open.
     drop(prometheus);

@@ -112,7 +112,8 @@ impl Server {
 
     /// Has the server listen on a port of this machine, too, for encrypted connections only. Returns the port.
     pub(crate) fn listen_encrypted(&mut self, certificates: &Path) -> u16 {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
         for name in ["server.crt", "server.key"] {
             let to = self.data().join(name);
             fs::copy(certificates.join(name), &to).expect("copies");
@@ -172,7 +173,7 @@ impl Server {
         fs::write(&readable, text).expect("writes");
         let output = self
             .command("pgbench")
-            .env("PGOPTIONS", "-c search_path=apprentice_queue -c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c jit=off")
+            .env("PGOPTIONS", "-c search_path=apprentice_queue -c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c jit=off -c enable_seqscan=off")
             .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--username=postgres"])
             .args(["--client", &clients.to_string(), "--transactions", &each.to_string()])
             .arg("--file")

@@ -316,7 +316,10 @@ async fn caps_of_a_day_a_model_and_a_key_hold_over_all_workers_and_runs() {
     assert!(!others.is_empty() && others.iter().all(|(_, one)| one.trial.model == "baseline/noop"));
     fixture.queue.set_cap(&cap(CapKind::Key, "baseline", Some(0.0))).await.expect("sets");
     assert!(claims().await.is_empty());
-    assert_ne!(fixture.server.psql("SELECT count(*) FROM apprentice_queue.trials WHERE state = 'waiting'"), "0");
+    assert_ne!(
+        fixture.server.psql("SELECT count(*) FROM apprentice_queue.trials WHERE state = 'waiting'"),
+        "0"
+    );
 }
 
 #[tokio::test]

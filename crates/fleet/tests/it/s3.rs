@@ -11,6 +11,10 @@ use apprentice_sandbox::SystemClock;
 use crate::child::store_settings;
 use crate::gate::{Gate, Passage};
 
+/// What moto takes for a signature: it looks whether there is one.
+const SIGNED: &str =
+    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+
 /// A running server with the bucket `fleet`. It ends with this value.
 pub(crate) struct Store {
     process: Child,
@@ -21,14 +25,18 @@ impl Store {
     /// Starts a server behind a gate.
     pub(crate) async fn start() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fleet-servers/bin/moto_server");
-        let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
+        let program =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fleet-servers/bin/moto_server");
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
         let process = Command::new(&program)
             .args(["--host", "127.0.0.1", "--port", &port.to_string()])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let process = process.unwrap_or_else(|error| panic!("{}: {error}; scripts/fleet-servers installs it", program.display()));
+        let process = process.unwrap_or_else(|error| {
+            panic!("{}: {error}; scripts/fleet-servers installs it", program.display())
+        });
         let store = Self { process, gate: Gate::open(port).await };
         let clock = SystemClock::default();
         let begun = clock.mono();
@@ -39,7 +47,10 @@ impl Store {
             if made.is_ok_and(|answer| answer.status().is_success()) {
                 return store;
             }
-            assert!(clock.mono().saturating_sub(begun) < Duration::from_secs(60), "the S3 server does not start");
+            assert!(
+                clock.mono().saturating_sub(begun) < Duration::from_secs(60),
+                "the S3 server does not start"
+            );
             clock.pause(Duration::from_millis(100), Why::PollFloor).await;
         }
     }
@@ -69,7 +80,9 @@ async fn artifacts_survive_a_store_that_is_slow_cut_off_or_failing_and_damage_is
 
     let clock = SystemClock::default();
     for (number, passage) in
-        [Passage::Failing, Passage::Cut, Passage::Stalled, Passage::Slow(Duration::from_millis(700))].into_iter().enumerate()
+        [Passage::Failing, Passage::Cut, Passage::Stalled, Passage::Slow(Duration::from_millis(700))]
+            .into_iter()
+            .enumerate()
     {
         store.gate.set(passage);
         let again = store.artifacts();
@@ -84,8 +97,15 @@ async fn artifacts_survive_a_store_that_is_slow_cut_off_or_failing_and_damage_is
 
     // What was changed in the store is told by its hash.
     let place = format!("{}/fleet/some/place/objects/{}/{hash}", store.gate.url(), &hash[..2]);
-    let changed = reqwest::Client::new().put(place).body("changed").send().await.expect("writes");
-    assert!(changed.status().is_success());
+    let changed = reqwest::Client::new()
+        .put(place)
+        .header("Authorization", SIGNED)
+        .body("changed")
+        .send()
+        .await
+        .expect("writes");
+    let status = changed.status();
+    assert!(status.is_success(), "{status}: {}", changed.text().await.unwrap_or_default());
     let error = artifacts.get(&hash).await.expect_err("is damaged");
     assert!(matches!(&error, ArtifactError::Foreign { hash: told, .. } if *told == hash), "{error}");
     artifacts.put(large.clone()).await.expect("stores");

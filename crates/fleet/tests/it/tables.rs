@@ -80,3 +80,28 @@ async fn a_database_that_does_not_answer_is_told_after_its_patience() {
     let error = Queue::open(database).await.map(drop).expect_err("nobody is there").to_string();
     assert!(error.contains("127.0.0.1:1") && !error.contains("s3cret"), "{error}");
 }
+
+#[tokio::test]
+async fn a_full_database_is_waited_for_and_told_with_its_place() {
+    let server = Server::start().ready().await;
+    let queue = server.queue().await;
+    // As PostgreSQL says it when its disk is full.
+    let full = "CREATE FUNCTION apprentice_queue.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                  RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+                CREATE TRIGGER full BEFORE INSERT ON apprentice_queue.workers EXECUTE FUNCTION apprentice_queue.full()";
+    server.psql(full);
+    let hasty = Queue::open(impatient(&server.owner(), Duration::from_millis(300))).await.expect("opens");
+    let error = hasty.enter("w", "build", &[]).await.expect_err("is full");
+    assert!(
+        matches!(error, DatabaseError::Full { .. }) && error.to_string().contains("no room left"),
+        "{error}"
+    );
+    let (entered, ()) = tokio::join!(queue.enter("w", "build", &[]), async {
+        while server.psql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO workers%'")
+            == "0"
+        {}
+        server.psql("DROP TRIGGER full ON apprentice_queue.workers");
+    });
+    entered.expect("goes on when there is room again");
+    assert_eq!(server.psql("SELECT worker FROM apprentice_queue.workers"), "w");
+}

@@ -122,7 +122,10 @@ impl Turmoil {
             scene::submitted(&second, &self.artifacts, &plan, &suite),
         );
         assert!(one != two, "one of them has queued it");
-        assert!(!scene::submitted(&self.queue, &self.artifacts, &plan, &suite).await, "nobody queues it again");
+        assert!(
+            !scene::submitted(&self.queue, &self.artifacts, &plan, &suite).await,
+            "nobody queues it again"
+        );
         self.runs.push(plan);
     }
 
@@ -230,7 +233,10 @@ impl Turmoil {
         let lost = "SELECT count(*) FROM apprentice_queue.trials t WHERE run <> 'old' AND (SELECT count(*)
                     FROM apprentice_queue.attempts a WHERE (a.run, a.trial) = (t.run, t.trial) AND a.verdict <> 'void') <> 1";
         assert_eq!(self.server.psql(lost), "0", "every trial has its result");
-        assert_eq!(self.server.psql("SELECT state FROM apprentice_queue.trials WHERE run = 'old'"), "waiting");
+        assert_eq!(
+            self.server.psql("SELECT state FROM apprentice_queue.trials WHERE run = 'old'"),
+            "waiting"
+        );
         // A fetched run has what an undisturbed one has, with all its files.
         let mut all: BTreeMap<String, usize> = BTreeMap::new();
         for plan in &self.runs {
@@ -259,7 +265,11 @@ async fn turmoil(faults: u32, seed: u64) {
     for number in 0..faults {
         turmoil.replace();
         // The first ones are one of each kind.
-        let at = if (number as usize) < FAULTS.len() { number as usize } else { turmoil.random.random_range(0..FAULTS.len()) };
+        let at = if (number as usize) < FAULTS.len() {
+            number as usize
+        } else {
+            turmoil.random.random_range(0..FAULTS.len())
+        };
         let fault = FAULTS[at];
         *struck.entry(fault).or_insert(0) += 1;
         turmoil.strike(fault).await;
@@ -280,7 +290,9 @@ async fn turmoil(faults: u32, seed: u64) {
     turmoil.finish().await;
     turmoil.holds().await;
     let refused = turmoil.server.psql("SELECT count(*) FROM apprentice_queue.refused");
-    let lost = turmoil.server.psql("SELECT count(*) FROM apprentice_queue.attempts WHERE void_cause = 'worker_lost'");
+    let lost = turmoil
+        .server
+        .psql("SELECT count(*) FROM apprentice_queue.attempts WHERE void_cause = 'worker_lost'");
     println!(
         "{} runs of {} trials, {} workers; {lost} attempts lost, {refused} late results refused; {struck:?}",
         turmoil.runs.len(),
@@ -291,7 +303,10 @@ async fn turmoil(faults: u32, seed: u64) {
 
 #[expect(clippy::disallowed_methods, reason = "a person may repeat a series")]
 fn seed() -> u64 {
-    std::env::var("FLEET_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| rand::random_range(0..1_000_000))
+    std::env::var("FLEET_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| rand::random_range(0..1_000_000))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

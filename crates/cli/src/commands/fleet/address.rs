@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_fleet::{Address, Database, DatabaseError, Patience, Queue, STORE_SETTINGS, SchemaError, StoreSettings};
+use apprentice_fleet::{
+    Address, Database, DatabaseError, Patience, Queue, STORE_SETTINGS, SchemaError, StoreSettings,
+};
 use apprentice_sandbox::SystemClock;
 use clap::Args;
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use apprentice_evaluator::experiment::ExperimentConfig;
 use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::tool_servers::ToolSettings;
-use apprentice_fleet::{ExperimentRecord, build_of, files_below};
+use apprentice_fleet::{Artifacts, ExperimentRecord, build_of, files_below};
 use apprentice_tasks::suite as suites;
 use apprentice_trace::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::address::database_failure;
+use super::address::{database_failure, store_settings};
 use super::submit::{Submit, without_queue};
 use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
 use crate::commands::experiment_command;
@@ -66,7 +66,8 @@ impl Layout {
         file.split = self.split.as_ref().map(at);
         file.select = self.select.as_ref().map(at);
         file.skillbook = self.skillbook.as_ref().map(at);
-        let text = |path: &String| Located::without_position(inputs.join(path).to_string_lossy().into_owned());
+        let text =
+            |path: &String| Located::without_position(inputs.join(path).to_string_lossy().into_owned());
         file.demonstrations = self.demonstrations.iter().map(text).collect();
     }
 
@@ -92,7 +93,8 @@ impl Inputs {
         let suite = std::fs::canonicalize(from.join(&config.suite.value)).kind(Kind::Config)?;
         let root = suites::root_of(&suite);
         // A suite may be known by the name of its folder.
-        let name = root.file_name().map_or_else(|| "suite".into(), |name| name.to_string_lossy().into_owned());
+        let name =
+            root.file_name().map_or_else(|| "suite".into(), |name| name.to_string_lossy().into_owned());
         let below = format!("suite/{name}");
         inputs.add_folder(&below, &root)?;
         let file_of_suite = suite.strip_prefix(&root).unwrap_or(Path::new("")).to_string_lossy().into_owned();
@@ -136,13 +138,18 @@ impl Inputs {
 /// Runs `submit` for an experiment.
 pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
     let command = without_queue(&process_env::command_line(), "distill");
-    let StartedBy::Distill(distill) = parse(&command)?.started else {
+    // An option that only runs have is an error of this command line.
+    let parsed = parse(&command).map_err(|failure| Failure { kind: Kind::Usage, ..failure })?;
+    let StartedBy::Distill(distill) = parsed.started else {
         return Err(Failure::say(Kind::Usage, "the file of an experiment ends in .toml"));
     };
     let clock = experiment_command::clock();
     if let Some(option) = distill.bound_to_a_machine(&clock)? {
-        return Err(Failure::say(Kind::Usage, format!("{option} does not apply to an experiment of a queue"))
-            .hint("`apprentice distill` takes it, on one machine"));
+        return Err(Failure::say(
+            Kind::Usage,
+            format!("{option} does not apply to an experiment of a queue"),
+        )
+        .hint("`apprentice distill` takes it, on one machine"));
     }
     let config = &overrides::settings(&[flags])?.config()?;
     let file = crate::suite::found(distill.file())?;
@@ -159,14 +166,16 @@ pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand)
         return Err(Failure::say(Kind::Usage, "an experiment with a cap needs a cap per trial")
             .hint("set cap.trial_usd in apprentice.toml: what one attempt may cost"));
     }
+    // What is wrong here is told before the database is asked for anything.
+    let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
     let stamp = wire::stamp(&*clock);
     wire::runtime()?.block_on(async {
         let queue = arguments.queue.open(true).await?;
-        let artifacts = queue.artifacts(&arguments.artifacts).kind(Kind::Usage)?;
         let Inputs { layout, mut files } = inputs;
         let folder = tempfile::tempdir().kind(Kind::Environment)?;
         let written = folder.path().join(LAYOUT);
-        std::fs::write(&written, serde_json::to_string_pretty(&layout).kind(Kind::Bug)?).kind(Kind::Environment)?;
+        std::fs::write(&written, serde_json::to_string_pretty(&layout).kind(Kind::Bug)?)
+            .kind(Kind::Environment)?;
         files.insert(LAYOUT.to_owned(), written);
         let list = artifacts.put_named(&files).await.kind(Kind::Environment)?;
         let command = serde_json::to_string(&command).kind(Kind::Bug)?;

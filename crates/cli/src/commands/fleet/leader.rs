@@ -6,9 +6,7 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::{BookSource, Experiment, Prereg, RunsElsewhere};
 use apprentice_evaluator::run::TrialSpec;
 use apprentice_evaluator::tool_servers::ToolSettings;
-use apprentice_fleet::{
-    Database, ExperimentRuns, LeadExperiment, LeaderPlace, Leaving, Led, Metered,
-};
+use apprentice_fleet::{Database, ExperimentRuns, LeadExperiment, LeaderPlace, Leaving, Led, Metered};
 use apprentice_protocol::PortFuture;
 
 use super::experiment::{FILE, Layout};
@@ -44,7 +42,10 @@ impl LeaderHere {
         let command: Vec<String> = serde_json::from_str(&led.record.command).kind(Kind::Config)?;
         let RecordedCommand { flags, started } = (self.parse)(&command)?;
         let StartedBy::Distill(distill) = started else {
-            return Err(Failure::say(Kind::Config, "the experiment was not submitted by `apprentice submit`"));
+            return Err(Failure::say(
+                Kind::Config,
+                "the experiment was not submitted by `apprentice submit`",
+            ));
         };
         let config = overrides::settings(&[&flags, &self.flags])?.config()?;
         let inputs = std::path::absolute(&led.inputs).kind(Kind::Environment)?;
@@ -77,8 +78,7 @@ impl LeaderHere {
         let place = LeaderPlace { folder: folder.clone(), suite, needs, control: control.clone() };
         let runs = ExperimentRuns::new(queue, record, leadership, place).kind(Kind::Environment)?;
         let runs: Arc<dyn RunsElsewhere> = Arc::new(runs);
-        let performance =
-            Performance::led(Arc::clone(&runs), control.clone(), Arc::clone(&self.database));
+        let performance = Performance::led(Arc::clone(&runs), control.clone(), Arc::clone(&self.database));
         let LoadedExperiment { config, models, .. } = &loaded;
         let outcome =
             Box::pin(experiment_command::perform(&experiment, config, models, &folder, performance)).await;

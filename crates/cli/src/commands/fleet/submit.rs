@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::run::{RunPlan, TrialSpec};
-use apprentice_fleet::{Submission, SubmitError, submit};
+use apprentice_fleet::{Artifacts, Submission, SubmitError, submit};
 use apprentice_protocol::{EnvironmentKind, TaskId, counted};
 use apprentice_skills::book::freeze;
 use apprentice_tasks::suite::{self as suites, Suite};
 use clap::Args;
 
-use super::address::{QueueAddress, database_failure};
+use super::address::{QueueAddress, database_failure, store_settings};
 use crate::commands::run::{PlannedCommand, Run, planned};
 use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -98,8 +98,12 @@ pub(super) fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap
 /// Runs `submit`.
 pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
     if arguments.run.model().is_empty() {
-        return Err(Failure::say(Kind::Usage, "no model is named").hint("give --model, or the file of an experiment"));
+        return Err(
+            Failure::say(Kind::Usage, "no model is named").hint("give --model, or the file of an experiment")
+        );
     }
+    // What is wrong here is told before the database is asked for anything.
+    let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
     let command = as_run(&process_env::command_line());
     let Some(planned) = planned(&arguments.run, config, command)? else { return Ok(()) };
     let book = planned.book.as_ref().map(|book| {
@@ -129,7 +133,6 @@ pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
             needs: &|trial: &TrialSpec| needs.get(&trial.task).cloned().unwrap_or_default(),
         };
         let queue = arguments.queue.open(true).await?;
-        let artifacts = queue.artifacts(&arguments.artifacts).kind(Kind::Usage)?;
         submit(&queue, &artifacts, &submission, trial_usd).await.map_err(submit_failure)?;
         let trials = counted(plan.trials.len(), "trial");
         match arguments.run.json {
