@@ -231,6 +231,7 @@ fn learn_failure(error: CycleError) -> Failure {
     match error {
         CycleError::Learn(error) => apply_failure(error),
         other @ (CycleError::Attempt { .. }
+        | CycleError::Stopped(_)
         | CycleError::Split(_)
         | CycleError::Pictures(_)
         | CycleError::Keep { .. }) => Failure::new(Kind::Config, other),

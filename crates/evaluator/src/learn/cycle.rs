@@ -63,6 +63,11 @@ pub trait AttemptSource: Sync {
         wanted: &'a AttemptRequest,
         book: &'a Snapshot,
     ) -> PortFuture<'a, Result<AttemptOutcome, String>>;
+
+    /// Called between attempts and learning, while neither run nor skillbook is being written. The error ends the cycle.
+    fn between(&self) -> PortFuture<'_, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// Options of the learning cycle.
@@ -177,6 +182,9 @@ pub enum CycleError {
         /// The reason.
         why: String,
     },
+    /// The cycle may not go on here.
+    #[error("learning may not go on here: {0}")]
+    Stopped(String),
     /// The attempt is not eligible for learning.
     #[error("an attempt is not eligible for learning")]
     Split(#[from] SplitError),
@@ -220,7 +228,9 @@ pub async fn cycle(
     let mut last: Option<(Trajectory, Timestamp)> = None;
     for (phase, batch) in batches(context.tasks, options) {
         let book = gateway.snapshot();
+        context.attempts.between().await.map_err(CycleError::Stopped)?;
         let attempts = join_all(batch.iter().map(|wanted| context.attempts.attempt(wanted, &book))).await;
+        context.attempts.between().await.map_err(CycleError::Stopped)?;
         for (wanted, attempted) in batch.iter().zip(attempts) {
             let why = |why| CycleError::Attempt { task: wanted.task.clone(), why };
             let attempted = attempted.map_err(why)?;
