@@ -9,7 +9,7 @@ use rustls::ClientConfig;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use crate::certificates;
+use crate::certificates::{self, CertificatesError};
 
 /// The PostgreSQL schema of the queue, unless the address names another as `options=-csearch_path=NAME`.
 pub(crate) const SCHEMA: &str = "apprentice_queue";
@@ -40,13 +40,8 @@ pub enum AddressError {
     )]
     Mode(String),
     /// The certificates cannot be used.
-    #[error("the certificates {} by which the database is known cannot be used: {why}", path.display())]
-    Certificates {
-        /// The file; empty for those of the system.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    #[error(transparent)]
+    Certificates(#[from] CertificatesError),
 }
 
 /// What an address says about encryption, apart from what the client of the database reads itself.
@@ -83,7 +78,7 @@ impl Encryption {
             Some(other) => return Err(AddressError::Mode(other.to_owned())),
             None => self.roots.is_some() || !hosts.iter().all(is_here),
         };
-        encrypted.then(|| certificates::client(self.roots.as_deref())).transpose()
+        Ok(encrypted.then(|| certificates::client(self.roots.as_deref())).transpose()?)
     }
 }
 

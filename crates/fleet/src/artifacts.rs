@@ -13,7 +13,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::stores::{self, StoreSettings};
+use crate::stores::{self, StoreAddressError, StoreSettings};
 
 /// The schema name of a list of files.
 const LIST_SCHEMA: &str = "apprentice.artifact-list/1";
@@ -38,14 +38,9 @@ pub struct FileList {
 /// The reason an artifact cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
-    /// The address is of no known kind.
-    #[error("artifacts cannot be kept at {address:?}: {why}")]
-    Address {
-        /// The address.
-        address: String,
-        /// The reason and the remedy.
-        why: String,
-    },
+    /// The address cannot be used.
+    #[error(transparent)]
+    Address(#[from] StoreAddressError),
     /// The store fails.
     #[error("the artifacts at {address} cannot be used")]
     Store {

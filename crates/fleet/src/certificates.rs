@@ -8,15 +8,21 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use crate::address::AddressError;
+/// The certificates cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificates {} by which the database is known cannot be used: {why}", path.display())]
+pub struct CertificatesError {
+    /// The file; empty for those of the system.
+    path: PathBuf,
+    /// The reason.
+    why: String,
+}
 
 /// Makes the client's side of encrypted connections. It takes a server whose certificate names its host and leads to a
 /// certificate of the file, or of the system without a file.
-pub(crate) fn client(roots: Option<&Path>) -> Result<ClientConfig, AddressError> {
-    let failed = |why: String| AddressError::Certificates {
-        path: roots.map_or_else(PathBuf::new, Path::to_owned),
-        why,
-    };
+pub(crate) fn client(roots: Option<&Path>) -> Result<ClientConfig, CertificatesError> {
+    let failed =
+        |why: String| CertificatesError { path: roots.map_or_else(PathBuf::new, Path::to_owned), why };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

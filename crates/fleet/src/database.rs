@@ -121,6 +121,11 @@ impl Database {
         Self { address, clock, patience, session: tokio::sync::Mutex::default(), changed: Arc::default() }
     }
 
+    /// The same database over a connection of its own, on which nothing waits for this one's statements.
+    pub(crate) fn beside(&self) -> Self {
+        Self::new(self.address.clone(), self.patience, Arc::clone(&self.clock))
+    }
+
     /// The address, which is shown without its password.
     pub fn address(&self) -> &Address {
         &self.address

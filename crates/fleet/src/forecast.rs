@@ -115,8 +115,8 @@ pub fn forecast_fleet(observed: &[ObservedAttempt], question: &FleetQuestion) ->
         busy: seconds / (total * slots as f64),
         usd: priced.then_some(usd),
         statements_per_second: 2.0 * attempts as f64 / total + beats,
-        // One for the queue and one for the buckets.
-        connections: question.workers * 2,
+        // One for the queue, one for signs of life, and one for the buckets.
+        connections: question.workers * 3,
         store_bytes: attempts as f64 * question.file_bytes,
         database_bytes: rows + attempts as f64 * ROW_OVERHEAD,
     })

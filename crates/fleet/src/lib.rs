@@ -22,6 +22,7 @@ mod worker;
 pub use address::{Address, AddressError};
 pub use artifacts::{ArtifactError, Artifacts, FileList, files_below};
 pub use caps::{Cap, CapKind};
+pub use certificates::CertificatesError;
 pub use database::{Database, DatabaseError, Patience};
 pub use experiment_runs::{ExperimentRuns, LeadError, LeaderPlace, Needs};
 pub use fetch::{Depth, FetchError, Fetched, fetch};
@@ -35,6 +36,6 @@ pub use queue::{
 pub use rate_limit::{Metered, RateLimit, RateUnit};
 pub use schema::SchemaError;
 pub use status::{CapStatus, ExperimentStatus, QueueStatus, RunStatus, WorkerStatus};
-pub use stores::{STORE_SETTINGS, StoreSettings};
+pub use stores::{STORE_SETTINGS, StoreAddressError, StoreSettings};
 pub use submit::{Submission, SubmitError, submit};
 pub use worker::{PrepareRun, Prepared, UnfitRun, Worker, WorkerLimits};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use tokio_postgres::Row;
 
 use crate::database::DatabaseError;
 use crate::queue::Queue;
@@ -155,43 +156,9 @@ impl Queue {
             lacking.entry(run).or_default().push(format!("{trials} wait for a worker that offers {needs}"));
         }
         let rows = self.database().query(RUNS, &[]).await?;
-        let runs = rows.iter().map(|row| {
-            let run: String = row.get(0);
-            let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
-            let mut waits_for = Vec::new();
-            if waiting > 0 && at_cap {
-                waits_for.push("the cap of the run leaves no money for another trial".to_owned());
-            }
- if let (true, Some(cap), unknown) = (waiting > 0, row.get::<_, Option<String>>(14), row.get::<_, bool>(15)) {
-                let cap = cap.trim();
-                waits_for.push(match unknown {
-                    true => format!("the cap of the {cap} holds, and nobody said what a trial may cost: submit with cap.trial_usd"),
-                    false => format!("the cap of the {cap} leaves no money for another trial today"),
-                });
-            }
-            if waiting > 0 && !has_worker {
-                waits_for.push(format!("no worker of build {:?} works", row.get::<_, String>(13)));
-            } else {
-                waits_for.extend(lacking.remove(&run).unwrap_or_default());
-            }
-            RunStatus {
-                run,
-                state: row.get(1),
-                priority: row.get(2),
-                waiting,
-                running: row.get(4),
-                done: row.get(5),
-                dead: row.get(6),
-                void: counts(row.get(7)),
-                refused: row.get(8),
-                cost_usd: row.get(9),
-                max_usd: row.get(10),
-                waits_for,
-            }
-        });
-        let runs = runs.collect();
+        let runs = rows.iter().map(|row| run_status(row, &mut lacking)).collect();
         let workers = self.database().query(WORKERS, &[]).await?;
-        let worker = |row: &tokio_postgres::Row| WorkerStatus {
+        let worker = |row: &Row| WorkerStatus {
             worker: row.get(0),
             state: row.get(1),
             offers: row.get(2),
@@ -200,7 +167,7 @@ impl Queue {
         };
         let workers = workers.iter().map(worker).collect();
         let experiments = self.database().query(EXPERIMENTS, &[]).await?;
-        let experiment = |row: &tokio_postgres::Row| ExperimentStatus {
+        let experiment = |row: &Row| ExperimentStatus {
             experiment: row.get(0),
             state: row.get(1),
             leader: row.get(2),
@@ -209,7 +176,7 @@ impl Queue {
         };
         let experiments = experiments.iter().map(experiment).collect();
         let caps = self.database().query(CAPS, &[]).await?;
-        let cap = |row: &tokio_postgres::Row| CapStatus {
+        let cap = |row: &Row| CapStatus {
             kind: row.get(0),
             name: row.get(1),
             max_usd: row.get(2),
@@ -218,6 +185,44 @@ impl Queue {
         };
         let caps = caps.iter().map(cap).collect();
         Ok(QueueStatus { schema: STATUS_SCHEMA, runs, experiments, caps, workers })
+    }
+}
+
+/// Reads the state of a run; `lacking` says for which workers trials wait.
+fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStatus {
+    let run: String = row.get(0);
+    let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
+    let mut waits_for = Vec::new();
+    if waiting > 0 && at_cap {
+        waits_for.push("the cap of the run leaves no money for another trial".to_owned());
+    }
+    if let Some(cap) = row.get::<_, Option<String>>(14).filter(|_| waiting > 0) {
+        let cap = cap.trim();
+        waits_for.push(match row.get(15) {
+            true => format!(
+                "the cap of the {cap} holds, and a trial's cost is unknown: submit with cap.trial_usd"
+            ),
+            false => format!("the cap of the {cap} leaves no money for another trial today"),
+        });
+    }
+    if waiting > 0 && !has_worker {
+        waits_for.push(format!("no worker of build {:?} works", row.get::<_, String>(13)));
+    } else {
+        waits_for.extend(lacking.remove(&run).unwrap_or_default());
+    }
+    RunStatus {
+        run,
+        state: row.get(1),
+        priority: row.get(2),
+        waiting,
+        running: row.get(4),
+        done: row.get(5),
+        dead: row.get(6),
+        void: counts(row.get(7)),
+        refused: row.get(8),
+        cost_usd: row.get(9),
+        max_usd: row.get(10),
+        waits_for,
     }
 }
 

@@ -19,8 +19,6 @@ use object_store::local::LocalFileSystem;
 use object_store::prefix::PrefixStore;
 use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
-use crate::artifacts::ArtifactError;
-
 /// The forms of an address.
 pub(crate) const FORMS: &str = "give s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER, a folder that all workers share";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,9 +45,22 @@ impl std::fmt::Debug for StoreSettings {
     }
 }
 
+/// The store at an address cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("artifacts cannot be kept at {address:?}: {why}")]
+pub struct StoreAddressError {
+    /// The address.
+    address: String,
+    /// The reason and the remedy.
+    why: String,
+}
+
 /// Opens the store at an address.
-pub(crate) fn open(address: &str, settings: &StoreSettings) -> Result<Arc<dyn ObjectStore>, ArtifactError> {
-    let wrong = |why: String| ArtifactError::Address { address: address.to_owned(), why };
+pub(crate) fn open(
+    address: &str,
+    settings: &StoreSettings,
+) -> Result<Arc<dyn ObjectStore>, StoreAddressError> {
+    let wrong = |why: String| StoreAddressError { address: address.to_owned(), why };
     let failed = |error: object_store::Error| wrong(told(&error));
     let Some((kind, rest)) = address.split_once("://") else { return Err(wrong(FORMS.to_owned())) };
     if kind == "file" {
@@ -105,15 +116,13 @@ pub(crate) fn open(address: &str, settings: &StoreSettings) -> Result<Arc<dyn Ob
     Ok(Arc::new(PrefixStore::new(store, prefix.trim_matches('/'))))
 }
 
-fn folder(address: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>, ArtifactError> {
+fn folder(address: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>, StoreAddressError> {
+    let wrong = |why: String| StoreAddressError { address: address.to_owned(), why };
     if !folder.is_absolute() {
-        let why = "the folder is not absolute: write file:///FOLDER".to_owned();
-        return Err(ArtifactError::Address { address: address.to_owned(), why });
+        return Err(wrong("the folder is not absolute: write file:///FOLDER".to_owned()));
     }
-    let io = |source| ArtifactError::Io { path: folder.to_owned(), source };
-    std::fs::create_dir_all(folder).map_err(io)?;
-    let store = LocalFileSystem::new_with_prefix(folder);
-    let store = store.map_err(|source| ArtifactError::Store { address: address.to_owned(), source })?;
+    std::fs::create_dir_all(folder).map_err(|error| wrong(error.to_string()))?;
+    let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| wrong(told(&error)))?;
     Ok(Arc::new(store.with_fsync(true)))
 }
 

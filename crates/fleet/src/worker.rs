@@ -75,6 +75,8 @@ pub struct WorkerLimits {
 /// A worker of a queue.
 pub struct Worker {
     queue: Arc<Queue>,
+    /// For signs of life, which must not wait for a result to be on the disk.
+    signs: Queue,
     limits: WorkerLimits,
     prepare: Box<dyn PrepareRun>,
     leader: Mutex<Option<Box<dyn LeadExperiment>>>,
@@ -121,8 +123,9 @@ impl Worker {
         control: RunControl,
     ) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(limits.cpu.max(1)));
+        let signs = queue.beside();
         let (queue, leader, state) = (Arc::new(queue), Mutex::default(), Mutex::default());
-        Arc::new(Self { queue, limits, prepare, leader, scratch, control, permits, state })
+        Arc::new(Self { queue, signs, limits, prepare, leader, scratch, control, permits, state })
     }
 
     /// Has it lead experiments, too.
@@ -220,7 +223,7 @@ impl Worker {
         loop {
             self.queue.database().clock().pause(self.limits.lease / 3, Why::PollFloor).await;
             let held: Vec<Renewed> = self.lock().held.keys().cloned().collect();
-            match self.queue.renew(&self.limits.name, &held, self.limits.lease).await {
+            match self.signs.renew(&self.limits.name, &held, self.limits.lease).await {
                 Ok(kept) => {
                     let state = self.lock();
                     let lost = held.iter().filter(|one| !kept.contains(one));
@@ -228,7 +231,7 @@ impl Worker {
                 }
                 Err(error) => tracing::warn!(%error, "the leases could not be renewed"),
             }
-            if let Err(error) = self.queue.expire().await {
+            if let Err(error) = self.signs.expire().await {
                 tracing::warn!(%error, "expired leases could not be returned");
             }
         }

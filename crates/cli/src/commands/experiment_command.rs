@@ -9,15 +9,11 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_evaluator::run::{ModelSource, RunControl};
 use apprentice_evaluator::split::SplitLock;
-#[cfg(feature = "fleet")]
-use apprentice_fleet::Database;
 use apprentice_protocol::{Clock, TaskId, counted};
 use apprentice_results::report::Report;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::{Selection, Suite};
 
-#[cfg(feature = "fleet")]
-use super::fleet::MeteredModels;
 use crate::config::Config;
 use crate::control_socket::offered_run;
 use crate::experiment_progress::{ExperimentProgress, Verbosity};
@@ -64,7 +60,7 @@ pub(crate) struct Performance {
 }
 
 /// Wraps the source of models.
-type WrapModels = Box<dyn FnOnce(Arc<dyn ModelSource>) -> Arc<dyn ModelSource>>;
+pub(crate) type WrapModels = Box<dyn FnOnce(Arc<dyn ModelSource>) -> Arc<dyn ModelSource>>;
 
 impl From<Verbosity> for Performance {
     fn from(verbosity: Verbosity) -> Self {
@@ -75,12 +71,7 @@ impl From<Verbosity> for Performance {
 #[cfg(feature = "fleet")]
 impl Performance {
     /// The leader's part of an experiment whose measurement others carry out.
-    pub(crate) fn led(
-        elsewhere: Arc<dyn RunsElsewhere>,
-        control: RunControl,
-        database: Arc<Database>,
-    ) -> Self {
-        let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
+    pub(crate) fn led(elsewhere: Arc<dyn RunsElsewhere>, control: RunControl, wrap: WrapModels) -> Self {
         Self {
             verbosity: Verbosity::Silent,
             elsewhere: Some(elsewhere),
@@ -99,25 +90,20 @@ pub(crate) async fn perform(
     performance: impl Into<Performance>,
 ) -> Result<ExperimentResult, Failure> {
     let Performance { verbosity, elsewhere, control, wrap } = performance.into();
-    let learned = match &experiment.book {
-        BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
-        BookSource::Given(_) => Vec::new(),
-    };
-    let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
-    models.reach(named.chain(&learned).map(String::as_str)).await?;
+    reach(experiment, models).await?;
     let display = ExperimentProgress::open(&experiment.suite, Arc::clone(models.clock()), verbosity);
     let (progress, records) = display.senders();
     let learner = match &experiment.book {
         BookSource::Learned(plan) => Some(plan.learner.profile().name.as_str()),
         BookSource::Given(_) => None,
     };
-    let (control, _socket) = match control {
-        Some(control) => (control, None),
-        None => {
+    let (control, _socket) = control.map_or_else(
+        || {
             let (control, socket) = offered_run(config, "experiment", progress);
             (control, Some(socket))
-        }
-    };
+        },
+        |control| (control, None),
+    );
     let lines = (verbosity == Verbosity::Aloud).then(|| LiveLines::show(&control.live));
     let mut run = wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?;
     if let Some(wrap) = wrap {
@@ -156,6 +142,16 @@ pub(crate) async fn perform(
             _ => failure,
         }
     })
+}
+
+/// Asks for the models that an experiment names, before anything is done.
+async fn reach(experiment: &Experiment, models: &Models) -> Result<(), Failure> {
+    let learned = match &experiment.book {
+        BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
+        BookSource::Given(_) => Vec::new(),
+    };
+    let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
+    models.reach(named.chain(&learned).map(String::as_str)).await
 }
 
 /// Converts an experiment's error into a failure of the command.

@@ -75,7 +75,7 @@ fn garden() -> Place {
 }
 
 fn worker(place: &Place, name: &str) -> Child {
-    let mut command = place.command(&format!("worker --until-done --lease 5 --name {name}"));
+    let mut command = place.command(&format!("worker --until-done --lease 15 --name {name}"));
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts")
 }
 

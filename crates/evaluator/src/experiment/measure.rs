@@ -11,10 +11,7 @@ use apprentice_skills::book::Snapshot;
 use super::open_run::open_or_create;
 use super::stored_run::MEASURE;
 use super::trial_guidance::trial_guidance;
-use super::{
-    Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun, dev_trials, latest_run,
-    shared_guidance,
-};
+use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun, dev_trials, latest_run};
 use crate::arm::GuidanceProvider;
 use crate::demonstration::Demonstration;
 use crate::learn::demonstrations;
@@ -38,7 +35,7 @@ pub(super) async fn measure(
     book: &Snapshot,
     learned: &[TrialRow],
 ) -> Result<RunSummary, ExperimentError> {
-    let shared = shared_guidance::collect(experiment, folder, learned)?;
+    let shared = shared_guidance(experiment, folder, learned)?;
     let provider = provider(experiment, book, &shared)?;
     let dev = dev_trials::DevGuidance { provider: provider.clone(), shared: shared.clone() };
     let auto = Box::pin(dev_trials::choose(experiment, deps, folder, dev)).await?;
@@ -61,7 +58,7 @@ pub(super) fn assumed_request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
 ) -> Result<PlanRequest<'a>, ExperimentError> {
-    let shared = shared_guidance::collect(experiment, Path::new(""), &[])?;
+    let shared = shared_guidance(experiment, Path::new(""), &[])?;
     let provider = provider(experiment, book, &shared)?;
     request(experiment, &provider.with_auto(dev_trials::assumed(experiment)))
 }
@@ -75,8 +72,17 @@ fn provider(
     Ok(shared.provider(&experiment.suite, book)?.with_tools(&experiment.tools))
 }
 
+/// Collects the demonstrations and the rows behind the book.
+fn shared_guidance(
+    experiment: &Experiment,
+    folder: &Path,
+    learned: &[TrialRow],
+) -> Result<SharedGuidance, ExperimentError> {
+    Ok(SharedGuidance::new(experiment, learned, demonstrated(experiment, folder, learned)?))
+}
+
 /// The training attempts that the arm `raw-trace` shows.
-pub(super) fn demonstrated(
+fn demonstrated(
     experiment: &Experiment,
     folder: &Path,
     learned: &[TrialRow],

@@ -9,8 +9,8 @@ use apprentice_tasks::suite::Suite;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Experiment;
 use super::trial_guidance::trial_guidance;
-use super::{Experiment, ExperimentError};
 use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
 use crate::auto_arms::AutoArms;
 use crate::demonstration::Demonstration;
@@ -117,14 +117,4 @@ impl SharedGuidance {
         let place = prerequisites.to_owned();
         Ok(Arc::new(move |trial: &TrialSpec| trial_guidance(&provider, &place, trial)))
     }
-}
-
-/// Collects the demonstrations and the rows behind the book of an experiment in `folder`.
-pub(super) fn collect(
-    experiment: &Experiment,
-    folder: &Path,
-    learned: &[TrialRow],
-) -> Result<SharedGuidance, ExperimentError> {
-    let demonstrations = super::measure::demonstrated(experiment, folder, learned)?;
-    Ok(SharedGuidance::new(experiment, learned, demonstrations))
 }

@@ -243,7 +243,7 @@ async fn beat(client: Client, mine: Term, lost: CancellationToken, clock: Arc<dy
         }
         let seconds = mine.lease.as_secs_f64();
         let parameters: [&(dyn ToSql + Sync); 3] = [&mine.experiment, &mine.term, &seconds];
-        let beaten = tokio::time::timeout(mine.lease / 3, client.query(BEAT, &parameters)).await;
+        let beaten = tokio::time::timeout(mine.lease / 2, client.query(BEAT, &parameters)).await;
         if !beaten.is_ok_and(|answer| answer.is_ok_and(|rows| !rows.is_empty())) {
             lost.cancel();
             return;

@@ -153,6 +153,11 @@ impl Queue {
         Ok(Self { database, stores: StoreSettings::default() })
     }
 
+    /// The same queue over a connection of its own.
+    pub(crate) fn beside(&self) -> Self {
+        Self { database: self.database.beside(), stores: self.stores.clone() }
+    }
+
     /// Sets how object stores are reached from this machine.
     #[must_use]
     pub fn with_stores(self, stores: StoreSettings) -> Self {

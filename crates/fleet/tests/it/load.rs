@@ -185,10 +185,12 @@ impl Load {
 async fn load(workers: usize, seeds: u32) {
     let load = Load::of(seeds).await;
     // Before and after, as the load of the machine changes.
-    let before = load.pgbench(&*load.submit("peer-1").await, workers);
+    let peer = load.submit("peer-1").await;
+    let before = load.pgbench(&peer, workers);
     let plan = load.submit("own").await;
     let (rate, took) = load.carry_out(&plan, workers, Duration::ZERO).await;
-    let after = load.pgbench(&*load.submit("peer-2").await, workers);
+    let peer = load.submit("peer-2").await;
+    let after = load.pgbench(&peer, workers);
     let peer = f64::midpoint(before, after);
     let at = |took: &[Duration], share: usize| took[(took.len() - 1) * share / 1000];
     println!(

@@ -1,11 +1,12 @@
 //! A real Prometheus scrapes the metrics of a queue.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::run::RunFolder;
-use apprentice_fleet::{Cap, CapKind, Claimant, Metered, RunRecord, build, metrics, serve_metrics};
+use apprentice_fleet::{Cap, CapKind, Claimant, Metered, Queue, RunRecord, build, metrics, serve_metrics};
 use apprentice_protocol::{ChatModel as _, ChatRequest, Clock as _, StopReason, Verdict, VoidCause, Why};
 use apprentice_results::row::TrialRow;
 use apprentice_sandbox::SystemClock;
@@ -72,13 +73,11 @@ impl Drop for Prometheus {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
-    let server = Server::start();
-    let folder = tempfile::tempdir().expect("a folder");
-    scene::write_suite(folder.path());
-    let plan = scene::planned(&scene::suite(folder.path()), 3, "metrics");
-    let rows = RunFolder::create(&folder.path().join("runs"), plan.clone()).expect("a folder");
+/// A queue in which something of everything has happened.
+async fn eventful(server: &Server, folder: &Path) -> Queue {
+    scene::write_suite(folder);
+    let plan = scene::planned(&scene::suite(folder), 3, "metrics");
+    let rows = RunFolder::create(&folder.join("runs"), plan.clone()).expect("a folder");
     let queue = server.queue().await;
     let record = RunRecord {
         plan: "a \"quoted\"\nplan".into(),
@@ -120,6 +119,13 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
         Metered::new(Arc::new(FixedModel::noop()), "baseline/noop", Arc::new(database(&server.owner())));
     model.reply(&ChatRequest::default()).await.expect("an answer");
 
+    queue
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().expect("a folder"));
+    let queue = eventful(&server, folder.path()).await;
     // Prometheus' own tool reads the text without a complaint about its form.
     let text = metrics(&queue).await.expect("metrics");
     let file = folder.path().join("metrics");

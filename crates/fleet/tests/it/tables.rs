@@ -86,9 +86,9 @@ async fn a_full_database_is_waited_for_and_told_with_its_place() {
     let server = Server::start().ready().await;
     let queue = server.queue().await;
     // As PostgreSQL says it when its disk is full.
-    let full = "CREATE FUNCTION apprentice_queue.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    let full = "CREATE FUNCTION apprentice_queue.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                   RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
-                CREATE TRIGGER full BEFORE INSERT ON apprentice_queue.workers EXECUTE FUNCTION apprentice_queue.full()";
+                CREATE TRIGGER no_room BEFORE INSERT ON apprentice_queue.workers EXECUTE FUNCTION apprentice_queue.no_room()";
     server.psql(full);
     let hasty = Queue::open(impatient(&server.owner(), Duration::from_millis(300))).await.expect("opens");
     let error = hasty.enter("w", "build", &[]).await.expect_err("is full");
@@ -100,7 +100,7 @@ async fn a_full_database_is_waited_for_and_told_with_its_place() {
         while server.psql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO workers%'")
             == "0"
         {}
-        server.psql("DROP TRIGGER full ON apprentice_queue.workers");
+        server.psql("DROP TRIGGER no_room ON apprentice_queue.workers");
     });
     entered.expect("goes on when there is room again");
     assert_eq!(server.psql("SELECT worker FROM apprentice_queue.workers"), "w");

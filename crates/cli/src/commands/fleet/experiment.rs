@@ -8,9 +8,7 @@ use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Artifacts, ExperimentRecord, build_of, files_below};
 use apprentice_tasks::suite as suites;
-use apprentice_trace::hex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::address::{database_failure, store_settings};
 use super::submit::{Submit, without_queue};
@@ -127,6 +125,16 @@ impl Inputs {
         Ok(inputs)
     }
 
+    /// Stores the inputs with their layout. Returns the hash of their list.
+    async fn stored(mut self, artifacts: &Artifacts) -> Result<String, Failure> {
+        let folder = tempfile::tempdir().kind(Kind::Environment)?;
+        let written = folder.path().join(LAYOUT);
+        let layout = serde_json::to_string_pretty(&self.layout).kind(Kind::Bug)?;
+        std::fs::write(&written, layout).kind(Kind::Environment)?;
+        self.files.insert(LAYOUT.to_owned(), written);
+        artifacts.put_named(&self.files).await.kind(Kind::Environment)
+    }
+
     fn add_folder(&mut self, name: &str, folder: &Path) -> Result<(), Failure> {
         for path in files_below(folder).kind(Kind::Config)? {
             self.files.insert(format!("{name}/{path}"), folder.join(path));
@@ -168,43 +176,36 @@ pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand)
     }
     // What is wrong here is told before the database is asked for anything.
     let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
-    let stamp = wire::stamp(&*clock);
+    let record = ExperimentRecord {
+        experiment: format!("distill-{}-{}", wire::stamp(&*clock), process_env::unique_name()),
+        command: serde_json::to_string(&command).kind(Kind::Bug)?,
+        inputs: String::new(),
+        build: build_of(env!("CARGO_PKG_VERSION"), &apprentice_harness::agent::prompt_hash()),
+        artifacts: artifacts.address().to_owned(),
+        priority: arguments.priority,
+        needs: arguments.needs.clone(),
+        max_usd: config.cap.run_usd,
+        trial_usd,
+        copy: None,
+        state: "open".to_owned(),
+        trouble: None,
+    };
     wire::runtime()?.block_on(async {
         let queue = arguments.queue.open(true).await?;
-        let Inputs { layout, mut files } = inputs;
-        let folder = tempfile::tempdir().kind(Kind::Environment)?;
-        let written = folder.path().join(LAYOUT);
-        std::fs::write(&written, serde_json::to_string_pretty(&layout).kind(Kind::Bug)?)
-            .kind(Kind::Environment)?;
-        files.insert(LAYOUT.to_owned(), written);
-        let list = artifacts.put_named(&files).await.kind(Kind::Environment)?;
-        let command = serde_json::to_string(&command).kind(Kind::Bug)?;
-        let digest = hex(&Sha256::digest(format!("{list} {command} {}", process_env::unique_name())));
-        let record = ExperimentRecord {
-            experiment: format!("distill-{stamp}-{}", &digest[..4]),
-            command,
-            inputs: list,
-            build: build_of(env!("CARGO_PKG_VERSION"), &apprentice_harness::agent::prompt_hash()),
-            artifacts: artifacts.address().to_owned(),
-            priority: arguments.priority,
-            needs: arguments.needs.clone(),
-            max_usd: config.cap.run_usd,
-            trial_usd,
-            copy: None,
-            state: "open".to_owned(),
-            trouble: None,
-        };
+        let record = ExperimentRecord { inputs: inputs.stored(&artifacts).await?, ..record };
         queue.add_experiment(&record).await.map_err(database_failure)?;
-        let id = &record.experiment;
-        if arguments.run.json {
-            return terminal::json(
-                &serde_json::json!({ "schema": "apprentice.submitted/1", "experiment": id }),
-            );
-        }
-        terminal::line(format_args!("{id}"));
-        terminal::note(format_args!(
-            "submitted; `apprentice worker` carries it out, `apprentice fetch {id}` brings its folder"
-        ));
-        Ok(())
+        told(&record.experiment, arguments.run.json)
     })
+}
+
+fn told(id: &str, json: bool) -> Result<(), Failure> {
+    if json {
+        let told = serde_json::json!({ "schema": "apprentice.submitted/1", "experiment": id });
+        return terminal::json(&told);
+    }
+    terminal::line(format_args!("{id}"));
+    terminal::note(format_args!(
+        "submitted; `apprentice worker` carries it out, `apprentice fetch {id}` brings its folder"
+    ));
+    Ok(())
 }

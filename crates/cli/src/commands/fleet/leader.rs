@@ -10,9 +10,10 @@ use apprentice_fleet::{Database, ExperimentRuns, LeadExperiment, LeaderPlace, Le
 use apprentice_protocol::PortFuture;
 
 use super::experiment::{FILE, Layout};
+use super::metered_models::MeteredModels;
 use super::submit::needs;
 use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment_with};
-use crate::commands::experiment_command::{self, Performance};
+use crate::commands::experiment_command::{self, Performance, WrapModels};
 use crate::commands::run::{ParseCommand, RecordedCommand, StartedBy};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -78,7 +79,9 @@ impl LeaderHere {
         let place = LeaderPlace { folder: folder.clone(), suite, needs, control: control.clone() };
         let runs = ExperimentRuns::new(queue, record, leadership, place).kind(Kind::Environment)?;
         let runs: Arc<dyn RunsElsewhere> = Arc::new(runs);
-        let performance = Performance::led(Arc::clone(&runs), control.clone(), Arc::clone(&self.database));
+        let database = Arc::clone(&self.database);
+        let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
+        let performance = Performance::led(Arc::clone(&runs), control.clone(), wrap);
         let LoadedExperiment { config, models, .. } = &loaded;
         let outcome =
             Box::pin(experiment_command::perform(&experiment, config, models, &folder, performance)).await;

@@ -4,6 +4,7 @@
 mod address;
 mod experiment;
 mod leader;
+mod metered_models;
 mod metrics;
 mod plan;
 mod queue;
@@ -18,7 +19,6 @@ use crate::overrides::{self, Overrides};
 
 pub(crate) use plan::{FleetPlan, print as print_plan};
 pub(crate) use submit::Submit;
-pub(crate) use worker::MeteredModels;
 
 /// The commands of a fleet.
 #[derive(Debug, Subcommand)]

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::run::{ModelSource, RunPlan, TrialSpec, drift};
+use apprentice_evaluator::run::{RunPlan, drift};
 use apprentice_fleet::{
-    Artifacts, Database, Metered, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
+    Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
 };
-use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_protocol::{ChatModel, EnvironmentKind, PortFuture};
+use apprentice_protocol::{EnvironmentKind, PortFuture};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use clap::Args;
 
 use super::address::{QueueAddress, store_settings};
 use super::leader::LeaderHere;
+use super::metered_models::MeteredModels;
 use crate::commands::run::{BroughtFiles, BroughtRun, ParseCommand, brought, brought_measurement};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -63,23 +63,6 @@ struct Preparation {
     database: Arc<Database>,
     offers: Vec<String>,
     has_vm: bool,
-}
-
-/// Models whose calls take a token of their provider's bucket.
-pub(crate) struct MeteredModels {
-    pub(crate) inner: Arc<dyn ModelSource>,
-    pub(crate) database: Arc<Database>,
-}
-
-impl ModelSource for MeteredModels {
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        let model = self.inner.model(trial)?;
-        Ok(Arc::new(Metered::new(model, &trial.model, Arc::clone(&self.database))))
-    }
-
-    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
-        self.inner.identity(model)
-    }
 }
 
 /// The folder of a worker, locked while it lives.
