@@ -29,6 +29,10 @@ bench:
 chaos *args:
     cargo test --package apprentice-harness --bench chaos -- {{args}}
 
+# Two thousand trials in one process, some in cells: memory, descriptors, processes, mounts and folders stay as they were.
+soak:
+    cargo test --package apprentice-harness --test it -- --ignored --nocapture soak::
+
 # Two hundred workers, five thousand trials, and faults, over a PostgreSQL of the test's own. Prints how fast the queue is.
 fleet:
     cargo test --package apprentice-fleet -- --include-ignored --nocapture --test-threads 1 --skip child::

@@ -7,7 +7,7 @@ use std::time::Duration;
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
-use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_harness::env::warm_pool::WarmPool;
@@ -19,7 +19,9 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Cells, Config, IsolationChoice, Machines, SandboxChoice, ScriptChoice, WorldChoice};
+use crate::config::{
+    Cells, Config, IsolationChoice, Machines, OnOff, SandboxChoice, ScriptChoice, WorldChoice,
+};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::{process_env, terminal};
@@ -139,8 +141,17 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
-    let desktop =
-        DesktopConfig { isolation, program, argument, state, golden: None, limits, network: network.clone() };
+    let sight = Sight { pointer: config.pointer == OnOff::On, ocr: config.ocr == OnOff::On };
+    let desktop = DesktopConfig {
+        isolation,
+        program,
+        argument,
+        state,
+        golden: None,
+        limits,
+        network: network.clone(),
+        sight,
+    };
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, network, program: browser.into(), sandbox, scripts, clock },
