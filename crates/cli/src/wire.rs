@@ -108,13 +108,12 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         IsolationChoice::Cell => CellIsolation::Bubblewrap,
         IsolationChoice::Plain => CellIsolation::Plain,
     };
-    let argument = CELL.to_owned();
     let cell = CellSpec {
         screen: None,
         isolation,
-        program: program.clone(),
-        argument: argument.clone(),
-        state: state.clone(),
+        program,
+        argument: CELL.to_owned(),
+        state,
         golden: None,
         limits,
         network: Vec::new(),
@@ -141,17 +140,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
-    let sight = Sight { pointer: config.pointer == OnOff::On, ocr: config.ocr == OnOff::On };
-    let desktop = DesktopConfig {
-        isolation,
-        program,
-        argument,
-        state,
-        golden: None,
-        limits,
-        network: network.clone(),
-        sight,
-    };
+    let desktop = desktop(config, &cell);
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, network, program: browser.into(), sandbox, scripts, clock },
@@ -171,6 +160,20 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         0 => worlds,
         most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
     })
+}
+
+/// What desktops need, in cells like this one.
+fn desktop(config: &Config, cell: &CellSpec) -> DesktopConfig {
+    DesktopConfig {
+        isolation: cell.isolation,
+        program: cell.program.clone(),
+        argument: cell.argument.clone(),
+        state: cell.state.clone(),
+        golden: None,
+        limits: cell.limits,
+        network: config.network.clone(),
+        sight: Sight { pointer: config.pointer == OnOff::On, ocr: config.ocr == OnOff::On },
+    }
 }
 
 /// Creates the source of VMs from their addresses or their reset command; `None` without either.
