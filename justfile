@@ -29,6 +29,10 @@ bench:
 chaos *args:
     cargo test --package apprentice-harness --bench chaos -- {{args}}
 
+# Two thousand trials in one process, some in cells: memory, descriptors, processes, mounts and folders stay as they were.
+soak:
+    cargo test --package apprentice-harness --test it -- --ignored --nocapture soak::
+
 # Changes each threshold, list and comparison of crates/skills in a copy, and names those that no test notices: `just mutants manage/`.
 mutants *args:
     scripts/mutate-skills {{args}}

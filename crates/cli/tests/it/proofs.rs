@@ -92,6 +92,7 @@ impl Studio {
             state: self.place("state"),
             golden: None,
             limits: CellLimits::default(),
+            sight: apprentice_harness::env::desktop::Sight::default(),
         };
         RunDeps {
             models: Arc::new(Models),
