@@ -46,6 +46,25 @@ def check(path, rows):
         sys.exit("fallen by half: " + "; ".join(fallen))
 
 
+def viewing(rows):
+    """What `scripts/bench_viewing.py` measured, in words."""
+    lines = []
+    if "watching-wall" in rows:
+        wall, processor, pairs = rows["watching-wall"], rows["watching-processor"], rows["watching-wall"]["count"]
+        watched = rows["run-watched-wall"]
+        lines.append(f"- Watching costs a run {(wall['median'] - 1) * 100:+.1f} % of its time ({(wall['least'] - 1) * 100:+.1f} to "
+                     f"{(wall['most'] - 1) * 100:+.1f}) and {(processor['median'] - 1) * 100:+.1f} % of its processor time (wanted: below 3): "
+                     f"medians of {pairs} pairs of six tasks in a browser, a page that took {watched['states']} states and "
+                     f"{watched['pictures']} pictures.")
+    if "first-page" in rows:
+        first, memory = rows["first-page"], rows["first-page-memory"]
+        lines.append(f"- The viewer's first page of {first['steps']} steps and {first['bytes'] / 1e9:.1f} GB answers to a key in "
+                     f"Chromium after {first['median']:.0f} ms ({first['least']:.0f}-{first['most']:.0f}; wanted: 1000), "
+                     f"{first['median'] / rows['plain-page']['median']:.1f} times as late as the same table as a plain file, and takes "
+                     f"{memory['median']:.0f} MB there (wanted: 300) beside the {memory['browser']:.0f} MB of the empty browser.")
+    return lines
+
+
 def machine():
     with open("/proc/cpuinfo") as file:
         model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())
@@ -79,6 +98,7 @@ def table(rows):
         lines.append(f"- {many['cells']} desktop cells at once: {many['answered']} answer with a picture, "
                      f"{many['seconds']:.1f} s from the first start to the last picture, "
                      f"{many['kilobytes'] / 1024:.0f} MB each (PSS, X server and buses included).")
+    lines += viewing(rows)
     nodes = [f"{row[6:]} {rows[row]['value']}" for row in rows if row.startswith("nodes-")]
     there = [f"{row} {rows[row]['nodes']}" for row in rows if "nodes" in rows[row] and not row.startswith("nodes-")]
     if nodes:

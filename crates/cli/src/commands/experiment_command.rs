@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, run_experiment,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, RunsElsewhere, run_experiment,
 };
+use apprentice_evaluator::run::{ModelSource, RunControl};
 use apprentice_evaluator::split::SplitLock;
+#[cfg(feature = "fleet")]
+use apprentice_fleet::Database;
 use apprentice_protocol::{Clock, TaskId, counted};
 use apprentice_results::report::Report;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::{Selection, Suite};
 
+#[cfg(feature = "fleet")]
+use super::fleet::MeteredModels;
 use crate::config::Config;
 use crate::control_socket::offered_run;
 use crate::experiment_progress::{ExperimentProgress, Verbosity};
@@ -46,14 +51,54 @@ pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::B
     Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
 }
 
+/// How an experiment is carried out.
+pub(crate) struct Performance {
+    /// Whether its progress is printed.
+    verbosity: Verbosity,
+    /// Who carries out its measurement; `None` for this process.
+    elsewhere: Option<Arc<dyn RunsElsewhere>>,
+    /// Where its runs report; `None` for this command's own display.
+    control: Option<RunControl>,
+    /// What wraps each model.
+    wrap: Option<WrapModels>,
+}
+
+/// Wraps the source of models.
+type WrapModels = Box<dyn FnOnce(Arc<dyn ModelSource>) -> Arc<dyn ModelSource>>;
+
+impl From<Verbosity> for Performance {
+    fn from(verbosity: Verbosity) -> Self {
+        Self { verbosity, elsewhere: None, control: None, wrap: None }
+    }
+}
+
+#[cfg(feature = "fleet")]
+impl Performance {
+    /// The leader's part of an experiment whose measurement others carry out.
+    pub(crate) fn led(
+        elsewhere: Arc<dyn RunsElsewhere>,
+        control: RunControl,
+        database: Arc<Database>,
+    ) -> Self {
+        let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
+        Self {
+            verbosity: Verbosity::Silent,
+            elsewhere: Some(elsewhere),
+            control: Some(control),
+            wrap: Some(wrap),
+        }
+    }
+}
+
 /// Runs or continues an experiment.
 pub(crate) async fn perform(
     experiment: &Experiment,
     config: &Config,
     models: &Arc<Models>,
     folder: &Path,
-    verbosity: Verbosity,
+    performance: impl Into<Performance>,
 ) -> Result<ExperimentResult, Failure> {
+    let Performance { verbosity, elsewhere, control, wrap } = performance.into();
     let learned = match &experiment.book {
         BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
         BookSource::Given(_) => Vec::new(),
@@ -66,16 +111,27 @@ pub(crate) async fn perform(
         BookSource::Learned(plan) => Some(plan.learner.profile().name.as_str()),
         BookSource::Given(_) => None,
     };
-    let (control, _socket) = offered_run(config, "experiment", progress);
+    let (control, _socket) = match control {
+        Some(control) => (control, None),
+        None => {
+            let (control, socket) = offered_run(config, "experiment", progress);
+            (control, Some(socket))
+        }
+    };
     let lines = (verbosity == Verbosity::Aloud).then(|| LiveLines::show(&control.live));
+    let mut run = wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?;
+    if let Some(wrap) = wrap {
+        run.models = wrap(run.models);
+    }
     let deps = ExperimentDeps {
-        run: wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
+        run,
         jobs: match config.jobs {
             // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
             // thirds of the time of two, and four hardly less than three.
             0 => (wire::cores() * 3).div_ceil(2),
             jobs => jobs,
         },
+        elsewhere,
         control,
         records,
         embedding: models.embedding()?,

@@ -137,6 +137,7 @@ impl Studio {
         };
         let (records, _receiver) = unbounded_channel();
         let deps = ExperimentDeps {
+            elsewhere: None,
             embedding: None,
             readers: Vec::new(),
             effects: EffectRule::Allow,
