@@ -392,11 +392,14 @@ fn a_review_changes_learned_skills_only_and_a_person_can_do_more() {
         )
     };
     let desk = Desk::new(Shelf::with(&[("gimp/layers", "layers")]), script());
-    let asked = model(vec![vec![patch()]]);
+    let asked = model(vec![vec![created()], vec![patch()]]);
     let summary = desk.review(&asked);
-    assert_eq!(summary.outcome, ReviewOutcome::Learned, "{summary:?}");
+    assert_eq!((summary.outcome, summary.changes.len()), (ReviewOutcome::Learned, 1), "{summary:?}");
     assert!(!summary.changes[0].created);
+    assert_eq!(desk.skill("gimp/rl-export-as"), None, "a candidate about a skill leads to no other skill");
     let requests = asked.requests.lock().expect("unpoisoned").clone();
+    let Some(Message::Results { results, .. }) = requests[2].messages.last() else { panic!("results") };
+    assert!(results[0].content[0].as_text().expect("text").starts_with("unknown_tool"), "{results:?}");
     let tools: Vec<&str> = requests[1].tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(tools, ["review_event", "patch_skill", "no_skill"], "no tool that creates a skill");
     assert_eq!(desk.skill("gimp/layers").expect("there").1, 2);
