@@ -29,13 +29,23 @@ bench:
 chaos *args:
     cargo test --package apprentice-harness --bench chaos -- {{args}}
 
-# Two hundred workers, five thousand trials, and faults, over a PostgreSQL of the test's own. Prints how fast the queue is.
+# Two thousand trials in one process, some in cells: memory, descriptors, processes, mounts and folders stay as they were.
+soak:
+    cargo test --package apprentice-harness --test it -- --ignored --nocapture soak::
+
+# Changes each threshold, list and comparison of crates/skills in a copy, and names those that no test notices: `just mutants manage/`.
+mutants *args:
+    scripts/mutate-skills {{args}}
+
+# Two hundred workers, five thousand trials, a thousand simulated workers and 300 random faults, over a PostgreSQL and an S3 server of
+# the tests' own. Prints how fast the queue is, and the seed of the faults: `FLEET_SEED=N just fleet` repeats them.
 fleet:
+    scripts/fleet-servers
     cargo test --package apprentice-fleet -- --include-ignored --nocapture --test-threads 1 --skip child::
 
 ci:
     .ci/run
 
-# Builds the program as it is shipped, and prints its size.
+# Builds the program as it is shipped, prints its size, and fails when it is larger than it may be.
 release:
-    scripts/release
+    scripts/release --check

@@ -16,6 +16,7 @@ ROWS = [
     ("the same on a page of 500 table rows", "step-big", "browsergym-step-big", "BrowserGym's `step`", 20),
     ("a fresh browser with a page, seen", "fresh-browser", "browsergym-reset-small", "BrowserGym's `reset`", 10),
     ("the tree of Calc, hidden menus included", "tree", "pyatspi", "pyatspi", 20),
+    ("the tree of Calc in the view after a key", "tree-again", "pyatspi", "pyatspi", 20),
 ]
 BELOW = 0.5
 
@@ -44,6 +45,25 @@ def check(path, rows):
     fallen = [name for name, before in known.items() if found.get(name, 0) < before * BELOW]
     if fallen:
         sys.exit("fallen by half: " + "; ".join(fallen))
+
+
+def viewing(rows):
+    """What `scripts/bench_viewing.py` measured, in words."""
+    lines = []
+    if "watching-wall" in rows:
+        wall, processor, pairs = rows["watching-wall"], rows["watching-processor"], rows["watching-wall"]["count"]
+        watched = rows["run-watched-wall"]
+        lines.append(f"- Watching costs a run {(wall['median'] - 1) * 100:+.1f} % of its time ({(wall['least'] - 1) * 100:+.1f} to "
+                     f"{(wall['most'] - 1) * 100:+.1f}) and {(processor['median'] - 1) * 100:+.1f} % of its processor time (wanted: below 3): "
+                     f"medians of {pairs} pairs of six tasks in a browser, a page that took {watched['states']} states and "
+                     f"{watched['pictures']} pictures.")
+    if "first-page" in rows:
+        first, memory = rows["first-page"], rows["first-page-memory"]
+        lines.append(f"- The viewer's first page of {first['steps']} steps and {first['bytes'] / 1e9:.1f} GB answers to a key in "
+                     f"Chromium after {first['median']:.0f} ms ({first['least']:.0f}-{first['most']:.0f}; wanted: 1000), "
+                     f"{first['median'] / rows['plain-page']['median']:.1f} times as late as the same table as a plain file, and takes "
+                     f"{memory['median']:.0f} MB there (wanted: 300) beside the {memory['browser']:.0f} MB of the empty browser.")
+    return lines
 
 
 def machine():
@@ -79,6 +99,7 @@ def table(rows):
         lines.append(f"- {many['cells']} desktop cells at once: {many['answered']} answer with a picture, "
                      f"{many['seconds']:.1f} s from the first start to the last picture, "
                      f"{many['kilobytes'] / 1024:.0f} MB each (PSS, X server and buses included).")
+    lines += viewing(rows)
     nodes = [f"{row[6:]} {rows[row]['value']}" for row in rows if row.startswith("nodes-")]
     there = [f"{row} {rows[row]['nodes']}" for row in rows if "nodes" in rows[row] and not row.startswith("nodes-")]
     if nodes:
@@ -86,7 +107,11 @@ def table(rows):
     missing = [f"{what} ({peer})" for what, ours, theirs, peer, _ in ROWS if ours not in rows or theirs not in rows]
     if missing:
         lines.append(f"- Not measured in this run: {'; '.join(missing)}.")
-    lines.append("- Never measured by this script: MiniWoB++ episodes a minute, and the harness's share of a step.")
+    shares = [(row.split("-")[1:], rows[row]) for row in rows if row.startswith("share-")]
+    for (seconds, trials), row in shares:
+        lines.append(f"- What is not the model's time in a step, with a model that takes {seconds} s, {trials} trials at once, in an in-memory "
+                     f"world: {row['p95']:.2f} % at p95, {row['median']:.2f} % at the median of {row['steps']} steps (wanted: below 2 %).")
+    lines.append("- Never measured by this script: MiniWoB++ episodes a minute.")
     return "\n".join(lines) + "\n"
 
 

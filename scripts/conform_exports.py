@@ -11,7 +11,9 @@ from pathlib import Path
 
 PROGRAM, SAMPLE, WORK, GUIDE = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
 BIN = Path(sys.executable).parent
-FORMATS = ["osworld", "csv", "openai", "sharegpt", "atif", "inspect", "otel"]
+FORMATS = ["osworld", "csv", "openai", "sharegpt", "parquet", "atif", "inspect", "otel"]
+# What the sample run says, and the program that recorded it did not know as a key (`tests/it/sample.rs`).
+SECRET = "a-key-that-only-the-exporter-knows"
 
 
 def run(*command, code=0, **more):
@@ -158,6 +160,47 @@ def data_set(folder):
     return sorted(loaded)
 
 
+def parquet(folder, lines_folder):
+    """The tables hold what the lines of the same run hold, and pictures that open, read by Arrow and by two data set readers."""
+    import io
+
+    import polars
+    import pyarrow.parquet
+    from datasets import Image, load_dataset
+    from PIL import Image as Picture
+
+    loaded = load_dataset(str(folder))
+    assert sum(len(part) for part in loaded.values()) == len(lines(folder / "index.jsonl"))
+    count = 0
+    for path in folder.glob("*.parquet"):
+        conversations = lines(lines_folder / f"{path.stem}.jsonl")
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+        assert [row["trial"] for row in rows] == [line["metadata"]["trial"] for line in conversations]
+        assert polars.read_parquet(path).height == len(rows)
+        assert SECRET not in str(rows) and SECRET.encode() not in path.read_bytes()
+        for row, line in zip(rows, conversations):
+            assert json.loads(row["tools"]) == line["tools"] and row["reward"] in (0.0, 1.0), row
+            wanted = []
+            for told, message in zip(row["messages"], line["messages"], strict=True):
+                parts = message["content"]
+                parts = [{"type": "text", "text": parts}] * bool(parts) if isinstance(parts, str) else parts
+                wanted += [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+                plain = [("image", None) if part["type"] == "image_url" else ("text", part["text"]) for part in parts]
+                assert [(part["type"], part["text"]) for part in told["content"]] == plain, (told, message)
+                assert told["role"] == message["role"] and told["tool_call_id"] == message.get("tool_call_id")
+                assert told["tool_calls"] == message.get("tool_calls"), (told, message)
+            assert len(row["images"]) == len(wanted), row["trial"]
+            for image, place in zip(row["images"], wanted):
+                assert image["bytes"] == (lines_folder / place).read_bytes() and place.endswith(image["path"])
+                Picture.open(io.BytesIO(image["bytes"])).load()
+                count += 1
+    for part in loaded.values():
+        feature = part.features["images"]
+        assert isinstance(getattr(feature, "feature", feature), Image), part.features
+        assert all(image.size[0] > 0 for row in part for image in row["images"])
+    return sorted(loaded), count
+
+
 def atif(folder):
     from harbor.models.trajectories.trajectory import Trajectory
 
@@ -225,15 +268,16 @@ def main():
             out = WORK / name / form
             more = ["--suite", suite] if form == "osworld" and name == "own" else []
             more += ["--void"] if form == "osworld" else []
-            run(PROGRAM, "export", folder, "--format", form, "--out", out, *more)
+            run(PROGRAM, "export", folder, "--format", form, "--out", out, *more, env={**os.environ, "OPENAI_API_KEY": SECRET})
             assert (out / "README.md").read_text().startswith("---\n")
             pictures = images_open(out)
-            assert form in ("inspect", "otel") or name == "own" or pictures, out
+            assert form in ("inspect", "otel", "parquet") or name == "own" or pictures, out
         print(name, "osworld", osworld(WORK / name / "osworld"))
         tables(WORK / name / "csv")
         openai(WORK / name / "openai")
         sharegpt(WORK / name / "sharegpt")
         print(name, "data sets", data_set(WORK / name / "openai"), data_set(WORK / name / "sharegpt"))
+        print(name, "parquet", *parquet(WORK / name / "parquet", WORK / name / "openai"))
         atif(WORK / name / "atif")
         inspect(WORK / name / "inspect")
         otel(WORK / name / "otel")

@@ -154,6 +154,16 @@ pub(crate) enum ScriptChoice {
     Off,
 }
 
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OnOff {
+    /// It is done.
+    On,
+    /// It is left out.
+    Off,
+}
+
 /// The effective settings.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -184,6 +194,10 @@ pub(crate) struct Config {
     pub(crate) browser_sandbox: SandboxChoice,
     /// Whether models may run scripts in pages.
     pub(crate) page_scripts: ScriptChoice,
+    /// Whether the pointer is drawn into pictures of desktops.
+    pub(crate) pointer: OnOff,
+    /// Whether windows that do not list their elements are read from their picture.
+    pub(crate) ocr: OnOff,
     /// Whether known bugs in OSWorld's checks are corrected or reproduced.
     pub(crate) osworld_compat: Compat,
     /// Source of the files that tasks download; empty to download none.

@@ -18,6 +18,9 @@ pub(crate) struct Overrides {
     /// Hosts that programs of worlds may reach: `none`, `task` for those that the task names, or a list with commas.
     #[arg(long, global = true, value_name = "none|task|HOSTS", help_heading = "Worlds")]
     network: Option<String>,
+    /// Worlds that run in parallel; 0 for twice the number of cores.
+    #[arg(long, global = true, value_name = "N", help_heading = "Worlds")]
+    jobs: Option<usize>,
     /// Where desktop tasks run: in cells on this machine, or on machines that speak OSWorld's server protocol.
     #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
     world: Option<WorldChoice>,
@@ -62,6 +65,7 @@ impl Overrides {
             settings.set_in_roles("profile", profile, "--profile")?;
         }
         let dollars = self.max_usd.map(|dollars| dollars.to_string());
+        let jobs = self.jobs.map(|jobs| jobs.to_string());
         for (key, value, flag) in [
             ("provider.compat.profile", self.profile.as_deref(), "--profile"),
             ("cap.run_usd", dollars.as_deref(), "--max-usd"),
@@ -69,6 +73,7 @@ impl Overrides {
             ("prompts", self.prompts.as_deref(), "--prompts"),
             ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
             ("network", self.network.as_deref(), "--network"),
+            ("jobs", jobs.as_deref(), "--jobs"),
             ("world", self.world.map(WorldChoice::name), "--world"),
             ("vm.url", self.vm_url.as_deref(), "--vm-url"),
             ("vm.reset", self.vm_reset.as_deref(), "--vm-reset"),

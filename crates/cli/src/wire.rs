@@ -7,7 +7,7 @@ use std::time::Duration;
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
-use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_harness::env::warm_pool::WarmPool;
@@ -19,7 +19,9 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Cells, Config, IsolationChoice, Machines, SandboxChoice, ScriptChoice, WorldChoice};
+use crate::config::{
+    Cells, Config, IsolationChoice, Machines, OnOff, SandboxChoice, ScriptChoice, WorldChoice,
+};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::{process_env, terminal};
@@ -106,13 +108,12 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         IsolationChoice::Cell => CellIsolation::Bubblewrap,
         IsolationChoice::Plain => CellIsolation::Plain,
     };
-    let argument = CELL.to_owned();
     let cell = CellSpec {
         screen: None,
         isolation,
-        program: program.clone(),
-        argument: argument.clone(),
-        state: state.clone(),
+        program,
+        argument: CELL.to_owned(),
+        state,
         golden: None,
         limits,
         network: Vec::new(),
@@ -139,8 +140,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
-    let desktop =
-        DesktopConfig { isolation, program, argument, state, golden: None, limits, network: network.clone() };
+    let desktop = desktop(config, &cell);
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, network, program: browser.into(), sandbox, scripts, clock },
@@ -160,6 +160,20 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         0 => worlds,
         most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
     })
+}
+
+/// What desktops need, in cells like this one.
+fn desktop(config: &Config, cell: &CellSpec) -> DesktopConfig {
+    DesktopConfig {
+        isolation: cell.isolation,
+        program: cell.program.clone(),
+        argument: cell.argument.clone(),
+        state: cell.state.clone(),
+        golden: None,
+        limits: cell.limits,
+        network: config.network.clone(),
+        sight: Sight { pointer: config.pointer == OnOff::On, ocr: config.ocr == OnOff::On },
+    }
 }
 
 /// Creates the source of VMs from their addresses or their reset command; `None` without either.

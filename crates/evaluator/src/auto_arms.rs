@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use apprentice_results::arm::Arm;
+use apprentice_results::arm::{Arm, UnknownArm};
+use serde::{Deserialize, Serialize};
 
 /// The arm that `auto` stands for, by model: each model's dev trials chose it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "BTreeMap<String, String>", try_from = "BTreeMap<String, String>")]
 pub struct AutoArms(BTreeMap<String, Arm>);
 
 impl AutoArms {
@@ -18,6 +20,20 @@ impl AutoArms {
     /// Iterates over the chosen arms.
     pub fn arms(&self) -> impl Iterator<Item = Arm> + '_ {
         self.0.values().copied()
+    }
+}
+
+impl From<AutoArms> for BTreeMap<String, String> {
+    fn from(arms: AutoArms) -> Self {
+        arms.0.into_iter().map(|(model, arm)| (model, arm.to_string())).collect()
+    }
+}
+
+impl TryFrom<BTreeMap<String, String>> for AutoArms {
+    type Error = UnknownArm;
+
+    fn try_from(names: BTreeMap<String, String>) -> Result<Self, UnknownArm> {
+        names.into_iter().map(|(model, arm)| Ok((model, Arm::parse(&arm)?))).collect()
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use apprentice_protocol::{TaskId, Trajectory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A successful attempt at a training task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Demonstration {
     /// The task of the attempt.
     pub task: TaskId,

@@ -18,6 +18,7 @@ use apprentice_tasks::variation::{VariationError, drawn_values, filled};
 use apprentice_trace::{Trace, TraceError};
 use futures_util::future::try_join;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -60,7 +61,7 @@ pub struct Admission<'a> {
 }
 
 /// What one replay showed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Replay {
     /// What was tried.
     pub trial: FunctionTrial,
@@ -83,7 +84,7 @@ pub struct Replay {
 }
 
 /// The outcome of an admission.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AdmissionReport {
     /// [`ADMISSION_SCHEMA`].
     pub schema: &'static str,

@@ -59,7 +59,8 @@ fn front_matter(manifest: &Manifest) -> String {
                 ("none", true) => "unsplit",
                 (part, _) => part,
             };
-            let _ = writeln!(text, "  - split: {name}\n    path: {}.jsonl", part_file(part));
+            let ending = if manifest.format == ExportFormat::Parquet { "parquet" } else { "jsonl" };
+            let _ = writeln!(text, "  - split: {name}\n    path: {}.{ending}", part_file(part));
         }
     }
     text.push_str("tags:\n- computer-use\n---\n\n");
@@ -111,6 +112,9 @@ fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
         ("Split", format!("by task, never by step: {}. `none`: the run had no locked split", list(&split))),
         ("Pictures", match manifest.picture_form {
             PictureForm::Files => format!("{} files in `images/`", manifest.pictures),
+            PictureForm::Inline if manifest.format == ExportFormat::Parquet => {
+                "as files have them, in the column `images`".to_owned()
+            }
             PictureForm::Inline => "data URLs".to_owned(),
             PictureForm::None => "none".to_owned(),
         }),

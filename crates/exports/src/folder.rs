@@ -39,6 +39,13 @@ pub enum FolderError {
     },
 }
 
+impl FolderError {
+    /// A file whose content is not what it must be.
+    pub(crate) fn invalid(path: &str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Io { path: PathBuf::from(path), source: io::Error::other(error) }
+    }
+}
+
 /// A folder under way.
 pub(crate) struct OutFolder {
     draft: TempDir,
@@ -161,6 +168,11 @@ impl OutFolder {
         self.redactor.apply(text).into_owned()
     }
 
+    /// Returns a value whose texts have no secrets.
+    pub(crate) fn redacted_value(&self, value: &Value) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(&self.redactor.apply_to_json(&value.to_string()))
+    }
+
     /// Adds a value to a file as JSON in one line, without secrets and with its pictures in the form of this export. One
     /// picture at a time is in memory.
     pub(crate) fn put(&self, file: &mut OutFile, value: &Value, blobs: &Blobs) -> Result<(), FolderError> {
@@ -228,7 +240,12 @@ pub(crate) enum PictureError {
 impl OutFile {
     /// Writes text that has been searched for secrets.
     pub(crate) fn raw(&mut self, text: &str) -> Result<(), FolderError> {
-        self.file.write_all(text.as_bytes()).map_err(failed(&self.path))
+        self.bytes(text.as_bytes())
+    }
+
+    /// Writes bytes, whose texts have been searched for secrets.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), FolderError> {
+        self.file.write_all(bytes).map_err(failed(&self.path))
     }
 
     /// Ends the file. What a buffer still holds may not fit the disk.
@@ -261,9 +278,9 @@ impl OutFile {
             _ => "image/png",
         };
         // It was there when its mark was made: whoever changes a run while it is exported gets no export.
-        let bytes = blobs.read(&apprentice_protocol::BlobHash::new(hash), extension).map_err(|error| {
-            FolderError::Io { path: PathBuf::from(name), source: io::Error::other(error) }
-        })?;
+        let bytes = blobs
+            .read(&apprentice_protocol::BlobHash::new(hash), extension)
+            .map_err(|error| FolderError::invalid(name, error))?;
         self.raw(&format!("data:{media};base64,"))?;
         self.raw(&STANDARD.encode(bytes))
     }

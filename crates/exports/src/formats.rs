@@ -15,6 +15,8 @@ pub enum ExportFormat {
     Openai,
     /// Conversations in ShareGPT's form, one per line.
     Sharegpt,
+    /// Conversations with their pictures in Parquet files, as Hugging Face's `datasets` reads them.
+    Parquet,
     /// Trajectories in Harbor's interchange format, one file each.
     Atif,
     /// Logs of Inspect, one file per model and arm.
@@ -29,7 +31,7 @@ pub enum ExportFormat {
 pub enum PictureForm {
     /// Files beside the data, referred to by relative paths.
     Files,
-    /// Data URLs inside the data.
+    /// Inside the data: as data URLs, or as bytes where the format has those.
     Inline,
     /// None.
     None,
@@ -37,8 +39,16 @@ pub enum PictureForm {
 
 impl ExportFormat {
     /// All formats.
-    pub const ALL: [Self; 7] =
-        [Self::Osworld, Self::Csv, Self::Openai, Self::Sharegpt, Self::Atif, Self::Inspect, Self::Otel];
+    pub const ALL: [Self; 8] = [
+        Self::Osworld,
+        Self::Csv,
+        Self::Openai,
+        Self::Sharegpt,
+        Self::Parquet,
+        Self::Atif,
+        Self::Inspect,
+        Self::Otel,
+    ];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -47,6 +57,7 @@ impl ExportFormat {
             Self::Csv => "csv",
             Self::Openai => "openai",
             Self::Sharegpt => "sharegpt",
+            Self::Parquet => "parquet",
             Self::Atif => "atif",
             Self::Inspect => "inspect",
             Self::Otel => "otel",
@@ -60,14 +71,14 @@ impl ExportFormat {
 
     /// Whether the format is made for training, so that attempts at test tasks stay out.
     pub fn is_training(self) -> bool {
-        matches!(self, Self::Openai | Self::Sharegpt)
+        matches!(self, Self::Openai | Self::Sharegpt | Self::Parquet)
     }
 
     /// How the format holds pictures unless the user chooses.
     pub(crate) fn pictures(self) -> PictureForm {
         match self {
             Self::Otel => PictureForm::None,
-            Self::Inspect => PictureForm::Inline,
+            Self::Inspect | Self::Parquet => PictureForm::Inline,
             Self::Osworld | Self::Csv | Self::Openai | Self::Sharegpt | Self::Atif => PictureForm::Files,
         }
     }
@@ -76,7 +87,7 @@ impl ExportFormat {
     pub(crate) fn allows(self, form: PictureForm) -> bool {
         match (self, form) {
             (_, PictureForm::None) | (Self::Openai, _) => true,
-            (Self::Inspect, form) => form == PictureForm::Inline,
+            (Self::Inspect | Self::Parquet, form) => form == PictureForm::Inline,
             (Self::Otel, _) => false,
             (Self::Osworld | Self::Csv | Self::Sharegpt | Self::Atif, form) => form == PictureForm::Files,
         }

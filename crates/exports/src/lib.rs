@@ -12,6 +12,7 @@ mod folder;
 mod formats;
 mod manifest;
 mod names;
+mod parquet;
 mod request;
 mod select;
 mod sql;

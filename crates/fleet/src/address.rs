@@ -1,11 +1,15 @@
 //! The address of a queue's database, which may hold a password and is never shown with it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use rustls::ClientConfig;
 use tokio_postgres::Config;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
+
+use crate::certificates::{self, CertificatesError};
 
 /// The PostgreSQL schema of the queue, unless the address names another as `options=-csearch_path=NAME`.
 pub(crate) const SCHEMA: &str = "apprentice_queue";
@@ -17,6 +21,8 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Address {
     pub(crate) config: Config,
+    /// How the connection is encrypted; `None` for one that is not.
+    pub(crate) tls: Option<ClientConfig>,
 }
 
 /// An address that cannot be used. It never holds the address itself, which may contain a password.
@@ -28,6 +34,52 @@ pub enum AddressError {
     /// It names no host.
     #[error("the queue's address names no host: write postgres://USER@HOST:PORT/DATABASE")]
     NoHost,
+    /// A word for the encryption that would not hold what it says.
+    #[error(
+        "sslmode={0} is not offered, because it may go on without encryption: write sslmode=verify-full, or sslmode=disable on a private network"
+    )]
+    Mode(String),
+    /// The certificates cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] CertificatesError),
+}
+
+/// What an address says about encryption, apart from what the client of the database reads itself.
+struct Encryption {
+    mode: Option<String>,
+    roots: Option<PathBuf>,
+}
+
+/// Takes `sslmode` and `sslrootcert` out of an address.
+fn without_encryption(text: &str) -> (String, Encryption) {
+    let mut said = Encryption { mode: None, roots: None };
+    let Some((place, options)) = text.split_once('?') else { return (text.to_owned(), said) };
+    let mut kept = Vec::new();
+    for option in options.split('&') {
+        match option.split_once('=') {
+            Some(("sslmode", mode)) => said.mode = Some(mode.to_owned()),
+            Some(("sslrootcert", file)) => said.roots = Some(PathBuf::from(file.replace("%2F", "/"))),
+            _ => kept.push(option),
+        }
+    }
+    (if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) }, said)
+}
+
+impl Encryption {
+    /// A database of another machine is reached encrypted and known by its certificate, unless the address says otherwise.
+    fn configured(&self, hosts: &[Host]) -> Result<Option<ClientConfig>, AddressError> {
+        let is_here = |host: &Host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
+        };
+        let encrypted = match self.mode.as_deref() {
+            Some("disable") => false,
+            Some("require" | "verify-ca" | "verify-full") => true,
+            Some(other) => return Err(AddressError::Mode(other.to_owned())),
+            None => self.roots.is_some() || !hosts.iter().all(is_here),
+        };
+        Ok(encrypted.then(|| certificates::client(self.roots.as_deref())).transpose()?)
+    }
 }
 
 impl FromStr for Address {
@@ -38,6 +90,7 @@ impl FromStr for Address {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(AddressError::Form("it does not begin with postgres://".to_owned()));
         }
+        let (text, encryption) = without_encryption(text);
         let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
             // The cause names the part that is wrong; the error itself may repeat what it read.
             AddressError::Form(
@@ -47,12 +100,14 @@ impl FromStr for Address {
         if config.get_hosts().is_empty() {
             return Err(AddressError::NoHost);
         }
+        let tls = encryption.configured(config.get_hosts())?;
         config
+            .ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable })
             .application_name("apprentice")
             .connect_timeout(CONNECT_TIMEOUT)
             .keepalives_idle(SILENCE_TIMEOUT)
             .tcp_user_timeout(SILENCE_TIMEOUT);
-        Ok(Self { config })
+        Ok(Self { config, tls })
     }
 }
 
@@ -111,5 +166,22 @@ mod tests {
             let error = text.parse::<Address>().expect_err(text).to_string();
             assert!(!error.contains("s3cret") && error.contains("postgres://"), "{text}: {error}");
         }
+    }
+    #[test]
+    fn another_machine_is_reached_encrypted_unless_the_address_says_otherwise() {
+        let encrypted = |text: &str| text.parse::<Address>().expect(text).tls.is_some();
+        for (text, expected) in [
+            ("postgres://me@db.example/d", true),
+            ("postgres://me@db.example/d?sslmode=disable", false),
+            ("postgres://me@127.0.0.1/d", false),
+            ("postgres://me@/d?host=/run/postgresql", false),
+            ("postgres://me@127.0.0.1/d?sslmode=verify-full", true),
+        ] {
+            assert_eq!(encrypted(text), expected, "{text}");
+        }
+        let error = "postgres://me:s3cret@h/d?sslmode=prefer".parse::<Address>().expect_err("may be plain");
+        assert!(error.to_string().contains("sslmode=verify-full") && !error.to_string().contains("s3cret"));
+        let error = "postgres://h/d?sslrootcert=/nonexistent".parse::<Address>().expect_err("is missing");
+        assert!(error.to_string().contains("/nonexistent"), "{error}");
     }
 }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use apprentice_trace::hex;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use object_store::local::LocalFileSystem;
 use object_store::path::Path as Place;
-use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::stores::{self, StoreAddressError, StoreSettings};
 
 /// The schema name of a list of files.
 const LIST_SCHEMA: &str = "apprentice.artifact-list/1";
@@ -37,14 +38,9 @@ pub struct FileList {
 /// The reason an artifact cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
-    /// The address is of no known kind.
-    #[error("artifacts cannot be kept at {address:?}: {why}")]
-    Address {
-        /// The address.
-        address: String,
-        /// The reason and the remedy.
-        why: String,
-    },
+    /// The address cannot be used.
+    #[error(transparent)]
+    Address(#[from] StoreAddressError),
     /// The store fails.
     #[error("the artifacts at {address} cannot be used")]
     Store {
@@ -97,20 +93,23 @@ impl FileList {
 }
 
 impl Artifacts {
-    /// Opens the store at an address: `file:///FOLDER`, which all workers must see.
-    pub fn open(address: &str) -> Result<Self, ArtifactError> {
-        let wrong = |why: &str| ArtifactError::Address { address: address.to_owned(), why: why.to_owned() };
-        let Some(folder) = address.strip_prefix("file://") else {
-            return Err(wrong("give file:///FOLDER, a folder that all workers share"));
-        };
-        let folder = Path::new(folder);
-        if !folder.is_absolute() {
-            return Err(wrong("the folder is not absolute: write file:///FOLDER"));
+    /// Opens the store at an address: `s3://BUCKET/PREFIX`, `gs://…`, `az://…`, or `file:///FOLDER`, which all workers must
+    /// see.
+    pub fn open(address: &str, settings: &StoreSettings) -> Result<Self, ArtifactError> {
+        Ok(Self { address: address.to_owned(), store: stores::open(address, settings)? })
+    }
+
+    /// Writes a small object of this name and reads it: whether what an attempt makes can be stored, asked before it begins.
+    pub async fn check(&self, name: &str) -> Result<(), ArtifactError> {
+        let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
+        let place = Place::from(format!("checks/{name}"));
+        let content = name.as_bytes().to_vec();
+        self.store.put(&place, PutPayload::from(content)).await.map_err(failed)?;
+        let found = self.store.get(&place).await.map_err(failed)?.bytes().await.map_err(failed)?;
+        match found == name.as_bytes() {
+            true => Ok(()),
+            false => Err(ArtifactError::Foreign { hash: place.to_string(), address: self.address.clone() }),
         }
-        fs::create_dir_all(folder).map_err(failed(folder))?;
-        let store = LocalFileSystem::new_with_prefix(folder);
-        let store = store.map_err(|source| ArtifactError::Store { address: address.to_owned(), source })?;
-        Ok(Self { address: address.to_owned(), store: Arc::new(store.with_fsync(true)) })
     }
 
     /// The store's address.
@@ -126,18 +125,21 @@ impl Artifacts {
             Ok::<_, ArtifactError>((path, self.put(bytes).await?))
         };
         let files = stream::iter(paths.to_vec()).map(put).buffer_unordered(AT_ONCE).try_collect().await?;
-        let list = serde_json::to_vec(&FileList::new(files)).map_err(|error| failed(folder)(error.into()))?;
-        self.put(list).await
+        self.put_list(files).await
     }
 
     /// Stores bytes under their hash, unless they are there already.
     pub async fn put(&self, bytes: Vec<u8>) -> Result<String, ArtifactError> {
         let hash = hex(&Sha256::digest(&bytes));
-        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        match self.store.put_opts(&place(&hash), PutPayload::from(bytes), options).await {
-            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(hash),
-            Err(source) => Err(ArtifactError::Store { address: self.address.clone(), source }),
+        let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
+        match self.store.head(&place(&hash)).await {
+            Ok(known) if known.size == bytes.len() as u64 => return Ok(hash),
+            // One that was cut off is written again.
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(source) => return Err(failed(source)),
         }
+        self.store.put(&place(&hash), PutPayload::from(bytes)).await.map_err(failed)?;
+        Ok(hash)
     }
 
     /// Reads an artifact, and compares its content with its name.
@@ -163,6 +165,35 @@ impl Artifacts {
         }
     }
 
+    /// Stores files under other paths than they have here. Returns the hash of their list.
+    pub async fn put_named(&self, files: &BTreeMap<String, PathBuf>) -> Result<String, ArtifactError> {
+        let put = |(path, file): (String, PathBuf)| async move {
+            let bytes = tokio::fs::read(&file).await.map_err(failed(&file))?;
+            Ok::<_, ArtifactError>((path, self.put(bytes).await?))
+        };
+        let files = stream::iter(files.clone()).map(put).buffer_unordered(AT_ONCE).try_collect().await?;
+        self.put_list(files).await
+    }
+
+    /// Makes the files below a folder those of a list: what differs is written again, and what is missing is brought.
+    pub async fn restore(&self, hash: &str, folder: &Path) -> Result<FileList, ArtifactError> {
+        let list = self.list(hash).await?;
+        for (path, hash) in &list.files {
+            let file = folder.join(path);
+            let same = fs::read(&file).is_ok_and(|bytes| hex(&Sha256::digest(&bytes)) == *hash);
+            if !same && file.exists() {
+                fs::remove_file(&file).map_err(failed(&file))?;
+            }
+        }
+        self.get_files(hash, folder).await
+    }
+
+    /// Stores a list of files, which are stored already. Returns its hash.
+    pub(crate) async fn put_list(&self, files: BTreeMap<String, String>) -> Result<String, ArtifactError> {
+        let list = serde_json::to_vec(&FileList::new(files));
+        self.put(list.map_err(|error| failed(Path::new("a list of files"))(error.into()))?).await
+    }
+
     /// Writes the files of a list below a folder. Files that are there already are not read again.
     pub async fn get_files(&self, hash: &str, folder: &Path) -> Result<FileList, ArtifactError> {
         let list = self.list(hash).await?;
@@ -184,7 +215,7 @@ impl Artifacts {
 }
 
 /// Lists the regular files below a folder, in order, as relative paths with `/`.
-pub(crate) fn files_below(folder: &Path) -> Result<Vec<String>, ArtifactError> {
+pub fn files_below(folder: &Path) -> Result<Vec<String>, ArtifactError> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).map_err(failed(&next))? {
@@ -217,6 +248,7 @@ mod tests {
     use std::fs;
 
     use super::{ArtifactError, Artifacts, FileList, files_below};
+    use crate::stores::StoreSettings;
 
     #[tokio::test]
     async fn files_come_back_as_they_were_and_damaged_ones_are_told() {
@@ -224,7 +256,7 @@ mod tests {
         fs::create_dir_all(from.path().join("a/b")).expect("a folder");
         fs::write(from.path().join("a/b/one"), "1").expect("writes");
         fs::write(from.path().join("two"), "2").expect("writes");
-        let artifacts = Artifacts::open(&format!("file://{}", store.path().display())).expect("opens");
+        let artifacts = opened(store.path()).expect("opens");
         let paths = files_below(from.path()).expect("lists");
         assert_eq!(paths, ["a/b/one", "two"]);
         let list = artifacts.put_files(from.path(), &paths).await.expect("stores");
@@ -245,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn a_list_cannot_write_outside_its_folder() {
         let store = folder();
-        let artifacts = Artifacts::open(&format!("file://{}", store.path().display())).expect("opens");
+        let artifacts = opened(store.path()).expect("opens");
         for path in ["../up", "/etc/passwd", "a/../../up", ""] {
             let list = FileList::new([(path.to_owned(), "00".to_owned())].into_iter().collect());
             let hash = artifacts.put(serde_json::to_vec(&list).expect("text")).await.expect("stores");
@@ -256,10 +288,16 @@ mod tests {
 
     #[test]
     fn an_address_of_no_known_kind_is_told_with_its_remedy() {
-        for address in ["relative/folder", "s3://bucket", "file://relative"] {
-            let error = Artifacts::open(address).expect_err(address).to_string();
+        for address in
+            ["relative/folder", "ftp://bucket", "s3://", "s3://key:secret@bucket", "file://relative"]
+        {
+            let error = Artifacts::open(address, &StoreSettings::default()).expect_err(address).to_string();
             assert!(error.contains(address) && error.contains("file:///FOLDER"), "{error}");
         }
+    }
+
+    fn opened(folder: &std::path::Path) -> Result<Artifacts, ArtifactError> {
+        Artifacts::open(&format!("file://{}", folder.display()), &StoreSettings::default())
     }
 
     fn folder() -> tempfile::TempDir {

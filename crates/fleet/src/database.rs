@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{Clock, Why};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::address::{Address, SCHEMA};
@@ -119,6 +121,11 @@ impl Database {
         Self { address, clock, patience, session: tokio::sync::Mutex::default(), changed: Arc::default() }
     }
 
+    /// The same database over a connection of its own, on which nothing waits for this one's statements.
+    pub(crate) fn beside(&self) -> Self {
+        Self::new(self.address.clone(), self.patience, Arc::clone(&self.clock))
+    }
+
     /// The address, which is shown without its password.
     pub fn address(&self) -> &Address {
         &self.address
@@ -166,6 +173,10 @@ impl Database {
                 None => None,
             };
             if waited >= self.patience.0 {
+                if let Some(full) = source.as_ref().filter(|error| judged(error) == Remedy::Full) {
+                    let (address, message) = (self.address.to_string(), told(full));
+                    return Err(DatabaseError::Full { address, message });
+                }
                 return Err(DatabaseError::Unreachable { address: self.address.to_string(), waited, source });
             }
             tracing::debug!(?source, "the database is tried again");
@@ -178,9 +189,12 @@ impl Database {
     fn passing(&self, source: tokio_postgres::Error) -> Result<tokio_postgres::Error, DatabaseError> {
         let (address, message) = (self.address.to_string(), told(&source));
         match judged(&source) {
+            Remedy::Full => {
+                tracing::warn!(address, message, "the database has no room left; it is tried again");
+                Ok(source)
+            }
             Remedy::Reconnect | Remedy::Repeat => Ok(source),
             Remedy::Denied(remedy) => Err(DatabaseError::Denied { address, message, remedy }),
-            Remedy::Full => Err(DatabaseError::Full { address, message }),
             Remedy::None => Err(DatabaseError::Refused { address, message, source }),
         }
     }
@@ -201,6 +215,22 @@ impl Database {
         done
     }
 
+    /// Opens a connection of its own, which is not opened again. `ended` is cancelled when it is lost, and ends it.
+    pub(crate) async fn dedicated(&self, ended: &CancellationToken) -> Result<Client, DatabaseError> {
+        let opening =
+            tokio::time::timeout(STATEMENT_TIMEOUT, connect(&self.address, &Arc::default(), ended)).await;
+        let unreachable = |source| DatabaseError::Unreachable {
+            address: self.address.to_string(),
+            waited: STATEMENT_TIMEOUT,
+            source,
+        };
+        match opening {
+            Ok(Ok(client)) => Ok(client),
+            Ok(Err(error)) => Err(unreachable(Some(self.passing(error)?))),
+            Err(_) => Err(unreachable(None)),
+        }
+    }
+
     async fn session(&self) -> Result<Arc<Session>, Option<tokio_postgres::Error>> {
         let mut current = self.session.lock().await;
         if let Some(session) = current.as_ref().filter(|session| !session.client.is_closed()) {
@@ -216,16 +246,9 @@ impl Database {
 
 impl Session {
     async fn open(address: &Address, changed: &Arc<Notify>) -> Result<Self, tokio_postgres::Error> {
-        let (client, connection) = address.config.connect(NoTls).await?;
         let ended = CancellationToken::new();
-        tokio::spawn(read(connection, Arc::clone(changed), ended.clone()));
-        let session = Self { client, statements: Mutex::default(), _reader: ended.drop_guard() };
-        let set = format!(
-            "SET search_path TO {SCHEMA}; SET statement_timeout TO {}; SET synchronous_commit TO on; LISTEN {CHANNEL}",
-            STATEMENT_TIMEOUT.as_millis()
-        );
-        session.client.batch_execute(&set).await?;
-        Ok(session)
+        let client = connect(address, changed, &ended).await?;
+        Ok(Self { client, statements: Mutex::default(), _reader: ended.drop_guard() })
     }
 
     async fn perform(&self, job: &Job<'_>) -> Result<Vec<Row>, tokio_postgres::Error> {
@@ -249,12 +272,39 @@ impl Session {
     }
 }
 
+/// Opens a connection. Each statement is planned once, by its indexes, as the tables are small when it is planned and large later; and only what must outlive a crash waits for the disk: see `safe` in
+/// the statements. `ended` ends the connection, and is cancelled when it ends by itself.
+async fn connect(
+    address: &Address,
+    changed: &Arc<Notify>,
+    ended: &CancellationToken,
+) -> Result<Client, tokio_postgres::Error> {
+    let client = match &address.tls {
+        Some(tls) => {
+            let (client, connection) = address.config.connect(MakeRustlsConnect::new(tls.clone())).await?;
+            tokio::spawn(read(connection, Arc::clone(changed), ended.clone()));
+            client
+        }
+        None => {
+            let (client, connection) = address.config.connect(NoTls).await?;
+            tokio::spawn(read(connection, Arc::clone(changed), ended.clone()));
+            client
+        }
+    };
+    let set = format!(
+        "SET search_path TO {SCHEMA}; SET statement_timeout TO {}; SET synchronous_commit TO off;
+         SET plan_cache_mode TO force_generic_plan; SET jit TO off; SET enable_seqscan TO off; LISTEN {CHANNEL}",
+        STATEMENT_TIMEOUT.as_millis()
+    );
+    client.batch_execute(&set).await?;
+    Ok(client)
+}
+
 /// Moves a connection's messages until it ends.
-async fn read(
-    mut connection: Connection<Socket, tokio_postgres::tls::NoTlsStream>,
-    changed: Arc<Notify>,
-    ended: CancellationToken,
-) {
+async fn read<T>(mut connection: Connection<Socket, T>, changed: Arc<Notify>, ended: CancellationToken)
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send,
+{
     loop {
         let message = tokio::select! {
             biased;
@@ -272,14 +322,14 @@ async fn read(
         }
     }
     // What was told meanwhile is lost.
+    ended.cancel();
     changed.notify_waiters();
 }
 
 /// Decides what a failed statement means.
 fn judged(error: &tokio_postgres::Error) -> Remedy {
     let Some(state) = error.code() else {
-        // No answer of the database: the connection.
-        return Remedy::Reconnect;
+        return encryption_remedy(error).unwrap_or(Remedy::Reconnect);
     };
     let passing = [
         SqlState::ADMIN_SHUTDOWN,
@@ -308,6 +358,20 @@ fn judged(error: &tokio_postgres::Error) -> Remedy {
         ),
         _ => Remedy::None,
     }
+}
+
+/// What to do about an encrypted connection that can never be made; `None` for any other failure of a connection.
+fn encryption_remedy(error: &tokio_postgres::Error) -> Option<Remedy> {
+    let source = error.source()?;
+    let inner = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    if inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        return Some(Remedy::Denied(
+            "its certificate must name the host of the address, and lead to one of ?sslrootcert=FILE or of the system",
+        ));
+    }
+    (source.to_string() == "server does not support TLS").then_some(Remedy::Denied(
+        "turn its TLS on, or write ?sslmode=disable into the address if the network is private",
+    ))
 }
 
 /// The database's own message, or the error's.

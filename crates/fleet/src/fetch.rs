@@ -5,13 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::run::{RunFolder, RunPlan, StoreError};
-use apprentice_protocol::RunId;
+use apprentice_evaluator::run::{ROWS_FILE, RunFolder, RunPlan, StoreError};
+use apprentice_protocol::{RunId, TrialId};
 use apprentice_results::row::TrialRow;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
 use crate::database::DatabaseError;
-use crate::queue::Queue;
+use crate::queue::{ExperimentRecord, Queue};
 
 /// The folder in which an attempt's files are gathered before its row is written.
 const STAGING: &str = ".fetch";
@@ -25,6 +25,15 @@ pub struct Fetched {
     pub added: usize,
     /// Trials without a result.
     pub open: usize,
+}
+
+/// How much of a run is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Rows, traces and pictures.
+    Files,
+    /// Rows alone, which is all that a report of the numbers needs. The files can be fetched later.
+    Rows,
 }
 
 /// The reason a run cannot be fetched.
@@ -78,17 +87,19 @@ struct StoredAttempt {
 }
 
 /// Brings what the queue has of a run into its folder below `root`. Called again, it adds what came since.
-pub async fn fetch(queue: &Queue, run: &RunId, root: &Path) -> Result<Fetched, FetchError> {
+pub async fn fetch(queue: &Queue, run: &RunId, root: &Path, depth: Depth) -> Result<Fetched, FetchError> {
+    if let Some(record) = queue.experiment(run.as_str()).await? {
+        return fetch_experiment(queue, &record, root).await;
+    }
     let record = queue.record(run).await?.ok_or_else(|| FetchError::NoRun(run.clone()))?;
     let unreadable = |what: String| move |source| FetchError::Stored { what, source };
     let plan: RunPlan =
         serde_json::from_str(&record.plan).map_err(unreadable(format!("the plan of run {run}")))?;
     let attempts = attempts(queue, run).await?;
-    let artifacts = Artifacts::open(&record.artifacts)?;
+    let artifacts = queue.artifacts(&record.artifacts)?;
     let folder = opened(root, plan)?;
     let path = folder.path().to_owned();
-    let known: BTreeSet<(String, u32)> =
-        folder.rows().into_iter().map(|row| (row.trial.to_string(), row.attempt)).collect();
+    let known = known(&folder);
     let stored: BTreeSet<(String, u32)> =
         attempts.iter().map(|one| (one.trial.clone(), one.attempt)).collect();
     if !known.is_subset(&stored) {
@@ -97,6 +108,42 @@ pub async fn fetch(queue: &Queue, run: &RunId, root: &Path) -> Result<Fetched, F
     if let Some(list) = &record.book_list {
         artifacts.get_files(list, &path.join("book")).await?;
     }
+    let added = bring(&artifacts, &folder, attempts, depth).await?;
+    let open = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
+    Ok(Fetched { folder: path, added, open })
+}
+
+/// Brings the copy of an experiment's folder that its leader has left.
+async fn fetch_experiment(
+    queue: &Queue,
+    record: &ExperimentRecord,
+    root: &Path,
+) -> Result<Fetched, FetchError> {
+    let folder = root.join(&record.experiment);
+    let artifacts = queue.artifacts(&record.artifacts)?;
+    let before = if folder.is_dir() { files_below(&folder)?.len() } else { 0 };
+    if let Some(list) = &record.copy {
+        artifacts.restore(list, &folder).await?;
+    }
+    let after = if folder.is_dir() { files_below(&folder)?.len() } else { 0 };
+    let open = usize::from(record.state != "done");
+    Ok(Fetched { folder, added: after.saturating_sub(before), open })
+}
+
+/// The attempts whose rows a folder has.
+fn known(folder: &RunFolder) -> BTreeSet<(String, u32)> {
+    folder.rows().into_iter().map(|row| (row.trial.to_string(), row.attempt)).collect()
+}
+
+/// Adds what is missing of these attempts to a run's folder. Returns how many rows were added.
+async fn bring(
+    artifacts: &Artifacts,
+    folder: &RunFolder,
+    attempts: Vec<StoredAttempt>,
+    depth: Depth,
+) -> Result<usize, FetchError> {
+    let unreadable = |what: String| move |source| FetchError::Stored { what, source };
+    let (known, path) = (known(folder), folder.path().to_owned());
     let mut added = 0;
     for one in attempts {
         let what = format!("the result of trial {}, attempt {}", one.trial, one.attempt);
@@ -107,7 +154,7 @@ pub async fn fetch(queue: &Queue, run: &RunId, root: &Path) -> Result<Fetched, F
             .transpose()
             .map_err(unreadable(what))?;
         let staged = match (&row, &one.files) {
-            (Some(row), Some(list)) if !path.join(&row.trace).is_dir() => {
+            (Some(row), Some(list)) if depth == Depth::Files && !path.join(&row.trace).is_dir() => {
                 Some(staged(&artifacts, list, &path).await?)
             }
             _ => None,
@@ -124,8 +171,50 @@ pub async fn fetch(queue: &Queue, run: &RunId, root: &Path) -> Result<Fetched, F
             moved(&staged, &path)?;
         }
     }
-    let open = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
-    Ok(Fetched { folder: path, added, open })
+    Ok(added)
+}
+
+/// Adds what the queue has of an experiment's run to its open folder; `seen` is how many attempts it had before.
+pub(crate) async fn follow(
+    queue: &Queue,
+    artifacts: &Artifacts,
+    folder: &RunFolder,
+    seen: &mut i64,
+) -> Result<(), FetchError> {
+    let run = &folder.plan().run;
+    let sql = "SELECT count(*) FROM attempts WHERE run = $1";
+    let rows = queue.database().query(sql, &[&run.as_str()]).await?;
+    let there = rows.first().map_or(0, |row| row.get(0));
+    if there != *seen {
+        bring(artifacts, folder, attempts(queue, run).await?, Depth::Files).await?;
+        *seen = there;
+    }
+    Ok(())
+}
+
+/// Brings the row and the files of the trial that must end before another one into a folder of a worker.
+pub(crate) async fn bring_prerequisite(
+    queue: &Queue,
+    artifacts: &Artifacts,
+    run: &RunId,
+    trial: &TrialId,
+    to: &Path,
+) -> Result<(), FetchError> {
+    let sql = "SELECT result, files FROM attempts WHERE run = $1 AND trial = $2 AND result IS NOT NULL ORDER BY id DESC LIMIT 1";
+    let rows = queue.database().query(sql, &[&run.as_str(), &trial.as_str()]).await?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    if let Some(list) = row.get::<_, Option<&str>>(1) {
+        artifacts.get_files(list, to).await?;
+    }
+    let file = to.join(ROWS_FILE);
+    let line = format!("{}\n", row.get::<_, &str>(0));
+    let before = fs::read_to_string(&file).unwrap_or_default();
+    if !before.contains(&line) {
+        fs::create_dir_all(to)
+            .and_then(|()| fs::write(&file, format!("{before}{line}")))
+            .map_err(failed(&file))?;
+    }
+    Ok(())
 }
 
 fn opened(root: &Path, plan: RunPlan) -> Result<RunFolder, FetchError> {

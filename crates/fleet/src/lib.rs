@@ -3,22 +3,39 @@
 
 mod address;
 mod artifacts;
+mod caps;
+mod certificates;
 mod database;
+mod experiment_runs;
 mod fetch;
+mod forecast;
+mod leader;
+mod metrics;
 mod queue;
 mod rate_limit;
 mod schema;
 mod status;
+mod stores;
 mod submit;
 mod worker;
 
 pub use address::{Address, AddressError};
-pub use artifacts::{ArtifactError, Artifacts, FileList};
+pub use artifacts::{ArtifactError, Artifacts, FileList, files_below};
+pub use caps::{Cap, CapKind};
+pub use certificates::CertificatesError;
 pub use database::{Database, DatabaseError, Patience};
-pub use fetch::{FetchError, Fetched, fetch};
-pub use queue::{Claimant, Claimed, Outcome, Queue, Renewed, RunRecord, Stored, build, build_of};
-pub use rate_limit::{Metered, RateLimit};
+pub use experiment_runs::{ExperimentRuns, LeadError, LeaderPlace, Needs};
+pub use fetch::{Depth, FetchError, Fetched, fetch};
+pub use forecast::{FleetForecast, FleetQuestion, ObservedAttempt, forecast_fleet};
+pub use leader::{LeadExperiment, Led};
+pub use metrics::{metrics, serve_metrics};
+pub use queue::{
+    Claimant, Claimed, ExperimentRecord, Leadership, Leaving, Outcome, Queue, Renewed, RunRecord, Stored,
+    build, build_of,
+};
+pub use rate_limit::{Metered, RateLimit, RateUnit};
 pub use schema::SchemaError;
-pub use status::{QueueStatus, RunStatus, WorkerStatus};
+pub use status::{CapStatus, ExperimentStatus, QueueStatus, RunStatus, WorkerStatus};
+pub use stores::{STORE_SETTINGS, StoreAddressError, StoreSettings};
 pub use submit::{Submission, SubmitError, submit};
 pub use worker::{PrepareRun, Prepared, UnfitRun, Worker, WorkerLimits};

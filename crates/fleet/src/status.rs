@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use tokio_postgres::Row;
 
 use crate::database::DatabaseError;
 use crate::queue::Queue;
@@ -18,8 +19,42 @@ pub struct QueueStatus {
     pub schema: &'static str,
     /// The runs, in the order in which they were submitted.
     pub runs: Vec<RunStatus>,
+    /// The experiments, in the order in which they were submitted.
+    pub experiments: Vec<ExperimentStatus>,
+    /// The caps per day.
+    pub caps: Vec<CapStatus>,
     /// The workers that have not ended, by name.
     pub workers: Vec<WorkerStatus>,
+}
+
+/// The state of one experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExperimentStatus {
+    /// The experiment.
+    pub experiment: String,
+    /// `open`, `done`, `failed` or `cancelled`.
+    pub state: String,
+    /// The worker that leads it; null if none does.
+    pub leader: Option<String>,
+    /// Whether a leader has left a copy of its folder.
+    pub copied: bool,
+    /// Why the last leader gave it up.
+    pub trouble: Option<String>,
+}
+
+/// What a cap per UTC day leaves.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CapStatus {
+    /// `day` for everything, `model` or `key`.
+    pub kind: String,
+    /// The model, or the provider whose key it is; empty for everything.
+    pub name: String,
+    /// The cap in US dollars.
+    pub max_usd: f64,
+    /// What was spent today.
+    pub spent_usd: f64,
+    /// What trials under way may cost.
+    pub reserved_usd: f64,
 }
 
 /// The state of one run.
@@ -71,15 +106,21 @@ const RUNS: &str = "
            count(*) FILTER (WHERE t.state = 'waiting'), count(*) FILTER (WHERE t.state = 'running'),
            count(*) FILTER (WHERE t.state = 'done'), count(*) FILTER (WHERE t.state = 'dead'),
            (SELECT coalesce(jsonb_object_agg(cause, number), '{}')::text FROM (
-               SELECT coalesce(a.result::jsonb ->> 'void_cause', 'worker_lost') AS cause, count(*) AS number
-               FROM attempts a
-               WHERE a.run = r.run AND (a.result IS NULL OR a.result::jsonb ->> 'verdict' = 'void') GROUP BY 1) void),
+               SELECT coalesce(a.void_cause, '') AS cause, count(*) AS number
+               FROM attempts a WHERE a.run = r.run AND a.verdict = 'void' GROUP BY 1) void),
            (SELECT count(*) FROM refused f WHERE f.run = r.run),
-           (SELECT sum((a.result::jsonb ->> 'cost_usd')::double precision) FROM attempts a WHERE a.run = r.run),
+           (SELECT sum(a.cost_usd) FROM attempts a WHERE a.run = r.run),
            r.max_usd,
            r.max_usd IS NOT NULL AND r.spent_usd + r.reserved_usd + r.trial_usd > r.max_usd,
            EXISTS (SELECT FROM workers w WHERE w.state = 'working' AND w.build = r.build
-                   AND w.seen_at > clock_timestamp() - interval '10 min'), r.build
+                   AND w.seen_at > clock_timestamp() - interval '10 min'), r.build,
+           (SELECT min(c.kind || ' ' || c.name) FROM caps c
+            WHERE EXISTS (SELECT FROM trials t WHERE t.run = r.run AND t.state = 'waiting'
+                          AND (c.kind = 'day' OR (c.kind = 'model' AND c.name = t.model)
+                               OR (c.kind = 'key' AND c.name = split_part(t.model, '/', 1))))
+              AND (r.trial_usd IS NULL OR r.trial_usd > c.max_usd - c.reserved_usd - CASE
+                   WHEN c.day = (clock_timestamp() AT TIME ZONE 'UTC')::date THEN c.spent_usd ELSE 0 END)),
+           r.trial_usd IS NULL
     FROM runs r JOIN trials t USING (run) GROUP BY r.run ORDER BY r.seq";
 
 const LACKING: &str = "
@@ -89,6 +130,15 @@ const LACKING: &str = "
         SELECT FROM workers w WHERE w.state = 'working' AND w.build = r.build AND t.needs <@ w.offers
           AND w.seen_at > clock_timestamp() - interval '10 min')
     GROUP BY 1, 2 ORDER BY 1, 2";
+
+const EXPERIMENTS: &str = "
+    SELECT experiment, state, CASE WHEN led_until > clock_timestamp() THEN leader END, trouble, copy IS NOT NULL
+    FROM experiments ORDER BY seq";
+
+const CAPS: &str = "
+    SELECT kind, name, max_usd,
+           CASE WHEN day = (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_usd ELSE 0 END, reserved_usd
+    FROM caps ORDER BY kind, name";
 
 const WORKERS: &str = "
     SELECT w.worker, w.state, w.offers,
@@ -106,43 +156,73 @@ impl Queue {
             lacking.entry(run).or_default().push(format!("{trials} wait for a worker that offers {needs}"));
         }
         let rows = self.database().query(RUNS, &[]).await?;
-        let runs = rows.iter().map(|row| {
-            let run: String = row.get(0);
-            let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
-            let mut waits_for = Vec::new();
-            if waiting > 0 && at_cap {
-                waits_for.push("the cap of the run leaves no money for another trial".to_owned());
-            }
-            if waiting > 0 && !has_worker {
-                waits_for.push(format!("no worker of build {:?} works", row.get::<_, String>(13)));
-            } else {
-                waits_for.extend(lacking.remove(&run).unwrap_or_default());
-            }
-            RunStatus {
-                run,
-                state: row.get(1),
-                priority: row.get(2),
-                waiting,
-                running: row.get(4),
-                done: row.get(5),
-                dead: row.get(6),
-                void: counts(row.get(7)),
-                refused: row.get(8),
-                cost_usd: row.get(9),
-                max_usd: row.get(10),
-                waits_for,
-            }
-        });
-        let runs = runs.collect();
+        let runs = rows.iter().map(|row| run_status(row, &mut lacking)).collect();
         let workers = self.database().query(WORKERS, &[]).await?;
-        let worker = |row: &tokio_postgres::Row| WorkerStatus {
+        let worker = |row: &Row| WorkerStatus {
             worker: row.get(0),
             state: row.get(1),
             offers: row.get(2),
             running: row.get(3),
             silent_s: row.get(4),
         };
-        Ok(QueueStatus { schema: STATUS_SCHEMA, runs, workers: workers.iter().map(worker).collect() })
+        let workers = workers.iter().map(worker).collect();
+        let experiments = self.database().query(EXPERIMENTS, &[]).await?;
+        let experiment = |row: &Row| ExperimentStatus {
+            experiment: row.get(0),
+            state: row.get(1),
+            leader: row.get(2),
+            trouble: row.get(3),
+            copied: row.get(4),
+        };
+        let experiments = experiments.iter().map(experiment).collect();
+        let caps = self.database().query(CAPS, &[]).await?;
+        let cap = |row: &Row| CapStatus {
+            kind: row.get(0),
+            name: row.get(1),
+            max_usd: row.get(2),
+            spent_usd: row.get(3),
+            reserved_usd: row.get(4),
+        };
+        let caps = caps.iter().map(cap).collect();
+        Ok(QueueStatus { schema: STATUS_SCHEMA, runs, experiments, caps, workers })
+    }
+}
+
+/// Reads the state of a run; `lacking` says for which workers trials wait.
+fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStatus {
+    let run: String = row.get(0);
+    let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
+    let mut waits_for = Vec::new();
+    if waiting > 0 && at_cap {
+        waits_for.push("the cap of the run leaves no money for another trial".to_owned());
+    }
+    if let Some(cap) = row.get::<_, Option<String>>(14).filter(|_| waiting > 0) {
+        let cap = cap.trim();
+        waits_for.push(match row.get(15) {
+            true => format!(
+                "the cap of the {cap} holds, and a trial's cost is unknown: submit with cap.trial_usd"
+            ),
+            false => format!("the cap of the {cap} leaves no money for another trial today"),
+        });
+    }
+    if waiting > 0 && !has_worker {
+        waits_for.push(format!("no worker of build {:?} works", row.get::<_, String>(13)));
+    } else {
+        waits_for.extend(lacking.remove(&run).unwrap_or_default());
+    }
+    RunStatus {
+        run,
+        state: row.get(1),
+        priority: row.get(2),
+        waiting,
+        running: row.get(4),
+        done: row.get(5),
+        dead: row.get(6),
+        void: counts(row.get(7)),
+        refused: row.get(8),
+        cost_usd: row.get(9),
+        max_usd: row.get(10),
+        waits_for,
     }
 }
 

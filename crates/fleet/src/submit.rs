@@ -25,8 +25,12 @@ pub struct Submission<'a> {
     pub priority: i32,
     /// The cap of the run over all workers, in US dollars.
     pub max_usd: Option<f64>,
+    /// The experiment that it belongs to.
+    pub experiment: Option<String>,
+    /// The artifact with the inputs of its guidance.
+    pub guidance: Option<String>,
     /// What a trial needs of a worker.
-    pub needs: &'a dyn Fn(&TrialSpec) -> Vec<String>,
+    pub needs: &'a (dyn Fn(&TrialSpec) -> Vec<String> + Sync),
 }
 
 /// The reason a run cannot be submitted.
@@ -78,6 +82,8 @@ pub async fn submit(
         priority: submission.priority,
         max_usd: submission.max_usd,
         trial_usd,
+        experiment: submission.experiment.clone(),
+        guidance: submission.guidance.clone(),
     };
     if queue.add(submission.plan, &record, submission.needs).await? {
         return Ok(true);

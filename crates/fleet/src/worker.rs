@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
+use crate::fetch::bring_prerequisite;
+use crate::leader::{LeadExperiment, Leader, LeaderSettings};
 use crate::queue::{Claimant, Claimed, Queue, Renewed, RunRecord, Stored};
 
 /// Files of a lease's folder that are not artifacts of its attempt.
@@ -49,6 +51,8 @@ pub struct Prepared {
     pub deps: RunDeps,
     /// Where its artifacts go.
     pub artifacts: Artifacts,
+    /// Where its guidance reads the results of trials that must end before others; `None` if it reads none.
+    pub prerequisites: Option<PathBuf>,
 }
 
 /// How a worker claims.
@@ -70,9 +74,12 @@ pub struct WorkerLimits {
 
 /// A worker of a queue.
 pub struct Worker {
-    queue: Queue,
+    queue: Arc<Queue>,
+    /// For signs of life, which must not wait for a result to be on the disk.
+    signs: Queue,
     limits: WorkerLimits,
     prepare: Box<dyn PrepareRun>,
+    leader: Mutex<Option<Box<dyn LeadExperiment>>>,
     /// The folder below which each attempt gets its own.
     scratch: PathBuf,
     control: RunControl,
@@ -84,6 +91,12 @@ pub struct Worker {
 struct State {
     prepared: BTreeMap<RunId, Prepared>,
     unfit: BTreeMap<RunId, String>,
+    /// Experiments that this worker cannot lead.
+    unled: Vec<String>,
+    /// Leases so far, by which their folders are told apart.
+    leases: u64,
+    /// When it was last asked what trials need.
+    asked: Option<Duration>,
     /// What this machine has of what the queue's trials need.
     offers: Vec<String>,
     /// The leases, each with the token that is cancelled when it is lost.
@@ -110,7 +123,16 @@ impl Worker {
         control: RunControl,
     ) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(limits.cpu.max(1)));
-        Arc::new(Self { queue, limits, prepare, scratch, control, permits, state: Mutex::default() })
+        let signs = queue.beside();
+        let (queue, leader, state) = (Arc::new(queue), Mutex::default(), Mutex::default());
+        Arc::new(Self { queue, signs, limits, prepare, leader, scratch, control, permits, state })
+    }
+
+    /// Has it lead experiments, too.
+    #[must_use]
+    pub fn leading(self: Arc<Self>, port: Box<dyn LeadExperiment>) -> Arc<Self> {
+        *self.leader.lock().unwrap_or_else(PoisonError::into_inner) = Some(port);
+        self
     }
 
     /// Works until it is cancelled or drained, or until nothing is left to do if it ends then.
@@ -118,15 +140,63 @@ impl Worker {
         let WorkerLimits { name, jobs, .. } = &self.limits;
         self.enter().await?;
         let beating = AbortOnDropHandle::new(tokio::spawn(Arc::clone(self).renew_leases()));
+        let stepping_down = self.control.cancel.child_token();
+        let leading = tokio::spawn(Arc::clone(self).lead_experiments(stepping_down.clone()));
         let worked = work(Arc::clone(self) as Arc<dyn TrialQueue>, *jobs, &self.control.cancel).await;
+        stepping_down.cancel();
+        if let Err(error) = leading.await {
+            tracing::error!(%error, "leading experiments ended");
+        }
         drop(beating);
         let left = self.queue.leave(name).await;
         worked.and(left.map_err(|error| RunError::from(remote(error))))
     }
 
+    /// Leads experiments beside the trials, if this worker does.
+    async fn lead_experiments(self: Arc<Self>, cancel: CancellationToken) {
+        let Some(port) = self.leader.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let WorkerLimits { name, build, lease, .. } = &self.limits;
+        let settings = LeaderSettings {
+            name: name.clone(),
+            build: build.clone(),
+            lease: *lease,
+            scratch: self.scratch.clone(),
+        };
+        let leader = Leader { queue: Arc::clone(&self.queue), settings, port, control: self.control.clone() };
+        let unfit = |another: Option<String>| {
+            let mut state = self.lock();
+            state.unled.extend(another);
+            state.unled.clone()
+        };
+        leader.run(&cancel, &unfit).await;
+    }
+
+    /// The folder of an attempt, which no other one gets.
+    fn attempt_folder(&self, claimed: &Claimed) -> PathBuf {
+        let mut state = self.lock();
+        state.leases += 1;
+        self.scratch.join(format!("{}-{}-{}", claimed.trial.trial, claimed.attempt, state.leases))
+    }
+
+    /// Holds a lease. A crashed database may hand out a number again to the same worker: the lease before is lost then.
+    fn hold(&self, claimed: &Claimed) {
+        let before = self.lock().held.insert(Renewed::from(claimed), CancellationToken::new());
+        if let Some(before) = before {
+            before.cancel();
+        }
+    }
+
     /// Enters this worker with what it offers of what the queue's trials need now. Returns whether that has grown.
     async fn enter(&self) -> Result<bool, QueueError> {
         let WorkerLimits { name, build, .. } = &self.limits;
+        let now = self.queue.database().clock().mono();
+        {
+            let mut state = self.lock();
+            if state.asked.is_some_and(|asked| now.saturating_sub(asked) < self.poll()) {
+                return Ok(false);
+            }
+            state.asked = Some(now);
+        }
         let mut offers = self.queue.needs(build).await.map_err(remote)?;
         offers.retain(|need| self.prepare.offers(need));
         let grown = {
@@ -153,7 +223,7 @@ impl Worker {
         loop {
             self.queue.database().clock().pause(self.limits.lease / 3, Why::PollFloor).await;
             let held: Vec<Renewed> = self.lock().held.keys().cloned().collect();
-            match self.queue.renew(&self.limits.name, &held, self.limits.lease).await {
+            match self.signs.renew(&self.limits.name, &held, self.limits.lease).await {
                 Ok(kept) => {
                     let state = self.lock();
                     let lost = held.iter().filter(|one| !kept.contains(one));
@@ -161,10 +231,14 @@ impl Worker {
                 }
                 Err(error) => tracing::warn!(%error, "the leases could not be renewed"),
             }
-            if let Err(error) = self.queue.expire().await {
+            if let Err(error) = self.signs.expire().await {
                 tracing::warn!(%error, "expired leases could not be returned");
             }
         }
+    }
+
+    fn poll(&self) -> Duration {
+        LONGEST_POLL.min(self.limits.lease / 3)
     }
 
     async fn next(&self) -> Result<Claim, QueueError> {
@@ -172,7 +246,8 @@ impl Worker {
         loop {
             let (unfit, offers) = {
                 let state = self.lock();
-                (state.unfit.keys().map(ToString::to_string).collect::<Vec<_>>(), state.offers.clone())
+                let unfit = state.unfit.keys().map(ToString::to_string).chain(state.unled.iter().cloned());
+                (unfit.collect::<Vec<_>>(), state.offers.clone())
             };
             let by = Claimant { worker: name, build, offers: &offers, unfit: &unfit };
             let claimed = self.queue.claim(&by, *lease).await.map_err(remote)?;
@@ -185,7 +260,7 @@ impl Worker {
                 return Ok(if done { Claim::Done } else { Claim::Later });
             };
             // Held from here on, so that the lease lasts while the run is made ready.
-            self.lock().held.insert(Renewed::from(&claimed), CancellationToken::new());
+            self.hold(&claimed);
             match self.lease(&claimed).await {
                 Ok(lease) => return Ok(Claim::Leased(lease)),
                 Err(Unable::Unfit(why)) => {
@@ -217,11 +292,13 @@ impl Worker {
         };
         // Each attempt has a folder of its own, with a plan of this one trial.
         let plan = RunPlan { trials: vec![claimed.trial.clone()], ..RunPlan::clone(&prepared.plan) };
-        let root = self.scratch.join(format!("{}-{}", claimed.trial.trial, claimed.attempt));
-        if root.exists() {
-            // Of a claim that was given back, with its number, before the attempt began.
-            std::fs::remove_dir_all(&root).map_err(remote)?;
+        if let (Some(place), Some(before)) =
+            (&prepared.prerequisites, prepared.plan.prerequisite(&claimed.trial))
+        {
+            let (artifacts, run) = (&prepared.artifacts, &claimed.run);
+            bring_prerequisite(&self.queue, artifacts, run, &before.trial, place).await.map_err(remote)?;
         }
+        let root = self.attempt_folder(claimed);
         let folder = RunFolder::create(&root, plan).map_err(QueueError::from)?;
         let runner = Runner::new(folder, prepared.suite, prepared.deps, self.control.clone());
         let runner = Arc::new(runner.sharing(Arc::clone(&self.permits)));
@@ -302,8 +379,7 @@ impl TrialQueue for Worker {
 
     fn changed(&self) -> PortFuture<'_, ()> {
         Box::pin(async {
-            let database = self.queue.database();
-            let poll = LONGEST_POLL.min(self.limits.lease / 3);
+            let (database, poll) = (self.queue.database(), self.poll());
             tokio::select! {
                 () = database.changed() => {}
                 () = database.clock().pause(poll, Why::PollFloor) => {}

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use rhai::{AST, ASTNode, Expr, Position, Stmt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,7 @@ const SHORTEST_CONSTANT: usize = 3;
 const NAME: usize = 48;
 
 /// A rule that a function breaks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Violation {
     /// The line, from 1; 0 for the whole text.
     pub line: u32,

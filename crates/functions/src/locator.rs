@@ -254,7 +254,16 @@ mod tests {
 
     fn node(id: usize, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         let (role, name, states) = (Role::new(role), name.to_owned(), BTreeSet::new());
-        UiNode { id: NodeRef(format!("n{id}")), parent, role, name, value: None, states, bounds: None }
+        UiNode {
+            id: NodeRef(format!("n{id}")),
+            parent,
+            role,
+            name,
+            value: None,
+            visible: None,
+            states,
+            bounds: None,
+        }
     }
 
     fn seen(nodes: &[(Option<u32>, &str, &str)]) -> Observation {

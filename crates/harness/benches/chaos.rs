@@ -6,6 +6,10 @@
 mod cell;
 #[path = "../tests/it/chaos.rs"]
 mod chaos;
+#[path = "../tests/it/held.rs"]
+mod held;
+#[path = "../tests/it/sources.rs"]
+mod sources;
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;

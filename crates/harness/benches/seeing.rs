@@ -124,6 +124,7 @@ async fn open() -> (World, tempfile::TempDir) {
         state: state.path().to_owned(),
         golden: None,
         limits: CellLimits::default(),
+        sight: apprentice_harness::env::desktop::Sight::default(),
     };
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;

@@ -4,18 +4,24 @@
 //! `cargo bench -p apprentice-harness --bench worlds -- --pages FOLDER [--rounds N] [ROW…]`.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a benchmark prints, and may panic")]
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
-use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
-    Action, Button, Chord, Clock, Command, EnvironmentKind, EnvironmentSource, Observation, ScreenPoint,
-    Size, Target, TreeBudget, Want, Why, World, WorldSpec,
+    Action, Button, ChangeWait, Chord, Clock as _, Command, EnvironmentKind, Observation, ScreenPoint, Size,
+    Target, TreeBudget, Want, World,
 };
-use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec, SystemClock};
+use apprentice_sandbox::{CellLimits, SystemClock};
+
+#[path = "../tests/it/cell.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
+mod cell;
+#[path = "../tests/it/sources.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
+mod sources;
+
+use sources::Sources;
 
 const HD: Size = Size::new(1920, 1080);
 const PAGE: Size = Size::new(1280, 720);
@@ -23,6 +29,8 @@ const PAGE: Size = Size::new(1280, 720);
 const OPEN: Duration = Duration::from_secs(60);
 /// Cells that stand at once in the row `many`.
 const MANY: usize = 32;
+/// A program that draws nothing for this long has ended its start.
+const STILL: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_secs(20);
 /// A tree without a limit that a page of 11,000 nodes reaches.
 const WHOLE: TreeBudget =
@@ -42,65 +50,28 @@ impl Plan {
 }
 
 /// The sources of worlds, and the folder that their cells lie in.
-struct Sources {
-    desktop: DesktopSource,
-    browser: BrowserSource,
-    clock: SystemClock,
+struct Bench {
+    sources: Sources,
     // Outlives the cells.
     _state: tempfile::TempDir,
 }
 
-impl Sources {
+impl Bench {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("open");
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_apprentice-world"));
-        let (argument, state) = ("cell-supervisor".to_owned(), folder.path().to_owned());
-        let (isolation, limits) = (CellIsolation::Bubblewrap, CellLimits::default());
-        let cell = CellSpec {
-            network: Vec::new(),
-            screen: None,
-            isolation,
-            program: program.clone(),
-            argument: argument.clone(),
-            state: state.clone(),
-            golden: None,
-            limits,
-        };
-        let config = DesktopConfig {
-            network: apprentice_sandbox::NetworkPolicy::None,
-            isolation,
-            program,
-            argument,
-            state,
-            golden: None,
-            limits,
-        };
-        Self {
-            desktop: DesktopSource::new(config, Arc::new(SystemClock::new())),
-            browser: BrowserSource {
-                network: apprentice_sandbox::NetworkPolicy::None,
-                cell,
-                program: "chromium".into(),
-                sandbox: BrowserSandbox::On,
-                scripts: PageScripts::Off,
-                clock: Arc::new(SystemClock::new()),
-            },
-            clock: SystemClock::new(),
-            _state: folder,
-        }
+        let state = cell::state();
+        Self { sources: Sources::new(state.path(), CellLimits::default()), _state: state }
+    }
+
+    fn clock(&self) -> &SystemClock {
+        &self.sources.clock
     }
 
     async fn desktop(&self) -> World {
-        let (environment, screen) = (EnvironmentKind::Desktop, HD);
-        let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
-        self.desktop.open(&spec).await.expect("a desktop")
+        self.sources.open(EnvironmentKind::Desktop, HD).await.expect("a desktop")
     }
 
     async fn page(&self, plan: &Plan, name: &str) -> World {
-        let (environment, screen) = (EnvironmentKind::Browser, PAGE);
-        let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
-        let mut world = self.browser.open(&spec).await.expect("a browser");
+        let mut world = self.sources.open(EnvironmentKind::Browser, PAGE).await.expect("a browser");
         let path = format!("/home/user/{name}.html");
         let page = std::fs::read(plan.pages.join(format!("{name}.html"))).expect("the page");
         world.machine.write(&path, &page).await.expect("written");
@@ -113,9 +84,9 @@ impl Sources {
         action().await;
         let mut times = Vec::with_capacity(rounds);
         for _ in 0..rounds {
-            let begun = self.clock.mono();
+            let begun = self.clock().mono();
             action().await;
-            times.push((self.clock.mono() - begun).as_secs_f64() * 1000.0);
+            times.push((self.clock().mono() - begun).as_secs_f64() * 1000.0);
         }
         times
     }
@@ -147,10 +118,10 @@ fn print(row: &str, mut times: Vec<f64>) {
 }
 
 /// Starts a program and waits until two whole views in a row are the same.
-async fn launch(sources: &Sources, world: &mut World, argv: &[&str]) {
+async fn launch(bench: &Bench, world: &mut World, argv: &[&str]) {
     world.machine.launch(&Command::new(argv.iter().copied())).await.expect("launched");
-    let (begun, mut last) = (sources.clock.mono(), Observation::default());
-    while sources.clock.mono() - begun < OPEN {
+    let (begun, mut last) = (bench.clock().mono(), Observation::default());
+    while bench.clock().mono() - begun < OPEN {
         let seen = see(world, Want { screenshot: true, tree: Some(TreeBudget::default()) }).await;
         let hash = |seen: &Observation| seen.screenshot.as_ref().map(|image| image.hash.clone());
         let nodes = seen.tree.as_ref().map_or(0, |tree| tree.nodes.len());
@@ -158,23 +129,24 @@ async fn launch(sources: &Sources, world: &mut World, argv: &[&str]) {
             return;
         }
         last = seen;
-        sources.clock.pause(Duration::from_millis(500), Why::PollFloor).await;
+        // Nothing is drawn for a while, or the next look is taken at once.
+        world.environment.await_change(STILL).await.expect("the world stands");
     }
 }
 
 /// Pictures and clicks on a desktop that shows a text in an editor.
-async fn desktop(sources: &Sources, plan: &Plan) {
-    let mut world = sources.desktop().await;
+async fn desktop(bench: &Bench, plan: &Plan) {
+    let mut world = bench.desktop().await;
     let text = std::fs::read(plan.pages.join("text.txt")).expect("the text");
     world.machine.write("/home/user/text.txt", &text).await.expect("written");
-    launch(sources, &mut world, &["mousepad", "/home/user/text.txt"]).await;
+    launch(bench, &mut world, &["mousepad", "/home/user/text.txt"]).await;
     let machine = Arc::clone(&world.machine);
-    let pictures = sources.time(plan.rounds, async || {
+    let pictures = bench.time(plan.rounds, async || {
         machine.screenshot().await.expect("a picture");
     });
     print("picture", pictures.await);
     let mut place = 0;
-    let clicks = sources.time(plan.rounds, async || {
+    let clicks = bench.time(plan.rounds, async || {
         place = (place + 37) % 200;
         act(&mut world, &click(300 + place, 300)).await;
         see(&mut world, Want { screenshot: true, tree: None }).await;
@@ -185,11 +157,11 @@ async fn desktop(sources: &Sources, plan: &Plan) {
 }
 
 /// A step in a browser: a click, the picture, and the whole tree.
-async fn step(sources: &Sources, plan: &Plan, page: &str) {
-    let mut world = sources.page(plan, page).await;
+async fn step(bench: &Bench, plan: &Plan, page: &str) {
+    let mut world = bench.page(plan, page).await;
     let want = Want { screenshot: true, tree: Some(WHOLE) };
     let nodes = see(&mut world, want).await.tree.map_or(0, |tree| tree.nodes.len());
-    let steps = sources.time(plan.rounds, async || {
+    let steps = bench.time(plan.rounds, async || {
         act(&mut world, &click(160, 205)).await;
         see(&mut world, want).await;
     });
@@ -200,18 +172,18 @@ async fn step(sources: &Sources, plan: &Plan, page: &str) {
 }
 
 /// Fresh worlds, until they can be clicked in.
-async fn fresh(sources: &Sources, plan: &Plan) {
+async fn fresh(bench: &Bench, plan: &Plan) {
     let (mut browsers, mut desktops) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds.min(10) {
-        let begun = sources.clock.mono();
-        let mut world = sources.page(plan, "small").await;
+        let begun = bench.clock().mono();
+        let mut world = bench.page(plan, "small").await;
         see(&mut world, Want { screenshot: true, tree: Some(WHOLE) }).await;
-        browsers.push((sources.clock.mono() - begun).as_secs_f64() * 1000.0);
+        browsers.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
         close(world).await;
-        let begun = sources.clock.mono();
-        let mut world = sources.desktop().await;
+        let begun = bench.clock().mono();
+        let mut world = bench.desktop().await;
         see(&mut world, Want { screenshot: true, tree: None }).await;
-        desktops.push((sources.clock.mono() - begun).as_secs_f64() * 1000.0);
+        desktops.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
         close(world).await;
     }
     print("fresh-browser", browsers);
@@ -219,22 +191,35 @@ async fn fresh(sources: &Sources, plan: &Plan) {
 }
 
 /// The tree of a spreadsheet, here and by a script that stands in the folder of the pages.
-async fn tree(sources: &Sources, plan: &Plan) {
-    let mut world = sources.desktop().await;
+async fn tree(bench: &Bench, plan: &Plan) {
+    let mut world = bench.desktop().await;
     let table = "Name,Town,Sum\nOrder 1,Kiel,12\nOrder 2,Bonn,30\n";
     world.machine.write("/home/user/orders.csv", table.as_bytes()).await.expect("written");
-    launch(sources, &mut world, &["soffice", "--norestore", "--calc", "/home/user/orders.csv"]).await;
+    launch(bench, &mut world, &["soffice", "--norestore", "--calc", "/home/user/orders.csv"]).await;
     act(&mut world, &Action::Key { chord: Chord::parse("Return").expect("a key"), hold_ms: None }).await;
-    sources.clock.pause(Duration::from_secs(2), Why::PollFloor).await;
+    while world.environment.await_change(STILL).await.expect("the world stands") == ChangeWait::Changed {
+        see(&mut world, Want { screenshot: false, tree: Some(TreeBudget::default()) }).await;
+    }
     let budget = TreeBudget { hidden: apprentice_protocol::HiddenNodes::Read, ..WHOLE };
     let mut nodes = 0;
     let rounds = plan.rounds.min(10);
     let machine = Arc::clone(&world.machine);
-    let times = sources.time(rounds, async || {
+    let times = bench.time(rounds, async || {
         nodes = machine.tree(&budget).await.expect("a tree").nodes.len();
     });
     let times = times.await;
     print("tree", times);
+    // The next view of an agent: what cannot have changed is not asked again.
+    let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
+    let (mut keys, mut seen) = (["Down", "Up"].into_iter().cycle(), Vec::new());
+    for _ in 0..=rounds {
+        let chord = Chord::parse(keys.next().unwrap_or("Down")).expect("a key");
+        act(&mut world, &Action::Key { chord, hold_ms: None }).await;
+        let begun = bench.clock().mono();
+        see(&mut world, want).await;
+        seen.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
+    }
+    print("tree-again", seen.split_off(1));
     println!("{}", serde_json::json!({ "row": "nodes-tree", "value": nodes }));
     let script = std::fs::read(plan.pages.join("tree.py")).expect("the script");
     world.machine.write("/home/user/tree.py", &script).await.expect("written");
@@ -246,13 +231,13 @@ async fn tree(sources: &Sources, plan: &Plan) {
 }
 
 /// Desktop cells that stand at once: how many answer, and what each takes of memory.
-async fn many(sources: &Sources) {
+async fn many(bench: &Bench) {
     let before = memory_below(std::process::id());
-    let begun = sources.clock.mono();
-    let worlds = futures_util::future::join_all((0..MANY).map(|_| sources.desktop())).await;
+    let begun = bench.clock().mono();
+    let worlds = futures_util::future::join_all((0..MANY).map(|_| bench.desktop())).await;
     let pictures = worlds.iter().map(|world| world.machine.screenshot());
     let answered = futures_util::future::join_all(pictures).await.into_iter().filter(Result::is_ok).count();
-    let seconds = (sources.clock.mono() - begun).as_secs_f64();
+    let seconds = (bench.clock().mono() - begun).as_secs_f64();
     let each = memory_below(std::process::id()).saturating_sub(before) / MANY as u64;
     println!(
         "{}",
@@ -293,23 +278,23 @@ fn memory_below(root: u32) -> u64 {
 }
 
 async fn measure(plan: &Plan) {
-    let sources = Sources::new();
+    let bench = Bench::new();
     if plan.wants("desktop") {
-        desktop(&sources, plan).await;
+        desktop(&bench, plan).await;
     }
     for page in ["small", "big"] {
         if plan.wants(page) {
-            step(&sources, plan, page).await;
+            step(&bench, plan, page).await;
         }
     }
     if plan.wants("fresh") {
-        fresh(&sources, plan).await;
+        fresh(&bench, plan).await;
     }
     if plan.wants("tree") {
-        tree(&sources, plan).await;
+        tree(&bench, plan).await;
     }
     if plan.wants("many") {
-        many(&sources).await;
+        many(&bench).await;
     }
 }
 

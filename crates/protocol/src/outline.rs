@@ -7,13 +7,15 @@
 
 use std::fmt::Write as _;
 
-use crate::{BoundedText, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View};
+use crate::{BoundedText, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View, VisibleText};
 
 /// The version of the text format.
 pub const OUTLINE_VERSION: u32 = 1;
 
 const NAME_LIMIT: usize = 120;
 const VALUE_LIMIT: usize = 400;
+/// Limit of the part of a long text that is on the screen.
+const VISIBLE_LIMIT: usize = 2000;
 
 /// Roles that only group other elements; without a name they carry no information.
 const CONTAINERS: &[&str] = &[
@@ -111,19 +113,23 @@ pub fn is_listed(node: &UiNode) -> bool {
 pub fn outline_line(node: &UiNode, depth: u32, view: &View) -> String {
     let mut line = "  ".repeat(depth as usize);
     line.push_str(&node.role.as_str().replace(' ', "_"));
-    if !node.name.is_empty() {
+    // A long text of a page is its name: its visible part says more than its beginning.
+    let is_part = node.visible.is_some() && node.value.is_none();
+    if !node.name.is_empty() && !is_part {
         line.push(' ');
         line.push_str(&quote(&node.name, NAME_LIMIT));
     }
-    if let Some(value) = &node.value {
-        line.push_str(" = ");
-        line.push_str(&quote(value, VALUE_LIMIT));
+    let shown = match (&node.visible, &node.value) {
+        (Some(part), _) => Some(quote(&part.text, VISIBLE_LIMIT)),
+        (None, value) => value.as_ref().map(|value| quote(value, VALUE_LIMIT)),
+    };
+    if let Some(shown) = shown {
+        let _ = write!(line, " = {shown}");
     }
-    if !node.states.is_empty() {
-        let names: Vec<&str> = node.states.iter().map(|state| state_name(*state)).collect();
-        line.push_str(" [");
-        line.push_str(&names.join(", "));
-        line.push(']');
+    let mut words: Vec<String> = node.states.iter().map(|state| state_name(*state).to_owned()).collect();
+    words.extend(node.visible.as_ref().and_then(lines_shown));
+    if !words.is_empty() {
+        let _ = write!(line, " [{}]", words.join(", "));
     }
     let middle = node.bounds.and_then(|bounds| bounds.centre()).and_then(|centre| view.to_image(centre));
     if let Some(point) = middle {
@@ -136,6 +142,12 @@ pub fn outline_line(node: &UiNode, depth: u32, view: &View) -> String {
     }
     let _ = write!(line, " #{}", node.id);
     line
+}
+
+/// Which lines of a text show, where not all of them do.
+fn lines_shown(part: &VisibleText) -> Option<String> {
+    let (first, last) = (part.line, part.last_line());
+    (last - first + 1 < part.lines).then(|| format!("lines {first} to {last} of {}", part.lines))
 }
 
 /// Quotes a text as a JSON string, so that quotes and line breaks can be parsed.
@@ -190,7 +202,7 @@ fn parse_line(line: &str) -> Option<OutlineNode> {
     let depth = u32::try_from((line.len() - body.len()) / 2).ok()?;
     let role_end = body.find(' ')?;
     let (role, rest) = body.split_at(role_end);
-    if role.is_empty() || !role.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
+    if role.is_empty() || !role.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '~')) {
         return None;
     }
     let (name, rest) = take_quoted(rest, " ");
@@ -243,8 +255,8 @@ mod tests {
 
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-    use super::{Outline, outline};
-    use crate::{NodeRef, Rect, Role, Size, State, TextBudget, UiNode, UiTree, View};
+    use super::{Outline, outline, outline_line};
+    use crate::{NodeRef, Rect, Role, Size, State, TextBudget, UiNode, UiTree, View, VisibleText};
 
     fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         UiNode {
@@ -253,6 +265,7 @@ mod tests {
             role: Role::new(role),
             name: name.into(),
             value: None,
+            visible: None,
             states: BTreeSet::new(),
             bounds: Some(Rect::new(10, 10, 100, 20)),
         }
@@ -281,6 +294,22 @@ mod tests {
           button "Open" @60,20 #n3
           textbox "Find \"it\"" = "two\nlines" [focused, editable] @60,20 #n4
         "#);
+    }
+
+    #[test]
+    fn a_long_text_shows_what_is_on_the_screen_and_which_lines_these_are() {
+        let whole: String = (1..=300).map(|line| format!("line {line}\n")).collect();
+        let mut editor = node(1, None, "textbox", "");
+        editor.states = BTreeSet::from([State::Focused]);
+        let start = whole.find("line 120").expect("there");
+        editor.visible = Some(VisibleText::between(&whole, start, start + 17));
+        editor.value = Some(whole);
+        let line = outline_line(&editor, 0, &View::whole(Size::new(1920, 1080)));
+        let expected = r#"textbox = "line 120\nline 121" [focused, lines 120 to 121 of 301] @60,20 #n1"#;
+        assert_eq!(line, expected);
+        let read = Outline::parse(&line);
+        assert_eq!(read.nodes[0].states, [State::Focused]);
+        assert_eq!(read.nodes[0].value.as_deref(), Some("line 120\nline 121"));
     }
 
     proptest! {

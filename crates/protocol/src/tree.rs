@@ -73,6 +73,34 @@ pub enum State {
     Hidden,
 }
 
+/// The part of a long text that is on the screen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VisibleText {
+    /// What shows.
+    pub text: String,
+    /// The number in the whole text of the line that it begins in, from 1.
+    pub line: u32,
+    /// The number of lines of the whole text.
+    pub lines: u32,
+}
+
+impl VisibleText {
+    /// The part of a text between two offsets in characters.
+    pub fn between(whole: &str, start: usize, end: usize) -> Self {
+        let at = |offset: usize| whole.char_indices().nth(offset).map_or(whole.len(), |(at, _)| at);
+        let from = at(start);
+        let text = whole[from..at(end).max(from)].trim_end_matches('\n').to_owned();
+        let count = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+        Self { text, line: count(&whole[..from]).saturating_add(1), lines: count(whole).saturating_add(1) }
+    }
+
+    /// The number of the last line that shows.
+    pub fn last_line(&self) -> u32 {
+        let breaks = self.text.matches('\n').count();
+        self.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX))
+    }
+}
+
 /// One element of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UiNode {
@@ -89,6 +117,9 @@ pub struct UiNode {
     /// The text or value, if it differs from the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// The part of its text that is on the screen, where the text is long and the part is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visible: Option<VisibleText>,
     /// The node's states.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub states: BTreeSet<State>,
@@ -178,5 +209,23 @@ impl TreeBudget {
 impl Default for TreeBudget {
     fn default() -> Self {
         Self { nodes: 3000, depth: 40, ms: 3000, hidden: HiddenNodes::Skip }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VisibleText;
+
+    #[test]
+    fn the_visible_part_knows_its_place() {
+        let whole = "one\ntwö\nthree\nfour\n";
+        let part = |start, end| {
+            let part = VisibleText::between(whole, start, end);
+            (part.text.clone(), part.line, part.last_line(), part.lines)
+        };
+        assert_eq!(part(0, 3), ("one".into(), 1, 1, 5));
+        assert_eq!(part(5, 13), ("wö\nthree".into(), 2, 3, 5), "the rest of a line that begins above");
+        assert_eq!(part(8, 99), ("three\nfour".into(), 3, 4, 5));
+        assert_eq!(part(9, 2), (String::new(), 3, 3, 5), "an end before the start");
     }
 }

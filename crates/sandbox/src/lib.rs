@@ -30,7 +30,7 @@ use apprentice_protocol::{
 };
 
 pub use clock::SystemClock;
-pub use display::{CancelToken, DisplayError, Pointer, Screen};
+pub use display::{CancelToken, DisplayError, Pointer, Popup, Screen, was_closed};
 pub use headroom::has_headroom;
 pub use limits::CellLimits;
 pub use network::{NetworkNotAllowed, NetworkPolicy, PROXY};

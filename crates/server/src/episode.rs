@@ -13,10 +13,13 @@ use apprentice_trace::Redactor;
 
 /// What a fresh world begins with.
 pub enum Episode {
-    /// An empty desktop, or a browser at the address of the world's specification.
-    Empty,
-    /// A shell line that starts a program with a window.
-    Program(String),
+    /// A desktop, or a browser at the address of the world's specification.
+    Fresh {
+        /// Files of the home folder: names and contents.
+        files: Vec<(String, Vec<u8>)>,
+        /// A shell line that starts a program with a window.
+        program: Option<String>,
+    },
     /// The setup of a task.
     Task(Box<TaskEpisode>),
 }
@@ -53,13 +56,14 @@ impl Episode {
         cache: &Path,
     ) -> Result<(), EpisodeError> {
         match self {
-            Self::Empty => Ok(()),
-            Self::Program(line) => {
-                let started = machine.launch(&Command::shell(format!("exec {line}"))).await;
-                started.map_err(EpisodeError::new)?;
-                match await_any_window(machine, clock).await.map_err(EpisodeError::new)? {
-                    true => Ok(()),
-                    false => Err(EpisodeError(format!("the program {line:?} opened no window within 30 s"))),
+            Self::Fresh { files, program } => {
+                let home = machine.offers().home.clone();
+                for (name, bytes) in files {
+                    machine.write(&format!("{home}/{name}"), bytes).await.map_err(EpisodeError::new)?;
+                }
+                match program {
+                    Some(line) => start(line, machine, clock).await,
+                    None => Ok(()),
                 }
             }
             Self::Task(task) => {
@@ -73,7 +77,7 @@ impl Episode {
     pub(crate) fn world(&self, given: &WorldSpec) -> WorldSpec {
         match self {
             Self::Task(task) => task.varied.world.clone(),
-            Self::Empty | Self::Program(_) => given.clone(),
+            Self::Fresh { .. } => given.clone(),
         }
     }
 
@@ -81,7 +85,7 @@ impl Episode {
     pub(crate) fn instruction(&self) -> Option<&str> {
         match self {
             Self::Task(task) => Some(&task.varied.task.instruction),
-            Self::Empty | Self::Program(_) => None,
+            Self::Fresh { .. } => None,
         }
     }
 
@@ -128,6 +132,16 @@ impl TaskEpisode {
         let collected = self.world(machine, clock, cache).collect(ended, evidence.path()).await;
         let collected = collected.map_err(|error| EpisodeError::new(chain(&error)))?;
         Ok(judge_with_compat(spec, &collected, &ending, self.options.compat))
+    }
+}
+
+/// Starts a program and waits for its window.
+async fn start(line: &str, machine: &dyn Machine, clock: &dyn Clock) -> Result<(), EpisodeError> {
+    let started = machine.launch(&Command::shell(format!("exec {line}"))).await;
+    started.map_err(EpisodeError::new)?;
+    match await_any_window(machine, clock).await.map_err(EpisodeError::new)? {
+        true => Ok(()),
+        false => Err(EpisodeError(format!("the program {line:?} opened no window within 30 s"))),
     }
 }
 

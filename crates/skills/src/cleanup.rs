@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{EmbedError, Side, SkillId};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::book::{Counts, Note, Skill, State};
@@ -109,7 +110,7 @@ fn whole_text(skill: &Skill) -> String {
 }
 
 /// A cleanup task for the manager.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "cleanup_type", rename_all = "snake_case")]
 pub enum CleanupTask {
     /// A skill that hurts more than it helps.
@@ -139,7 +140,7 @@ pub enum CleanupTask {
 }
 
 /// The counters and notes of a skill.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CleanupContext {
     /// Version of the skill.
     pub version: u32,

@@ -8,6 +8,7 @@ use apprentice_protocol::{
     Verdict, Versions,
 };
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -153,7 +154,7 @@ pub fn trajectory_by_name(id: &str) -> Trajectory {
 }
 
 /// The effect of one review.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AppliedRow {
     /// The skill id in the review.
     pub skill_id: String,
@@ -176,7 +177,7 @@ pub struct AppliedRow {
 }
 
 /// The effect of one reflection.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AppliedReflection {
     /// Name of the attempt.
     pub trajectory_id: String,

@@ -3,6 +3,7 @@
 
 use apprentice_protocol::{SkillId, Trajectory, Versions};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::book::{
@@ -123,7 +124,7 @@ impl LearningInput<'_> {
 }
 
 /// The record of a refused write.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Refusal {
     /// The skill concerned, if any.
     pub skill: Option<SkillId>,

@@ -21,6 +21,7 @@ pub mod judge;
 mod known_versions;
 pub mod leak;
 mod learn_trajectory;
+pub mod line_diff;
 mod listed_controls;
 pub mod manage;
 mod model_json;

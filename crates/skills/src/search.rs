@@ -20,7 +20,7 @@ const NAMED_PROGRAM: f32 = 2.0;
 const NEAREST: usize = 256;
 
 /// A search hit.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Hit {
     /// Id of the skill.
     pub id: SkillId,

@@ -69,7 +69,7 @@ pub fn note_trial(
 }
 
 /// What is known of a skill's current text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verification {
     /// Whether the text is verified.
     pub verified: bool,

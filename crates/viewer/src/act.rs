@@ -80,11 +80,6 @@ impl Act {
         }
     }
 
-    /// The act and its target in words.
-    pub(crate) fn in_words(&self) -> String {
-        if self.target.is_empty() { self.text.clone() } else { format!("{}, {}", self.text, self.target) }
-    }
-
     /// The act without what differs between two worlds of the same task: references and, where the target is known,
     /// places.
     pub(crate) fn conduct(&self) -> String {

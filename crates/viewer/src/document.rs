@@ -12,7 +12,7 @@ use crate::attempt::{AttemptDocument, AttemptName};
 use crate::compare::Side;
 use crate::grid::chain;
 use crate::library::Library;
-use crate::{book, compare, grid, live, step, turn};
+use crate::{book, compare, grid, step, turn};
 
 /// What a segment of a path writes with percent signs.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -59,7 +59,7 @@ pub(crate) fn path_of(parts: &[&str]) -> String {
 }
 
 impl Library {
-    /// Makes the document at a path: `grid`, `live`, `attempt/RUN/TRIAL/N`, `step/RUN/TRIAL/N/TURN`,
+    /// Makes the document at a path: `grid`, `attempt/RUN/TRIAL/N`, `step/RUN/TRIAL/N/TURN`,
     /// `compare/RUN/TRIAL/N/RUN/TRIAL/N`, `book/BOOK`, `skill/BOOK/SKILL`, `picture/RUN/HASH.EXTENSION`,
     /// `figure/BOOK/HASH`. Each part is percent-encoded.
     pub fn document(&self, path: &str) -> Result<Document, DocumentError> {
@@ -68,7 +68,6 @@ impl Library {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         match parts.as_slice() {
             ["grid"] => json(&grid::document(self)),
-            ["live"] => json(&live::document(self)),
             ["attempt", run, trial, attempt] => self.attempt(&name(run, trial, attempt)?),
             ["step", run, trial, attempt, place] => self.step(&name(run, trial, attempt)?, place),
             ["compare", run, trial, attempt, other_run, other_trial, other_attempt] => {

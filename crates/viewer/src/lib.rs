@@ -19,7 +19,6 @@ mod document;
 mod evidence;
 mod grid;
 mod library;
-mod live;
 mod page;
 mod report_page;
 mod response;

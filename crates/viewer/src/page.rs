@@ -15,20 +15,20 @@ use crate::library::Library;
 
 const INDEX: &str = include_str!("assets/index.html");
 const STYLE: &str = include_str!("assets/viewer.css");
-/// The scripts in the order in which they are loaded. Later ones use earlier ones.
-const SCRIPTS: &[(&str, &str)] = &[
-    ("dom.js", include_str!("assets/dom.js")),
-    ("source.js", include_str!("assets/source.js")),
-    ("grid.js", include_str!("assets/grid.js")),
-    ("screen.js", include_str!("assets/screen.js")),
-    ("attempt.js", include_str!("assets/attempt.js")),
-    ("compare.js", include_str!("assets/compare.js")),
-    ("book.js", include_str!("assets/book.js")),
-    ("live.js", include_str!("assets/live.js")),
-    ("main.js", include_str!("assets/main.js")),
-];
-/// Where the scripts are named in the page.
-const SCRIPTS_MARK: &str = "<!-- scripts -->";
+/// The script: its parts in the order in which later ones use earlier ones. One file is one request.
+const SCRIPT: &str = concat!(
+    include_str!("assets/dom.js"),
+    include_str!("assets/source.js"),
+    include_str!("assets/grid.js"),
+    include_str!("assets/screen.js"),
+    include_str!("assets/attempt.js"),
+    include_str!("assets/compare.js"),
+    include_str!("assets/book.js"),
+    include_str!("assets/live.js"),
+    include_str!("assets/main.js"),
+);
+/// Where the script is named in the page.
+const SCRIPT_MARK: &str = "<!-- scripts -->";
 const STYLE_MARK: &str = "<link rel=\"stylesheet\" href=\"viewer.css\">";
 
 /// A file of the page.
@@ -41,19 +41,12 @@ pub(crate) struct PageFile {
 pub(crate) fn file(name: &str) -> Option<PageFile> {
     match name {
         "" | "index.html" => {
-            let tags: Vec<String> =
-                SCRIPTS.iter().map(|(name, _)| format!("<script src=\"{name}\" defer></script>")).collect();
-            let text = INDEX.replace(SCRIPTS_MARK, &tags.join("\n"));
+            let text = INDEX.replace(SCRIPT_MARK, "<script src=\"viewer.js\" defer></script>");
             Some(PageFile { media: "text/html; charset=utf-8", text })
         }
         "viewer.css" => Some(PageFile { media: "text/css; charset=utf-8", text: STYLE.to_owned() }),
-        _ => {
-            let script = SCRIPTS.iter().find(|(script, _)| *script == name);
-            script.map(|(_, text)| PageFile {
-                media: "text/javascript; charset=utf-8",
-                text: (*text).to_owned(),
-            })
-        }
+        "viewer.js" => Some(PageFile { media: "text/javascript; charset=utf-8", text: SCRIPT.to_owned() }),
+        _ => None,
     }
 }
 
@@ -173,11 +166,12 @@ impl Packed<'_> {
         for row in &rows {
             self.attempt(row)?;
         }
-        // Attempts at the same task with the same variation are compared; all pairs would be too many.
+        // Attempts at the same task with the same variation are compared: within a run, and across runs where one passed
+        // and the other failed. All pairs would be too many.
         for (place, one) in rows.iter().enumerate() {
             for other in &rows[place + 1..] {
-                if one["task"] == other["task"] && one["seed"] == other["seed"] && one["run"] == other["run"]
-                {
+                let is_near = one["run"] == other["run"] || one["verdict"] != other["verdict"];
+                if one["task"] == other["task"] && one["seed"] == other["seed"] && is_near {
                     let [one, other] = [one, other].map(name_of);
                     let parts: Vec<&str> =
                         ["compare"].into_iter().chain(one.iter().chain(&other).map(String::as_str)).collect();
@@ -267,26 +261,25 @@ impl Packed<'_> {
         }
     }
 
-    /// The page with its style, its scripts and its documents inside. Only these scripts run: the policy names their hash.
+    /// The page with its style, its script and its documents inside. Only this script runs: the policy names its hash.
     fn html(&self) -> String {
         let data = Value::Object(self.documents.clone().into_iter().collect()).to_string();
         // Inside of a script element, only a closing tag and a comment matter, and both begin with this character.
         let data = data.replace('<', "\\u003c");
-        let script: String = SCRIPTS.iter().map(|(_, text)| *text).collect();
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
         let policy = format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; \
              form-action 'none'",
-            hash(&script),
+            hash(SCRIPT),
             hash(STYLE)
         );
         let head = format!(
             "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<style>{STYLE}</style>"
         );
         let body = format!(
-            "<script type=\"application/json\" id=\"documents\">{data}</script>\n<script>{script}</script>"
+            "<script type=\"application/json\" id=\"documents\">{data}</script>\n<script>{SCRIPT}</script>"
         );
-        INDEX.replace(STYLE_MARK, &head).replace(SCRIPTS_MARK, &body)
+        INDEX.replace(STYLE_MARK, &head).replace(SCRIPT_MARK, &body)
     }
 }
 

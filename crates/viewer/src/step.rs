@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use apprentice_protocol::{BlobHash, Call, Content, Message};
+use apprentice_skills::line_diff::LineDiff;
 use apprentice_trace::{BlobError, Blobs, PictureRef};
 use serde::Serialize;
 use serde_json::Value;
-use similar::{Algorithm, ChangeTag, TextDiff};
 
 use crate::act::{cut, text_of};
 use crate::turn::Turn;
@@ -165,19 +165,14 @@ fn parts(content: &[Content]) -> Vec<SentPart> {
 
 /// The lines that differ, with some lines around them.
 pub(crate) fn changes(old: &str, new: &str) -> Vec<ChangedLine> {
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(DEADLINE).diff_lines(old, new);
     let mut lines = Vec::new();
-    for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+    for (number, group) in LineDiff::within(DEADLINE, old, new).groups(AROUND).iter().enumerate() {
         if number > 0 {
             lines.push(ChangedLine { sign: '…', text: String::new() });
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            lines.push(ChangedLine { sign, text: change.value().trim_end_matches('\n').to_owned() });
+        for line in group {
+            let text = line.text.trim_end_matches('\n').to_owned();
+            lines.push(ChangedLine { sign: line.change.sign(), text });
         }
         if lines.len() > LINES {
             let left = "the rest of the changes is left out".to_owned();

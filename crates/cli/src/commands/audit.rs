@@ -9,8 +9,8 @@ use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
 use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
 use apprentice_sandbox::SystemClock;
-use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::suite::{Suite, faults};
 use apprentice_trace::Trace;
 use clap::Args;
 use schemars::JsonSchema;
@@ -57,6 +57,7 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
     if tasks.is_empty() {
         return Err(Failure::say(Kind::NothingMatched, "the suite contains none of these tasks"));
     }
+    sound(&tasks, &suite.root)?;
     let summary = carry_out(arguments, config, &suite, &tasks)?;
     completed(&summary)?;
     let findings = findings(&tasks, arguments.seeds.max(1), &summary.results);
@@ -67,6 +68,25 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
             Kind::TasksFailed,
             format!("{}: checks that accept a wrong result or reject a right one", counted(count, "finding")),
         )),
+    }
+}
+
+/// Refuses tasks that a run could not start, before any trial.
+fn sound(tasks: &[&Task], root: &Path) -> Result<(), Failure> {
+    let told: Vec<String> = tasks
+        .iter()
+        .filter_map(|task| {
+            let faults = faults(task, root);
+            (!faults.is_empty()).then(|| format!("{}: {}", task.id, faults.join("; ")))
+        })
+        .collect();
+    match told.as_slice() {
+        [] => Ok(()),
+        _ => Err(Failure::say(
+            Kind::Config,
+            format!("a run could not start these tasks:\n{}", told.join("\n")),
+        )
+        .hint("`apprentice tasks check` looks at the whole suite")),
     }
 }
 
@@ -107,7 +127,7 @@ fn carry_out(
         let models = wire::models(config, clock)?;
         let deps = wire::deps(config, Arc::new(|_: &_| Ok(ArmGuidance::unaided())), &models)?;
         let mut display = RunProgress::show(arguments.json);
-        let (control, _socket) = display.offer(config, "skills audit");
+        let (control, _socket) = display.offer(config, "tasks audit");
         let ended = start(&request, &config.runs, wire::jobs(config), deps, control).await;
         display.finish().await;
         ended.map_err(wire::run_failure)

@@ -59,6 +59,36 @@ impl Distill {
     }
 }
 
+#[cfg(feature = "fleet")]
+impl Distill {
+    /// The experiment file.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What may be spent without being asked.
+    pub(crate) fn consent(&self) -> SpendingArgs {
+        self.consent
+    }
+
+    /// The largest number of pictures for a reviewer that sees.
+    pub(crate) fn reflector_pictures(&self) -> usize {
+        self.reflector_pictures
+    }
+
+    /// Names an option that holds on one machine only, if it is given.
+    pub(crate) fn bound_to_a_machine(&self, clock: &Arc<dyn Clock>) -> Result<Option<&'static str>, Failure> {
+        let tools = self.servers.tool_box(clock)?;
+        Ok(if self.out.is_some() {
+            Some("--out")
+        } else if tools.fingerprint().is_empty() {
+            None
+        } else {
+            Some("an option of tool servers")
+        })
+    }
+}
+
 /// A parsed experiment file with the settings and models to run it.
 pub(crate) struct LoadedExperiment {
     /// The settings, with the file's cost cap applied.

@@ -8,6 +8,7 @@ use apprentice_evaluator::background::lock_session;
 use apprentice_skills::foreground::{AttemptLearning, AttemptLearningOptions, FinalOutput, Language};
 use apprentice_trace::Redactor;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -35,8 +36,9 @@ pub(super) struct Learning {
     writing: WriteModeArg,
 }
 
-#[derive(Serialize)]
-struct Final<'a> {
+/// What `do --learn` writes to `final.json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Final<'a> {
     schema: &'static str,
     #[serde(flatten)]
     output: &'a FinalOutput,

@@ -216,7 +216,7 @@ async fn record(
         Some(source) => guidance_for(&source, servers.as_ref(), learning.as_ref())?,
         None => Lent { guidance: Guidance::default(), scripts: None },
     };
-    let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = arguments.file.iter().map(|path| home_file(path)).collect::<Result<Vec<_>, _>>()?;
     let cancel = conversation.cancellation();
     let worlds = wiring.worlds(arguments.host, &cancel)?;
     let header = header(arguments, instruction, model);
@@ -300,7 +300,7 @@ fn check_image_input(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failur
 }
 
 /// Reads a file for the world's home folder; returns its name and contents.
-fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+pub(super) fn home_file(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(unreadable)?;
     Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, run_experiment,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, RunsElsewhere, run_experiment,
 };
+use apprentice_evaluator::run::{ModelSource, RunControl};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, TaskId, counted};
 use apprentice_results::report::Report;
@@ -46,36 +47,77 @@ pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::B
     Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
 }
 
+/// How an experiment is carried out.
+pub(crate) struct Performance {
+    /// Whether its progress is printed.
+    verbosity: Verbosity,
+    /// Who carries out its measurement; `None` for this process.
+    elsewhere: Option<Arc<dyn RunsElsewhere>>,
+    /// Where its runs report; `None` for this command's own display.
+    control: Option<RunControl>,
+    /// What wraps each model.
+    wrap: Option<WrapModels>,
+}
+
+/// Wraps the source of models.
+pub(crate) type WrapModels = Box<dyn FnOnce(Arc<dyn ModelSource>) -> Arc<dyn ModelSource>>;
+
+impl From<Verbosity> for Performance {
+    fn from(verbosity: Verbosity) -> Self {
+        Self { verbosity, elsewhere: None, control: None, wrap: None }
+    }
+}
+
+#[cfg(feature = "fleet")]
+impl Performance {
+    /// The leader's part of an experiment whose measurement others carry out.
+    pub(crate) fn led(elsewhere: Arc<dyn RunsElsewhere>, control: RunControl, wrap: WrapModels) -> Self {
+        Self {
+            verbosity: Verbosity::Silent,
+            elsewhere: Some(elsewhere),
+            control: Some(control),
+            wrap: Some(wrap),
+        }
+    }
+}
+
 /// Runs or continues an experiment.
 pub(crate) async fn perform(
     experiment: &Experiment,
     config: &Config,
     models: &Arc<Models>,
     folder: &Path,
-    verbosity: Verbosity,
+    performance: impl Into<Performance>,
 ) -> Result<ExperimentResult, Failure> {
-    let learned = match &experiment.book {
-        BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
-        BookSource::Given(_) => Vec::new(),
-    };
-    let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
-    models.reach(named.chain(&learned).map(String::as_str)).await?;
+    let Performance { verbosity, elsewhere, control, wrap } = performance.into();
+    reach(experiment, models).await?;
     let display = ExperimentProgress::open(&experiment.suite, Arc::clone(models.clock()), verbosity);
     let (progress, records) = display.senders();
     let learner = match &experiment.book {
         BookSource::Learned(plan) => Some(plan.learner.profile().name.as_str()),
         BookSource::Given(_) => None,
     };
-    let (control, _socket) = offered_run(config, "experiment", progress);
+    let (control, _socket) = control.map_or_else(
+        || {
+            let (control, socket) = offered_run(config, "experiment", progress);
+            (control, Some(socket))
+        },
+        |control| (control, None),
+    );
     let lines = (verbosity == Verbosity::Aloud).then(|| LiveLines::show(&control.live));
+    let mut run = wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?;
+    if let Some(wrap) = wrap {
+        run.models = wrap(run.models);
+    }
     let deps = ExperimentDeps {
-        run: wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?,
+        run,
         jobs: match config.jobs {
             // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
             // thirds of the time of two, and four hardly less than three.
             0 => (wire::cores() * 3).div_ceil(2),
             jobs => jobs,
         },
+        elsewhere,
         control,
         records,
         embedding: models.embedding()?,
@@ -100,6 +142,16 @@ pub(crate) async fn perform(
             _ => failure,
         }
     })
+}
+
+/// Asks for the models that an experiment names, before anything is done.
+async fn reach(experiment: &Experiment, models: &Models) -> Result<(), Failure> {
+    let learned = match &experiment.book {
+        BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
+        BookSource::Given(_) => Vec::new(),
+    };
+    let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
+    models.reach(named.chain(&learned).map(String::as_str)).await
 }
 
 /// Converts an experiment's error into a failure of the command.

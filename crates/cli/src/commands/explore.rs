@@ -151,9 +151,9 @@ fn plan(arguments: &Explore, config: &Config, clock: &dyn Clock) -> Result<(Path
                 .hint("name a program (--app CMD), a page (--url URL) or a suite"));
         }
     };
-    if arguments.budget.is_none() && arguments.steps.is_none() {
+    if arguments.budget.is_none() && arguments.steps.is_none() && arguments.episodes.is_none() {
         return Err(Failure::say(Kind::Usage, "an exploration needs an end")
-            .hint("set --budget USD, --steps N, or both"));
+            .hint("set --budget USD, --steps N or --episodes N; the first that is reached ends it"));
     }
     let model = arguments.model.clone().unwrap_or_default();
     let book = super::skills::writable(arguments.skillbook.as_deref(), config)?;

@@ -26,7 +26,7 @@ const SHOWN: usize = 10;
 pub(crate) struct Export {
     /// The run's folder.
     run: PathBuf,
-    /// The format: osworld, csv, openai, sharegpt, atif, inspect or otel.
+    /// The format: osworld, csv, openai, sharegpt, parquet, atif, inspect or otel.
     #[arg(long, value_parser = format)]
     format: ExportFormat,
     /// The output folder; must not exist or be empty.
@@ -81,7 +81,7 @@ pub(crate) struct ExportArgs {
     /// Keep attempts that repeat another one of the same task act by act (training formats drop them).
     #[arg(long)]
     keep_duplicates: bool,
-    /// How pictures are held: files, inline (data URLs) or none [default: the format's own way].
+    /// How pictures are held: files, inline (data URLs, or bytes in Parquet) or none [default: the format's own way].
     #[arg(long, value_name = "HOW", value_parser = pictures)]
     pictures: Option<PictureForm>,
     /// The licence of the data, as an SPDX identifier; none is stated by default.

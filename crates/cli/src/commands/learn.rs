@@ -18,6 +18,7 @@ use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, LearnerModels};
 use apprentice_tasks::suite::Suite;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::learn_own::{self, Judging, OpenBook, OwnTally};
@@ -89,8 +90,9 @@ impl From<Reflection> for ReflectMode {
     }
 }
 
-#[derive(Serialize)]
-struct Learned<'a> {
+/// The output of `learn --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Learned<'a> {
     schema: &'static str,
     skillbook: &'a Path,
     sealed: usize,
@@ -229,6 +231,7 @@ fn learn_failure(error: CycleError) -> Failure {
     match error {
         CycleError::Learn(error) => apply_failure(error),
         other @ (CycleError::Attempt { .. }
+        | CycleError::Stopped(_)
         | CycleError::Split(_)
         | CycleError::Pictures(_)
         | CycleError::Keep { .. }) => Failure::new(Kind::Config, other),

@@ -33,6 +33,9 @@ pub(crate) struct Plan {
     /// Former option; nothing is registered without `--register`.
     #[arg(long, hide = true)]
     no_lock: bool,
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    fleet: super::fleet::FleetPlan,
     /// Print one JSON object (`apprentice.plan/1`).
     #[arg(long)]
     json: bool,
@@ -47,6 +50,10 @@ struct PlanOutput {
     registration: Option<PathBuf>,
     /// Differences between the file and the registration.
     deviations: Vec<Deviation>,
+    /// What fleets of several sizes would take.
+    #[cfg(feature = "fleet")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fleet: Vec<apprentice_fleet::FleetForecast>,
 }
 
 /// Runs the command.
@@ -72,7 +79,19 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
             (Some(path), Vec::new())
         }
     };
-    let told = PlanOutput { forecast, registration, deviations };
+    #[cfg(feature = "fleet")]
+    let fleet = {
+        // Learning is ordered: one leader carries it out, however many workers there are.
+        let measured = forecast.parts.iter().filter(|part| !part.learning).map(|part| part.trials).sum();
+        arguments.fleet.forecasts(measured, config)?
+    };
+    let told = PlanOutput {
+        forecast,
+        registration,
+        deviations,
+        #[cfg(feature = "fleet")]
+        fleet,
+    };
     if arguments.json {
         return terminal::json(&told);
     }
@@ -85,6 +104,8 @@ fn print(told: &PlanOutput) {
     if let Some(path) = &told.registration {
         terminal::line(format_args!("registered: {}", path.display()));
     }
+    #[cfg(feature = "fleet")]
+    super::fleet::print_plan(&told.fleet);
     for one in &told.deviations {
         terminal::line(format_args!("deviation from registration: {}: {}", one.field, one.what));
     }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use apprentice_skills::line_diff::LineDiff;
 use clap::{Args, Subcommand};
-use similar::TextDiff;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
@@ -88,12 +88,9 @@ fn diff(folder: Option<&PathBuf>) -> Result<(), Failure> {
     let texts = prompts::read(folder)?;
     for prompt in prompts::all() {
         let Some(text) = texts.get(prompt.name).filter(|text| *text != prompt.shipped) else { continue };
-        let difference = TextDiff::from_lines(prompt.shipped, text.as_str());
         let own = prompts::place(folder, &prompt);
-        terminal::line(format_args!(
-            "{}",
-            difference.unified_diff().header(prompt.name, &own.display().to_string()).to_string().trim_end()
-        ));
+        let difference = LineDiff::of(prompt.shipped, text).unified(prompt.name, &own.display().to_string());
+        terminal::line(format_args!("{}", difference.trim_end()));
     }
     Ok(())
 }

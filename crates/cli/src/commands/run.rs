@@ -9,6 +9,8 @@ use std::sync::Arc;
 use apprentice_control::PersonActs;
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::experiment::Definition;
+#[cfg(feature = "fleet")]
+use apprentice_evaluator::experiment::SharedGuidance;
 use apprentice_evaluator::run::{
     Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ResumeInputs, RunDeps, RunPlan,
     RunSummary, final_results, plan, read_run, resume, start_plan,
@@ -316,6 +318,51 @@ pub(crate) fn brought(
         suite: loaded.suite,
         split_hash: plan.split_hash.clone(),
         books: loaded.books,
+        program: env!("CARGO_PKG_VERSION").into(),
+        accept_drift: false,
+    };
+    let network = config.network.clone();
+    Ok(BroughtRun { deps, on_vm: config.world == WorldChoice::Vm, network, current })
+}
+
+/// The files of an experiment's run that were brought to this machine.
+#[cfg(feature = "fleet")]
+pub(crate) struct BroughtFiles {
+    /// The suite's path.
+    pub(crate) suite: PathBuf,
+    /// The frozen skillbook's folder; `None` if the run kept none.
+    pub(crate) book: Option<PathBuf>,
+    /// The inputs of its guidance.
+    pub(crate) guidance: SharedGuidance,
+    /// The folder for results of trials that must end before others.
+    pub(crate) prerequisites: PathBuf,
+}
+
+/// Makes a run of an experiment ready, whose plan and guidance come from its leader.
+#[cfg(feature = "fleet")]
+pub(crate) fn brought_measurement(
+    plan: &RunPlan,
+    files: &BroughtFiles,
+    flags: &Overrides,
+    parse: ParseCommand,
+) -> Result<BroughtRun, Failure> {
+    let command = parse(&plan.command)?;
+    let config = &overrides::settings(&[&command.flags, flags])?.config()?;
+    let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    plan.models.iter().try_for_each(|one| models.check(&one.model))?;
+    let loaded = crate::suite::load(&files.suite)?;
+    let suite = Suite { name: plan.suite.clone(), ..loaded };
+    let book = match &files.book {
+        Some(folder) => super::skills::open(folder)?.clean().kind(Kind::Config)?,
+        None => Snapshot::empty(),
+    };
+    let book = book.with_embedding(models.embedding()?);
+    let guidance = files.guidance.factory(plan, &Arc::new(suite.clone()), &book, &files.prerequisites);
+    let deps = wire::deps(config, guidance.kind(Kind::Config)?, &models)?;
+    let current = ResumeInputs {
+        suite,
+        split_hash: plan.split_hash.clone(),
+        books: plan.arms.clone(),
         program: env!("CARGO_PKG_VERSION").into(),
         accept_drift: false,
     };

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
+use super::do_task::home_file;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, suite, terminal, wire};
@@ -35,11 +36,14 @@ pub(crate) struct Serve {
     #[arg(long, default_value_t = 5000)]
     port: u16,
     /// Screen size in pixels.
-    #[arg(long, value_name = "WxH", default_value = "1920x1080")]
+    #[arg(long, value_name = "WxH", default_value = "1920x1080", conflicts_with = "suite")]
     screen: ScreenSize,
     /// Start this command in each fresh desktop and wait for its window.
     #[arg(long, value_name = "CMD", conflicts_with_all = ["url", "suite"])]
     app: Option<String>,
+    /// Copy this file into the home folder of each fresh desktop; may be repeated.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["url", "suite"])]
+    file: Vec<PathBuf>,
     /// Serve a browser that opens this URL.
     #[arg(long, conflicts_with = "suite")]
     url: Option<String>,
@@ -197,7 +201,8 @@ fn world_of(arguments: &Serve) -> WorldSpec {
 
 fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result<Episode, Failure> {
     let (Some(path), Some(task)) = (&arguments.suite, &arguments.task) else {
-        return Ok(arguments.app.clone().map_or(Episode::Empty, Episode::Program));
+        let files = arguments.file.iter().map(|path| home_file(path)).collect::<Result<_, _>>()?;
+        return Ok(Episode::Fresh { files, program: arguments.app.clone() });
     };
     let suite = suite::load(path)?;
     let id = TaskId::new(task.as_str());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
+use apprentice_tasks::suite::task::Task;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -222,6 +223,16 @@ fn table(report: &Report) {
     ));
 }
 
+/// The output of `tasks show --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ShownTask<'a> {
+    schema: &'static str,
+    app: &'a str,
+    /// The task, in the form of its file.
+    task: &'a Task,
+    missing: &'a MissingRequirements,
+}
+
 /// Runs `tasks show`.
 pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
     let suite = crate::suite::load(&arguments.path)?;
@@ -245,9 +256,8 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
     let mut missing = missing(task, &here);
     missing.unknown.extend(suite::faults(task, &suite.root));
     if arguments.json {
-        return terminal::json(
-            &serde_json::json!({"schema": "apprentice.task/1", "app": task.app, "task": task, "missing": missing}),
-        );
+        let schema = "apprentice.task/1";
+        return terminal::json(&ShownTask { schema, app: &task.app, task, missing: &missing });
     }
     terminal::line(format_args!(
         "{} ({}, template {})\n{}",

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use apprentice_tasks::check::{Compat, MetricRequest, answer};
+use apprentice_tasks::check::{Compat, MetricRequest, MetricResponse, answer};
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::config::Config;
@@ -28,9 +30,17 @@ pub(crate) struct Metric {
     /// Read requests {"func","result","expected","options"} from standard input, one per line, and answer each.
     #[arg(long)]
     stdin: bool,
-    /// Print one JSON object.
+    /// Print one JSON object (`apprentice.tasks-metric/1`).
     #[arg(long)]
     json: bool,
+}
+
+/// The output of `tasks metric --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MetricOutput<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    answer: &'a MetricResponse,
 }
 
 /// Runs the command.
@@ -51,7 +61,7 @@ pub(crate) fn run(arguments: &Metric, config: &Config) -> Result<(), Failure> {
     };
     let answer = answer(&question, config.osworld_compat);
     if arguments.json {
-        terminal::json(&answer)?;
+        terminal::json(&MetricOutput { schema: "apprentice.tasks-metric/1", answer: &answer })?;
     } else {
         let explanation = answer.explanation.as_deref().unwrap_or_default();
         match (answer.score, answer.other_reading) {

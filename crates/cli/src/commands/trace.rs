@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use apprentice_protocol::SkillId;
 use apprentice_skills::foreground::{
     Bundle, BundleBudget, SummarizedEvent, expand, review, summarize_events,
 };
 use apprentice_skills::shipped::{ShippedPart, is_shipped};
 use apprentice_trace::Trace;
 use clap::{Args, Subcommand};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::view::last_attempt;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -48,6 +50,33 @@ struct Review {
     /// Print one JSON object (`apprentice.trace.review/1`).
     #[arg(long)]
     json: bool,
+}
+
+/// The output of `trace review --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReviewMaterial<'a> {
+    schema: &'static str,
+    bundle: &'a Bundle,
+    /// The skills that a review may change (`open`), and the shipped ones (`core`).
+    skills: Vec<KnownSkill<'a>>,
+    /// How skills are written: the text of the shipped skill on it.
+    authoring: Option<String>,
+}
+
+/// A skill that exists.
+#[derive(Serialize, JsonSchema)]
+struct KnownSkill<'a> {
+    skill: &'a SkillId,
+    kind: &'static str,
+    description: &'a str,
+}
+
+/// The output of `trace review --expand --json`: one object per event.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ExpandedEvent<'a> {
+    schema: &'static str,
+    id: &'a str,
+    detail: &'a str,
 }
 
 /// Runs the command.
@@ -93,7 +122,8 @@ fn expanded(events: &[SummarizedEvent], wanted: &[String], json: bool) -> Result
         };
         match json {
             true => {
-                terminal::json(&json!({ "schema": "apprentice.trace.event/1", "id": id, "detail": detail }))?;
+                let schema = "apprentice.trace.event/1";
+                terminal::json(&ExpandedEvent { schema, id, detail: &detail })?;
             }
             false => terminal::line(format_args!("{id}: {detail}")),
         }
@@ -109,15 +139,11 @@ fn as_json(bundle: &Bundle, book: Option<&Path>) -> Result<(), Failure> {
     let book = book.with_shipped(ShippedPart::All);
     let skills = book.skills().map(|skill| {
         let kind = if is_shipped(&skill.id) { "core" } else { "open" };
-        json!({ "skill": skill.id, "kind": kind, "description": skill.text.description })
+        KnownSkill { skill: &skill.id, kind, description: &skill.text.description }
     });
     let authoring = book.skills().find(|skill| skill.id.as_str() == AUTHORING).map(|skill| skill.view());
-    terminal::json(&json!({
-        "schema": "apprentice.trace.review/1",
-        "bundle": bundle,
-        "skills": skills.collect::<Vec<_>>(),
-        "authoring": authoring,
-    }))
+    let schema = "apprentice.trace.review/1";
+    terminal::json(&ReviewMaterial { schema, bundle, skills: skills.collect(), authoring })
 }
 
 fn print_bundle(bundle: &Bundle) {

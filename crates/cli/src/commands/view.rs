@@ -230,11 +230,12 @@ pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> 
         found.sort();
         found
     };
-    // A trial's folder is named `TASK-ID`; an id contains no hyphen.
+    // A trial's folder is named `TASK-ID`; an id contains no hyphen. Messages name the folder.
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let has_id = |path: &PathBuf| {
         let name = name(path);
-        !trial.is_empty() && name.rsplit_once('-').map_or(name.as_str(), |(_, id)| id) == trial
+        let id = name.rsplit_once('-').map_or(name.as_str(), |(_, id)| id);
+        !trial.is_empty() && (id == trial || name == trial)
     };
     let missing =
         || Failure::say(Kind::NothingMatched, format!("{} contains no trial {trial:?}", trials.display()));
@@ -273,7 +274,9 @@ mod tests {
         }
         let found = |trial: &str| last_attempt(run.path(), trial).map_err(|failure| failure.to_string());
         assert_eq!(found("0a1b2c"), Ok(run.path().join("trials/bake-bread-0a1b2c/attempt-02")));
-        assert_eq!(found("ff0a1b2c"), Ok(run.path().join("trials/bake-rye-ff0a1b2c/attempt-01")));
+        for name in ["ff0a1b2c", "bake-rye-ff0a1b2c"] {
+            assert_eq!(found(name), Ok(run.path().join("trials/bake-rye-ff0a1b2c/attempt-01")));
+        }
         for part in ["2c", "a1b2c", "bread-0a1b2c", ""] {
             assert!(found(part).expect_err("is no id").contains("contains no trial"), "{part}");
         }

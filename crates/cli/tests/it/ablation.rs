@@ -15,7 +15,7 @@ const NAMES: [&str; 4] = ["rulers", "margins", "guides", "grids"];
 /// Templates: the first one teaches.
 const TASKS: [(&str, &str); 3] = [
     ("tick", "Tick the box that shows \"{{what}}\"."),
-    ("beside", "From now on I want \"{{what}}\" shown beside the text at all times."),
+    ("beside", "These notes lack something: have them show \"{{what}}\" beside what I write."),
     ("missing", "This page lacks something: have it show \"{{what}}\" beside what I write."),
 ];
 const SHOW: &str = "/// Has something shown beside the text.
@@ -80,7 +80,8 @@ fn prepared() -> Place {
     };
     let note = page(
         "Something is to be shown beside the text.",
-        "Press \"Arrange\", then \"More\", and tick its box.",
+        "1. Press \"Arrange\".\n2. Press \"More\".\n3. Set what the task asks for (there are: Show rulers, Show \
+         margins, Show guides, Show grids).",
     );
     write(&place.path("book/notes/show.md"), &note);
     write(
@@ -98,6 +99,37 @@ fn done(place: &Place, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Has somebody follow the note in a training task, and learns from it: the note is verified.
+fn follow_the_note(place: &Place) {
+    let suite = apprentice_tasks::suite::load(&place.path("suite")).expect("a suite");
+    let task = suite.task("tick").expect("a task");
+    let drawn = apprentice_tasks::variation::drawn_values(task, &suite.name, 0).expect("values");
+    let wanted = NAMES.iter().position(|name| drawn["what"] == *name).expect("one of the names");
+    let call = |name: &str, arguments: Value| json!({ "calls": [{ "name": name, "arguments": arguments }] });
+    let click =
+        |node: String| call("computer", json!({ "actions": [{ "do": "click", "at": { "ref": node } }] }));
+    let script = [
+        call("skill_view", json!({ "id": "notes/show" })),
+        click("n2".into()),
+        click("n6".into()),
+        click(format!("n{}", 8 + wanted)),
+        call("finish", json!({ "finish": "done" })),
+    ];
+    write(&place.path("follows.jsonl"), &script.map(|line| line.to_string()).join("\n"));
+    let run =
+        ["run", "suite", "--split", "suite/split.json", "--only", "train", "--arm", "pull", "--seeds", "1"];
+    let with = ["--skillbook", "book", "--out", "followed", "--model", "scripted:follows.jsonl"];
+    done(place, &[&run[..], &with].concat());
+    let followed = fs::read_dir(place.path("followed")).expect("runs").flatten().next().expect("one").path();
+    let followed = followed.to_string_lossy();
+    let learn =
+        ["learn", &*followed, "--suite", "suite", "--skillbook", "book", "--model", "builtin/explorer"];
+    done(place, &learn);
+    let shown = done(place, &["skills", "--skillbook", "book", "show", "notes/show", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["verification"]["verified"], true, "{shown:#}");
+}
+
 #[test]
 fn the_shipped_ablation_compares_notes_functions_and_recordings_in_one_experiment() {
     let place = prepared();
@@ -110,6 +142,7 @@ fn the_shipped_ablation_compares_notes_functions_and_recordings_in_one_experimen
     let run = ["run", "suite", "--split", "suite/split.json", "--only", "train", "--model"];
     done(&place, &[&run[..], &["baseline/solution", "--seeds", "1", "--out", "shown"]].concat());
     let shown = fs::read_dir(place.path("shown")).expect("runs").flatten().next().expect("one").path();
+    follow_the_note(&place);
 
     // The shipped file, with the names of this test's folders.
     let shipped = fs::read_to_string(crate::place::suite().join("ablation.toml")).expect("it ships");
@@ -129,11 +162,11 @@ fn the_shipped_ablation_compares_notes_functions_and_recordings_in_one_experimen
         .map(|arm| (arm["arm"].as_str().expect("a name"), arm["passed"].as_u64().expect("a number")))
         .collect();
     let named: BTreeSet<&str> = arms.keys().copied().collect();
-    let expected = ["code", "code+pull", "none", "placebo-inert", "pull", "raw-trace"];
+    let expected = ["code", "code+pull", "none", "placebo-inert", "pull", "raw-trace", "verified"];
     assert_eq!(named, expected.into_iter().collect(), "{report:#}");
-    // Nobody has followed the note yet, so the arm of verified notes has none, and the report says so.
-    assert!(report.to_string().contains("the arm verified ran on 0 of 2 templates"), "{report:#}");
-    assert_eq!((arms["code"], arms["none"], arms["placebo-inert"]), (6, 0, 0), "{arms:?}");
+    assert_eq!((arms["code"], arms["code+pull"]), (6, 6), "{arms:?}");
+    assert!(arms["pull"] > 0 && arms["verified"] == arms["pull"], "the one note is verified: {arms:?}");
+    assert_eq!((arms["none"], arms["raw-trace"], arms["placebo-inert"]), (0, 0, 0), "{arms:?}");
     // What functions bring beside notes is counted in actions, too.
     let rows = fs::read_dir(place.path("out/measure")).expect("runs").flatten().next().expect("one").path();
     let rows = fs::read_to_string(rows.join("trials.jsonl")).expect("rows");

@@ -256,6 +256,21 @@ fn a_program_without_its_checkout_carries_the_built_in_suites() {
 }
 
 #[test]
+fn an_audit_refuses_tasks_that_no_run_could_start_before_its_first_trial() {
+    let place = Place::new();
+    works(&place, &["init", "mine"]);
+    let file = place.path("mine/examples/thunar/files-new-name.json");
+    let mut task: Value = serde_json::from_str(&fs::read_to_string(&file).expect("text")).expect("JSON");
+    task["apprentice"]["solution"] = json!([{ "key": "F2" }, { "type": ["a", "list"] }]);
+    fs::write(&file, task.to_string()).expect("written");
+    let output = place.output(&["tasks", "audit", "mine"]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let told = "files-new-name: solution: step 1: a text or a number; found {\"type\":[\"a\",\"list\"]}";
+    assert!(said(&output).contains(told), "{}", said(&output));
+    assert!(!place.path("runs").exists(), "nothing ran");
+}
+
+#[test]
 fn the_new_suite_passes_its_audit_and_a_passed_attempt_is_kept() {
     if !worlds_can_start() || !is_installed("chromium") || !is_installed("thunar") {
         return;

@@ -89,13 +89,13 @@ impl Drop for Server {
     }
 }
 
-struct Place {
+pub(crate) struct Place {
     server: Server,
-    home: TempDir,
+    pub(crate) home: TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Self { server: Server::start(), home: tempfile::tempdir().expect("a folder") };
         let tasks: Vec<Value> = (0..6).map(task).collect();
         let suite = place.home.path().join("suite");
@@ -108,7 +108,7 @@ impl Place {
         place
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(line.split_whitespace()).current_dir(self.home.path()).env_clear();
         command.env("HOME", self.home.path()).env("PATH", "/usr/bin:/bin");
@@ -120,13 +120,13 @@ impl Place {
         self.command(line).output().expect("runs")
     }
 
-    fn succeeds(&self, line: &str) -> String {
+    pub(crate) fn succeeds(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
-    fn fails(&self, line: &str, code: i32) -> String {
+    pub(crate) fn fails(&self, line: &str, code: i32) -> String {
         let output = self.run(line);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{line}: {said}");
@@ -232,7 +232,7 @@ fn what_is_wrong_is_told_before_anything_is_queued() {
     let secret = format!("postgres://postgres:{PLANTED}@db.example/postgres");
     let said = place.fails(&format!("{submit} file:///tmp --queue {secret}"), 2);
     assert!(said.contains("--queue-file") && !said.contains(PLANTED), "{said}");
-    let said = place.fails(&format!("{submit} s3://bucket"), 2);
+    let said = place.fails(&format!("{submit} ftp://bucket"), 2);
     assert!(said.contains("file:///FOLDER"), "{said}");
     let said = place.fails("worker --queue mysql://x", 2);
     assert!(said.contains("postgres://USER@HOST"), "{said}");

@@ -63,6 +63,24 @@ fn a_run_of_an_earlier_version_is_graded_and_resumed() {
 }
 
 #[test]
+fn a_run_of_an_earlier_version_is_shown_and_exported() {
+    let place = Place::new();
+    let run = unpacked(&place);
+    let page = place.path("old.html");
+    let shown = place.output(&["view", "old", "--export", &page.to_string_lossy()]);
+    assert!(shown.status.success(), "{}", stderr(&shown));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("2 attempts"), "{shown:?}");
+    for row in rows(&run) {
+        let trial = row["trial"].as_str().expect("a trial");
+        assert!(fs::read_to_string(&page).expect("a page").contains(trial), "{trial} is on the page");
+    }
+    let exported = place.output(&["export", "old", "--format", "csv", "--out", "tables"]);
+    assert!(exported.status.success(), "{}", stderr(&exported));
+    let table = fs::read_to_string(place.path("tables/trials.csv")).expect("a table");
+    assert_eq!(table.lines().count(), 3, "{table}");
+}
+
+#[test]
 fn old_names_of_options_work_and_say_the_new_ones() {
     let place = Place::new();
     let run = unpacked(&place);

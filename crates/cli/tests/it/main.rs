@@ -18,6 +18,8 @@ mod faults;
 mod first_suite;
 #[cfg(feature = "fleet")]
 mod fleet;
+#[cfg(feature = "fleet")]
+mod fleet_experiment;
 mod forks;
 mod golden;
 mod guide;

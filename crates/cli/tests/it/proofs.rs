@@ -92,6 +92,7 @@ impl Studio {
             state: self.place("state"),
             golden: None,
             limits: CellLimits::default(),
+            sight: apprentice_harness::env::desktop::Sight::default(),
         };
         RunDeps {
             models: Arc::new(Models),
@@ -137,6 +138,7 @@ impl Studio {
         };
         let (records, _receiver) = unbounded_channel();
         let deps = ExperimentDeps {
+            elsewhere: None,
             embedding: None,
             readers: Vec::new(),
             effects: EffectRule::Allow,

@@ -24,6 +24,9 @@ fn it_refuses_what_it_cannot_serve() {
         (&["--suite", &starter], 2, "--task"),
         (&["--suite", &starter, "--task", "mousepad-sing"], 4, "mousepad-sign"),
         (&["--app", "mousepad", "--url", "about:blank"], 2, "cannot be used with"),
+        (&["--suite", &starter, "--task", "mousepad-sign", "--screen", "800x600"], 2, "cannot be used with"),
+        (&["--url", "about:blank", "--file", "a.txt"], 2, "cannot be used with"),
+        (&["--file", "missing.txt"], 2, "missing.txt cannot be read"),
         (&["--port", &port], 21, "--port"),
     ] {
         let arguments: Vec<&str> = ["serve"].into_iter().chain(options.iter().copied()).collect();
@@ -69,7 +72,9 @@ fn files_are_kept_and_restored_into_a_fresh_world_and_no_process_is() {
         return;
     }
     let place = Place::new();
-    let command = place.command(&["serve", "--port", "0", "--screen", "640x480", "--json"]);
+    std::fs::write(place.path("brought.txt"), "from here\n").expect("written");
+    let command =
+        place.command(&["serve", "--port", "0", "--screen", "640x480", "--file", "brought.txt", "--json"]);
     let (mut running, address) = serving(command);
     let post = |path: &str, body: &Value| -> (u16, Value) {
         let body = body.to_string();
@@ -84,6 +89,7 @@ fn files_are_kept_and_restored_into_a_fresh_world_and_no_process_is() {
         assert_eq!((code, &answer["returncode"]), (200, &json!(0)), "{answer}");
         answer["output"].as_str().unwrap_or_default().trim_end().to_owned()
     };
+    assert_eq!(shell("cat ~/brought.txt"), "from here");
     shell(
         "mkdir -p ~/Documents/deep && echo one > ~/Documents/deep/a.txt && chmod 741 ~/Documents/deep/a.txt \
            && ln -s a.txt ~/Documents/deep/link && printf 'x' > \"$HOME/odd \n name\"",

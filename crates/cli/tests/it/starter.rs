@@ -64,6 +64,7 @@ fn deps(state: PathBuf) -> RunDeps {
         state,
         golden: None,
         limits: CellLimits::default(),
+        sight: apprentice_harness::env::desktop::Sight::default(),
     };
     RunDeps {
         models: Arc::new(NoModels),

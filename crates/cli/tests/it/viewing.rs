@@ -14,7 +14,7 @@ use apprentice_protocol::{
 };
 use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec, SystemClock};
 
-use crate::place::{PROGRAM, Place, worlds_can_start};
+use crate::place::{PROGRAM, Place, suite, worlds_can_start};
 
 const HOME: &str = "/home/user";
 /// Would change the title and the page if anything of it were markup.
@@ -39,6 +39,12 @@ fn recorded_run(place: &Place, words: &str) -> PathBuf {
             .replace("\"title\":\"", &format!("\"title\":\"{words}"))
             .replace("\"say\":[\"", &format!("\"say\":[\"{words}"));
         fs::write(file, text).expect("written");
+    }
+    if !words.is_empty() {
+        let folder = run.join("book/general");
+        fs::create_dir_all(&folder).expect("a folder");
+        let page = format!("## Situation\nWhen {words} is open.\n\n## Guidance\n1. {words}\n\n## Annotations\n\nNone\n");
+        fs::write(folder.join("hostile-words.md"), page).expect("written");
     }
     run
 }
@@ -176,6 +182,12 @@ async fn an_exported_page_is_clicked_through_in_a_browser_and_nothing_hostile_ru
     assert!(heading.is_some(), "j shows the next step: {tree:#?}");
     browser.key("g").await;
     assert_eq!(browser.shot("viewer-again.png").await, "office · Apprentice");
+    // A skill with markup in its text is words, too.
+    browser.click("link", "Skillbook").await;
+    browser.click("link", "general/hostile-words").await;
+    assert_eq!(browser.shot("viewer-hostile-skill.png").await, "general/hostile-words · Apprentice");
+    let tree = browser.look().await.tree.expect("a tree");
+    assert!(tree.nodes.iter().any(|node| node.name.contains("onerror=document.title")), "{tree:#?}");
     browser.environment.close(Duration::from_secs(10)).await.expect("closed");
     pictures_for_the_guide(&place).await;
     let mut narrow = Browser::open(&page, Size::new(360, 740)).await;
@@ -195,6 +207,61 @@ async fn pictures_for_the_guide(place: &Place) {
     browser.key("j").await;
     assert_eq!(browser.shot("viewer-attempt.png").await, "calc-line-totals · compat/teacher-b · Apprentice");
     browser.environment.close(Duration::from_secs(10)).await.expect("closed");
+}
+
+/// Runs a task that the rule-based student fails alone and passes with a skill, and looks at both.
+#[tokio::test]
+async fn the_task_that_a_skill_flipped_is_found_and_both_attempts_stand_side_by_side() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let (runs, suite) = (place.path("runs"), suite());
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/rule_based_book");
+    let [runs_text, suite_text, book_text] =
+        [&runs, &suite, &book].map(|path| path.to_string_lossy().into_owned());
+    for (arm, passes) in [("none", false), ("pull", true)] {
+        let output = place.output(&[
+            "run",
+            &suite_text,
+            "--task",
+            "thunar-hidden-settings",
+            "--model",
+            "builtin/novice",
+            "--arm",
+            arm,
+            "--skillbook",
+            &book_text,
+            "--out",
+            &runs_text,
+        ]);
+        assert_eq!(output.status.success(), passes, "{arm}: {output:?}");
+    }
+    let page = place.path("flipped.html");
+    let output = place.output(&["view", &runs_text, "--export", &page.to_string_lossy()]);
+    assert!(output.status.success(), "{output:?}");
+    let mut browser = Browser::open(&page, Size::new(1100, 760)).await;
+    browser.click("button", "Flipped (1)").await;
+    assert_eq!(browser.shot("viewer-flipped.png").await, "runs · Apprentice");
+    browser.click("link", "passed: thunar-hidden-settings").await;
+    browser.key("c").await;
+    assert_eq!(
+        browser.shot("viewer-side-by-side.png").await,
+        "thunar-hidden-settings, side by side · Apprentice"
+    );
+    let tree = browser.look().await.tree.expect("a tree");
+    let says = |words: &str| tree.nodes.iter().any(|node| node.name.contains(words));
+    assert!(says("They part at row"), "{tree:#?}");
+    assert!(says("passed") && says("failed"), "{tree:#?}");
+    browser.key("g").await;
+    browser.click("link", "passed: thunar-hidden-settings").await;
+    browser.key("j").await;
+    assert!(browser.shot("viewer-skill-step.png").await.starts_with("thunar-hidden-settings"));
+    let tree = browser.look().await.tree.expect("a tree");
+    let skill =
+        tree.nodes.iter().find(|node| node.role.as_str() == "link" && node.name.starts_with("thunar/"));
+    assert!(skill.is_some(), "the second step names the skill that was read: {tree:#?}");
+    browser.close().await;
 }
 
 #[test]

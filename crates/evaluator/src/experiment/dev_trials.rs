@@ -13,12 +13,10 @@ use apprentice_results::row::{Role, Split};
 use super::definition::Definition;
 use super::open_run::open_or_create;
 use super::stored_run::{DEV, StoredRun};
-use super::{Experiment, ExperimentDeps, ExperimentError};
+use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun};
 use crate::arm::GuidanceProvider;
 use crate::auto_arms::AutoArms;
-use crate::run::{
-    ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, Runner, TrialSpec, execute_plan, plan,
-};
+use crate::run::{ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, TrialSpec, plan};
 
 /// Too few dev trials are planned for `auto` to choose by.
 #[derive(Debug, thiserror::Error)]
@@ -77,30 +75,40 @@ pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) ->
     experiment.plan_request(tasks, contenders, books)
 }
 
+/// The guidance of dev trials: on this machine, and for others.
+pub(super) struct DevGuidance {
+    /// The provider on this machine.
+    pub(super) provider: GuidanceProvider,
+    /// What other machines need.
+    pub(super) shared: SharedGuidance,
+}
+
 /// Runs the dev trials, or resumes them, and returns the arm that each student's trials choose. A student without
 /// enough judged trials has no choice, and is not measured in the arm `auto`.
 pub(super) async fn choose(
     experiment: &Experiment,
     deps: &ExperimentDeps,
     folder: &Path,
-    provider: &GuidanceProvider,
+    dev: DevGuidance,
 ) -> Result<AutoArms, ExperimentError> {
     if !are_needed(experiment) {
         return Ok(AutoArms::default());
     }
+    let DevGuidance { provider, shared } = dev;
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
-    let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, provider, &tasks));
+    let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, &provider, &tasks));
     let request = request(experiment, Some(arms.collect::<Result<_, _>>()?));
     let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
     let run = open_or_create(deps, &folder.join(DEV), wanted).await?;
     run.keep_book(provider.book())?;
-    let provider = provider.clone();
     let guidance = Arc::new(move |trial: &TrialSpec| {
         provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)
     });
     let run_deps = RunDeps { guidance, ..deps.run.clone() };
-    let runner = Runner::new(run, experiment.suite.as_ref().clone(), run_deps, deps.control.clone());
-    let summary = Box::pin(execute_plan(runner, deps.jobs)).await?;
+    deps.keep_copy().await?;
+    let suite = Arc::clone(&experiment.suite);
+    let run = SharedRun { folder: run, suite, deps: run_deps, guidance: shared };
+    let summary = Box::pin(deps.carry_out(run)).await?;
     if summary.interrupted {
         return Err(ExperimentError::Stopped);
     }

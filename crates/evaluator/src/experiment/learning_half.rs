@@ -39,6 +39,7 @@ pub(super) async fn learn(
     gateway.set_embedding(deps.embedding.clone());
     gateway.set_readers(deps.readers.clone());
     let run = opened(experiment, learning, lock, deps, &folder.join("learning")).await?;
+    let run = copied(run, deps);
     let kept = run.folder().path().join("learning");
     let noted = |name| {
         let (model, cancel) = (Arc::clone(&learning.learner), deps.control.cancel.clone());
@@ -58,6 +59,15 @@ pub(super) async fn learn(
     }
     finished?;
     Ok(last_attempts(run.folder()))
+}
+
+/// Has a copy of the experiment's folder kept between attempts, if somebody keeps copies.
+fn copied(run: LearningRun, deps: &ExperimentDeps) -> LearningRun {
+    let Some(keeper) = deps.elsewhere.clone() else { return run };
+    run.with_between(Box::new(move || {
+        let keeper = Arc::clone(&keeper);
+        Box::pin(async move { keeper.keep_copy().await })
+    }))
 }
 
 /// Announces the plan and how much of it has already finished.

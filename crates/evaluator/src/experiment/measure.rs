@@ -11,13 +11,13 @@ use apprentice_skills::book::Snapshot;
 use super::open_run::open_or_create;
 use super::stored_run::MEASURE;
 use super::trial_guidance::trial_guidance;
-use super::{Experiment, ExperimentDeps, ExperimentError, dev_trials, latest_run};
-use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
+use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun, dev_trials, latest_run};
+use crate::arm::GuidanceProvider;
 use crate::demonstration::Demonstration;
 use crate::learn::demonstrations;
 use crate::run::{
-    ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, Runner, TrialSpec,
-    execute_plan, final_results, plan, read_run,
+    ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, TrialSpec, final_results,
+    plan, read_run,
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
@@ -35,9 +35,11 @@ pub(super) async fn measure(
     book: &Snapshot,
     learned: &[TrialRow],
 ) -> Result<RunSummary, ExperimentError> {
-    let provider = provider(experiment, book, folder, learned)?;
-    let auto = Box::pin(dev_trials::choose(experiment, deps, folder, &provider)).await?;
-    let provider = provider.with_auto(auto);
+    let shared = shared_guidance(experiment, folder, learned)?;
+    let provider = provider(experiment, book, &shared)?;
+    let dev = dev_trials::DevGuidance { provider: provider.clone(), shared: shared.clone() };
+    let auto = Box::pin(dev_trials::choose(experiment, deps, folder, dev)).await?;
+    let (provider, shared) = (provider.with_auto(auto.clone()), shared.with_auto(auto));
     let request = request(experiment, &provider)?;
     let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
     let run = open_or_create(deps, &folder.join(MEASURE), wanted).await?;
@@ -45,8 +47,9 @@ pub(super) async fn measure(
     let place = run.path().to_owned();
     let guidance = Arc::new(move |trial: &TrialSpec| trial_guidance(&provider, &place, trial));
     let run_deps = RunDeps { guidance, ..deps.run.clone() };
-    let runner = Runner::new(run, experiment.suite.as_ref().clone(), run_deps, deps.control.clone());
-    let summary = execute_plan(runner, deps.jobs).await?;
+    deps.keep_copy().await?;
+    let suite = Arc::clone(&experiment.suite);
+    let summary = deps.carry_out(SharedRun { folder: run, suite, deps: run_deps, guidance: shared }).await?;
     if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
 }
 
@@ -55,7 +58,8 @@ pub(super) fn assumed_request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
 ) -> Result<PlanRequest<'a>, ExperimentError> {
-    let provider = provider(experiment, book, Path::new(""), &[])?;
+    let shared = shared_guidance(experiment, Path::new(""), &[])?;
+    let provider = provider(experiment, book, &shared)?;
     request(experiment, &provider.with_auto(dev_trials::assumed(experiment)))
 }
 
@@ -63,11 +67,26 @@ pub(super) fn assumed_request<'a>(
 fn provider(
     experiment: &Experiment,
     book: &Snapshot,
+    shared: &SharedGuidance,
+) -> Result<GuidanceProvider, ExperimentError> {
+    Ok(shared.provider(&experiment.suite, book)?.with_tools(&experiment.tools))
+}
+
+/// Collects the demonstrations and the rows behind the book.
+fn shared_guidance(
+    experiment: &Experiment,
     folder: &Path,
     learned: &[TrialRow],
-) -> Result<GuidanceProvider, ExperimentError> {
-    let provenance = Provenance::trace(book, learned, &experiment.suite);
-    let inert = open_inert_skills(&experiment.suite)?;
+) -> Result<SharedGuidance, ExperimentError> {
+    Ok(SharedGuidance::new(experiment, learned, demonstrated(experiment, folder, learned)?))
+}
+
+/// The training attempts that the arm `raw-trace` shows.
+fn demonstrated(
+    experiment: &Experiment,
+    folder: &Path,
+    learned: &[TrialRow],
+) -> Result<Vec<Demonstration>, ExperimentError> {
     let attempts = match (latest_run(&folder.join("learning")), &experiment.lock) {
         // Only this arm shows attempts; the others need no readable traces.
         (Some(run), Some(lock)) if experiment.arms.contains(&Arm::RawTrace) => {
@@ -75,11 +94,7 @@ fn provider(
         }
         _ => Vec::new(),
     };
-    let attempts = [attempts, named_demonstrations(experiment)?].concat();
-    let provider = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
-    let provider =
-        provider.with_inert_skills(inert).with_demonstrations(attempts).with_tools(&experiment.tools);
-    Ok(provider.with_suppressed(experiment.suppress.clone()))
+    Ok([attempts, named_demonstrations(experiment)?].concat())
 }
 
 /// Collects the training attempts that passed in the runs that the experiment names, if an arm shows them.

@@ -9,6 +9,7 @@
 mod cleanup;
 mod definition;
 mod dev_trials;
+mod execution;
 pub mod experiment_config;
 mod forecast;
 mod learning_half;
@@ -20,6 +21,7 @@ mod planned_reviews;
 mod prereg;
 mod replicate;
 mod reviewer_quality;
+mod shared_guidance;
 mod stored_report;
 mod stored_run;
 mod trial_guidance;
@@ -40,7 +42,7 @@ use crate::hidden_skills::HiddenSkills;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
 use crate::run::{
     ArmPlan, Contender, Conversations, PlanRequest, RunControl, RunDeps, RunError, RunPlan, RunSummary,
-    StoreError, plan,
+    Runner, StoreError, execute_plan, plan,
 };
 use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
@@ -57,6 +59,7 @@ pub use apprentice_results::report::PrimaryComparison;
 pub use cleanup::CleanupRule;
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
 pub use dev_trials::TooFewDevTrials;
+pub use execution::{RunsElsewhere, SharedRun};
 pub use experiment_config::{
     ExperimentConfig, ExperimentConfigError, ProgramDefaults, ResolveContext, ResolvedConfig,
 };
@@ -65,6 +68,7 @@ pub use forecast::{
     remaining_cost,
 };
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
+pub use shared_guidance::{SHARED_GUIDANCE_SCHEMA, SharedGuidance, SharedGuidanceError};
 pub use stored_report::{report, runs};
 
 /// The full configuration of an experiment.
@@ -144,6 +148,8 @@ pub struct ExperimentDeps {
     pub run: RunDeps,
     /// Maximum number of environments running at once.
     pub jobs: usize,
+    /// Who carries out the measurement in place of this process, and keeps copies of the folder.
+    pub elsewhere: Option<Arc<dyn RunsElsewhere>>,
     /// Where its runs report their progress, and what cancels the experiment.
     pub control: RunControl,
     /// Receives a record for every trajectory that was learned from.
@@ -164,6 +170,25 @@ pub struct ExperimentResult {
     pub measured: RunSummary,
     /// Summaries of the measuring runs of later replicates, in order.
     pub later: Vec<RunSummary>,
+}
+
+impl ExperimentDeps {
+    /// Has a copy of the experiment's folder kept, if somebody keeps copies.
+    async fn keep_copy(&self) -> Result<(), RunError> {
+        match &self.elsewhere {
+            Some(keeper) => keeper.keep_copy().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Carries out a run of the experiment, here or elsewhere.
+    async fn carry_out(&self, run: SharedRun) -> Result<RunSummary, RunError> {
+        if let Some(others) = &self.elsewhere {
+            return others.carry_out(run).await;
+        }
+        let suite = run.suite.as_ref().clone();
+        execute_plan(Runner::new(run.folder, suite, run.deps, self.control.clone()), self.jobs).await
+    }
 }
 
 impl ExperimentResult {
@@ -290,6 +315,7 @@ pub async fn run_experiment(
     }
     let report = report(folder)?;
     write_report(&report, folder)?;
+    deps.keep_copy().await?;
     Ok(ExperimentResult { report, later, ..first })
 }
 
@@ -320,6 +346,7 @@ async fn run_one_book(
     let measured = measure::measure(experiment, deps, folder, &book, &learned).await?;
     let report = report(folder)?;
     write_report(&report, folder)?;
+    deps.keep_copy().await?;
     Ok(ExperimentResult { report, measured, later: Vec::new() })
 }
 

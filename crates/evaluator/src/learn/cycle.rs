@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::figure_cut::TraceFigures;
@@ -62,6 +63,11 @@ pub trait AttemptSource: Sync {
         wanted: &'a AttemptRequest,
         book: &'a Snapshot,
     ) -> PortFuture<'a, Result<AttemptOutcome, String>>;
+
+    /// Called between attempts and learning, while neither run nor skillbook is being written. The error ends the cycle.
+    fn between(&self) -> PortFuture<'_, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// Options of the learning cycle.
@@ -95,7 +101,7 @@ impl Default for CycleOptions {
 }
 
 /// The phase of the cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The teacher works.
@@ -112,7 +118,7 @@ pub enum Phase {
 }
 
 /// The learning record of one attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LearningRecord {
     /// The phase of the cycle.
     pub phase: Phase,
@@ -155,7 +161,7 @@ pub struct LearningRecord {
 }
 
 /// An attempt whose review could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadReview {
     /// The attempt, as `<run>/<trial>/<attempt>`.
     pub attempt: String,
@@ -176,6 +182,9 @@ pub enum CycleError {
         /// The reason.
         why: String,
     },
+    /// The cycle may not go on here.
+    #[error("learning may not go on here: {0}")]
+    Stopped(String),
     /// The attempt is not eligible for learning.
     #[error("an attempt is not eligible for learning")]
     Split(#[from] SplitError),
@@ -219,7 +228,9 @@ pub async fn cycle(
     let mut last: Option<(Trajectory, Timestamp)> = None;
     for (phase, batch) in batches(context.tasks, options) {
         let book = gateway.snapshot();
+        context.attempts.between().await.map_err(CycleError::Stopped)?;
         let attempts = join_all(batch.iter().map(|wanted| context.attempts.attempt(wanted, &book))).await;
+        context.attempts.between().await.map_err(CycleError::Stopped)?;
         for (wanted, attempted) in batch.iter().zip(attempts) {
             let why = |why| CycleError::Attempt { task: wanted.task.clone(), why };
             let attempted = attempted.map_err(why)?;

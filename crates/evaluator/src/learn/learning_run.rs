@@ -117,7 +117,11 @@ pub struct LearningRun {
     suite: Arc<Suite>,
     book: Arc<RwLock<Snapshot>>,
     tools: Arc<OnceLock<ToolSettings>>,
+    between: Option<BetweenAttempts>,
 }
+
+/// What is done while neither run nor skillbook is being written.
+pub type BetweenAttempts = Box<dyn Fn() -> PortFuture<'static, Result<(), RunError>> + Send + Sync>;
 
 /// The reason an attempt of a run cannot be learned from.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +159,13 @@ impl LearningRun {
         };
         let deps = RunDeps { guidance: Arc::new(guidance), ..deps };
         let runner = Runner::new(folder, Suite::clone(suite), deps, control);
-        Self { runner, suite: suite.clone(), book, tools }
+        Self { runner, suite: suite.clone(), book, tools, between: None }
+    }
+
+    /// Has this done between attempts and learning. Its error ends the cycle.
+    #[must_use]
+    pub fn with_between(self, between: BetweenAttempts) -> Self {
+        Self { between: Some(between), ..self }
     }
 
     /// Sets the tool servers that skills may use. Later calls have no effect.
@@ -206,6 +216,16 @@ impl AttemptSource for LearningRun {
         book: &'a Snapshot,
     ) -> PortFuture<'a, Result<AttemptOutcome, String>> {
         Box::pin(async move { self.run(wanted, book).await.map_err(|error| error_chain(&error)) })
+    }
+
+    fn between(&self) -> PortFuture<'_, Result<(), String>> {
+        match &self.between {
+            Some(between) => {
+                let done = between();
+                Box::pin(async move { done.await.map_err(|error| error_chain(&error)) })
+            }
+            None => Box::pin(std::future::ready(Ok(()))),
+        }
     }
 }
 

@@ -22,8 +22,8 @@ pub use cycle::{
 pub use demonstrations::{DemonstrationError, demonstrations};
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
-    LearningRun, RecordedAttemptError, Roles, TrainingTasks, last_attempts, learning_plan, recorded_attempt,
-    training_tasks,
+    BetweenAttempts, LearningRun, RecordedAttemptError, Roles, TrainingTasks, last_attempts, learning_plan,
+    recorded_attempt, training_tasks,
 };
 pub use locked_suites::{LockedSuites, LockedSuitesError, lock_book};
 pub use own_attempt::{OwnAttempt, OwnAttemptError};

@@ -34,7 +34,7 @@ impl RunControl {
     }
 
     /// Reports an event. The receiver may be closed.
-    pub(crate) fn report(&self, progress: Progress) {
+    pub fn report(&self, progress: Progress) {
         match &progress {
             Progress::Planned { folder, trials, .. } => self.live.plan(folder, *trials),
             Progress::Finished { row, .. } => self.live.finished(RunProgressNote {

@@ -38,6 +38,23 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// Summarises what a run's folder holds.
+    pub fn of(folder: &RunFolder, interrupted: bool) -> Self {
+        let plan = folder.plan();
+        let mut last: BTreeMap<TrialId, TrialRow> =
+            folder.rows().into_iter().map(|row| (row.trial.clone(), row)).collect();
+        let results: Vec<TrialRow> =
+            plan.trials.iter().filter_map(|trial| last.remove(&trial.trial)).collect();
+        Self {
+            run: plan.run.clone(),
+            folder: folder.path().to_owned(),
+            planned: plan.trials.len(),
+            not_run: plan.trials.len() - results.len(),
+            results,
+            interrupted,
+        }
+    }
+
     /// Returns the number of trials with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.results.iter().filter(|row| row.verdict == verdict).count()
@@ -99,7 +116,7 @@ pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, Run
         finished: plan.trials.len() - queue.waiting(),
     });
     work(Arc::new(queue), jobs, &runner.control.cancel).await?;
-    Ok(summary(&runner))
+    Ok(RunSummary::of(runner.folder(), runner.control.cancel.is_cancelled()))
 }
 
 /// Carries out what a queue hands out, up to `jobs` attempts at a time, until nothing is left, `cancel` is cancelled, or
@@ -159,19 +176,4 @@ async fn carry_out(queue: Arc<dyn TrialQueue>, lease: Lease) -> Result<(), RunEr
         }
     }
     Ok(())
-}
-
-fn summary(runner: &Runner) -> RunSummary {
-    let plan = runner.context.folder.plan();
-    let mut last: BTreeMap<TrialId, TrialRow> =
-        runner.context.folder.rows().into_iter().map(|row| (row.trial.clone(), row)).collect();
-    let results: Vec<TrialRow> = plan.trials.iter().filter_map(|trial| last.remove(&trial.trial)).collect();
-    RunSummary {
-        run: plan.run.clone(),
-        folder: runner.context.folder.path().to_owned(),
-        planned: plan.trials.len(),
-        not_run: plan.trials.len() - results.len(),
-        results,
-        interrupted: runner.control.cancel.is_cancelled(),
-    }
 }

@@ -192,6 +192,7 @@ pub(crate) async fn work_with(
         }
     });
     let deps = ExperimentDeps {
+        elsewhere: None,
         embedding: None,
         readers: Vec::new(),
         effects: EffectRule::RuleBased,

@@ -355,9 +355,10 @@ async fn what_cannot_be_forked_is_refused_before_anything_is_written() {
             .starts_with("baseline/noop is no")
     );
     assert_eq!(refused(usual_fork(Some(Variant::Placebo))), "the help of the arm placebo-inert");
-    let fork = Fork { times: 0, ..usual_fork(None) };
-    recorded.work(fork, "fork").await.expect_err("is refused");
-    assert!(!recorded.path("fork").exists());
+    for fork in [Fork { times: 0, ..usual_fork(None) }, recorded.fork(3, None, &changed)] {
+        recorded.work(fork, "fork").await.expect_err("is refused");
+        assert!(!recorded.path("fork").exists());
+    }
 
     let unaided = Recorded::new("none").await;
     let nothing = unaided.fork(3, Some(Variant::Without(skill())), &usual());

@@ -6,19 +6,22 @@ use std::sync::Arc;
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
+use apprentice_evaluator::learn::{learn_from, recorded_attempt};
 use apprentice_evaluator::run::{
-    Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, TrialSpec, start,
+    Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, RunSummary, TrialSpec, start,
 };
+use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::{
     ChatModel, EnvironmentSource, EventKind, FunctionEnd, PortFuture, SkillId, TaskId, Verdict, VirtualClock,
     World, WorldError, WorldErrorKind, WorldSpec,
 };
-use apprentice_results::row::Role;
+use apprentice_results::row::{Role, Split};
 use apprentice_skills::book::{
     Actor, Change, FunctionTrial, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest,
 };
+use apprentice_skills::{LearnOptions, LearnerModels};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::variation::drawn_values;
@@ -202,21 +205,30 @@ async fn a_function_is_admitted_by_replays_and_called_in_a_run() {
     let stored = gateway.snapshot().skill(&skill()).expect("there").functions["show"].clone();
     assert!(stored.evidence.iter().all(|one| one.arguments.len() == 64), "a book holds no argument");
 
-    let provider = GuidanceProvider::new(Arc::new(suite()), gateway.snapshot(), None);
     let root = TempDir::new().expect("a folder");
-    let suite = suite();
-    let contender = |arm: &str| Contender {
+    let summary = called(&gateway, &suite(), root.path(), &["code", "code+pull"]).await;
+    assert_eq!(summary.count(Verdict::Pass), 4, "{:?}", summary.results);
+    for row in &summary.results {
+        assert_eq!((row.world_steps, row.turns), (2, 2));
+        check_called(&summary.folder.join(&row.trace).join("events.jsonl"));
+    }
+}
+
+/// Runs two trials with the functions of a book in each arm.
+async fn called(gateway: &Gateway, suite: &Suite, root: &Path, arms: &[&str]) -> RunSummary {
+    let provider = GuidanceProvider::new(Arc::new(suite.clone()), gateway.snapshot(), None);
+    let contender = |arm: &&str| Contender {
         role: Role::Baseline,
         model: "scripted/caller".into(),
-        arm: arm.into(),
+        arm: (*arm).into(),
         tasks: None,
         seeds: None,
     };
     let request = PlanRequest {
-        suite: &suite,
+        suite,
         split: None,
         tasks: None,
-        contenders: vec![contender("code"), contender("code+pull")],
+        contenders: arms.iter().map(contender).collect(),
         seeds: 2,
         limits: None,
         attempts: 1,
@@ -229,12 +241,46 @@ async fn a_function_is_admitted_by_replays_and_called_in_a_run() {
     let guidance =
         move |trial: &TrialSpec| provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed);
     let deps = RunDeps { guidance: Arc::new(guidance), ..deps() };
-    let summary = start(&request, root.path(), 2, deps, control()).await.expect("runs");
-    assert_eq!(summary.count(Verdict::Pass), 4, "{:?}", summary.results);
-    for row in &summary.results {
-        assert_eq!((row.world_steps, row.turns), (2, 2));
-        check_called(&summary.folder.join(&row.trace).join("events.jsonl"));
+    start(&request, root, 2, deps, control()).await.expect("runs")
+}
+
+#[tokio::test]
+async fn a_page_that_changed_since_the_admission_stops_the_calls_and_takes_the_verification_away() {
+    let (_folder, mut gateway) = book(TICKS);
+    assert!(admitted(&mut gateway).await.verified);
+    let page = serde_json::to_string(&task()).expect("json").replace("\"Show ", "\"Display ");
+    let changed = Suite { tasks: vec![serde_json::from_str(&page).expect("a task")], ..suite() };
+    let root = TempDir::new().expect("a folder");
+    let summary = called(&gateway, &changed, root.path(), &["code"]).await;
+    assert_eq!(summary.count(Verdict::Fail), 2, "{:?}", summary.results);
+
+    let function = |gateway: &Gateway| gateway.state().skills[&skill()].functions["show"].clone();
+    let tasks = changed.templates();
+    let locked = LockedSuite { name: &changed.name, hash: &changed.hash, tasks: &tasks };
+    let train = tasks.values().map(|template| (template.clone(), Split::Train)).collect();
+    let lock = SplitLock::new(locked, train, "salt").expect("a lock");
+    let nothing = r#"{"skill_reviews": [], "new_learnings": []}"#;
+    for (row, stopped) in summary.results.into_iter().zip(1..) {
+        let trace = Trace::read(&summary.folder.join(&row.trace).join("events.jsonl")).expect("reads");
+        let end = trace.events.into_iter().find_map(|event| match event.kind {
+            EventKind::FunctionCalled { record, .. } => Some(record.end),
+            _ => None,
+        });
+        let Some(FunctionEnd::Stopped(failure)) = end else { panic!("{end:?}") };
+        assert_eq!(failure.line, 6, "{failure:?}");
+        let reply = ScriptedReply { say: Some(nothing.into()), ..ScriptedReply::default() };
+        let model: Arc<dyn ChatModel> = Arc::new(Scripted::new([reply]).expect("a script"));
+        let learners = LearnerModels { reflector: model.clone(), manager: model };
+        let attempt = recorded_attempt(&summary.folder, row, &changed).expect("is read");
+        assert!(function(&gateway).is_verified(), "one call alone may be chance");
+        learn_from(&mut gateway, &lock, &learners, attempt, &LearnOptions::default()).await.expect("learns");
+        assert_eq!(function(&gateway).stopped_calls(), stopped);
     }
+    let missing = function(&gateway).missing();
+    assert_eq!(missing.as_deref(), Some("2 calls stopped since it was admitted"));
+    let provider = GuidanceProvider::new(Arc::new(changed), gateway.snapshot(), None);
+    let lent = provider.guidance_for("scripted/caller", "code", &TaskId::new("boxes"), 0);
+    assert!(lent.is_err(), "nothing verified is left to lend");
 }
 
 /// What is not verified by its replays, and why.

@@ -6,6 +6,7 @@ mod auto_arm;
 mod bundle;
 mod experiment;
 mod explore;
+mod explored_book;
 mod fork;
 mod functions;
 mod leak;

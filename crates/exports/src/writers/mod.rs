@@ -8,6 +8,7 @@ mod inspect;
 mod openai;
 mod osworld;
 mod otel;
+mod parquet;
 mod parts;
 mod sharegpt;
 
@@ -51,6 +52,7 @@ pub(crate) enum Writer<'a> {
     Osworld(osworld::ResultTree<'a>),
     Csv(csv_tables::Tables),
     Conversations(ConversationLines<'a>),
+    Parquet(parquet::ConversationTable<'a>),
     Atif(atif::Trajectories<'a>),
     Inspect(inspect::Logs<'a>),
     Otel(otel::Spans<'a>),
@@ -73,6 +75,7 @@ impl<'a> Writer<'a> {
             ExportFormat::Sharegpt => {
                 Self::Conversations(ConversationLines::begin(out, selection, sharegpt::line)?)
             }
+            ExportFormat::Parquet => Self::Parquet(parquet::ConversationTable::begin(out, request)?),
             ExportFormat::Atif => Self::Atif(atif::Trajectories::new(&request.program, selection)),
             ExportFormat::Inspect => Self::Inspect(inspect::Logs::new(request, plan, rows)),
             ExportFormat::Otel => Self::Otel(otel::Spans::begin(request, plan, rows, out)?),
@@ -90,6 +93,7 @@ impl<'a> Writer<'a> {
             Self::Osworld(writer) => writer.add(episode, out, blobs),
             Self::Csv(writer) => writer.add(episode, out, blobs),
             Self::Conversations(writer) => writer.add(episode, out, blobs),
+            Self::Parquet(writer) => writer.add(episode, out, blobs),
             Self::Atif(writer) => writer.add(episode, out, blobs),
             Self::Inspect(writer) => writer.add(episode, out, blobs),
             Self::Otel(writer) => writer.add(episode, out),
@@ -102,6 +106,7 @@ impl<'a> Writer<'a> {
             Self::Osworld(_) | Self::Atif(_) => Ok(()),
             Self::Csv(writer) => writer.finish(),
             Self::Conversations(writer) => writer.finish(),
+            Self::Parquet(writer) => writer.finish(),
             Self::Inspect(writer) => writer.finish(out),
             Self::Otel(writer) => writer.finish(),
         }

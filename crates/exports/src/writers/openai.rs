@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part, call_ids};
 use crate::episode::Episode;
 use crate::folder::{OutFolder, PictureError};
-use apprentice_trace::Blobs;
+use apprentice_trace::{Blobs, PictureRef};
 
 /// Returns the line of an episode.
 pub(super) fn line(
@@ -17,7 +17,7 @@ pub(super) fn line(
 ) -> Result<Value, PictureError> {
     let row = episode.row;
     Ok(json!({
-        "messages": messages(conversation, out, blobs)?,
+        "messages": messages(conversation, &mut |picture| out.picture(picture, blobs))?,
         "tools": conversation.tools,
         "metadata": {
             "trial": row.trial, "attempt": row.attempt.to_string(), "task": row.task, "template": row.template,
@@ -25,18 +25,20 @@ pub(super) fn line(
     }))
 }
 
+/// Adds a picture to an export, and returns its reference; `None` where there are no pictures.
+pub(super) type AddPicture<'a> = dyn FnMut(&PictureRef) -> Result<Option<String>, PictureError> + 'a;
+
 /// The messages. A tool's message holds text alone in this API, so its pictures follow as a user's message.
-fn messages(
+pub(super) fn messages(
     conversation: &Conversation,
-    out: &mut OutFolder,
-    blobs: &Blobs,
+    add_picture: &mut AddPicture<'_>,
 ) -> Result<Vec<Value>, PictureError> {
     let known = call_ids(conversation);
     let mut messages: Vec<Value> =
         conversation.system.iter().map(|system| json!({ "role": "system", "content": system })).collect();
     for entry in &conversation.entries {
         match entry {
-            Entry::User(parts) => messages.push(user(parts, out, blobs)?),
+            Entry::User(parts) => messages.push(user(parts, add_picture)?),
             Entry::Assistant { text, calls, .. } => messages.push(assistant(text, calls)),
             Entry::Answers { answers, below } => {
                 let mut rest = Vec::new();
@@ -52,7 +54,7 @@ fn messages(
                 }
                 rest.extend(below.iter().cloned());
                 if !rest.is_empty() {
-                    messages.push(user(&rest, out, blobs)?);
+                    messages.push(user(&rest, add_picture)?);
                 }
             }
         }
@@ -60,13 +62,13 @@ fn messages(
     Ok(messages)
 }
 
-fn user(parts: &[Part], out: &mut OutFolder, blobs: &Blobs) -> Result<Value, PictureError> {
+fn user(parts: &[Part], add_picture: &mut AddPicture<'_>) -> Result<Value, PictureError> {
     let mut content = Vec::new();
     for part in parts {
         match part {
             Part::Text(text) => content.push(json!({ "type": "text", "text": text })),
             Part::Picture(picture) => {
-                let url = out.picture(picture, blobs)?;
+                let url = add_picture(picture)?;
                 content.extend(url.map(|url| json!({ "type": "image_url", "image_url": { "url": url } })));
             }
         }

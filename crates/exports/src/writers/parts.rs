@@ -18,8 +18,7 @@ pub(super) struct PartFiles(BTreeMap<&'static str, OutFile>);
 impl PartFiles {
     /// Writes the schema of the actions beside the data.
     pub(super) fn begin(out: &OutFolder) -> Result<Self, FolderError> {
-        let schema = schemars::schema_for!(Action<ImagePoint>);
-        out.write_json("actions.schema.json", schema.as_value())?;
+        write_action_schema(out)?;
         Ok(Self::default())
     }
 
@@ -46,4 +45,10 @@ impl PartFiles {
     pub(super) fn finish(self) -> Result<(), FolderError> {
         self.0.into_values().try_for_each(OutFile::end)
     }
+}
+
+/// Writes the schema of the actions beside the data.
+pub(super) fn write_action_schema(out: &OutFolder) -> Result<(), FolderError> {
+    let schema = schemars::schema_for!(Action<ImagePoint>);
+    out.write_json("actions.schema.json", schema.as_value())
 }

@@ -12,7 +12,7 @@ use apprentice_results::row::Split;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
-use crate::sample::{ADVICE, Attempt, HOSTILE, SECRET, Sample, files, lines};
+use crate::sample::{ADVICE, Attempt, HOSTILE, SECRET, Sample, files, lines, picture};
 
 /// Every kind of attempt.
 pub(crate) const ATTEMPTS: [Attempt<'_>; 6] = [
@@ -318,6 +318,38 @@ fn pictures_may_stand_in_the_text_or_be_left_out() {
         ..asked(&sample, ExportFormat::Csv, Selection::default())
     };
     assert!(matches!(export(&odd), Err(ExportError::Pictures("csv"))));
+}
+
+#[test]
+fn a_table_holds_conversations_with_their_pictures_and_no_secret() {
+    let sample = Sample::of(&ATTEMPTS);
+    let manifest = made(&sample, ExportFormat::Parquet, Selection::default());
+    assert_eq!((manifest.exported, manifest.picture_form), (2, PictureForm::Inline));
+    assert_eq!(manifest.not_selected["test task"], 1);
+    let out = sample.out("parquet");
+    let table = fs::read(out.join("train.parquet")).expect("read");
+    let holds = |part: &[u8]| table.windows(part.len()).any(|window| window == part);
+    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
+    let length: [u8; 4] = table[table.len() - 8..table.len() - 4].try_into().expect("four bytes");
+    let footer = &table[table.len() - 8 - u32::from_le_bytes(length) as usize..];
+    assert!(
+        footer.windows(11).any(|window| window == b"huggingface"),
+        "the footer says what the columns are"
+    );
+    // An attempt of two steps: both screens, each once, and the words with them.
+    assert!(holds(&picture(0)) && holds(&picture(1)) && !holds(&picture(2)));
+    assert!(holds(b"You work on a computer.") && holds(b"[redacted]") && !holds(SECRET.as_bytes()));
+    let card = fs::read_to_string(out.join("README.md")).expect("a card");
+    assert!(card.contains("path: train.parquet") && card.contains("path: unsplit.parquet"), "{card}");
+    assert!(!out.join("images").exists() && out.join("unsplit.parquet").is_file());
+    let without = ExportRequest {
+        pictures: Some(PictureForm::None),
+        out: sample.out("words"),
+        ..asked(&sample, ExportFormat::Parquet, Selection::default())
+    };
+    export(&without).expect("exports");
+    let words = fs::read(sample.out("words").join("train.parquet")).expect("read");
+    assert!(!words.windows(4).any(|window| window == b"\x89PNG"), "no picture, nor a place for one");
 }
 
 #[test]

@@ -130,7 +130,8 @@ fn row(order: u32, attempt: &Attempt<'_>) -> String {
     format!("{row}\n")
 }
 
-fn picture(number: usize) -> Vec<u8> {
+/// The bytes of a picture.
+pub(crate) fn picture(number: usize) -> Vec<u8> {
     STANDARD.decode(PICTURES[number]).expect("Base64")
 }
 
@@ -344,7 +345,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
     }
 }
 
-/// Every text file of an export with its path, and the paths of all others.
+/// Every file of an export with its path; what is no text is replaced in it.
 pub(crate) fn files(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -356,7 +357,7 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, String)> {
             } else {
                 let name = path.strip_prefix(folder).expect("inside").to_string_lossy().into_owned();
                 let bytes = fs::read(&path).expect("read");
-                found.push((name, String::from_utf8(bytes).unwrap_or_default()));
+                found.push((name, String::from_utf8_lossy(&bytes).into_owned()));
             }
         }
     }

@@ -1,15 +1,22 @@
 //! The statements of the queue: submit, claim, renew, deliver, expire. Each is one statement, so that it happens whole or
 //! not at all, and none of them depends on a worker's clock.
 
+mod experiments;
+
 use std::time::Duration;
 
 use apprentice_evaluator::run::{RunPlan, TrialSpec};
-use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
+use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause, Why};
 use apprentice_results::row::TrialRow;
 use tokio_postgres::Row;
+use tokio_util::sync::CancellationToken;
 
+use crate::artifacts::{ArtifactError, Artifacts};
 use crate::database::{Database, DatabaseError};
 use crate::schema::{self, SchemaError};
+use crate::stores::StoreSettings;
+
+pub use experiments::{ExperimentRecord, Leadership, Leaving};
 
 /// Lost attempts after which a trial is dead: it may be what kills its workers.
 const MOST_LOSSES: i32 = 5;
@@ -17,6 +24,7 @@ const MOST_LOSSES: i32 = 5;
 /// A queue in a database.
 pub struct Queue {
     database: Database,
+    stores: StoreSettings,
 }
 
 /// A run as it is submitted.
@@ -42,6 +50,10 @@ pub struct RunRecord {
     pub max_usd: Option<f64>,
     /// What one trial may cost at most, in US dollars.
     pub trial_usd: Option<f64>,
+    /// The experiment that it belongs to.
+    pub experiment: Option<String>,
+    /// The artifact with the inputs of its guidance, where plan, suite and skillbook are not enough.
+    pub guidance: Option<String>,
 }
 
 /// Who claims.
@@ -132,18 +144,43 @@ impl Queue {
     /// Opens the queue of a database whose tables have this program's version.
     pub async fn open(database: Database) -> Result<Self, SchemaError> {
         schema::check(&database).await?;
-        Ok(Self { database })
+        Ok(Self { database, stores: StoreSettings::default() })
     }
 
     /// Opens the queue of a database, and makes or changes the tables where needed.
     pub async fn open_and_migrate(database: Database) -> Result<Self, SchemaError> {
         schema::migrate(&database).await?;
-        Ok(Self { database })
+        Ok(Self { database, stores: StoreSettings::default() })
+    }
+
+    /// The same queue over a connection of its own.
+    pub(crate) fn beside(&self) -> Self {
+        Self { database: self.database.beside(), stores: self.stores.clone() }
+    }
+
+    /// Sets how object stores are reached from this machine.
+    #[must_use]
+    pub fn with_stores(self, stores: StoreSettings) -> Self {
+        Self { stores, ..self }
+    }
+
+    /// Opens the artifacts at an address, with this machine's settings of object stores.
+    pub fn artifacts(&self, address: &str) -> Result<Artifacts, ArtifactError> {
+        Artifacts::open(address, &self.stores)
     }
 
     /// The database.
     pub fn database(&self) -> &Database {
         &self.database
+    }
+
+    /// Completes when the database tells of a change, after `longest`, or when `cancel` is cancelled.
+    pub async fn changed_or(&self, longest: Duration, cancel: &CancellationToken) {
+        tokio::select! {
+            () = self.database.changed() => {}
+            () = self.database.clock().pause(longest, Why::PollFloor) => {}
+            () = cancel.cancelled() => {}
+        }
     }
 
     /// Adds a run with its trials and what each needs. Returns `false` if a run of this id is there already; nothing is
@@ -152,7 +189,7 @@ impl Queue {
         &self,
         plan: &RunPlan,
         record: &RunRecord,
-        needs: &dyn Fn(&TrialSpec) -> Vec<String>,
+        needs: &(dyn Fn(&TrialSpec) -> Vec<String> + Sync),
     ) -> Result<bool, DatabaseError> {
         let text = |trial: &TrialSpec| serde_json::to_string(trial).unwrap_or_default();
         let ids: Vec<String> = plan.trials.iter().map(|trial| trial.trial.to_string()).collect();
@@ -162,6 +199,7 @@ impl Queue {
             plan.prerequisite(trial).map_or_else(String::new, |one| one.trial.to_string())
         };
         let after: Vec<String> = plan.trials.iter().map(before).collect();
+        let models: Vec<&str> = plan.trials.iter().map(|trial| trial.model.as_str()).collect();
         let run = plan.run.to_string();
         let attempts = count(plan.attempts);
         let rows = self
@@ -185,6 +223,9 @@ impl Queue {
                     &specs,
                     &needs,
                     &after,
+                    &models,
+                    &record.experiment,
+                    &record.guidance,
                 ],
             )
             .await?;
@@ -196,7 +237,8 @@ impl Queue {
         let rows = self
             .database
             .query(
-                "SELECT plan, plan_hash, build, artifacts, suite_list, suite_path, book_list, priority, max_usd, trial_usd
+                "SELECT plan, plan_hash, build, artifacts, suite_list, suite_path, book_list, priority, max_usd, trial_usd, experiment,
+                        guidance
                  FROM runs WHERE run = $1",
                 &[&run.as_str()],
             )
@@ -212,6 +254,8 @@ impl Queue {
             priority: row.get(7),
             max_usd: row.get(8),
             trial_usd: row.get(9),
+            experiment: row.get(10),
+            guidance: row.get(11),
         }))
     }
 
@@ -258,10 +302,16 @@ impl Queue {
     pub async fn give_back(&self, worker: &str, one: &Claimed) -> Result<(), DatabaseError> {
         let sql = "WITH mine AS (
                      UPDATE trials SET state = 'waiting', attempt = attempt - 1, worker = NULL, lease_until = NULL
-                     WHERE run = $1 AND trial = $2 AND attempt = $3 AND worker = $4 AND state = 'running'
-                     RETURNING run)
+                     WHERE run = $1 AND trial = $2 AND attempt = $3 AND worker = $4
+                     RETURNING run, model)
+                   , daily AS (
+                     UPDATE caps c SET reserved_usd = greatest(0, c.reserved_usd - coalesce(r.trial_usd, 0))
+                     FROM mine JOIN runs r USING (run)
+                     WHERE c.kind = 'day' OR (c.kind = 'model' AND c.name = mine.model)
+                           OR (c.kind = 'key' AND c.name = split_part(mine.model, '/', 1))
+                     RETURNING c.kind)
                    UPDATE runs r SET reserved_usd = greatest(0, r.reserved_usd - r.trial_usd)
-                   FROM mine WHERE r.run = mine.run AND r.max_usd IS NOT NULL";
+                   FROM mine WHERE r.run = mine.run AND r.max_usd IS NOT NULL AND (SELECT count(*) FROM daily) >= 0";
         let (run, trial) = (one.run.as_str(), one.trial.trial.as_str());
         self.database.query(sql, &[&run, &trial, &count(one.attempt), &worker]).await.map(drop)
     }
@@ -300,11 +350,23 @@ impl Queue {
         let (run, trial, attempt) = (row.run.as_str(), row.trial.as_str(), count(row.attempt));
         let result = serde_json::to_string(row).unwrap_or_default();
         let outcome = Outcome::of(row).as_str();
+        let (verdict, cause) = (word(&row.verdict), row.void_cause.as_ref().map(word));
         let rows = self
             .database
             .query(
                 include_str!("deliver.sql"),
-                &[&run, &trial, &attempt, &worker, &result, &files, &row.cost_usd, &outcome],
+                &[
+                    &run,
+                    &trial,
+                    &attempt,
+                    &worker,
+                    &result,
+                    &files,
+                    &row.cost_usd,
+                    &outcome,
+                    &verdict,
+                    &cause,
+                ],
             )
             .await?;
         let taken = rows.first().is_some_and(|row| row.get::<_, &str>(0) == "taken");
@@ -322,15 +384,24 @@ impl Queue {
         let sql = "SELECT EXISTS (SELECT FROM trials t JOIN runs r USING (run)
                    WHERE r.state = 'open' AND r.build = $1 AND t.needs <@ $2 AND t.run <> ALL ($3)
                      AND (t.state = 'running' OR t.state = 'waiting'
-                          AND (r.max_usd IS NULL OR r.spent_usd + r.reserved_usd + r.trial_usd <= r.max_usd)))";
+                          AND (r.max_usd IS NULL OR r.spent_usd + r.reserved_usd + r.trial_usd <= r.max_usd)))
+                   OR EXISTS (SELECT FROM experiments WHERE state = 'open' AND build = $1 AND experiment <> ALL ($3))";
         let rows = self.database.query(sql, &[&by.build, &by.offers, &by.unfit]).await?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
-    /// Cancels a run: nothing of it is handed out any more, and what runs ends as void. Returns whether there is one.
+    /// Cancels a run or an experiment: nothing of it is handed out any more, and what runs ends as void. Returns whether there is one.
     pub async fn cancel(&self, run: &RunId) -> Result<bool, DatabaseError> {
-        let sql = "UPDATE runs SET state = 'cancelled' WHERE run = $1 RETURNING run";
-        Ok(!self.database.query(sql, &[&run.as_str()]).await?.is_empty())
+        let sql = "WITH experiment AS (
+                     UPDATE experiments SET state = 'cancelled' WHERE experiment = $1 AND state = 'open' RETURNING experiment
+                   ), cancelled AS (
+                     UPDATE runs SET state = 'cancelled'
+                     WHERE run = $1 OR experiment IN (SELECT experiment FROM experiment) RETURNING run
+                   ), safe AS (
+                     SELECT set_config('synchronous_commit', 'on', true))
+                   SELECT (SELECT count(*) FROM experiment) + (SELECT count(*) FROM cancelled), (SELECT count(*) FROM safe)";
+        let rows = self.database.query(sql, &[&run.as_str()]).await?;
+        Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0))
     }
 
     /// Has workers finish what they have begun and claim nothing more: one by name, or all. Returns their names.
@@ -340,6 +411,11 @@ impl Queue {
         let rows = self.database.query(sql, &[&worker]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
+}
+
+/// The word by which a row writes a value.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn claimed(row: &Row) -> Option<Claimed> {

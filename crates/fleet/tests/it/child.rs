@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use apprentice_evaluator::run::{RunControl, RunPlan};
 use apprentice_fleet::{
-    Artifacts, PrepareRun, Prepared, Queue, RunRecord, UnfitRun, Worker, WorkerLimits, build,
+    Artifacts, Database, Patience, PrepareRun, Prepared, Queue, RunRecord, StoreSettings, UnfitRun, Worker,
+    WorkerLimits, build,
 };
-use apprentice_protocol::PortFuture;
+use apprentice_protocol::{Clock, PortFuture, Why};
+use apprentice_sandbox::SystemClock;
+use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use crate::postgres::database;
 use crate::scene;
 
 const ADDRESS: &str = "FLEET_TEST_ADDRESS";
 const FOLDER: &str = "FLEET_TEST_FOLDER";
 const NAME: &str = "FLEET_TEST_NAME";
+const SKEW: &str = "FLEET_TEST_SKEW";
+const STORE: &str = "FLEET_TEST_STORE";
 
 /// The lease of the workers: short, so that a test can wait for its end.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
@@ -26,21 +30,27 @@ pub(crate) const LEASE: Duration = Duration::from_secs(3);
 const DELAY: Duration = Duration::from_millis(1500);
 
 /// Makes runs ready from the test's folder.
-pub(crate) struct Ready(pub(crate) PathBuf, pub(crate) Duration);
+pub(crate) struct Ready(pub(crate) PathBuf, pub(crate) Duration, pub(crate) StoreSettings);
 
 impl PrepareRun for Ready {
     fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
         Box::pin(async move {
             let unfit = |error: &dyn std::fmt::Display| UnfitRun(error.to_string());
             let plan: RunPlan = serde_json::from_str(&record.plan).map_err(|error| unfit(&error))?;
-            let artifacts = Artifacts::open(&record.artifacts).map_err(|error| unfit(&error))?;
+            let artifacts = Artifacts::open(&record.artifacts, &self.2).map_err(|error| unfit(&error))?;
             let folder = self.0.join("suite");
             artifacts.get_files(&record.suite_list, &folder).await.map_err(|error| unfit(&error))?;
             let suite = scene::suite(&folder);
             if suite.hash != plan.suite_hash {
                 return Err(UnfitRun("the suite is another one".into()));
             }
-            Ok(Prepared { plan: Arc::new(plan), suite, deps: scene::deps(self.1), artifacts })
+            Ok(Prepared {
+                plan: Arc::new(plan),
+                suite,
+                deps: scene::deps(self.1),
+                artifacts,
+                prerequisites: None,
+            })
         })
     }
 
@@ -54,13 +64,60 @@ pub(crate) fn limits(name: &str, plan: &RunPlan) -> WorkerLimits {
     WorkerLimits { name: name.into(), build: build(plan), jobs: 2, cpu: 4, lease: LEASE, until_done: true }
 }
 
+/// What a worker process is told.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Told<'a> {
+    /// Seconds by which its clock is wrong.
+    pub(crate) skew: i64,
+    /// The address of the S3 server; empty for none.
+    pub(crate) store: &'a str,
+}
+
+/// How an S3 server of a test is reached.
+pub(crate) fn store_settings(endpoint: &str) -> StoreSettings {
+    let values = [
+        ("AWS_ENDPOINT", endpoint),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+    ];
+    let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    StoreSettings { values: values.collect(), patience: Some(Duration::from_secs(20)) }
+}
+
+/// A clock whose time of day is wrong.
+#[derive(Debug)]
+struct SkewedClock(SystemClock, i64);
+
+impl Clock for SkewedClock {
+    fn now(&self) -> Timestamp {
+        self.0.now() + jiff::SignedDuration::from_secs(self.1)
+    }
+
+    fn mono(&self) -> Duration {
+        self.0.mono()
+    }
+
+    fn pause(&self, duration: Duration, why: Why) -> PortFuture<'_, ()> {
+        self.0.pause(duration, why)
+    }
+}
+
 /// Starts a worker process.
 pub(crate) fn start(address: &str, folder: &Path, name: &str) -> Child {
+    start_told(address, folder, name, Told::default())
+}
+
+/// Starts a worker process that is told more.
+pub(crate) fn start_told(address: &str, folder: &Path, name: &str, told: Told<'_>) -> Child {
     Command::new(std::env::current_exe().expect("the test program"))
         .args(["--exact", "child::a_worker_process", "--ignored", "--nocapture"])
         .env(ADDRESS, address)
         .env(FOLDER, folder)
         .env(NAME, name)
+        .env(SKEW, told.skew.to_string())
+        .env(STORE, told.store)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -78,14 +135,19 @@ fn variable(name: &str) -> Option<String> {
 async fn a_worker_process() {
     let Some(address) = variable(ADDRESS) else { return };
     let (folder, name) = (variable(FOLDER).expect("a folder"), variable(NAME).expect("a name"));
-    let queue = Queue::open(database(&address)).await.expect("a queue");
+    let skew = variable(SKEW).and_then(|skew| skew.parse().ok()).unwrap_or(0);
+    let clock = Arc::new(SkewedClock(SystemClock::default(), skew));
+    let database =
+        Database::new(address.parse().expect("an address"), Patience(Duration::from_secs(60)), clock);
+    let queue = Queue::open(database).await.expect("a queue");
+    let store = variable(STORE).unwrap_or_default();
     let suite = tempfile::tempdir().expect("a folder");
     scene::write_suite(suite.path());
     let plan = scene::planned(&scene::suite(suite.path()), 1, "build");
     let (progress, _reader) = unbounded_channel();
     let control = RunControl::new(progress, CancellationToken::new());
     let folder = PathBuf::from(folder).join(&name);
-    let ready = Box::new(Ready(folder.clone(), DELAY));
+    let ready = Box::new(Ready(folder.clone(), DELAY, store_settings(&store)));
     let worker = Worker::new(queue, limits(&name, &plan), ready, folder.join("attempts"), control);
     worker.run().await.expect("works");
 }

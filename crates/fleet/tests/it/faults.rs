@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use apprentice_evaluator::grade::grade;
 use apprentice_evaluator::run::{PlannedRun, RunControl, RunPlan, start_plan};
-use apprentice_fleet::{Artifacts, FetchError, Queue, Worker, WorkerLimits, fetch};
+use apprentice_fleet::{Artifacts, Depth, FetchError, Queue, StoreSettings, Worker, WorkerLimits, fetch};
 use apprentice_protocol::{Clock as _, RunId, Why};
 use apprentice_results::row::TrialRow;
 use apprentice_sandbox::SystemClock;
@@ -39,7 +39,9 @@ impl Fleet {
         std::fs::create_dir(&suite).expect("a folder");
         scene::write_suite(&suite);
         let plan = scene::planned(&scene::suite(&suite), seeds, "fleet");
-        let artifacts = Artifacts::open(&artifacts_in(&folder.path().join("artifacts"))).expect("artifacts");
+        let artifacts =
+            Artifacts::open(&artifacts_in(&folder.path().join("artifacts")), &StoreSettings::default())
+                .expect("artifacts");
         let queue = server.queue().await;
         assert!(scene::submitted(&queue, &artifacts, &plan, &suite).await);
         assert!(
@@ -69,17 +71,17 @@ impl Fleet {
     }
 
     async fn fetch(&self, to: &str) -> Result<apprentice_fleet::Fetched, FetchError> {
-        fetch(&self.queue, &self.plan.run, &self.folder.path().join(to)).await
+        fetch(&self.queue, &self.plan.run, &self.folder.path().join(to), Depth::Files).await
     }
 }
 
 /// A row without what differs between two runs of the same trial.
-fn timeless(row: TrialRow) -> TrialRow {
+pub(crate) fn timeless(row: TrialRow) -> TrialRow {
     let blank = jiff::Timestamp::UNIX_EPOCH;
     TrialRow { started_at: blank, wall_s: 0.0, working_s: 0.0, attempt: 0, trace: String::new(), ..row }
 }
 
-fn results(folder: &Path) -> BTreeMap<String, TrialRow> {
+pub(crate) fn results(folder: &Path) -> BTreeMap<String, TrialRow> {
     let (plan, rows) = apprentice_evaluator::run::read_run(folder).expect("a run");
     let results = apprentice_evaluator::run::final_results(&plan, rows);
     results.into_iter().map(|row| (row.trial.to_string(), timeless(row))).collect()
@@ -154,7 +156,7 @@ async fn a_run_is_fetched_bit_by_bit_and_never_mixed_with_another() {
         let (progress, _reader) = unbounded_channel();
         let queue = Queue::open(crate::postgres::database(&fleet.server.owner())).await.expect("a queue");
         let folder = fleet.folder.path().join(name);
-        let ready = Box::new(Ready(folder.clone(), Duration::ZERO));
+        let ready = Box::new(Ready(folder.clone(), Duration::ZERO, StoreSettings::default()));
         let limits = WorkerLimits { jobs: 2, ..limits(name, &fleet.plan) };
         let control = RunControl::new(progress, cancel);
         let worker = Worker::new(queue, limits, ready, folder.join("attempts"), control);
@@ -168,6 +170,14 @@ async fn a_run_is_fetched_bit_by_bit_and_never_mixed_with_another() {
     let all = fleet.fetch("runs").await.expect("fetches");
     assert_eq!((all.added, all.open), (6, 0));
     assert_eq!(fleet.fetch("runs").await.expect("fetches").added, 0, "again, nothing is added");
+
+    // Rows alone first, which the numbers of a report need, and the files later.
+    let to = fleet.folder.path().join("rows");
+    let rows = fetch(&fleet.queue, &fleet.plan.run, &to, Depth::Rows).await.expect("fetches");
+    assert_eq!((rows.added, rows.open, rows.folder.join("trials").exists()), (6, 0, false));
+    let files = fetch(&fleet.queue, &fleet.plan.run, &to, Depth::Files).await.expect("fetches");
+    assert_eq!((files.added, files.folder.join("trials").is_dir()), (0, true));
+    assert_eq!(results(&files.folder), results(&all.folder));
 
     // A lost trace is brought again; a damaged artifact is told.
     let row = results(&all.folder).into_values().next().expect("a row");
@@ -187,7 +197,7 @@ async fn a_run_is_fetched_bit_by_bit_and_never_mixed_with_another() {
     folder.append(&own).expect("appends");
     drop(folder);
     assert!(matches!(fleet.fetch("runs").await, Err(FetchError::Continued(_))));
-    let none = fetch(&fleet.queue, &RunId::new("none"), fleet.folder.path()).await;
+    let none = fetch(&fleet.queue, &RunId::new("none"), fleet.folder.path(), Depth::Files).await;
     assert!(matches!(none, Err(FetchError::NoRun(_))));
     assert!(fleet.artifacts.address().starts_with("file://"));
 }

@@ -3,9 +3,14 @@
 #![expect(clippy::print_stdout, reason = "the load tests print what they measure")]
 
 mod child;
+mod encryption;
 mod faults;
+mod gate;
 mod load;
+mod monitoring;
 mod postgres;
 mod queue;
+mod s3;
 mod scene;
 mod tables;
+mod turmoil;

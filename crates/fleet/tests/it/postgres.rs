@@ -1,7 +1,7 @@
 //! A PostgreSQL of the test's own: in a temporary folder, by an ordinary user, reached over a socket in that folder.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,6 +19,8 @@ pub(crate) struct Server {
     programs: PathBuf,
     user: Option<(u32, u32)>,
     process: Option<Child>,
+    /// More settings.
+    settings: Vec<String>,
 }
 
 /// The folder of the newest installed server.
@@ -50,7 +52,7 @@ impl Server {
         if let Some((uid, gid)) = user {
             chown(folder.path(), Some(uid), Some(gid)).expect("gives the folder away");
         }
-        let mut server = Self { folder, programs: programs(), user, process: None };
+        let mut server = Self { folder, programs: programs(), user, process: None, settings: Vec::new() };
         let data = server.data();
         let made = server
             .command("initdb")
@@ -93,6 +95,7 @@ impl Server {
             .arg(self.data())
             .args(["-c", "listen_addresses=", "-c", "max_connections=400", "-c", "shared_buffers=64MB"])
             .args(["-c", &format!("unix_socket_directories={folder}")])
+            .args(self.settings.iter().flat_map(|setting| ["-c", setting.as_str()]))
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
@@ -105,6 +108,40 @@ impl Server {
         let id = Pid::from_child(&process);
         kill_process(id, signal).expect("signals the server");
         process.wait().expect("the server ends");
+    }
+
+    /// Has the server listen on a port of this machine, too, for encrypted connections only. Returns the port.
+    pub(crate) fn listen_encrypted(&mut self, certificates: &Path) -> u16 {
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port").port();
+        for name in ["server.crt", "server.key"] {
+            let to = self.data().join(name);
+            fs::copy(certificates.join(name), &to).expect("copies");
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).expect("is private");
+            if let Some((uid, gid)) = self.user {
+                chown(&to, Some(uid), Some(gid)).expect("gives the file away");
+            }
+        }
+        let rules = "local all all trust\nhostssl all all 127.0.0.1/32 trust\nhostnossl all all 127.0.0.1/32 reject\n";
+        fs::write(self.data().join("pg_hba.conf"), rules).expect("writes");
+        self.stop(Signal::INT);
+        self.settings = vec!["listen_addresses=127.0.0.1".into(), format!("port={port}"), "ssl=on".into()];
+        self.launch();
+        port
+    }
+
+    /// Turns encryption off, and takes plain connections.
+    pub(crate) fn stop_encryption(&mut self) {
+        let rules = "local all all trust\nhost all all 127.0.0.1/32 trust\n";
+        fs::write(self.data().join("pg_hba.conf"), rules).expect("writes");
+        self.stop(Signal::INT);
+        self.settings.pop();
+        self.launch();
+    }
+
+    /// The port of its socket.
+    fn port(&self) -> &str {
+        self.settings.iter().find_map(|setting| setting.strip_prefix("port=")).unwrap_or("5432")
     }
 
     /// The address of a database of the server.
@@ -129,6 +166,28 @@ impl Server {
         self
     }
 
+    /// Runs the server's own load generator: each client carries out the script this often. Returns what it prints.
+    pub(crate) fn pgbench(&self, script: &Path, clients: usize, each: usize, row: &str) -> String {
+        let readable = self.folder.path().join("script.sql");
+        let text = fs::read_to_string(script).expect("a script").replace(":row", &format!("'{row}'"));
+        fs::write(&readable, text).expect("writes");
+        let output = self
+            .command("pgbench")
+            .env("PGOPTIONS", "-c search_path=apprentice_queue -c synchronous_commit=off -c plan_cache_mode=force_generic_plan -c jit=off -c enable_seqscan=off")
+            .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--username=postgres"])
+            .args(["--client", &clients.to_string(), "--transactions", &each.to_string()])
+            .arg("--file")
+            .arg(&readable)
+            .arg("--host")
+            .arg(self.folder.path())
+            .arg("postgres")
+            .output()
+            .expect("pgbench runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !told.contains("aborted"), "{told}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
     /// Runs statements by the server's own client; returns what it prints.
     pub(crate) fn psql(&self, sql: &str) -> String {
         let output = self
@@ -141,6 +200,7 @@ impl Server {
                 "--set=ON_ERROR_STOP=1",
                 "--username=postgres",
             ])
+            .args(["--port", self.port()])
             .arg("--host")
             .arg(self.folder.path())
             .args(["--dbname=postgres", "--command", sql])

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::run::{RunFolder, RunPlan};
-use apprentice_fleet::{Claimant, Claimed, Queue, RateLimit, RunRecord, Stored, build};
-use apprentice_protocol::{RunId, StopReason, Verdict, VoidCause};
+use apprentice_fleet::{
+    Cap, CapKind, Claimant, Claimed, Metered, Queue, RateLimit, RateUnit, RunRecord, Stored, build,
+};
+use apprentice_protocol::{ChatModel as _, ChatRequest, RunId, StopReason, Verdict, VoidCause};
 use apprentice_results::row::TrialRow;
+use apprentice_tasks::solution::FixedModel;
 use tempfile::TempDir;
 
 use crate::postgres::{Server, database};
@@ -48,6 +51,8 @@ impl Fixture {
             priority: 0,
             max_usd: None,
             trial_usd: None,
+            experiment: None,
+            guidance: None,
         }
     }
 
@@ -250,7 +255,7 @@ async fn a_run_is_queued_once_whoever_submits_it_and_however_often() {
 async fn one_bucket_limits_the_calls_of_all_workers() {
     let server = Server::start();
     let queue = server.queue().await;
-    let limit = RateLimit { key: "provider".into(), per_minute: 60 };
+    let limit = RateLimit { key: "provider".into(), unit: RateUnit::Calls, per_minute: 60 };
     limit.set(queue.database()).await.expect("sets");
     server.psql("UPDATE apprentice_queue.buckets SET tokens = 2, filled_at = clock_timestamp()");
     let calls = (0..4).map(|_| {
@@ -266,4 +271,70 @@ async fn one_bucket_limits_the_calls_of_all_workers() {
     let tokens: f64 = server.psql("SELECT tokens FROM apprentice_queue.buckets").parse().expect("a number");
     assert!((0.0..1.5).contains(&tokens), "{tokens}");
     assert!(queue.database().take_token("another").await.expect("no limit") < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn caps_of_a_day_a_model_and_a_key_hold_over_all_workers_and_runs() {
+    let fixture = fixture(6).await;
+    let record = RunRecord { trial_usd: Some(0.4), ..fixture.record() };
+    fixture.queue.add(&fixture.plan, &record, &|_| vec![]).await.expect("adds");
+    let cap = |kind, name: &str, max_usd| Cap { kind, name: name.to_owned(), max_usd };
+    let claims = async || {
+        let claims = (0..8).map(|worker| {
+            let (fixture, address) = (&fixture, fixture.server.owner());
+            async move {
+                let queue = Queue::open(database(&address)).await.expect("a queue");
+                let (worker, build) = (format!("w{worker}"), build(&fixture.plan));
+                let by = Claimant { worker: &worker, build: &build, offers: &[], unfit: &[] };
+                Some((worker.clone(), queue.claim(&by, LEASE).await.expect("claims")?))
+            }
+        });
+        futures_util::future::join_all(claims).await.into_iter().flatten().collect::<Vec<_>>()
+    };
+    // Of everything: two may cost 0.80, a third could pass 1.00, whoever asks at once.
+    fixture.queue.set_cap(&cap(CapKind::Day, "", Some(1.0))).await.expect("sets");
+    let held = claims().await;
+    assert_eq!(held.len(), 2, "{held:?}");
+    let why = fixture.queue.status().await.expect("a status").runs[0].waits_for.clone();
+    assert!(why.iter().any(|why| why.contains("cap of the day")), "{why:?}");
+    for (worker, one) in &held {
+        assert_eq!(fixture.deliver(worker, one, None).await, Stored::Taken);
+    }
+    let caps = fixture.queue.status().await.expect("a status").caps;
+    assert!((caps[0].spent_usd - 0.5).abs() < 1e-9 && caps[0].reserved_usd < 1e-9, "{caps:?}");
+    let held = claims().await;
+    assert_eq!(held.len(), 1, "0.50 is spent, one more fits");
+    // Yesterday's spending does not count today; what runs on is still reserved.
+    fixture.server.psql("UPDATE apprentice_queue.caps SET day = day - 1, spent_usd = 99");
+    assert_eq!(claims().await.len(), 1, "0.40 is reserved, and 99 were yesterday's");
+    fixture.queue.give_back(&held[0].0, &held[0].1).await.expect("gives back");
+    assert_eq!(claims().await.len(), 1, "0.40 is reserved again");
+    // Of a model and of a key; lifted again.
+    fixture.queue.set_cap(&cap(CapKind::Day, "", None)).await.expect("lifts");
+    fixture.queue.set_cap(&cap(CapKind::Model, "baseline/solution", Some(0.0))).await.expect("sets");
+    let others = claims().await;
+    assert!(!others.is_empty() && others.iter().all(|(_, one)| one.trial.model == "baseline/noop"));
+    fixture.queue.set_cap(&cap(CapKind::Key, "baseline", Some(0.0))).await.expect("sets");
+    assert!(claims().await.is_empty());
+    assert_ne!(
+        fixture.server.psql("SELECT count(*) FROM apprentice_queue.trials WHERE state = 'waiting'"),
+        "0"
+    );
+}
+
+#[tokio::test]
+async fn a_bucket_of_tokens_is_emptied_by_what_calls_used_and_fills_again() {
+    let server = Server::start();
+    let queue = server.queue().await;
+    let limit = RateLimit { key: "baseline".into(), unit: RateUnit::Tokens, per_minute: 60_000 };
+    limit.set(queue.database()).await.expect("sets");
+    // A debt of half a second.
+    server.psql("UPDATE apprentice_queue.buckets SET tokens = -500, filled_at = clock_timestamp()");
+    let database = Arc::new(database(&server.owner()));
+    let model = Metered::new(Arc::new(FixedModel::noop()), "baseline/noop", database);
+    let request = ChatRequest::default();
+    let reply = model.reply(&request).await.expect("an answer");
+    assert!(reply.timing.waiting_ms >= 300, "the debt is waited for: {:?}", reply.timing);
+    let counted = server.psql("SELECT model, sum(calls) FROM apprentice_queue.model_latency GROUP BY 1");
+    assert_eq!(counted, "baseline/noop|1", "the answer's time is counted");
 }

@@ -89,6 +89,8 @@ pub(crate) async fn submitted(queue: &Queue, artifacts: &Artifacts, plan: &RunPl
         book: None,
         priority: 0,
         max_usd: None,
+        experiment: None,
+        guidance: None,
         needs: &|_| vec!["world:scene".to_owned()],
     };
     submit(queue, artifacts, &submission, None).await.expect("submits")

@@ -14,11 +14,14 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     server.queue().await;
     open().await.expect("opens");
     // As the first version left it.
-    server.psql(
-        "DROP TABLE apprentice_queue.buckets; DELETE FROM apprentice_queue.queue_version WHERE version = 2",
-    );
+    server.psql(&format!(
+        "DROP SCHEMA apprentice_queue CASCADE; CREATE SCHEMA apprentice_queue; SET search_path TO apprentice_queue;
+         CREATE TABLE queue_version (version integer PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT clock_timestamp());
+         INSERT INTO queue_version (version) VALUES (1); {}",
+        include_str!("../../src/migrations/0001_queue.sql")
+    ));
     let error = open().await.expect_err("older");
-    assert!(matches!(error, SchemaError::Older { found: 1, expected: 2, .. }), "{error}");
+    assert!(matches!(error, SchemaError::Older { found: 1, expected: 3, .. }), "{error}");
     assert!(error.to_string().contains("apprentice queue --migrate"), "{error}");
     server.psql("INSERT INTO apprentice_queue.runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, priority, attempts) VALUES ('kept', '', '', '', '', '', '', 0, 3)");
     let migrating =
@@ -29,10 +32,10 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     assert_eq!(server.psql("SELECT count(*) FROM apprentice_queue.buckets"), "0");
     assert_eq!(server.psql("SELECT run FROM apprentice_queue.runs"), "kept");
 
-    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (3)");
+    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (4)");
     for opened in [open().await, Queue::open_and_migrate(database(&server.owner())).await.map(drop)] {
         let error = opened.expect_err("newer");
-        assert!(matches!(error, SchemaError::Newer { found: 3, expected: 2, .. }), "{error}");
+        assert!(matches!(error, SchemaError::Newer { found: 4, expected: 3, .. }), "{error}");
     }
 }
 
@@ -76,4 +79,29 @@ async fn a_database_that_does_not_answer_is_told_after_its_patience() {
     let database = impatient(nowhere, Duration::from_secs(1));
     let error = Queue::open(database).await.map(drop).expect_err("nobody is there").to_string();
     assert!(error.contains("127.0.0.1:1") && !error.contains("s3cret"), "{error}");
+}
+
+#[tokio::test]
+async fn a_full_database_is_waited_for_and_told_with_its_place() {
+    let server = Server::start().ready().await;
+    let queue = server.queue().await;
+    // As PostgreSQL says it when its disk is full.
+    let full = "CREATE FUNCTION apprentice_queue.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                  RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+                CREATE TRIGGER no_room BEFORE INSERT ON apprentice_queue.workers EXECUTE FUNCTION apprentice_queue.no_room()";
+    server.psql(full);
+    let hasty = Queue::open(impatient(&server.owner(), Duration::from_millis(300))).await.expect("opens");
+    let error = hasty.enter("w", "build", &[]).await.expect_err("is full");
+    assert!(
+        matches!(error, DatabaseError::Full { .. }) && error.to_string().contains("no room left"),
+        "{error}"
+    );
+    let (entered, ()) = tokio::join!(queue.enter("w", "build", &[]), async {
+        while server.psql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO workers%'")
+            == "0"
+        {}
+        server.psql("DROP TRIGGER no_room ON apprentice_queue.workers");
+    });
+    entered.expect("goes on when there is room again");
+    assert_eq!(server.psql("SELECT worker FROM apprentice_queue.workers"), "w");
 }

@@ -22,6 +22,7 @@ pub(crate) fn seen(elements: &[(usize, &str, &str)]) -> Observation {
             role: Role::new(*role),
             name: name.to_owned(),
             value: Some(mark.to_owned()).filter(|mark| !mark.is_empty() && mark != "disabled"),
+            visible: None,
             states: Some(State::Disabled).filter(|_| mark == "disabled").into_iter().collect(),
             bounds: None,
         });

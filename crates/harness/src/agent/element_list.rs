@@ -29,6 +29,7 @@ const PLACED: &[&str] = &[
     "unknown",
     "scrollbar",
     "spinbutton",
+    "~text",
 ];
 /// Roles of which neighbours share a line.
 const SHARING: &[&str] = &[

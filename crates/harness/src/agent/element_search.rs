@@ -232,6 +232,7 @@ mod tests {
             role: Role::new(role),
             name: name.into(),
             value: None,
+            visible: None,
             states: BTreeSet::new(),
             bounds: None,
         }

@@ -1,7 +1,7 @@
 //! Files, readings, scripts, held keys and elements that change, on real pages in a real Chromium.
 
 use apprentice_harness::env::browser::PageScripts;
-use apprentice_protocol::{Chord, Command, NodeRef, PageReading, ScreenPoint, Target};
+use apprentice_protocol::{Chord, Command, NodeRef, PageReading, ScreenPoint, Target, UiTree};
 
 use crate::desk::{Act, Desk, HOME, click};
 
@@ -211,5 +211,38 @@ async fn keys_stay_down_until_they_are_released() {
     desk.key("b").await;
     let expected = "down:Shifttrue down:Atrue up:Atrue clicktrue up:Shiftfalse down:bfalse up:bfalse";
     assert_eq!(desk.title().await, expected);
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn the_visible_part_of_a_long_text_follows_the_scrolling() {
+    let mut desk = Desk::open().await;
+    let lines: String = (1..=400).map(|line| format!("line {line} of a long text\n")).collect();
+    desk.show(
+        "long",
+        &format!("<textarea aria-label=Notes rows=10 cols=40>{lines}</textarea><pre>{lines}</pre>"),
+    )
+    .await;
+    let field = desk.node("textbox", "Notes").await;
+    let part = field.visible.expect("told");
+    assert!(part.text.starts_with("line 1 of") && part.line == 1 && part.lines == 401, "{part:?}");
+    assert!((9..=11).contains(&part.last_line()), "ten rows show: {part:?}");
+    let text = |tree: &UiTree| {
+        // The field has a text inside, too, which the page does not show by itself.
+        let texts = tree.nodes.iter().filter(|node| node.role.as_str() == "text" && node.name.len() > 400);
+        texts.filter_map(|node| node.visible.clone()).next_back()
+    };
+    let tree = desk.look().await.tree.expect("a tree");
+    let top = text(&tree).expect("told");
+    assert!(top.line == 1 && top.last_line() < 100, "{top:?}");
+    desk.delivered(click(&field.id)).await;
+    desk.key("ctrl+End").await;
+    let part = desk.node("textbox", "Notes").await.visible.expect("told");
+    assert!(part.line > 380 && part.text.contains("line 400 of"), "{part:?}");
+    let at = Target::Point(ScreenPoint::new(600, 700));
+    desk.delivered(Act::Scroll { at: Some(at), dx: 0, dy: 10 }).await;
+    let tree = desk.look().await.tree.expect("a tree");
+    let below = text(&tree).expect("told");
+    assert!(below.line > top.line && below.line < 380, "{below:?}");
     desk.close().await;
 }

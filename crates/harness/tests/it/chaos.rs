@@ -3,22 +3,22 @@
 //!
 //! A seed decides the faults and their moments. The short form is a test; `just chaos` runs the long one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
-use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
-    Action, Button, Chord, Clock, Command, EnvironmentKind, EnvironmentSource, Machine, MachineError,
-    ScreenPoint, Size, Target, TreeBudget, Want, Why, World, WorldError, WorldErrorKind, WorldSpec,
+    Action, Button, Chord, Clock, Command, EnvironmentKind, Machine, MachineError, ScreenPoint, Size, Target,
+    TreeBudget, Want, Why, World, WorldError, WorldErrorKind,
 };
-use apprentice_sandbox::{CellIsolation, CellLimits, SystemClock};
+use apprentice_sandbox::CellLimits;
 use futures_util::StreamExt as _;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cell;
+use crate::held::{Held, Running, leaks, processes};
+use crate::sources::Sources;
 
 /// Trials at once.
 const AT_ONCE: usize = 4;
@@ -26,8 +26,6 @@ const AT_ONCE: usize = 4;
 const TURNS: u64 = 6;
 /// A trial takes no longer than this, whatever happens in it.
 const DEADLINE: Duration = Duration::from_secs(240);
-/// How long after the last trial its processes may take to end.
-const END: Duration = Duration::from_secs(10);
 const CLOSE: Duration = Duration::from_secs(20);
 const FILE: &str = "/home/user/note.txt";
 
@@ -115,8 +113,7 @@ const FAULTS: &[Fault] = &[
     ),
     fault(Desktop, "kill the supervisor", Process("", "cell-supervisor"), Signal::KILL, Void(SUPERVISOR)),
     fault(Desktop, "stop the supervisor", Process("", "cell-supervisor"), Signal::STOP, Void(SUPERVISOR)),
-    // Once in some twenty times its end goes unseen, and the trial is judged without it.
-    fault(Desktop, "kill the program", Process("mousepad", ""), Signal::KILL, Either),
+    fault(Desktop, "kill the program", Process("mousepad", ""), Signal::KILL, Void(&["mousepad"])),
     fault(Desktop, "stop the program", Process("mousepad", ""), Signal::STOP, Told(&["mousepad"])),
     fault(Desktop, "fill the disk", Victim::Disk, Signal::KILL, Either),
     fault(Desktop, "fill the memory", Victim::Memory, Signal::KILL, Told(&["perl"])),
@@ -167,85 +164,6 @@ impl Seed {
     }
 }
 
-/// The sources of worlds whose cells lie in one folder.
-struct Sources {
-    desktop: DesktopSource,
-    browser: BrowserSource,
-    clock: SystemClock,
-    state: PathBuf,
-}
-
-impl Sources {
-    fn new(state: &Path) -> Self {
-        let (argument, isolation) = ("cell-supervisor".to_owned(), CellIsolation::Bubblewrap);
-        let limits = CellLimits { memory: 2 << 30, files: 600 << 20, ..CellLimits::default() };
-        let (program, state) = (cell::owner(), state.to_owned());
-        let mut spec = cell::spec(&state);
-        spec.limits = limits;
-        let folder = state.clone();
-        let config = DesktopConfig {
-            network: apprentice_sandbox::NetworkPolicy::None,
-            isolation,
-            program,
-            argument,
-            state: folder,
-            golden: None,
-            limits,
-        };
-        Self {
-            desktop: DesktopSource::new(config, Arc::new(SystemClock::new())),
-            browser: BrowserSource {
-                network: apprentice_sandbox::NetworkPolicy::None,
-                cell: spec,
-                program: "chromium".into(),
-                sandbox: BrowserSandbox::On,
-                scripts: PageScripts::Off,
-                clock: Arc::new(SystemClock::new()),
-            },
-            clock: SystemClock::new(),
-            state,
-        }
-    }
-
-    async fn open(&self, environment: EnvironmentKind) -> World {
-        let spec = WorldSpec {
-            environment,
-            screen: Size::new(1280, 720),
-            url: None,
-            scene: None,
-            network: Vec::new(),
-        };
-        let opened = match environment {
-            EnvironmentKind::Browser => self.browser.open(&spec).await,
-            _ => self.desktop.open(&spec).await,
-        };
-        opened.expect("a world")
-    }
-}
-
-/// What the kernel tells of a process.
-struct Running {
-    parent: i32,
-    name: String,
-    arguments: String,
-    namespace: Option<PathBuf>,
-}
-
-fn processes() -> HashMap<i32, Running> {
-    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
-    let read = |entry: std::fs::DirEntry| {
-        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-        let (start, rest) = stat.rsplit_once(')')?;
-        let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
-        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
-        let namespace = std::fs::read_link(entry.path().join("ns/pid")).ok();
-        Some((pid, Running { parent, name: start.split_once('(')?.1.to_owned(), arguments, namespace }))
-    };
-    entries.filter_map(read).collect()
-}
-
 /// The processes of the cell with this process namespace, those of its own inner namespaces too.
 fn in_cell(all: &HashMap<i32, Running>, namespace: &Path) -> Vec<i32> {
     let belongs = |mut pid: i32| {
@@ -294,7 +212,7 @@ async fn strike(fault: &Fault, machine: &dyn Machine, namespace: &Path) -> bool 
 
 /// One trial: a program, some turns, a fault in the midst of them, and what a check would read.
 async fn trial(sources: &Sources, fault: &Fault, mut seed: Seed) -> End {
-    let mut world = sources.open(fault.world).await;
+    let mut world = sources.open(fault.world, Size::new(1280, 720)).await.expect("a world");
     let ended = match work(sources, fault, &mut world, &mut seed).await {
         Ok(told) => End::Verdict(told),
         Err(error) => End::Void(format!("{:?}: {}", error.fault, error.message)),
@@ -378,55 +296,14 @@ fn complaint(fault: &Fault, end: &End) -> Option<String> {
     (!right).then(|| format!("{:?}: {}: {end:?}", fault.world, fault.name))
 }
 
-/// What this process holds: descriptors, threads, and processes below it.
-fn held() -> (usize, usize, BTreeSet<String>) {
-    let count = |folder: &str| std::fs::read_dir(folder).map_or(0, Iterator::count);
-    let own = std::process::id().cast_signed();
-    let all = processes();
-    let descends = |mut pid: i32| {
-        while let Some(process) = all.get(&pid) {
-            if process.parent == own {
-                return true;
-            }
-            pid = process.parent;
-        }
-        false
-    };
-    let below = all.iter().filter(|(pid, _)| descends(**pid)).map(|(pid, one)| format!("{} {pid}", one.name));
-    (count("/proc/self/fd"), count("/proc/self/task"), below.collect())
-}
-
-/// Waits until no process below this one is left, and compares what is held with before.
-async fn leaks(sources: &Sources, before: (usize, usize)) -> Vec<String> {
-    let begun = sources.clock.mono();
-    while !held().2.is_empty() && sources.clock.mono() - begun < END {
-        sources.clock.pause(Duration::from_millis(50), Why::PollFloor).await;
-    }
-    let (descriptors, threads, processes) = held();
-    let mut found: Vec<String> = processes.into_iter().map(|one| format!("process {one}")).collect();
-    // A runtime may keep a few of either for later.
-    for (what, before, after) in [("descriptors", before.0, descriptors), ("threads", before.1, threads)] {
-        if after > before + 16 {
-            found.push(format!("{what}: {before} before, {after} after"));
-        }
-    }
-    let state = sources.state.to_string_lossy();
-    let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts");
-    found.extend(mounts.lines().filter(|line| line.contains(&*state)).map(|line| format!("mount {line}")));
-    let cells =
-        std::fs::read_dir(&sources.state).expect("the state").flatten().map(|entry| entry.file_name());
-    let cells = cells.filter(|name| name.to_string_lossy().starts_with("cell-"));
-    found.extend(cells.map(|name| format!("folder {}", name.display())));
-    found
-}
-
 /// Runs so many trials with faults that a seed chooses, each kind of fault once before any comes again.
 #[expect(clippy::print_stdout, reason = "a run is repeated by its seed")]
 pub(crate) async fn run(seed: u64, count: usize) {
     println!("seed {seed}, {count} faults");
     let state = cell::state();
-    let sources = Sources::new(state.path());
-    let (descriptors, threads, _) = held();
+    let limits = CellLimits { memory: 2 << 30, files: 600 << 20, ..CellLimits::default() };
+    let sources = Sources::new(state.path(), limits);
+    let before = Held::now();
     let mut order = Seed(seed);
     let mut left: Vec<usize> = Vec::new();
     let plan: Vec<(usize, &Fault, Seed)> = (0..count)
@@ -455,9 +332,7 @@ pub(crate) async fn run(seed: u64, count: usize) {
     let ends: Vec<Option<String>> =
         futures_util::stream::iter(trials).buffer_unordered(AT_ONCE).collect().await;
     let mut wrong: Vec<String> = ends.into_iter().flatten().collect();
-    wrong.extend(
-        leaks(&sources, (descriptors, threads)).await.into_iter().map(|leak| format!("left: {leak}")),
-    );
+    wrong.extend(leaks(&sources.state, before).await.into_iter().map(|leak| format!("left: {leak}")));
     assert!(wrong.is_empty(), "seed {seed}:\n{}", wrong.join("\n"));
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, EnvironmentKind, EnvironmentSource,
     HiddenNodes, Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode,
@@ -22,15 +22,28 @@ async fn open_with(state: &Path, isolation: CellIsolation) -> World {
 }
 
 async fn open_within(state: &Path, isolation: CellIsolation, limits: CellLimits) -> World {
-    let config = DesktopConfig {
+    open_config(DesktopConfig { isolation, limits, ..config(state) }).await
+}
+
+/// Opens a desktop whose views hold more than usual.
+pub(crate) async fn open_seeing(state: &Path, sight: Sight) -> World {
+    open_config(DesktopConfig { sight, ..config(state) }).await
+}
+
+fn config(state: &Path) -> DesktopConfig {
+    DesktopConfig {
         network: apprentice_sandbox::NetworkPolicy::None,
-        isolation,
+        isolation: CellIsolation::Bubblewrap,
         program: crate::cell::owner(),
         argument: "cell-supervisor".into(),
         state: state.to_owned(),
         golden: None,
-        limits,
-    };
+        limits: CellLimits::default(),
+        sight: Sight::default(),
+    }
+}
+
+async fn open_config(config: DesktopConfig) -> World {
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
     let spec =

@@ -16,6 +16,7 @@ mod examples;
 #[path = "../../../sandbox/tests/it/file_server.rs"]
 mod file_server;
 mod functions;
+mod held;
 mod legibility;
 mod lists;
 mod model;
@@ -23,7 +24,9 @@ mod network;
 mod scene;
 mod server;
 mod session;
+mod sight;
 mod soak;
+mod sources;
 mod tools;
 mod trees;
 mod warm_pool;

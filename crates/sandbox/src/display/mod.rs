@@ -3,11 +3,13 @@
 //! The thread runs one job at a time. When the caller of a job drops its future, the job stops and releases the keys
 //! and buttons that it held.
 
+mod cursor;
 mod drawn_areas;
 mod keyboard;
 mod keyboard_map;
 mod keysym;
 mod pointer;
+mod popups;
 mod programs;
 mod screen;
 mod screen_activity;
@@ -30,6 +32,7 @@ use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 pub use pointer::Pointer;
+pub use popups::{Popup, was_closed};
 use programs::Programs;
 pub use screen::Screen;
 

@@ -7,6 +7,7 @@ use apprentice_protocol::{Clock, Image, Rect, Size, Window};
 use x11rb::connection::Connection;
 use x11rb::protocol::damage::{self, ConnectionExt as _};
 use x11rb::protocol::shm::{self, ConnectionExt as _};
+use x11rb::protocol::xfixes::ConnectionExt as _;
 use x11rb::protocol::xproto::{
     AtomEnum, ChangeWindowAttributesAux, ConnectionExt, EventMask, ImageFormat, Keycode,
 };
@@ -26,6 +27,10 @@ x11rb::atom_manager! {
         _NET_CLIENT_LIST_STACKING,
         _NET_WM_NAME,
         _NET_WM_PID,
+        _NET_WM_WINDOW_TYPE,
+        _NET_WM_WINDOW_TYPE_DND,
+        _NET_WM_WINDOW_TYPE_NOTIFICATION,
+        _NET_WM_WINDOW_TYPE_TOOLTIP,
         UTF8_STRING,
     }
 }
@@ -69,6 +74,7 @@ impl Screen {
         let atoms = Atoms::new(&connection)?.reply()?;
         connection.damage_query_version(1, 1)?.reply()?;
         connection.shm_query_version()?.reply()?;
+        connection.xfixes_query_version(4, 0)?.reply()?;
         let segment_id = connection.generate_id()?;
         let length = size.width * size.height * 4;
         let passed = connection.shm_create_segment(segment_id, length, false)?.reply()?;
@@ -121,10 +127,31 @@ impl Screen {
         Ok(Pixels { width: usize::from(width), bytes })
     }
 
-    /// The screen as an encoded picture.
+    /// The screen as an encoded picture, without the pointer.
     pub fn picture(&mut self) -> Result<Image, DisplayError> {
-        let frame = self.frame()?;
-        crate::picture(&frame).map_err(|error| DisplayError::Picture(error.to_string()))
+        encoded(&self.frame()?)
+    }
+
+    /// The screen as an encoded picture, with the pointer as a person sees it.
+    pub fn picture_with_pointer(&mut self) -> Result<Image, DisplayError> {
+        encoded(&self.frame_with_pointer()?)
+    }
+
+    /// Width and height.
+    pub(super) fn size(&self) -> (u32, u32) {
+        (self.size.width, self.size.height)
+    }
+
+    /// Whether an area is of one colour, so that nothing is drawn in it. What lies outside of the screen is not.
+    pub fn is_plain(&mut self, area: Rect) -> Result<bool, DisplayError> {
+        let (x, y) = (i16::try_from(area.x), i16::try_from(area.y));
+        let (width, height) = (u16::try_from(area.width), u16::try_from(area.height));
+        let (Ok(x), Ok(y), Ok(width), Ok(height)) = (x, y, width, height) else { return Ok(false) };
+        let asked = self.connection.get_image(ImageFormat::Z_PIXMAP, self.root, x, y, width, height, !0)?;
+        let Some(image) = gone(asked.reply())? else { return Ok(false) };
+        let mut pixels = image.data.chunks_exact(4).map(|pixel| &pixel[..3]);
+        let first = pixels.next();
+        Ok(first.is_some() && pixels.all(|pixel| Some(pixel) == first))
     }
 
     /// The windows that the window manager lists, front to back.
@@ -185,6 +212,10 @@ impl Screen {
         let bytes = gone(property.reply())?.map(|property| property.value).unwrap_or_default();
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+fn encoded(frame: &Frame) -> Result<Image, DisplayError> {
+    crate::picture(frame).map_err(|error| DisplayError::Picture(error.to_string()))
 }
 
 /// Turns a protocol error (the window has closed) into `None`, and keeps a broken connection as an error.

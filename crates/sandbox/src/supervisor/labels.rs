@@ -9,6 +9,8 @@ const FIELDS: &[&str] = &["textbox", "combobox", "spinbutton", "slider"];
 const LISTS: &[&str] = &["table", "treegrid", "tree", "list", "grid"];
 /// Most pixels between a label and its field.
 const GAP: i32 = 240;
+/// A label is no higher than this: a text that fills a pane belongs to no field beside it.
+const LABEL_HEIGHT: i32 = 48;
 /// A label may reach into the area of its field by so many pixels.
 const NEAR: i32 = 6;
 
@@ -21,6 +23,8 @@ pub(super) fn name_nameless(nodes: &mut [UiNode]) {
             if let Some(row) = row(nodes, index) {
                 nodes[index].bounds = nodes[index].bounds.or(Some(row.room));
                 nodes[index].name = row.name;
+            } else if let Some(name) = name_before(nodes, index) {
+                nodes[index].name = name;
             }
         } else if FIELDS.contains(&role)
             && let Some(own) = nodes[index].bounds
@@ -40,7 +44,11 @@ struct Row {
 
 /// The row of a check box that stands in a list. Cells of a row follow on each other.
 fn row(nodes: &[UiNode], index: usize) -> Option<Row> {
-    let list = parent(nodes, index).filter(|list| LISTS.contains(&nodes[*list].role.as_str()))?;
+    let is_list = |at: &usize| LISTS.contains(&nodes[*at].role.as_str());
+    let holder = parent(nodes, index)?;
+    // A cell of several parts stands in the row in place of the check box.
+    let index = if is_list(&holder) { index } else { holder };
+    let list = parent(nodes, index).filter(is_list)?;
     let area = nodes[list].bounds?;
     let cell = |at: usize| {
         let node = nodes.get(at).filter(|node| node.parent == nodes[index].parent)?;
@@ -66,6 +74,17 @@ fn row(nodes: &[UiNode], index: usize) -> Option<Row> {
     (right > left).then(|| Row { name, room: Rect::new(left, beside.y, right - left, beside.height) })
 }
 
+/// The name of the cell before a check box whose row is out of view.
+fn name_before(nodes: &[UiNode], index: usize) -> Option<String> {
+    let holder = parent(nodes, index)?;
+    let cell = if LISTS.contains(&nodes[holder].role.as_str()) { index } else { holder };
+    parent(nodes, cell).filter(|list| LISTS.contains(&nodes[*list].role.as_str()))?;
+    let before = nodes.get(cell.checked_sub(1)?).filter(|before| before.parent == nodes[cell].parent)?;
+    let is_named = before.role.as_str() == "cell" && before.bounds.is_none() && !before.name.is_empty();
+    let is_out_of_view = nodes[index].bounds.is_none();
+    (is_named && is_out_of_view).then(|| before.name.lines().next().unwrap_or_default().to_owned())
+}
+
 fn parent(nodes: &[UiNode], index: usize) -> Option<usize> {
     nodes.get(index)?.parent.and_then(|parent| usize::try_from(parent).ok())
 }
@@ -77,7 +96,8 @@ fn label_beside(nodes: &[UiNode], index: usize, own: Rect) -> Option<String> {
         let at = nodes[*other].bounds?;
         let gap = own.x - at.x.saturating_add(at.width);
         // A field of several lines has many texts beside it, of which none needs to be its label.
-        let beside = is_level(own, at) && at.x < own.x && (-NEAR..=GAP).contains(&gap);
+        let is_line = acts(&nodes[*other]) || at.height <= LABEL_HEIGHT;
+        let beside = is_line && is_level(own, at) && at.x < own.x && (-NEAR..=GAP).contains(&gap);
         (*other != index && beside).then_some(gap)
     };
     let candidates = (0..nodes.len()).filter(|other| {
@@ -137,6 +157,7 @@ mod tests {
             role: Role::new(role),
             name: name.into(),
             value: None,
+            visible: None,
             states: BTreeSet::new(),
             bounds: Some(at),
         }
@@ -170,6 +191,10 @@ mod tests {
         ];
         name_nameless(&mut nodes);
         assert_eq!(nodes[2].name, "");
+        // A text that fills its pane has its middle at that of the field.
+        nodes[1].bounds = Some(Rect::new(10, 40, 150, 500));
+        name_nameless(&mut nodes);
+        assert_eq!(nodes[2].name, "");
     }
 
     #[test]
@@ -185,17 +210,23 @@ mod tests {
             node(Some(6), "cell", "Size", Rect::new(0, 0, 200, 20)),
             node(Some(6), "checkbox", "", Rect::new(210, 0, 20, 20)),
             node(Some(6), "cell", "Date", Rect::new(0, 20, 200, 20)),
+            node(Some(6), "generic", "", Rect::new(210, 20, 90, 20)),
+            node(Some(10), "checkbox", "", Rect::new(210, 20, 94, 20)),
         ];
-        for index in [1, 3] {
+        nodes.push(node(Some(6), "cell", "Owner", Rect::new(0, 900, 200, 20)));
+        nodes.push(node(Some(6), "checkbox", "", Rect::new(210, 900, 20, 20)));
+        for index in [1, 3, 12, 13] {
             nodes[index].bounds = None;
         }
         name_nameless(&mut nodes);
-        let boxes = [1, 3, 5, 8].map(|index| (nodes[index].name.as_str(), nodes[index].bounds));
+        let boxes = [1, 3, 5, 8, 11, 13].map(|index| (nodes[index].name.as_str(), nodes[index].bounds));
         let expected = [
             ("Export", Some(Rect::new(400, 291, 44, 38))),
             ("Save Actions", Some(Rect::new(400, 331, 44, 38))),
             ("", Some(Rect::new(0, 20, 20, 20))),
             ("Size", Some(Rect::new(210, 0, 20, 20))),
+            ("Date", Some(Rect::new(210, 20, 94, 20))),
+            ("Owner", None),
         ];
         assert_eq!(boxes, expected);
     }

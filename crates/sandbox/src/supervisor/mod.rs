@@ -20,6 +20,7 @@ mod role;
 mod seccomp;
 mod tree_memory;
 mod tree_walk;
+mod visible_text;
 mod watch;
 mod xml_document;
 
@@ -256,8 +257,10 @@ impl Supervisor {
             if processes.was_ended_by_limit(child.pid()) || processes.runs_command() || by_hand {
                 return;
             }
-            // A program that only ended because the display did is not the cause to report.
-            if let Some(server) = &mut server
+            // A program that only ended because the display did is not the cause to report. Nobody is killed by a display's end,
+            // and a wait here would let a trial that ends meanwhile be judged as if nothing had happened.
+            if *number != KILL
+                && let Some(server) = &mut server
                 && tokio::time::timeout(desktop_session::OUTPUT_DRAIN, server.ended()).await.is_ok()
             {
                 return;

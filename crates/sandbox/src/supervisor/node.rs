@@ -14,7 +14,7 @@ use super::role;
 /// Deadline of one call: a busy program does not answer.
 const CALL: Duration = Duration::from_secs(2);
 /// Most characters of a text that are read.
-const TEXT_LIMIT: i32 = 4000;
+pub(super) const TEXT_LIMIT: i32 = 4000;
 /// Most characters of a description that are kept.
 const DESCRIPTION_LIMIT: usize = 80;
 /// The character that stands in a text for an embedded element, which is read on its own.
@@ -25,7 +25,7 @@ pub(super) const COMPONENT: &str = "org.a11y.atspi.Component";
 pub(super) const TABLE: &str = "org.a11y.atspi.Table";
 pub(super) const ACTION: &str = "org.a11y.atspi.Action";
 pub(super) const SELECTION: &str = "org.a11y.atspi.Selection";
-const TEXT: &str = "org.a11y.atspi.Text";
+pub(super) const TEXT: &str = "org.a11y.atspi.Text";
 pub(super) const VALUE: &str = "org.a11y.atspi.Value";
 /// The number of the relation of a field to its label.
 const LABELLED_BY: u32 = 2;

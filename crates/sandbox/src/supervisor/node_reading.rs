@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use apprentice_protocol::{HiddenNodes, Rect};
+use apprentice_protocol::{HiddenNodes, Rect, VisibleText};
 use atspi::zbus::Connection;
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 
 use super::cells::{self, Cells, KnownCells, Managed};
 use super::node::{self, Address, NodeError};
 use super::role;
+use super::visible_text::visible_text;
 
 /// Most characters that are read of a label without a name, such as a part of a status bar.
 const TEXT_OF_LABEL: usize = 200;
@@ -21,6 +22,8 @@ pub(super) struct Read {
     pub(super) states: StateSet,
     pub(super) bounds: Option<Rect>,
     pub(super) value: Option<String>,
+    /// The visible part of a long text.
+    pub(super) visible: Option<VisibleText>,
     pub(super) children: Vec<Address>,
     /// The children of a table with more cells than are read.
     pub(super) cells: Option<Cells>,
@@ -122,11 +125,20 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
     }
-    let mut read = Read { name, role, states, bounds, value, children, cells };
+    let mut read = Read { name, role, states, bounds, value, visible: None, children, cells };
+    read.visible = visible_part(bus, at, &read).await;
     if showing && read.name.is_empty() {
         explain(bus, at, known.has_plain_cells, &mut read).await;
     }
     Ok(read)
+}
+
+/// The visible part of a long text. A cell's text is told as a whole.
+async fn visible_part(bus: &Connection, at: &Address, read: &Read) -> Option<VisibleText> {
+    match read.role {
+        BusRole::TableCell => None,
+        _ => visible_text(bus, at, read.bounds?, read.value.as_deref()?).await,
+    }
 }
 
 /// Finds out what a node without a name is.

@@ -36,6 +36,7 @@ mod tests {
             role: Role::new(role),
             name: String::new(),
             value: None,
+            visible: None,
             states: [state].into(),
             bounds: None,
         }

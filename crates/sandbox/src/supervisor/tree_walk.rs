@@ -489,6 +489,7 @@ fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNod
         role: role::role(read.role, &read.name, read.states),
         name: read.name.clone(),
         value,
+        visible: read.visible.clone(),
         bounds: if states.contains(&State::Hidden) { None } else { read.bounds },
         states,
     }

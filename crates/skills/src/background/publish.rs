@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, Clock, SkillId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::staging::{self, StagedChange};
@@ -20,7 +21,7 @@ pub(super) struct Publisher<'a> {
 }
 
 /// A skill that a review created or changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillChange {
     /// The skill.
     pub skill: SkillId,

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -14,7 +15,7 @@ use super::hash::hash;
 const FOLDER: &str = ".meta/attachments";
 
 /// The package that a skill was created from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttachedPackage {
     /// The name of the package's folder: one part of a path.
     #[serde(deserialize_with = "part")]
@@ -33,7 +34,7 @@ pub struct AttachedPackage {
 }
 
 /// One file of a package.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttachedFile {
     /// Path within the package, with `/` as separator. It leads to no other place.
     #[serde(deserialize_with = "inner_path")]

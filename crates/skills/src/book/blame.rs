@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{SkillId, StepId};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
-use similar::{ChangeTag, TextDiff};
 
 use super::change::Change;
 use super::model::{Actor, OpId};
@@ -13,9 +13,10 @@ use super::operation::Operation;
 use super::sentence_origin::SentenceOrigin;
 use super::skill::Skill;
 use super::state::State;
+use crate::line_diff::{DiffLine, LineChange, LineDiff};
 
 /// A section of a skill page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// `## Situation`: when the skill applies.
@@ -27,7 +28,7 @@ pub enum Section {
 }
 
 /// One line of a skill and its source.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlameLine {
     /// The section that contains the line.
     pub section: Section,
@@ -38,6 +39,7 @@ pub struct BlameLine {
     /// The operation that first wrote the line.
     pub operation: OpId,
     /// Time of that operation.
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// Author of that operation.
     pub actor: Actor,
@@ -64,7 +66,7 @@ pub struct BlameLine {
 }
 
 /// A report that a writer cites.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CitedReport {
     /// The operation that recorded the report.
     pub id: OpId,
@@ -114,16 +116,14 @@ fn follow(before: &Lines, text: &str, by: OpId, known: &BTreeMap<String, OpId>) 
     let old: Vec<&str> = before.iter().map(|(line, _)| line.as_str()).collect();
     let new: Vec<&str> = text.lines().collect();
     let mut lines = Lines::new();
-    for change in TextDiff::from_slices(&old, &new).iter_all_changes() {
-        let line = change.value();
-        match change.tag() {
-            ChangeTag::Delete => {}
-            ChangeTag::Equal => {
-                let source =
-                    change.old_index().and_then(|at| before.get(at)).map_or(by, |(_, source)| *source);
+    for DiffLine { change, text: line, before: place } in LineDiff::of_lines(old, new).lines() {
+        match change {
+            LineChange::Removed => {}
+            LineChange::Kept => {
+                let source = place.and_then(|at| before.get(at)).map_or(by, |(_, source)| *source);
                 lines.push((line.to_owned(), source));
             }
-            ChangeTag::Insert => lines.push((line.to_owned(), known.get(line).copied().unwrap_or(by))),
+            LineChange::Added => lines.push((line.to_owned(), known.get(line).copied().unwrap_or(by))),
         }
     }
     lines

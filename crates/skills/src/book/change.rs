@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{SkillId, Versions};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attachment::AttachedPackage;
@@ -19,7 +20,7 @@ use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
 use crate::words::domain_name;
 
 /// The change that an operation makes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", content = "data")]
 pub enum Change {
     /// Creates a domain.

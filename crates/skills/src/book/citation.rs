@@ -2,13 +2,14 @@
 //! A reader judges what texts mean; the program checks the ids and keeps them with the operation.
 
 use apprentice_protocol::StepId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::OpId;
 use super::sentence_origin::SentenceOrigin;
 
 /// The reports and steps that a change rests on. A report has the id of the operation that recorded it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Citation {
     /// Earlier reports that say the same.
@@ -36,7 +37,7 @@ impl Citation {
 }
 
 /// Why the manager left an item without a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeaveReason {
     /// Whoever can use a computer knows it.
@@ -80,7 +81,7 @@ impl LeaveReason {
 }
 
 /// The manager's reason for leaving an item without a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftItem {
     /// The kind of reason.
     pub reason: LeaveReason,

@@ -1,9 +1,10 @@
 //! Review counters: the contribution of one review, and sums of contributions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The contribution of one review to a skill's counters, or a sum of contributions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counts {
     /// Times an agent received the skill's text.

@@ -1,17 +1,17 @@
 //! Compares two states of a book, skill by skill, for display.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use apprentice_protocol::SkillId;
+use schemars::JsonSchema;
 use serde::Serialize;
-use similar::TextDiff;
 
 use super::skill::Skill;
 use super::snapshot::Snapshot;
+use crate::line_diff::LineDiff;
 
 /// One skill that differs between two states.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SkillDifference {
     /// The skill.
     pub skill: SkillId,
@@ -28,7 +28,7 @@ pub struct SkillDifference {
 }
 
 /// The kind of difference of a skill between two states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
     /// The skill is new.
@@ -54,11 +54,8 @@ pub fn difference(before: &Snapshot, after: &Snapshot) -> Vec<SkillDifference> {
         };
         let text = |skill: Option<&Skill>| skill.map(Skill::view).unwrap_or_default();
         let (left, right) = (text(was.map(AsRef::as_ref)), text(is.map(AsRef::as_ref)));
-        let mut diff = String::new();
-        let changes = TextDiff::from_lines(&left, &right);
         let name = |there: bool| if there { id.as_str() } else { "/dev/null" };
-        let headed = changes.unified_diff().header(name(was.is_some()), name(is.is_some())).to_string();
-        let _ = write!(diff, "{headed}");
+        let diff = LineDiff::of(&left, &right).unified(name(was.is_some()), name(is.is_some()));
         found.push(SkillDifference {
             skill: id.clone(),
             kind,

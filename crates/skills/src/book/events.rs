@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{SkillEventKind, SkillId, StepId};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -17,11 +18,12 @@ use super::state::State;
 use crate::verification::verified_skills;
 
 /// One skill event, derived from the log.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BookEvent {
     /// The operation that caused the event.
     pub id: OpId,
     /// Time of the operation.
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// The kind of event.
     pub event: SkillEventKind,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::StepId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::OpId;
@@ -13,7 +14,7 @@ pub const REPLAYS_NEEDED: usize = 2;
 pub const STOPPED_CALLS: usize = 2;
 
 /// Where a function was learned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionReference {
     /// The trajectory.
     pub trajectory: String,
@@ -23,7 +24,7 @@ pub struct FunctionReference {
 }
 
 /// What was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionTrial {
     /// A replay in a fresh world, judged by the task's checks.
@@ -35,7 +36,7 @@ pub enum FunctionTrial {
 }
 
 /// What one trial of a function showed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionEvidence {
     /// What was tried.
     pub trial: FunctionTrial,
@@ -51,7 +52,7 @@ pub struct FunctionEvidence {
 }
 
 /// A function of a skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillFunction {
     /// Its version, from 1. Each new source is a new version.
     pub version: u32,

@@ -7,7 +7,7 @@ use super::skill::Skill;
 use crate::effect::Passage;
 use crate::scan::{Finding, scan};
 
-/// Most functions of one skill.
+/// Most functions of one skill that are in use.
 const FUNCTIONS: usize = 12;
 /// Where a package holds functions, and how their files end.
 const FOLDER: &str = "functions/";
@@ -89,11 +89,12 @@ pub(super) fn written(skill: &Skill, name: &str, source: &str) -> Result<(), (&'
     if read.signature().name != name {
         return Err(("function", format!("the source defines {}, not {name}", read.signature().name)));
     }
-    let known = skill.functions.get(name);
-    if known.is_some_and(|known| known.source == source && known.retired.is_none()) {
+    let mut in_use = skill.functions.iter().filter(|(_, function)| function.retired.is_none());
+    let known = in_use.clone().find(|(known, _)| *known == name);
+    if known.is_some_and(|(_, known)| known.source == source) {
         return Err(("no_change", format!("{} has this function already", skill.id)));
     }
-    if known.is_none() && skill.functions.len() >= FUNCTIONS {
+    if known.is_none() && in_use.nth(FUNCTIONS - 1).is_some() {
         return Err(("too_many", format!("{} has {FUNCTIONS} functions already; retire one", skill.id)));
     }
     Ok(())

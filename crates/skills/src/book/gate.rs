@@ -19,7 +19,7 @@ use super::restored::Restored;
 use super::sentence_origin::SentenceOrigin;
 use super::write::WriteRequest;
 use crate::effect::{
-    Assessment, Concern, EffectFinding, EffectRule, LANGUAGE, Passage, read, sentences, sieve, urges,
+    Assessment, Concern, EffectFinding, EffectRule, LANGUAGE, Passage, orders, read, sentences, sieve, urges,
 };
 
 /// Returns whether the gate judges a change: whatever shows and a model wrote, and packages from elsewhere.
@@ -66,12 +66,13 @@ impl Gateway {
         let mut assessment = self.judged(&passages);
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
         // Whether words that nobody acted on urge to harm is a question of meaning. Where no model reads, they wait; where
-        // one does, it decides, but for words of others that plainly urge.
-        let is_read = !self.readers.is_empty() || self.effects.allows();
-        let weighs = |one: &&SentenceOrigin| match is_read {
-            _ if self.effects == EffectRule::RuleBased => false,
-            true => one.source.is_foreign() && urges(&one.sentence),
-            false => one.source.is_only_words(),
+        // one does, it decides, but for words of others that plainly order something with an effect. Where effects are
+        // allowed, no finding stands behind it, so that whatever others urge to waits.
+        let weighs = |one: &&SentenceOrigin| match self.effects {
+            EffectRule::RuleBased => false,
+            _ if self.effects.allows() => one.source.is_foreign() && urges(&one.sentence),
+            _ if !self.readers.is_empty() => one.source.is_foreign() && orders(&one.sentence),
+            _ => one.source.is_only_words(),
         };
         for one in citation.origins.iter().filter(weighs).filter(|one| stands(&one.sentence)) {
             assessment.findings.push(EffectFinding {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{JudgedBy, SkillId, Verdict};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::change::Change;
@@ -19,11 +20,12 @@ use crate::reflect::ReflectMode;
 const WORDS: usize = 120;
 
 /// One operation of the history.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     /// Id of the operation.
     pub id: OpId,
     /// Time of the operation.
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// Author of the operation.
     pub actor: Actor,

@@ -1,10 +1,11 @@
 //! Who judged an attempt that has no checks, and how. A suite's attempts need no such record: their checks judged.
 
 use apprentice_protocol::{JudgedBy, Verdict};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A verdict on an attempt without checks, with its origin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement {
     /// Who judged.
     pub by: JudgedBy,

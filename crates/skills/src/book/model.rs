@@ -3,11 +3,14 @@
 use std::fmt;
 
 use apprentice_protocol::SkillId;
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Id of an operation within one book, counted from `o1`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct OpId(pub u64);
 
@@ -33,7 +36,7 @@ impl TryFrom<String> for OpId {
 }
 
 /// The author of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
     /// The reflector's part of learning: reflections, candidates and progress marks.
@@ -53,7 +56,7 @@ pub enum Actor {
 }
 
 /// The stage of learning in which a change arose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Reflecting on a trajectory.
@@ -71,7 +74,7 @@ pub enum Stage {
 }
 
 /// The cause of a change. The same cause never acts twice.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// The trajectory.
     pub trajectory: String,
@@ -93,7 +96,7 @@ pub struct FileChange {
 }
 
 /// The origin of a skill's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Distilled from trajectories.
@@ -107,7 +110,7 @@ pub enum Origin {
 }
 
 /// A domain that is created together with its first skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewDomain {
     /// Name of the domain: a slug, since a folder bears it.
     #[serde(deserialize_with = "slug")]
@@ -125,7 +128,7 @@ fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 }
 
 /// The texts of a skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillText {
     /// One line that says when to look at the skill.
     pub description: String,

@@ -1,6 +1,7 @@
 //! Notes on a skill: remarks beside its text. Repeated notes are counted. When there are many, the oldest are hidden.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::Actor;
@@ -9,7 +10,7 @@ use super::model::Actor;
 pub const VISIBLE_NOTES: usize = 12;
 
 /// A note on a skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// Text of the note.
     pub text: String,
@@ -20,6 +21,7 @@ pub struct Note {
     /// The trajectory that produced the note, if any.
     pub trajectory: Option<String>,
     /// Time of the first occurrence.
+    #[schemars(with = "String")]
     pub time: Timestamp,
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{SkillId, Versions};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::change::Change;
@@ -15,11 +16,12 @@ use super::model::{Actor, Cause, OpId};
 use crate::effect::Assessment;
 
 /// A change that waits for approval.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Proposal {
     /// The operation that made the proposal.
     pub id: OpId,
     /// Time of the proposal.
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// Author of the proposal.
     pub actor: Actor,

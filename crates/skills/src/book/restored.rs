@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::SkillId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
@@ -13,7 +14,7 @@ use super::trial::ReviewRemark;
 use super::version_evidence::VersionEvidence;
 
 /// The state of a skill after a revert.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Restored {
     /// The skill.
     pub skill: SkillId,
@@ -22,7 +23,7 @@ pub struct Restored {
 }
 
 /// The content of a skill without its name, id and version.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Content {
     /// Texts of the skill.
     pub text: SkillText,
@@ -45,7 +46,7 @@ pub struct Content {
 }
 
 /// The counters of one version for one class of consumer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counter {
     /// Version of the skill.
     pub version: u32,

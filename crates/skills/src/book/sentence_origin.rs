@@ -1,9 +1,10 @@
 //! Where the sentences of a text come from, as the program found by comparing them with the material of the attempt.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a sentence comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SentenceSource {
     /// The agent did it, or the instruction asked for it.
@@ -48,7 +49,7 @@ impl SentenceSource {
 }
 
 /// A sentence with its source. What a person writes has none: the operation names the person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentenceOrigin {
     /// The sentence, as it stands in the text.
     pub sentence: String,

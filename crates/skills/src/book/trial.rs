@@ -2,6 +2,7 @@
 
 use apprentice_protocol::{SkillId, Versions};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::OpId;
@@ -9,7 +10,7 @@ use crate::effect::Concern;
 use crate::reflect::SkillReview;
 
 /// A review remark on a skill.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewRemark {
     /// The trajectory.
     pub trajectory: String,
@@ -24,6 +25,7 @@ pub struct ReviewRemark {
     pub id: Option<OpId>,
     /// Time of that operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub time: Option<Timestamp>,
     /// Program versions that the attempt observed.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
@@ -34,7 +36,7 @@ pub struct ReviewRemark {
 }
 
 /// A skill that an attempt received.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceivedSkill {
     /// The skill.
     pub skill: SkillId,

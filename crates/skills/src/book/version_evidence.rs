@@ -2,6 +2,7 @@
 //! and where it helped or was outdated. Contains observations only.
 
 use apprentice_protocol::{SkillId, Versions};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The operating system's entry in a map of versions. Skills of domains without a program are attributed to it.
@@ -11,7 +12,7 @@ const EVERYWHERE: &str = "general";
 const LONGEST: usize = 40;
 
 /// Observations of one skill version on one program version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VersionEvidence {
     /// Version of the skill.
     pub version: u32,

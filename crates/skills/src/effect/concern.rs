@@ -72,7 +72,7 @@ impl Concern {
 }
 
 /// One finding in a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EffectFinding {
     /// What was found.
     pub concern: Concern,
@@ -87,7 +87,7 @@ pub struct EffectFinding {
 }
 
 /// What was found in the text of one change, by the rules and by every model that read it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
     /// What was found.
     pub findings: Vec<EffectFinding>,

@@ -15,4 +15,4 @@ pub use passage::{Passage, sentences};
 pub(crate) use reader::PROMPT;
 pub use reader::{ReadError, Reading, effect_request, read, read_answer};
 pub use sieve::sieve;
-pub(crate) use sieve::{LANGUAGE, concerns_about_report, is_harmless, urges};
+pub(crate) use sieve::{LANGUAGE, concerns_about_report, is_harmless, orders, urges};

@@ -8,6 +8,7 @@ use apprentice_protocol::{
     BoundedText, ChatModel, Clock, Command, EventKind, Machine, MachineError, SkillEvent, SkillEventKind,
     SkillId, StepId, TextBudget, ToolOutcome,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -83,7 +84,7 @@ struct FinishedPackage<'a> {
 }
 
 /// The ruling on a report's signals, as a code.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// `silent`, `valid`, or the code of the rejection.
     pub code: String,
@@ -93,7 +94,7 @@ pub struct Verdict {
 }
 
 /// The final output of an attempt: the report, which is usually empty, and its verdict.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FinalOutput {
     /// The report as the agent made it.
     pub output: FinalReport,

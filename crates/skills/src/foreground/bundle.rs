@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The reason why an event may matter to a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// A signal refers to the event.
@@ -60,7 +61,7 @@ pub struct SummarizedEvent {
 }
 
 /// The part of a session that a bundle covers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoveredEvents {
     /// `invocation` or `since_review`.
     pub kind: String,
@@ -69,13 +70,15 @@ pub struct CoveredEvents {
     /// Id of the turn.
     pub invocation_id: String,
     /// Start time, for information only; events are not filtered by it.
+    #[schemars(with = "String")]
     pub started_at: Timestamp,
     /// End time.
+    #[schemars(with = "String")]
     pub finished_at: Timestamp,
 }
 
 /// An entry of the event index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexEntry {
     /// Id of the event.
     pub id: String,
@@ -87,7 +90,7 @@ pub struct IndexEntry {
 }
 
 /// An event that the bundle shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IncludedEvent {
     /// Id of the event.
     pub id: String,
@@ -98,7 +101,7 @@ pub struct IncludedEvent {
 }
 
 /// A range of events that the bundle omits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OmittedSpan {
     /// Ids of the first and the last event.
     pub range: [String; 2],
@@ -107,7 +110,7 @@ pub struct OmittedSpan {
 }
 
 /// The material of a background review.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bundle {
     /// The covered part of the session.
     pub scope: CoveredEvents,

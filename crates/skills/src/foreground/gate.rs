@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Counters since the last review, stored beside the book.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counters {
     /// Tool uses.
@@ -16,6 +17,7 @@ pub struct Counters {
     /// Hints at a faulty skill.
     pub skill_issue_hints_since_review: u32,
     /// Time of the last review.
+    #[schemars(with = "Option<String>")]
     pub last_review_at: Option<Timestamp>,
     /// Foreground learning that was due and did not happen.
     pub skipped_foreground: u32,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{SkillEventKind, SkillId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use crate::book::{Actor, BookError, OpId};
 const VERSION: u32 = 1;
 
 /// The content of a line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum JournalEntry {
     /// A skill event.
@@ -52,13 +53,14 @@ impl BookSpan {
 }
 
 /// One line of the journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalLine {
     /// Version of the line format.
     pub v: u32,
     /// Id of the line, `l<n>`.
     pub id: String,
     /// Time of the event.
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// Name of the run.
     pub run: String,
@@ -188,7 +190,7 @@ impl ReviewRecord {
 }
 
 /// How a review ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewOutcome {
     /// A skill was created or changed, or is proposed.

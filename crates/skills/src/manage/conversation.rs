@@ -4,6 +4,7 @@ use apprentice_protocol::{
     BoundedText, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelError, Prompt,
     Purpose, SkillId, TextBudget,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ const ANSWER_BUDGET: TextBudget = TextBudget(24_000);
 const MAX_OUTPUT_TOKENS: u32 = 4000;
 
 /// The outcome of an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum ItemOutcome {
     /// The manager made a change.
@@ -57,7 +58,7 @@ pub enum ItemOutcome {
 }
 
 /// A decision, with the writes that were refused on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Decision {
     /// Name of the item within its trajectory.
     pub item: String,
@@ -73,7 +74,7 @@ pub struct Decision {
 }
 
 /// A call of the manager and its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManagerCall {
     /// Name of the tool.
     pub name: String,

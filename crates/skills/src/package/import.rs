@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::SkillId;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::check;
@@ -27,7 +28,7 @@ pub struct ImportOptions {
 }
 
 /// The result of importing one package.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Imported {
     /// Name of the package's folder.
     pub package: String,

@@ -12,6 +12,7 @@ mod parse;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use check::check;
@@ -51,7 +52,7 @@ impl Package {
 }
 
 /// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The format forbids it.
@@ -61,7 +62,7 @@ pub enum Level {
 }
 
 /// A finding about a package, for its author.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PackageFinding {
     /// Severity.
     pub level: Level,

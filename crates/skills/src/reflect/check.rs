@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, TrajectoryStep};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
@@ -11,7 +12,7 @@ use crate::adherence::adherence;
 use crate::scan::{Finding, refused_words};
 
 /// A part of a reflection that is not used, and the reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "dropped", rename_all = "snake_case")]
 pub enum Dropped {
     /// A review of a skill that the attempt never received.
@@ -42,7 +43,7 @@ pub enum Dropped {
 }
 
 /// A reflection that matches its trajectory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checked {
     /// Reviews, at most one per received skill, in the order of receipt.
     pub reviews: Vec<(SkillId, SkillReview)>,

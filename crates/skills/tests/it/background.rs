@@ -27,7 +27,7 @@ use crate::shelf::{Shelf, creation, id, request, tree};
 
 /// Writes the events of a session.
 #[derive(Default)]
-struct Script {
+pub(crate) struct Script {
     events: Vec<Event>,
     turn: u32,
 }
@@ -39,7 +39,7 @@ impl Script {
         self
     }
 
-    fn asks(mut self, instruction: &str) -> Self {
+    pub(crate) fn asks(mut self, instruction: &str) -> Self {
         self.turn += 1;
         let instruction = instruction.to_owned();
         let start = TurnStart { turn: self.turn, instruction, asks_to_learn: false };
@@ -61,11 +61,11 @@ impl Script {
         })))
     }
 
-    fn clicks(self, name: &str) -> Self {
+    pub(crate) fn clicks(self, name: &str) -> Self {
         self.act(json!({ "do": "click", "at": { "ref": "n1" } }), name, ActionOutcome::Done { text: None })
     }
 
-    fn fails(self, name: &str) -> Self {
+    pub(crate) fn fails(self, name: &str) -> Self {
         let problem = "it is not there".to_owned();
         self.act(json!({ "do": "click", "at": { "ref": "n1" } }), name, ActionOutcome::Failed { problem })
     }
@@ -74,7 +74,7 @@ impl Script {
         self.act(json!({ "do": "key", "chord": "ctrl+z" }), "", ActionOutcome::Done { text: None })
     }
 
-    fn views(self, skill: &str) -> Self {
+    pub(crate) fn views(self, skill: &str) -> Self {
         self.skill(SkillEventKind::Viewed, skill)
     }
 
@@ -90,7 +90,7 @@ impl Script {
         }))
     }
 
-    fn reports(self, text: &str) -> Self {
+    pub(crate) fn reports(self, text: &str) -> Self {
         self.push(EventKind::Finished(Finish::Answer { text: text.into() })).ends(StopReason::Answered)
     }
 
@@ -101,7 +101,7 @@ impl Script {
     }
 
     /// The session, with all turns waiting.
-    fn read(self) -> SessionRecord {
+    pub(crate) fn read(self) -> SessionRecord {
         let mut session = read_session("run-1", &self.events).expect("a session");
         for turn in 1..=self.turn {
             session.set_pending(turn, &format!("l{turn}"));
@@ -118,11 +118,11 @@ fn correction() -> SessionReading {
     reading(2, Relation::Correction, Answer::No, Answer::Yes)
 }
 
-fn keys(derived: &Derived) -> Vec<&str> {
+pub(crate) fn keys(derived: &Derived) -> Vec<&str> {
     derived.candidates.iter().map(|candidate| candidate.key.as_str()).collect()
 }
 
-fn unread(session: &SessionRecord) -> Derived {
+pub(crate) fn unread(session: &SessionRecord) -> Derived {
     derive(session, &SessionReading::default())
 }
 
@@ -217,8 +217,8 @@ fn patterns_and_long_work_are_nudges_and_a_finished_skill_ends_them() {
 }
 
 /// A book, a session that waits for a review, and the review.
-struct Desk {
-    shelf: Shelf,
+pub(crate) struct Desk {
+    pub(crate) shelf: Shelf,
     session: SessionRecord,
 }
 
@@ -227,7 +227,7 @@ fn limits() -> Limits {
 }
 
 impl Desk {
-    fn new(shelf: Shelf, script: Script) -> Self {
+    pub(crate) fn new(shelf: Shelf, script: Script) -> Self {
         let plan = AttemptLearningOptions {
             book: shelf.path().to_owned(),
             clock: Arc::new(Standing),
@@ -248,7 +248,7 @@ impl Desk {
         desk
     }
 
-    fn recovered(shelf: Shelf) -> Self {
+    pub(crate) fn recovered(shelf: Shelf) -> Self {
         let script =
             Script::default().asks("Export it.").fails("Export").clicks("Export As").reports("Done.");
         Self::new(shelf, script)
@@ -258,7 +258,7 @@ impl Desk {
         Journal::beside(self.shelf.path())
     }
 
-    fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         pending_turns(&self.journal().read().expect("reads")).len()
     }
 
@@ -273,7 +273,7 @@ impl Desk {
             .collect()
     }
 
-    fn review(&self, model: &Written) -> ReviewSummary {
+    pub(crate) fn review(&self, model: &Written) -> ReviewSummary {
         self.review_for(model, &|| 0.0)
     }
 
@@ -310,7 +310,7 @@ fn created() -> (&'static str, Value) {
     ("create_skill", asked)
 }
 
-fn model(turns: Vec<Vec<(&str, Value)>>) -> Written {
+pub(crate) fn model(turns: Vec<Vec<(&str, Value)>>) -> Written {
     let read = std::iter::once(reply(READING, Vec::new()));
     Written::of(read.chain(turns.into_iter().map(|calls| reply("", calls))).collect())
 }
@@ -392,11 +392,14 @@ fn a_review_changes_learned_skills_only_and_a_person_can_do_more() {
         )
     };
     let desk = Desk::new(Shelf::with(&[("gimp/layers", "layers")]), script());
-    let asked = model(vec![vec![patch()]]);
+    let asked = model(vec![vec![created()], vec![patch()]]);
     let summary = desk.review(&asked);
-    assert_eq!(summary.outcome, ReviewOutcome::Learned, "{summary:?}");
+    assert_eq!((summary.outcome, summary.changes.len()), (ReviewOutcome::Learned, 1), "{summary:?}");
     assert!(!summary.changes[0].created);
+    assert_eq!(desk.skill("gimp/rl-export-as"), None, "a candidate about a skill leads to no other skill");
     let requests = asked.requests.lock().expect("unpoisoned").clone();
+    let Some(Message::Results { results, .. }) = requests[2].messages.last() else { panic!("results") };
+    assert!(results[0].content[0].as_text().expect("text").starts_with("unknown_tool"), "{results:?}");
     let tools: Vec<&str> = requests[1].tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(tools, ["review_event", "patch_skill", "no_skill"], "no tool that creates a skill");
     assert_eq!(desk.skill("gimp/layers").expect("there").1, 2);

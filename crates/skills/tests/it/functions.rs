@@ -153,6 +153,30 @@ fn a_retired_function_is_lent_no_more() {
 }
 
 #[test]
+fn a_skill_has_twelve_functions_in_use_and_a_retired_one_makes_room() {
+    let shelf = Shelf::with(&[("tabs/rename", "renaming tabs")]);
+    let (mut gateway, _) = shelf.open();
+    let named = |letter: char| {
+        let (name, source) =
+            (format!("rename_{letter}"), RENAME.replace("rename_tab", &format!("rename_{letter}")));
+        Change::FunctionWritten { skill: id("tabs/rename"), function: name, source, references: Vec::new() }
+    };
+    let retired = |letter: char| Change::FunctionRetired {
+        skill: id("tabs/rename"),
+        function: format!("rename_{letter}"),
+        why: "it is not needed".into(),
+    };
+    for letter in 'a'..='l' {
+        apply(&mut gateway, Actor::Human, named(letter)).expect("written");
+    }
+    let full = "too_many: tabs/rename has 12 functions already; retire one";
+    assert_eq!(refused(&mut gateway, Actor::Human, named('m')), full);
+    apply(&mut gateway, Actor::Human, retired('a')).expect("retired");
+    apply(&mut gateway, Actor::Human, named('m')).expect("there is room");
+    assert_eq!(refused(&mut gateway, Actor::Human, named('a')), full, "one that comes back counts, too");
+}
+
+#[test]
 fn no_writer_gets_an_unfit_function_into_the_book() {
     let shelf = Shelf::with(&[("tabs/rename", "renaming tabs")]);
     let (mut gateway, _) = shelf.open();

@@ -1,12 +1,16 @@
 //! Limits of what a manager sees and of what is kept for it, at their edges.
 
-use apprentice_protocol::{StepAction, StepId, Trajectory, TrajectoryStep, Verdict};
+use std::sync::{Arc, Mutex};
+
+use apprentice_protocol::{
+    EmbedError, Embedder, PortFuture, Side, StepAction, StepId, Trajectory, TrajectoryStep, Verdict,
+};
 use apprentice_skills::book::{Actor, Change, Gateway};
 use apprentice_skills::guidance::{ArmPolicy, SKILL_VIEW, TaskView, build_guidance};
 use apprentice_skills::manage::{ManageItem, ManageOptions, WorkItem, item, manage};
 use apprentice_skills::package::{ImportOptions, Package, SKILL_FILE, import};
 use apprentice_skills::reflect::{Checked, Learning, SkillReview};
-use apprentice_skills::{HandlerOptions, LearningInput, handle};
+use apprentice_skills::{EmbeddingModel, HandlerOptions, LearningInput, handle};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -74,6 +78,40 @@ fn candidates_near_a_learning_are_shown_up_to_twelve_and_700_characters() {
         let text = reports[0].proposes.as_deref().expect("a text");
         assert_eq!(text == "g".repeat(length), whole, "{}", text.len());
     }
+}
+
+/// Counts the texts of each request, and finds all of them equal.
+struct Counting(Arc<Mutex<Vec<usize>>>);
+
+impl Embedder for Counting {
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _side: Side,
+        texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        self.0.lock().expect("unpoisoned").push(texts.len());
+        Box::pin(std::future::ready(Ok(vec![vec![1.0]; texts.len()])))
+    }
+}
+
+#[test]
+fn the_newest_five_hundred_candidates_are_compared_by_meaning() {
+    let (mut gateway, _) = Shelf::new().open();
+    let learnings = (0..501).map(|number| learning(&format!("1. Go {number}."))).collect();
+    record(&mut gateway, "earlier", &Checked { learnings, ..Checked::default() });
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    gateway.set_embedding(Some(Arc::new(EmbeddingModel::new(Arc::new(Counting(asked.clone()))))));
+    let (own, mine) = (tried("own", Verdict::Pass), learning("1. Go."));
+    let input = LearningInput::new(&own, Timestamp::UNIX_EPOCH);
+    let model = Written::turns(vec![vec![]]);
+    let work_item = WorkItem::Learning(0, &mine);
+    run(manage(&model, &mut gateway, &input, &work_item, &ManageOptions::default())).expect("decides");
+    let texts: usize = asked.lock().expect("unpoisoned").iter().sum();
+    assert_eq!(texts, 501, "of 501 candidates 500, and the learning itself");
 }
 
 #[test]

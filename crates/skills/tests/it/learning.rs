@@ -491,6 +491,14 @@ fn instructions_for_learning_stand_within_6000_characters_and_messages_within_30
         apprentice_protocol::BoundedText::cut(&"o".repeat(9000), apprentice_protocol::TextBudget(9000));
     let lent = turn.workshop.extend_guidance(Guidance { opening, ..Guidance::default() });
     assert_eq!(lent.opening.as_str().chars().count(), 6000);
+    let kept = |length: usize| {
+        let used = json!([{ "skill_name": "layers", "message": "m".repeat(length) }]);
+        let turn = turn_in(Shelf::with(&[("gimp/layers", "layers")]), Language::English);
+        let outcome = turn.call("skill_report", json!({ "used_skill_receipts": used }));
+        skills(&outcome)[0].text.clone().unwrap_or_default()
+    };
+    assert_eq!(kept(300), "m".repeat(300));
+    assert!(!kept(301).contains(&"m".repeat(301)) && kept(301).chars().count() <= 300);
 }
 
 #[test]

@@ -321,7 +321,10 @@ fn twenty_files_of_a_package_are_listed_and_each_is_shown_up_to_12_000_character
         let asked = json!({"skill": "gimp/batch", "path": "references/a.md"});
         let shown = call(&pulled(&book), SKILL_FILE, &asked);
         assert!(shown.contains("more characters]") == cut && shown.chars().count() <= 12_000, "{shown}");
-        assert!(cut || shown.chars().count() == 12_000);
+        assert!(
+            shown.chars().count() > 11_980 && (cut || shown.chars().count() == 12_000),
+            "as much as fits"
+        );
         let unknown = json!({"skill": "gimp/batch", "path": "z".repeat(121)});
         assert_eq!(call(&pulled(&book), SKILL_FILE, &unknown).matches('z').count(), 120);
     }

@@ -4,6 +4,7 @@
 mod activation;
 mod author;
 mod background;
+mod background_limits;
 mod book;
 mod citations;
 mod clerk;

@@ -9,7 +9,7 @@
 //! - `{"answer": "text"}` and `{"give_up": "why"}` as the last step, instead of finishing as done.
 
 use apprentice_protocol::{Chord, OutlineNode};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// The maximum number of actions in a solution.
@@ -39,7 +39,7 @@ pub(super) struct TargetSelector {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<String>,
     /// The element's name, ignoring surrounding spaces and trailing dots; any when `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     /// The index among the matching elements, from 0.
     #[serde(default)]
@@ -60,14 +60,32 @@ struct StepJson {
     right_click: Option<TargetSelector>,
     hover: Option<TargetSelector>,
     select: Option<TargetSelector>,
+    #[serde(default, deserialize_with = "text")]
     option: Option<String>,
     key: Option<Chord>,
+    #[serde(default, deserialize_with = "text")]
     r#type: Option<String>,
     scroll: Option<i32>,
     wait_for: Option<TargetSelector>,
     wait_gone: Option<TargetSelector>,
+    #[serde(default, deserialize_with = "text")]
     answer: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     give_up: Option<String>,
+}
+
+/// Reads a text. A placeholder that stands alone has become its drawn value, which may be a number.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a text or a number")]
+    enum Text {
+        Text(String),
+        Number(serde_json::Number),
+    }
+    Ok(Some(match Text::deserialize(deserializer)? {
+        Text::Text(text) => text,
+        Text::Number(number) => number.to_string(),
+    }))
 }
 
 /// One action of a script.
@@ -120,12 +138,26 @@ pub enum ScriptError {
         /// The step's JSON.
         step: Value,
     },
+    /// A step has a known verb and a value of the wrong form.
+    #[error("step {index}: {why}; found {step}")]
+    Value {
+        /// The step's index in the list.
+        index: usize,
+        /// What was expected.
+        why: String,
+        /// The step's JSON.
+        step: Value,
+    },
     /// A step follows the end of the script.
     #[error("step {0} comes after an answer or a give_up")]
     AfterEnd(usize),
     /// The script has too many actions.
     #[error("{0} actions exceed the limit of {SOLUTION_LIMIT}")]
     TooLong(usize),
+}
+
+fn is_known(key: &str) -> bool {
+    VERBS.contains(&key) || key == "option"
 }
 
 impl Script {
@@ -143,7 +175,12 @@ impl Script {
             {
                 return Err(wrong());
             }
-            let written: StepJson = serde_json::from_value(step.clone()).map_err(|_| wrong())?;
+            let written: StepJson = serde_json::from_value(step.clone()).map_err(|error| {
+                match step.as_object().is_some_and(|step| step.keys().all(|key| is_known(key))) {
+                    true => ScriptError::Value { index, why: error.to_string(), step: step.clone() },
+                    false => wrong(),
+                }
+            })?;
             script.push(written).ok_or_else(wrong)?;
         }
         if script.acts.len() > SOLUTION_LIMIT {
@@ -255,6 +292,26 @@ mod tests {
         assert_eq!(script.acts.len(), 1);
         assert!(matches!(script.acts[0].0[..], [Condition::Present(_)]));
         assert!(matches!(script.last[..], [Condition::Gone(_)]));
+    }
+
+    #[test]
+    fn a_number_stands_for_its_text() {
+        let read = |value| Script::read(&steps(value)).expect("reads").acts;
+        assert_eq!(
+            read(json!([{"type": 37}, {"click": {"name": 5}}, {"select": {"name": "A"}, "option": 7}])),
+            read(json!([{"type": "37"}, {"click": {"name": "5"}}, {"select": {"name": "A"}, "option": "7"}]))
+        );
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_form_is_told_beside_what_was_expected() {
+        let told = |value| Script::read(&steps(value)).expect_err("is wrong").to_string();
+        assert_eq!(
+            told(json!([{"key": "a"}, {"type": ["x"]}])),
+            "step 1: a text or a number; found {\"type\":[\"x\"]}"
+        );
+        assert!(told(json!([{"scroll": "three"}])).contains("invalid type: string \"three\", expected i32"));
+        assert!(told(json!([{"typ": "x"}])).contains("must be one of click"));
     }
 
     #[test]

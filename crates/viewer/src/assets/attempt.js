@@ -139,10 +139,16 @@ function conduct(turn) {
       turn.tools.map((tool) => el("li", { class: tool.is_error ? "failed" : "done" }, el("code", {}, tool.name), ` ${tool.arguments}`,
         tool.took_ms === null ? null : el("span", { class: "soft" }, ` ${duration(tool.took_ms)}`),
         tool.answer ? el("details", {}, el("summary", {}, "answer"), el("pre", {}, tool.answer)) : null)),
-      turn.skills.map((one) => el("li", { class: "skill", id: one.event }, one.kind.replace("skill.", "skill ").replaceAll("_", " "), " ",
+      turn.skills.filter(isNews).map((one) => el("li", { class: "skill", id: one.event }, one.kind.replace("skill.", "skill ").replaceAll("_", " "), " ",
         one.skill ? skillLink(one.skill) : null, one.version ? ` version ${one.version}` : "", one.detail ? el("span", { class: "soft" }, ` ${one.detail}`) : null,
         one.text ? el("details", {}, el("summary", {}, "the text"), el("pre", {}, one.text)) : null))),
     noteList(turn.notes));
+}
+
+// Listing a domain is recorded for each of its skills; one line says it.
+function isNews(one, at, all) {
+  const same = (other) => other.kind === one.kind && !other.skill && other.detail === one.detail;
+  return Boolean(one.skill) || !all.slice(0, at).some(same);
 }
 
 function noteList(notes) {

@@ -62,7 +62,7 @@ async function showGrid(main) {
     el("p", { class: "tally" }, badge("pass", ` ${count("pass")}`), " ", badge("fail", ` ${count("fail")}`), " ", badge("void", ` ${count("void")}`)),
     problems(data.problems) || "",
     el("div", { class: "filters", role: "search" },
-      el("input", { type: "search", id: "search", value: grid.query, placeholder: "Search task, model, arm, skill, ending   (press /)",
+      el("input", { type: "search", id: "search", value: grid.query, placeholder: "Search tasks, models, skills (key /)",
         "aria-label": "Search", oninput: (event) => { grid.query = event.target.value; grid.rows = PAGE; redraw(); } }),
       el("div", { class: "choices", role: "group", "aria-label": "Show" },
         choice("all", "All"), choice("fail", "Failed"), choice("void", "Void"),

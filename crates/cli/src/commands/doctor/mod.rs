@@ -26,6 +26,9 @@ pub(crate) struct Doctor {
     /// Also require LibreOffice and GIMP, for `tasks/office`.
     #[arg(long)]
     office: bool,
+    /// Also require tesseract, for the setting `ocr`.
+    #[arg(long)]
+    ocr: bool,
     /// Print one JSON object (`apprentice.doctor/1`).
     #[arg(long)]
     json: bool,
@@ -58,10 +61,10 @@ pub(crate) struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
-    let mut report = examine(arguments.office);
+    let mut report = examine(arguments);
     if arguments.fix && report.install.is_some() {
         install(report.system.family, &missing_packages(&report.findings))?;
-        report = examine(arguments.office);
+        report = examine(arguments);
     }
     if arguments.json {
         terminal::json(&report)?;
@@ -81,9 +84,13 @@ fn failure(report: &Report) -> Failure {
     }
 }
 
-fn examine(office: bool) -> Report {
+fn examine(arguments: &Doctor) -> Report {
     let system = this_system();
-    let wanted = |need: &&Requirement| office || need.group != Group::Office;
+    let wanted = |need: &&Requirement| match need.group {
+        Group::Office => arguments.office,
+        Group::Ocr => arguments.ocr,
+        Group::Isolation | Group::Desktop | Group::Browser | Group::Starter => true,
+    };
     let mut findings: Vec<Finding> =
         REQUIREMENTS.iter().filter(wanted).map(|need| look_for(need, &system)).collect();
     findings.push(try_namespaces(system.container.as_ref()));

@@ -48,6 +48,8 @@ pub(super) enum Group {
     Starter,
     /// Programs of the office suite.
     Office,
+    /// What the setting `ocr` needs.
+    Ocr,
 }
 
 /// The one requirement that no package installs.
@@ -102,6 +104,17 @@ pub(super) const REQUIREMENTS: &[Requirement] = &[
         packages: Packages { debian: "wmctrl", fedora: "wmctrl", arch: "wmctrl" },
         costs: "tasks that activate or close windows are void",
         group: Group::Desktop,
+    },
+    Requirement {
+        name: "text reader",
+        any_of: &["tesseract"],
+        packages: Packages {
+            debian: "tesseract-ocr",
+            fedora: "tesseract",
+            arch: "tesseract tesseract-data-eng",
+        },
+        costs: "with `ocr = \"on\"`, windows that list no elements are not read",
+        group: Group::Ocr,
     },
     Requirement {
         name: "settings store",
@@ -228,7 +241,7 @@ mod tests {
             let within = match need.group {
                 Group::Isolation | Group::Desktop => &depends,
                 Group::Browser | Group::Starter => &recommends,
-                Group::Office => &suggests,
+                Group::Office | Group::Ocr => &suggests,
             };
             for package in need.packages.on(Family::Debian).expect("known").split_whitespace() {
                 assert!(within.contains(package), "{package}, for {}, is not in {within:?}", need.name);

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_fleet::{Address, Database, DatabaseError, Patience, Queue, SchemaError};
+use apprentice_fleet::{
+    Address, Database, DatabaseError, Patience, Queue, STORE_SETTINGS, SchemaError, StoreSettings,
+};
 use apprentice_sandbox::SystemClock;
 use clap::Args;
 
@@ -68,8 +70,14 @@ impl QueueAddress {
             true => Queue::open_and_migrate(database).await,
             false => Queue::open(database).await,
         };
-        opened.map_err(schema_failure)
+        Ok(opened.map_err(schema_failure)?.with_stores(store_settings()))
     }
+}
+
+/// What the environment says about object stores, by the names that their own programs use.
+pub(super) fn store_settings() -> StoreSettings {
+    let values = STORE_SETTINGS.iter().flat_map(|prefix| process_env::variables(prefix));
+    StoreSettings { values: values.collect(), patience: None }
 }
 
 /// Converts an error of the tables into a failure of the command.

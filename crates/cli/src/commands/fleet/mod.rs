@@ -2,6 +2,11 @@
 //! PostgreSQL. Only builds with the feature `fleet` have them.
 
 mod address;
+mod experiment;
+mod leader;
+mod metered_models;
+mod metrics;
+mod plan;
 mod queue;
 mod submit;
 mod worker;
@@ -12,6 +17,7 @@ use super::run::ParseCommand;
 use crate::failure::Failure;
 use crate::overrides::{self, Overrides};
 
+pub(crate) use plan::{FleetPlan, print as print_plan};
 pub(crate) use submit::Submit;
 
 /// The commands of a fleet.
@@ -29,6 +35,7 @@ pub(crate) enum FleetCommand {
 pub(crate) fn run(command: &FleetCommand, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
     let config = || overrides::settings(&[flags])?.config();
     match command {
+        FleetCommand::Submit(submit) if submit.is_experiment() => experiment::submit(submit, flags, parse),
         FleetCommand::Submit(submit) => submit::run(submit, &config()?),
         FleetCommand::Worker(arguments) => worker::run(arguments, flags, &config()?, parse),
         FleetCommand::Queue(arguments) => queue::run(arguments),

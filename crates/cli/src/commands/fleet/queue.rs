@@ -1,15 +1,22 @@
 //! `apprentice queue`, `fetch`, `cancel` and `drain`: what a queue holds, its results, and orders to its workers.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use apprentice_fleet::{FetchError, QueueStatus, RateLimit, RunStatus, fetch as fetched};
+use apprentice_fleet::{
+    Cap, CapKind, Depth, FetchError, QueueStatus, RateLimit, RateUnit, RunStatus, fetch as fetched,
+};
 use apprentice_protocol::{RunId, counted};
 use clap::Args;
 
 use super::address::{QueueAddress, database_failure};
+use super::metrics;
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
 use crate::{terminal, wire};
+
+/// The longest wait between two fetches of a run that is followed.
+const FOLLOW: Duration = Duration::from_secs(3);
 
 /// Shows what a queue holds: runs, why their trials wait or died, and workers.
 #[derive(Debug, Args)]
@@ -22,6 +29,16 @@ pub(crate) struct QueueCommand {
     /// Limit the calls of all workers to a provider, as PROVIDER=CALLS per minute; may be repeated.
     #[arg(long, value_name = "PROVIDER=N", value_parser = rate)]
     rate: Vec<RateLimit>,
+    /// Limit the tokens of all workers' calls to a provider, as PROVIDER=TOKENS per minute; may be repeated.
+    #[arg(long, value_name = "PROVIDER=N", value_parser = token_rate)]
+    rate_tokens: Vec<RateLimit>,
+    /// Cap what all workers spend per UTC day: on everything (USD), on a model (MODEL=USD), or with a provider's key
+    /// (PROVIDER=USD); `none` in place of USD lifts the cap. May be repeated.
+    #[arg(long, value_name = "[NAME=]USD", value_parser = cap)]
+    day_usd: Vec<Cap>,
+    /// Serve the state as metrics in the text form of Prometheus at http://ADDR/metrics, until interrupted.
+    #[arg(long, value_name = "ADDR", conflicts_with = "json")]
+    metrics: Option<std::net::SocketAddr>,
     /// Print one JSON object (`apprentice.queue-status/1`).
     #[arg(long)]
     json: bool,
@@ -37,6 +54,13 @@ pub(crate) struct Fetch {
     /// Parent folder of the run's own folder [default: the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Bring the results without traces and pictures, which is all that the numbers of `report` need. They can be fetched
+    /// later.
+    #[arg(long)]
+    rows_only: bool,
+    /// Go on fetching until every trial has its result, so that `apprentice view` shows a run that is under way.
+    #[arg(long)]
+    follow: bool,
 }
 
 /// Cancels a run: no trial of it begins any more, and those under way end as void.
@@ -57,19 +81,46 @@ pub(crate) struct Drain {
     queue: QueueAddress,
 }
 
+fn token_rate(text: &str) -> Result<RateLimit, String> {
+    rate(text).map(|limit| RateLimit { unit: RateUnit::Tokens, ..limit })
+}
+
+fn cap(text: &str) -> Result<Cap, String> {
+    let (name, usd) = text.split_once('=').unwrap_or(("", text));
+    let kind = match name {
+        "" => CapKind::Day,
+        name if name.contains('/') => CapKind::Model,
+        _ => CapKind::Key,
+    };
+    let max_usd = match usd {
+        "none" => None,
+        usd => {
+            let number = usd.parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0);
+            Some(number.ok_or_else(|| format!("{usd:?} is no amount of US dollars; `none` lifts a cap"))?)
+        }
+    };
+    Ok(Cap { kind, name: name.to_owned(), max_usd })
+}
+
 fn rate(text: &str) -> Result<RateLimit, String> {
     let (key, number) = text.split_once('=').ok_or("expected PROVIDER=N, for example anthropic=600")?;
     let per_minute = number.parse().ok().filter(|number| *number > 0);
     let per_minute = per_minute.ok_or_else(|| format!("{number:?} is no number of calls per minute"))?;
-    Ok(RateLimit { key: key.to_owned(), per_minute })
+    Ok(RateLimit { key: key.to_owned(), unit: RateUnit::Calls, per_minute })
 }
 
 /// Runs `queue`.
 pub(super) fn run(arguments: &QueueCommand) -> Result<(), Failure> {
     wire::runtime()?.block_on(async {
         let queue = arguments.queue.open(arguments.migrate).await?;
-        for limit in &arguments.rate {
+        for limit in arguments.rate.iter().chain(&arguments.rate_tokens) {
             limit.set(queue.database()).await.map_err(database_failure)?;
+        }
+        for cap in &arguments.day_usd {
+            queue.set_cap(cap).await.map_err(database_failure)?;
+        }
+        if let Some(address) = arguments.metrics {
+            return metrics::serve(queue, address).await;
         }
         let status = queue.status().await.map_err(database_failure)?;
         match arguments.json {
@@ -89,6 +140,20 @@ fn show(status: &QueueStatus) {
             terminal::line(format_args!("  {why}"));
         }
     }
+    for one in &status.experiments {
+        let leader = one.leader.as_ref().map_or_else(String::new, |leader| format!(", led by {leader}"));
+        terminal::line(format_args!("experiment {}: {}{leader}", one.experiment, one.state));
+        if let Some(trouble) = one.trouble.as_ref().filter(|_| one.state != "done") {
+            terminal::line(format_args!("  last trouble: {trouble}"));
+        }
+    }
+    for cap in &status.caps {
+        let what = if cap.name.is_empty() { "everything" } else { &cap.name };
+        terminal::line(format_args!(
+            "cap of {what}: ${:.2} a day, ${:.2} spent today, ${:.2} reserved",
+            cap.max_usd, cap.spent_usd, cap.reserved_usd
+        ));
+    }
     for worker in &status.workers {
         terminal::line(format_args!(
             "worker {}: {}, {} running, last sign of life {:.0} s ago; offers {}",
@@ -99,7 +164,7 @@ fn show(status: &QueueStatus) {
             worker.offers.join(", ")
         ));
     }
-    if status.runs.is_empty() {
+    if status.runs.is_empty() && status.experiments.is_empty() {
         terminal::note(format_args!("the queue holds no run"));
     }
 }
@@ -127,14 +192,25 @@ pub(super) fn fetch(arguments: &Fetch, config: &Config) -> Result<(), Failure> {
     wire::runtime()?.block_on(async {
         let queue = arguments.queue.open(false).await?;
         let run = RunId::new(arguments.run.clone());
-        let found = fetched(&queue, &run, root).await.map_err(fetch_failure)?;
-        terminal::line(format_args!("{}", found.folder.display()));
-        let open = match found.open {
-            0 => "every trial has its result".to_owned(),
-            open => format!("{} without a result; fetch again later", counted(open, "trial")),
-        };
-        terminal::note(format_args!("{} added; {open}", counted(found.added, "attempt")));
-        Ok(())
+        let depth = if arguments.rows_only { Depth::Rows } else { Depth::Files };
+        let (mut first, interrupted) = (true, wire::cancel_on_interrupt());
+        loop {
+            let found = fetched(&queue, &run, root, depth).await.map_err(fetch_failure)?;
+            if std::mem::take(&mut first) {
+                terminal::line(format_args!("{}", found.folder.display()));
+            }
+            let open = match found.open {
+                0 => "nothing is open".to_owned(),
+                open => format!("{} without a result", counted(open, "trial")),
+            };
+            if found.added > 0 || found.open == 0 || !arguments.follow {
+                terminal::note(format_args!("{} added; {open}", counted(found.added, "part")));
+            }
+            if found.open == 0 || !arguments.follow || interrupted.is_cancelled() {
+                return Ok(());
+            }
+            queue.changed_or(FOLLOW, &interrupted).await;
+        }
     })
 }
 

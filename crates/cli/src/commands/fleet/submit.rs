@@ -10,23 +10,27 @@ use apprentice_skills::book::freeze;
 use apprentice_tasks::suite::{self as suites, Suite};
 use clap::Args;
 
-use super::address::{QueueAddress, database_failure};
+use super::address::{QueueAddress, database_failure, store_settings};
 use crate::commands::run::{PlannedCommand, Run, planned};
 use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, suite, terminal, wire};
 
-/// Plans a run like `apprentice run`, and puts its trials into a queue, from which workers take them. `--max-usd` caps what
-/// all workers together spend.
+/// Puts the trials of a run, or an experiment, into a queue, from which workers take them.
+///
+/// SUITE is a suite, planned as by `apprentice run`, or the file of an experiment (`.toml`): then a worker learns the skillbook,
+/// all workers measure, and only the options of `apprentice distill` apply. `--max-usd` caps what all workers together spend.
 #[derive(Debug, Args)]
+#[command(mut_arg("model", |model| model.required(false).default_value("").hide_default_value(true)))]
 pub(crate) struct Submit {
     #[command(flatten)]
     pub(crate) run: Run,
     #[command(flatten)]
-    queue: QueueAddress,
-    /// Where workers put traces and pictures: file:///FOLDER, a folder that all workers share.
+    pub(super) queue: QueueAddress,
+    /// Where workers put traces and pictures: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or
+    /// file:///FOLDER, a folder that all workers share.
     #[arg(long, value_name = "ADDRESS", help_heading = "Queue")]
-    artifacts: String,
+    pub(super) artifacts: String,
     /// Runs of higher priority go first.
     #[arg(
         long,
@@ -35,10 +39,17 @@ pub(crate) struct Submit {
         allow_negative_numbers = true,
         help_heading = "Queue"
     )]
-    priority: i32,
+    pub(super) priority: i32,
     /// What each trial needs besides its world; a worker says with --offers that it has it. May be repeated.
     #[arg(long, value_name = "NAME", help_heading = "Queue")]
-    needs: Vec<String>,
+    pub(super) needs: Vec<String>,
+}
+
+impl Submit {
+    /// Whether it names the file of an experiment.
+    pub(super) fn is_experiment(&self) -> bool {
+        self.run.suite.extension().is_some_and(|extension| extension == "toml")
+    }
 }
 
 /// Options of `submit` that `run` does not have, all with a value.
@@ -47,6 +58,11 @@ const OWN_OPTIONS: [&str; 5] = ["--queue", "--queue-file", "--artifacts", "--pri
 /// Turns a command line of `submit` into that of the same run on one machine, which the plan records: so `resume` works
 /// in every build, and no address of a queue stands in a run's folder.
 fn as_run(command: &[String]) -> Vec<String> {
+    without_queue(command, "run")
+}
+
+/// Turns a command line of `submit` into that of another command on one machine.
+pub(super) fn without_queue(command: &[String], name: &str) -> Vec<String> {
     let (mut kept, mut skip, mut named) = (Vec::new(), false, false);
     for word in command {
         let own = |option: &&str| {
@@ -59,7 +75,7 @@ fn as_run(command: &[String]) -> Vec<String> {
             skip = !word.contains('=');
         } else if !named && word == "submit" {
             named = true;
-            kept.push("run".to_owned());
+            kept.push(name.to_owned());
         } else {
             kept.push(word.clone());
         }
@@ -68,7 +84,7 @@ fn as_run(command: &[String]) -> Vec<String> {
 }
 
 /// The needs of each task: its world, and what was named. Which programs a run needs, a worker sees by the suite.
-fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap<TaskId, Vec<String>> {
+pub(super) fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap<TaskId, Vec<String>> {
     let of = |task: &suites::task::Task| {
         let on_vm = config.world == WorldChoice::Vm && task.environment() == EnvironmentKind::Desktop;
         let world = if on_vm { EnvironmentKind::Vm } else { task.environment() };
@@ -81,7 +97,13 @@ fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap<TaskId, Ve
 
 /// Runs `submit`.
 pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
-    let artifacts = Artifacts::open(&arguments.artifacts).kind(Kind::Usage)?;
+    if arguments.run.model().is_empty() {
+        return Err(
+            Failure::say(Kind::Usage, "no model is named").hint("give --model, or the file of an experiment")
+        );
+    }
+    // What is wrong here is told before the database is asked for anything.
+    let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
     let command = as_run(&process_env::command_line());
     let Some(planned) = planned(&arguments.run, config, command)? else { return Ok(()) };
     let book = planned.book.as_ref().map(|book| {
@@ -106,6 +128,8 @@ pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
             book: book.as_ref().map(tempfile::TempDir::path),
             priority: arguments.priority,
             max_usd: config.cap.run_usd,
+            experiment: None,
+            guidance: None,
             needs: &|trial: &TrialSpec| needs.get(&trial.task).cloned().unwrap_or_default(),
         };
         let queue = arguments.queue.open(true).await?;

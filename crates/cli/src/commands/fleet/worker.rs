@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::run::{ModelSource, RunPlan, TrialSpec, drift};
+use apprentice_evaluator::run::{RunPlan, drift};
 use apprentice_fleet::{
-    Artifacts, Database, Metered, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
+    Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
 };
-use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_protocol::{ChatModel, EnvironmentKind, PortFuture};
+use apprentice_protocol::{EnvironmentKind, PortFuture};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use clap::Args;
 
-use super::address::QueueAddress;
-use crate::commands::run::{BroughtRun, ParseCommand, brought};
+use super::address::{QueueAddress, store_settings};
+use super::leader::LeaderHere;
+use super::metered_models::MeteredModels;
+use crate::commands::run::{BroughtFiles, BroughtRun, ParseCommand, brought, brought_measurement};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::Overrides;
@@ -55,29 +56,13 @@ pub(crate) struct WorkerCommand {
 
 /// Makes runs of the queue ready on this machine.
 struct Preparation {
+    name: String,
     folder: PathBuf,
     flags: Overrides,
     parse: ParseCommand,
     database: Arc<Database>,
     offers: Vec<String>,
     has_vm: bool,
-}
-
-/// Models whose calls take a token of their provider's bucket.
-struct MeteredModels {
-    inner: Arc<dyn ModelSource>,
-    database: Arc<Database>,
-}
-
-impl ModelSource for MeteredModels {
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        let model = self.inner.model(trial)?;
-        Ok(Arc::new(Metered::new(model, &trial.model, Arc::clone(&self.database))))
-    }
-
-    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
-        self.inner.identity(model)
-    }
 }
 
 /// The folder of a worker, locked while it lives.
@@ -141,6 +126,7 @@ pub(super) fn run(
         until_done: arguments.until_done,
     };
     let preparation = Preparation {
+        name: name.clone(),
         folder: scratch.folder.clone(),
         flags: flags.clone(),
         parse,
@@ -154,7 +140,9 @@ pub(super) fn run(
         let (control, _socket) = display.offer(config, "worker");
         terminal::note(format_args!("worker {name} of {}", queue.database().address()));
         let attempts = scratch.folder.join("attempts");
+        let leader = LeaderHere::new(flags, parse, Arc::clone(&preparation.database));
         let worker = Worker::new(queue, limits, Box::new(preparation), attempts, control);
+        let worker = worker.leading(Box::new(leader));
         let ended = worker.run().await;
         drop(worker);
         display.finish().await;
@@ -168,7 +156,8 @@ pub(super) fn run(
 impl Preparation {
     async fn ready(&self, record: &RunRecord) -> Result<Prepared, Failure> {
         let plan: RunPlan = serde_json::from_str(&record.plan).kind(Kind::Config)?;
-        let artifacts = Artifacts::open(&record.artifacts).kind(Kind::Environment)?;
+        let artifacts = Artifacts::open(&record.artifacts, &store_settings()).kind(Kind::Environment)?;
+        artifacts.check(&self.name).await.kind(Kind::Environment)?;
         let folder = self.folder.join("runs").join(plan.run.as_str());
         let (suite, book) = (folder.join("suite"), folder.join("book"));
         artifacts.get_files(&record.suite_list, &suite).await.kind(Kind::Environment)?;
@@ -176,7 +165,17 @@ impl Preparation {
             artifacts.get_files(list, &book).await.kind(Kind::Environment)?;
         }
         let book = record.book_list.as_ref().map(|_| book);
-        let ready = brought(&plan, suite.join(&record.suite_path), book, &self.flags, self.parse)?;
+        let suite = suite.join(&record.suite_path);
+        let prerequisites = record.guidance.as_ref().map(|_| folder.join("before"));
+        let ready = match (&record.guidance, &prerequisites) {
+            (Some(guidance), Some(place)) => {
+                let guidance = artifacts.get(guidance).await.kind(Kind::Environment)?;
+                let guidance = serde_json::from_slice(&guidance).kind(Kind::Config)?;
+                let files = BroughtFiles { suite, book, guidance, prerequisites: place.clone() };
+                brought_measurement(&plan, &files, &self.flags, self.parse)?
+            }
+            _ => brought(&plan, suite, book, &self.flags, self.parse)?,
+        };
         let mut changed = drift(&plan, &ready.current);
         changed.extend(ready.deps.model_drift(&plan).await);
         if ready.deps.worlds.concessions() != plan.concessions {
@@ -200,7 +199,7 @@ impl Preparation {
         let inner = Arc::clone(&ready.deps.models);
         let mut deps = ready.deps;
         deps.models = Arc::new(MeteredModels { inner, database: Arc::clone(&self.database) });
-        Ok(Prepared { plan: Arc::new(plan), suite: ready.current.suite, deps, artifacts })
+        Ok(Prepared { plan: Arc::new(plan), suite: ready.current.suite, deps, artifacts, prerequisites })
     }
 
     /// What the cells of this machine lack of what the run's tasks need.

@@ -13,6 +13,7 @@ use apprentice_skills::book::{Actor, Applied, Change, Gateway, GatewayOptions, S
 use apprentice_skills::leak::HeldOutIndex;
 use apprentice_skills::synthesis::SynthesisError;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -50,8 +51,9 @@ pub(super) struct LearnArgs {
 /// The largest number of answers of one synthesis.
 const ANSWERS: usize = apprentice_skills::synthesis::TRIES as usize;
 
-#[derive(Serialize)]
-struct Written<'a> {
+/// The output of `functions learn --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Written<'a> {
     schema: &'static str,
     skill: &'a SkillId,
     function: &'a str,

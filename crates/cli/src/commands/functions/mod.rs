@@ -2,7 +2,7 @@
 //! retires those of a book.
 
 mod admit;
-mod learn;
+pub(super) mod learn;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use apprentice_skills::book::{
     check_function,
 };
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ pub(crate) struct FunctionsCommand {
     /// The skillbook [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR", global = true)]
     skillbook: Option<PathBuf>,
-    /// Print one JSON object.
+    /// Print one JSON object; its `schema` names the format.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -89,8 +90,9 @@ fn skill(text: &str) -> Result<SkillId, String> {
     SkillId::parse(text).map_err(|error| error.to_string())
 }
 
-#[derive(Serialize)]
-struct Checked<'a> {
+/// The output of `functions check --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Checked<'a> {
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     signature: Option<&'a Signature>,
@@ -99,7 +101,8 @@ struct Checked<'a> {
     violations: Vec<Violation>,
 }
 
-#[derive(Serialize)]
+/// One function.
+#[derive(Serialize, JsonSchema)]
 struct Line<'a> {
     skill: &'a SkillId,
     function: &'a str,
@@ -110,14 +113,16 @@ struct Line<'a> {
     missing: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Listing<'a> {
+/// The output of `functions list --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Listing<'a> {
     schema: &'static str,
     functions: Vec<Line<'a>>,
 }
 
-#[derive(Serialize)]
-struct Card<'a> {
+/// The output of `functions show --json` and `functions add --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Card<'a> {
     schema: &'static str,
     skill: &'a SkillId,
     name: &'a str,
@@ -126,6 +131,14 @@ struct Card<'a> {
     missing: Option<String>,
     #[serde(flatten)]
     function: &'a SkillFunction,
+}
+
+/// The output of `functions retire --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Retired<'a> {
+    schema: &'static str,
+    skill: &'a SkillId,
+    function: &'a str,
 }
 
 /// Runs the command.
@@ -147,6 +160,9 @@ pub(crate) fn run(arguments: &FunctionsCommand, config: &Config) -> Result<(), F
                 why: why.clone(),
             };
             write(changed()?, change)?;
+            if json {
+                return terminal::json(&Retired { schema: "apprentice.functions.retire/1", skill, function });
+            }
             terminal::line(format_args!("{skill} {function} is retired"));
             Ok(())
         }

@@ -8,14 +8,15 @@ use apprentice_harness::model::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::State;
-use apprentice_skills::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
+use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings, find_cleanup_tasks};
 use apprentice_skills::manage::{Decision, ItemOutcome, ManageError};
 use apprentice_skills::{
     AppliedReflection, EmbeddingModel, ExternalReflection, HandlerOptions, LearnError, LearnOptions,
     LearnerModels, LearningInput, apply as work_in, clean_book, trajectory_by_name,
 };
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::proposals::{WriteModeArg, conclude};
 use super::{many, open, write_as};
@@ -91,6 +92,42 @@ pub(crate) fn apply_failure(error: LearnError) -> Failure {
     Failure::new(kind, error).hint("decisions so far are kept; repeat the command to continue")
 }
 
+/// The output of `skills apply --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct AppliedReviews<'a> {
+    schema: &'static str,
+    skillbook: &'a Path,
+    trajectories: &'a [AppliedReflection],
+    /// The skillbook's hashes afterwards.
+    content_hash: String,
+    log_hash: String,
+}
+
+/// The output of `skills clean --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct CleanupOutput<'a> {
+    schema: &'static str,
+    dry_run: bool,
+    tasks: &'a [CleanupTask],
+    decisions: &'a [Decision],
+    /// The skillbook's hash afterwards; absent for a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_hash: Option<String>,
+}
+
+impl<'a> CleanupOutput<'a> {
+    /// What a dry run prints: nothing is decided.
+    fn dry(tasks: &'a [CleanupTask]) -> Self {
+        let schema = "apprentice.skills.clean/1";
+        Self { schema, dry_run: true, tasks, decisions: &[], content_hash: None }
+    }
+
+    /// What was decided, and the skillbook's hash afterwards.
+    fn done(tasks: &'a [CleanupTask], decisions: &'a [Decision], hash: String) -> Self {
+        Self { dry_run: false, decisions, content_hash: Some(hash), ..Self::dry(tasks) }
+    }
+}
+
 pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let place = arguments.file.display();
     let text = std::fs::read_to_string(&arguments.file)
@@ -126,13 +163,13 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     let book = gateway.snapshot();
     drop(gateway);
     if as_json {
-        terminal::json(&json!({
-            "schema": "apprentice.skills.apply/1",
-            "skillbook": folder,
-            "trajectories": applied,
-            "content_hash": book.content_hash(),
-            "log_hash": book.log_hash(),
-        }))?;
+        terminal::json(&AppliedReviews {
+            schema: "apprentice.skills.apply/1",
+            skillbook: folder,
+            trajectories: &applied,
+            content_hash: book.content_hash(),
+            log_hash: book.log_hash(),
+        })?;
     } else {
         applied.iter().for_each(print_applied);
     }
@@ -221,11 +258,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     add_decisions(&mut forecast, &models, &arguments.model, tasks.len())?;
     if arguments.consent.dry_run {
         if as_json {
-            let schema = "apprentice.skills.clean/1";
-            let none: [Decision; 0] = [];
-            return terminal::json(
-                &json!({ "schema": schema, "dry_run": true, "tasks": tasks, "decisions": none }),
-            );
+            return terminal::json(&CleanupOutput::dry(&tasks));
         }
         if tasks.is_empty() {
             terminal::line(format_args!("no skills to clean up"));
@@ -253,13 +286,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     let content_hash = gateway.snapshot().content_hash();
     drop(gateway);
     if as_json {
-        terminal::json(&json!({
-            "schema": "apprentice.skills.clean/1",
-            "dry_run": false,
-            "tasks": tasks,
-            "decisions": decisions,
-            "content_hash": content_hash,
-        }))?;
+        terminal::json(&CleanupOutput::done(&tasks, &decisions, content_hash))?;
     } else if tasks.is_empty() {
         terminal::line(format_args!("no skills to clean up"));
     } else {

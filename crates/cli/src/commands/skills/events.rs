@@ -5,9 +5,12 @@ use std::path::Path;
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::background::ReviewLock;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::foreground::{Budgets, Gate, Journal, JournalEntry, budgets, counters, gate};
-use serde_json::json;
+use apprentice_skills::book::{BookEvent, Snapshot};
+use apprentice_skills::foreground::{
+    Budgets, Counters, Gate, Journal, JournalEntry, JournalLine, budgets, counters, gate,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{id, unknown};
 use crate::config::Config;
@@ -17,6 +20,32 @@ use crate::terminal;
 /// Number of most recent lines to print.
 const LAST: usize = 20;
 
+/// The output of `skills events --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Events {
+    schema: &'static str,
+    events: Vec<BookEvent>,
+}
+
+/// The output of `skills learning --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct LearningState<'a> {
+    schema: &'static str,
+    /// What agents did and signalled since the last review.
+    counters: Counters,
+    review: DueReview,
+    /// The whole journal.
+    lines: &'a [JournalLine],
+}
+
+/// Whether a review is due.
+#[derive(Serialize, JsonSchema)]
+struct DueReview {
+    due: bool,
+    /// The trigger, or what holds the review back.
+    why: String,
+}
+
 pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let skill = skill.map(id).transpose()?;
     let mut events = book.events();
@@ -25,7 +54,7 @@ pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Res
         return Err(unknown(book, skill.as_str()));
     }
     if as_json {
-        return terminal::json(&json!({ "schema": "apprentice.skills.events/1", "events": events }));
+        return terminal::json(&Events { schema: "apprentice.skills.events/1", events });
     }
     if events.is_empty() {
         terminal::line(format_args!("the skillbook has no events yet"));
@@ -58,12 +87,12 @@ pub(super) fn learning(folder: &Path, as_json: bool, config: &Config) -> Result<
         Gate::HeldBack(why) => (false, why.to_owned()),
     };
     if as_json {
-        return terminal::json(&json!({
-            "schema": "apprentice.skills.learning/1",
-            "counters": counted,
-            "review": { "due": due, "why": why },
-            "lines": lines,
-        }));
+        return terminal::json(&LearningState {
+            schema: "apprentice.skills.learning/1",
+            counters: counted,
+            review: DueReview { due, why },
+            lines: &lines,
+        });
     }
     for line in lines.iter().rev().take(LAST).rev() {
         let what = match &line.told {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Actor, Applied, FIGURE_BYTES, FigureWrite, NewFigure};
+use apprentice_skills::book::{Actor, Applied, FIGURE_BYTES, FigureWrite, NewFigure, OpId};
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{id, write};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -28,6 +29,15 @@ pub(crate) struct AddFigure {
     step: Option<u32>,
 }
 
+/// The output of `skills add-figure --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct FigureAdded<'a> {
+    schema: &'static str,
+    skill: &'a str,
+    /// The operation that added the figure.
+    operation: OpId,
+}
+
 /// Runs the command.
 pub(super) fn add_figure(arguments: &AddFigure, folder: &Path, json: bool) -> Result<(), Failure> {
     let skill = id(&arguments.skill)?;
@@ -38,11 +48,8 @@ pub(super) fn add_figure(arguments: &AddFigure, folder: &Path, json: bool) -> Re
     let (Applied::Written(operation) | Applied::Proposed(operation) | Applied::AlreadyThere(operation)) =
         written;
     if json {
-        return terminal::json(&json!({
-            "schema": "apprentice.skills.add-figure/1",
-            "skill": arguments.skill,
-            "operation": operation,
-        }));
+        let schema = "apprentice.skills.add-figure/1";
+        return terminal::json(&FigureAdded { schema, skill: &arguments.skill, operation });
     }
     terminal::line(format_args!("{operation}: {} has the figure", arguments.skill));
     Ok(())

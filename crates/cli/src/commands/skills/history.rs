@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use apprentice_evaluator::learn::screenshot;
-use apprentice_protocol::Clock as _;
+use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{
-    self, Actor, Applied, At, BlameLine, Change, Citation, CitedReport, OpId, SentenceOrigin, Snapshot,
-    WriteRefusal, WriteRequest,
+    self, Actor, Applied, At, BlameLine, Change, Citation, CitedReport, Entry, OpId, SentenceOrigin,
+    SkillDifference, Snapshot, WriteRefusal, WriteRequest,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{id, open, operation, show, unknown, write};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -50,6 +50,15 @@ fn end_of(name: &str) -> Option<Timestamp> {
     midnight.checked_sub(SignedDuration::from_nanos(1)).ok()
 }
 
+/// The output of `skills history --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct History {
+    schema: &'static str,
+    /// The skill that was asked for; null for the whole skillbook.
+    skill: Option<SkillId>,
+    operations: Vec<Entry>,
+}
+
 pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let book = open(folder)?;
     let skill = skill.map(id).transpose()?;
@@ -59,7 +68,7 @@ pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Resu
     }
     if as_json {
         let schema = "apprentice.skills.history/1";
-        return terminal::json(&json!({ "schema": schema, "skill": skill, "operations": entries }));
+        return terminal::json(&History { schema, skill, operations: entries });
     }
     if entries.is_empty() {
         terminal::line(format_args!("the skillbook has no operations yet"));
@@ -102,6 +111,17 @@ fn sources(origins: &[SentenceOrigin]) -> Option<String> {
     (!said.is_empty()).then(|| format!(" (sentences: {})", said.join(", ")))
 }
 
+/// The output of `skills diff --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Difference {
+    schema: &'static str,
+    /// The last operation of the earlier state.
+    from: OpId,
+    /// The last operation of the later state.
+    to: OpId,
+    skills: Vec<SkillDifference>,
+}
+
 pub(super) fn diff(
     folder: &Path,
     from: Option<&str>,
@@ -118,12 +138,8 @@ pub(super) fn diff(
     };
     let skills = book::difference(&before, &after);
     if as_json {
-        return terminal::json(&json!({
-            "schema": "apprentice.skills.diff/1",
-            "from": before.last(),
-            "to": after.last(),
-            "skills": skills,
-        }));
+        let (schema, from, to) = ("apprentice.skills.diff/1", before.last(), after.last());
+        return terminal::json(&Difference { schema, from, to, skills });
     }
     if skills.is_empty() {
         match from {
@@ -165,6 +181,15 @@ fn undo(folder: &Path, names: &[String]) -> Result<Undo, Failure> {
     }
 }
 
+/// The output of `skills resume --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Resumed {
+    schema: &'static str,
+    skill: SkillId,
+    /// The operation that recorded it.
+    operation: OpId,
+}
+
 /// Gives a suspended skill to agents again.
 pub(super) fn resume(folder: &Path, name: &str, as_json: bool) -> Result<(), Failure> {
     let skill = id(name)?;
@@ -177,14 +202,24 @@ pub(super) fn resume(folder: &Path, name: &str, as_json: bool) -> Result<(), Fai
     })?;
     let (Applied::Written(by) | Applied::Proposed(by) | Applied::AlreadyThere(by)) = applied;
     if as_json {
-        return terminal::json(&json!({
-            "schema": "apprentice.skills.resume/1",
-            "skill": skill,
-            "operation": by,
-        }));
+        return terminal::json(&Resumed { schema: "apprentice.skills.resume/1", skill, operation: by });
     }
     terminal::line(format_args!("{skill} is given to agents again ({by})"));
     Ok(())
+}
+
+/// The output of `skills revert --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct RevertOutcome {
+    schema: &'static str,
+    /// The first of the reverted operations.
+    reverted: Option<OpId>,
+    /// All reverted operations.
+    operations: Vec<OpId>,
+    /// The operation that reverted them.
+    operation: OpId,
+    /// The skillbook's hash afterwards.
+    content_hash: String,
 }
 
 pub(super) fn revert(folder: &Path, names: &[String], as_json: bool) -> Result<(), Failure> {
@@ -207,13 +242,13 @@ pub(super) fn revert(folder: &Path, names: &[String], as_json: bool) -> Result<(
         _ => Vec::new(),
     };
     if as_json {
-        return terminal::json(&json!({
-            "schema": "apprentice.skills.revert/1",
-            "reverted": reverted.first(),
-            "operations": reverted,
-            "operation": by,
-            "content_hash": book.content_hash(),
-        }));
+        return terminal::json(&RevertOutcome {
+            schema: "apprentice.skills.revert/1",
+            reverted: reverted.first().copied(),
+            operations: reverted,
+            operation: by,
+            content_hash: book.content_hash(),
+        });
     }
     let named: Vec<String> = reverted.iter().map(OpId::to_string).collect();
     let were = if named.len() == 1 { "was" } else { "were" };
@@ -221,10 +256,20 @@ pub(super) fn revert(folder: &Path, names: &[String], as_json: bool) -> Result<(
     Ok(())
 }
 
-#[derive(Serialize)]
+/// The output of `skills blame --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Blame {
+    schema: &'static str,
+    skill: SkillId,
+    lines: Vec<BlameRow>,
+}
+
+/// A line of a skill with its source.
+#[derive(Serialize, JsonSchema)]
 struct BlameRow {
     #[serde(flatten)]
     line: BlameLine,
+    /// The files of the screenshots of its steps.
     screenshots: Vec<String>,
 }
 
@@ -240,9 +285,7 @@ pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Re
     let lines: Vec<BlameRow> =
         lines.into_iter().map(|line| BlameRow { screenshots: picture(&line), line }).collect();
     if as_json {
-        return terminal::json(
-            &json!({ "schema": "apprentice.skills.blame/1", "skill": skill, "lines": lines }),
-        );
+        return terminal::json(&Blame { schema: "apprentice.skills.blame/1", skill, lines });
     }
     for BlameRow { line, screenshots } in lines {
         let mut source = format!("{}", line.operation);

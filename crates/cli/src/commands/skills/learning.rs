@@ -7,11 +7,12 @@ use apprentice_evaluator::background::{ReviewState, prepare};
 use apprentice_harness::model::middleware::Ledger;
 use apprentice_protocol::{ChatModel, Clock};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::background::{ReviewRequest, ReviewSummary};
+use apprentice_skills::background::{ReviewRequest, ReviewSummary, SkillChange};
 use apprentice_skills::book::WriteMode;
-use apprentice_skills::foreground::{Language, Receipt, receipt};
+use apprentice_skills::foreground::{Language, Receipt, ReviewOutcome, receipt};
 use clap::{Args, Subcommand};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::curate::learner;
@@ -98,7 +99,7 @@ impl RunReview {
         let options = ReviewOptions { model: &self.model, at_once: self.now, mode, cancel };
         let reviewed = wire::runtime()?.block_on(review(folder, config, &models, options))?;
         if as_json {
-            return terminal::json(&as_object(&reviewed));
+            return terminal::json(&output(&reviewed));
         }
         match &reviewed {
             Reviewed::NotDue => terminal::line(format_args!("no review is due")),
@@ -181,17 +182,56 @@ fn tell_summary(summary: &ReviewSummary) {
     }
 }
 
-fn as_object(reviewed: &Reviewed) -> serde_json::Value {
+/// The output of `skills learning run --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct ReviewOutput<'a> {
+    schema: &'static str,
+    /// Whether a review ran. The other fields say why not, or what it did.
+    reviewed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(flatten)]
+    done: Option<FinishedReview<'a>>,
+}
+
+/// What a review did.
+#[derive(Serialize, JsonSchema)]
+struct FinishedReview<'a> {
+    review: &'a str,
+    outcome: ReviewOutcome,
+    changes: &'a [SkillChange],
+    left: Vec<LeftTurn<'a>>,
+    /// Number of turns reviewed.
+    turns: usize,
+    usd: f64,
+    error: Option<&'a str>,
+}
+
+/// A turn that waits for another review.
+#[derive(Serialize, JsonSchema)]
+struct LeftTurn<'a> {
+    key: &'a str,
+    why: &'a str,
+}
+
+fn output(reviewed: &Reviewed) -> ReviewOutput<'_> {
     let schema = "apprentice.skills.learning-run/1";
+    let none = |why| ReviewOutput { schema, reviewed: false, why: Some(why), done: None };
     match reviewed {
-        Reviewed::NotDue => json!({ "schema": schema, "reviewed": false, "why": "no trigger" }),
-        Reviewed::HeldBack(why) => json!({ "schema": schema, "reviewed": false, "why": why }),
+        Reviewed::NotDue => none("no trigger"),
+        Reviewed::HeldBack(why) => none(why),
         Reviewed::Done(summary) => {
-            let left: Vec<_> =
-                summary.left.iter().map(|(key, why)| json!({ "key": key, "why": why })).collect();
-            json!({ "schema": schema, "reviewed": true, "review": summary.review,
-                "outcome": summary.outcome, "changes": summary.changes, "left": left,
-                "turns": summary.reviewed, "usd": summary.usd, "error": summary.error })
+            let left = summary.left.iter().map(|(key, why)| LeftTurn { key, why }).collect();
+            let done = FinishedReview {
+                review: &summary.review,
+                outcome: summary.outcome,
+                changes: &summary.changes,
+                left,
+                turns: summary.reviewed,
+                usd: summary.usd,
+                error: summary.error.as_deref(),
+            };
+            ReviewOutput { schema, reviewed: true, why: None, done: Some(done) }
         }
     }
 }

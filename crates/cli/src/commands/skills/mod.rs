@@ -2,14 +2,14 @@
 
 mod archive;
 pub(crate) mod curate;
-mod events;
-mod figure;
-mod history;
+pub(super) mod events;
+pub(super) mod figure;
+pub(super) mod history;
 pub(crate) mod learning;
-mod package;
+pub(super) mod package;
 mod package_files;
 pub(crate) mod proposals;
-mod show;
+pub(super) mod show;
 mod skillweaver;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ use apprentice_skills::book::{
 };
 use apprentice_skills::effect::EffectRule;
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -287,18 +289,30 @@ fn unknown(book: &Snapshot, name: &str) -> Failure {
     }
 }
 
+/// The output of `skills sync --json`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Synced<'a> {
+    schema: &'static str,
+    /// Files of unfinished writes that were completed.
+    completed: &'a [String],
+    /// Files that were changed by hand and are recorded now.
+    recorded: &'a [String],
+    /// The skillbook's hash afterwards.
+    content_hash: String,
+}
+
 fn sync(folder: &Path, json: bool) -> Result<(), Failure> {
     let options = GatewayOptions::at(SystemClock::default().now());
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
     note_moved_log(&opened);
     if json {
-        return terminal::json(&serde_json::json!({
-            "schema": "apprentice.skills.sync/1",
-            "completed": opened.completed,
-            "recorded": opened.recorded,
-            "content_hash": gateway.snapshot().content_hash(),
-        }));
+        return terminal::json(&Synced {
+            schema: "apprentice.skills.sync/1",
+            completed: &opened.completed,
+            recorded: &opened.recorded,
+            content_hash: gateway.snapshot().content_hash(),
+        });
     }
     for path in &opened.completed {
         terminal::line(format_args!("{path}: completed an unfinished write"));

@@ -13,8 +13,8 @@ use apprentice_skills::package::{
 };
 use apprentice_skills::shipped;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::archive::read_archive;
 use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
@@ -78,7 +78,37 @@ enum ImportFormat {
     Skillweaver,
 }
 
-#[derive(Serialize)]
+/// The output of `skills validate --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Validation<'a> {
+    schema: &'static str,
+    /// `book` or `packages`.
+    kind: &'static str,
+    valid: bool,
+    results: &'a [Checked],
+}
+
+/// The output of `skills export --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Exported<'a> {
+    schema: &'static str,
+    folder: &'a Path,
+    content_hash: String,
+    /// The names of the packages.
+    packages: Vec<&'a str>,
+}
+
+/// The output of `skills import --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct ImportReport<'a> {
+    schema: &'static str,
+    packages: &'a [Imported],
+    /// The skillbook's hash afterwards.
+    content_hash: String,
+}
+
+/// A skillbook or a package, and what was found in it.
+#[derive(Serialize, JsonSchema)]
 struct Checked {
     path: String,
     valid: bool,
@@ -111,7 +141,7 @@ pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Resu
     let valid = results.iter().all(|result| result.valid);
     if as_json {
         let schema = "apprentice.skills.validate/1";
-        terminal::json(&json!({ "schema": schema, "kind": kind, "valid": valid, "results": results }))?;
+        terminal::json(&Validation { schema, kind, valid, results: &results })?;
     } else {
         results.iter().for_each(print_result);
     }
@@ -178,12 +208,12 @@ pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(
         }
     }
     if as_json {
-        return terminal::json(&json!({
-            "schema": "apprentice.skills.export/1",
-            "folder": folder,
-            "content_hash": book.content_hash(),
-            "packages": packages.iter().map(|package| &package.name).collect::<Vec<_>>(),
-        }));
+        return terminal::json(&Exported {
+            schema: "apprentice.skills.export/1",
+            folder,
+            content_hash: book.content_hash(),
+            packages: packages.iter().map(|package| package.name.as_str()).collect(),
+        });
     }
     terminal::line(format_args!("{place}: {}", counted(packages.len(), "package")));
     Ok(())
@@ -259,11 +289,8 @@ fn import_packages(
 
 fn report(results: &[Imported], book: &Snapshot, as_json: bool) -> Result<(), Failure> {
     if as_json {
-        terminal::json(&json!({
-            "schema": "apprentice.skills.import/1",
-            "packages": results,
-            "content_hash": book.content_hash(),
-        }))?;
+        let (schema, content_hash) = ("apprentice.skills.import/1", book.content_hash());
+        terminal::json(&ImportReport { schema, packages: results, content_hash })?;
     } else {
         let taken = results.iter().filter(|one| one.refused.is_none()).count();
         if results.len() > 1 {

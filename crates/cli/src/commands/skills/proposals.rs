@@ -9,8 +9,8 @@ use apprentice_skills::book::{
     OpId, Proposal, SentenceOrigin, SkillDifference, Snapshot, WriteMode, WriteRefusal,
 };
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{open, operation, write};
 use crate::config::Config;
@@ -63,7 +63,15 @@ pub(crate) struct Refuse {
     why: String,
 }
 
-#[derive(Serialize)]
+/// The output of `skills proposals --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Waiting<'a> {
+    schema: &'static str,
+    proposals: &'a [Shown<'a>],
+}
+
+/// A proposal and what it would change.
+#[derive(Serialize, JsonSchema)]
 struct Shown<'a> {
     #[serde(flatten)]
     proposal: &'a Proposal,
@@ -83,7 +91,7 @@ pub(super) fn list(folder: &Path, name: Option<&str>, as_json: bool) -> Result<(
     }
     if as_json {
         let schema = "apprentice.skills.proposals/1";
-        return terminal::json(&json!({ "schema": schema, "proposals": shown }));
+        return terminal::json(&Waiting { schema, proposals: &shown });
     }
     if shown.is_empty() {
         terminal::line(format_args!("no proposals are waiting"));
@@ -138,7 +146,17 @@ fn selected_proposals(book: &Snapshot, names: &[String]) -> Result<Vec<OpId>, Fa
     }
 }
 
-#[derive(Serialize)]
+/// The output of `skills accept --json` and `skills refuse --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Decisions<'a> {
+    schema: String,
+    proposals: &'a [Decided],
+    /// The skillbook's hash afterwards.
+    content_hash: String,
+}
+
+/// A proposal that was decided on.
+#[derive(Serialize, JsonSchema)]
 struct Decided {
     proposal: OpId,
     /// The operation that recorded the change or its refusal.
@@ -181,8 +199,9 @@ fn decide(
     }
     let stuck = decided.iter().filter(|one| one.operation.is_none()).count();
     if as_json {
-        let (schema, hash) = (format!("apprentice.skills.{word}/1"), gateway.snapshot().content_hash());
-        terminal::json(&json!({ "schema": schema, "proposals": decided, "content_hash": hash }))?;
+        let schema = format!("apprentice.skills.{word}/1");
+        let content_hash = gateway.snapshot().content_hash();
+        terminal::json(&Decisions { schema, proposals: &decided, content_hash })?;
     } else {
         if decided.is_empty() {
             terminal::line(format_args!("no proposals are waiting"));

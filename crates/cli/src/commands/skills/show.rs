@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{BoundedText, SkillId, TextBudget};
+use apprentice_skills::Hit;
 use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, VersionEvidence, history};
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_skills::verification::{Verification, verification};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{id, unknown};
 use crate::failure::{Failure, Kind};
 use crate::{terminal, wire};
 
-#[derive(Debug, Serialize)]
-struct Listing<'a> {
+/// The output of `skills list --json`, and of `skills at --json` without a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in super::super) struct Listing<'a> {
     schema: &'static str,
     content_hash: String,
     log_hash: String,
@@ -28,7 +31,7 @@ struct Listing<'a> {
     shipped: Vec<Line<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Line<'a> {
     id: &'a SkillId,
     version: u32,
@@ -36,9 +39,9 @@ struct Line<'a> {
     source: Origin,
 }
 
-/// One skill with its counters and provenance.
-#[derive(Debug, Serialize)]
-struct Card<'a> {
+/// One skill with its counters and provenance: the output of `skills show --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(in super::super) struct Card<'a> {
     schema: &'static str,
     id: &'a SkillId,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +61,7 @@ struct Card<'a> {
     text_hash: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Metrics<'a> {
     /// Counters of the current version, over all model classes.
     current: Numbers,
@@ -68,14 +71,14 @@ struct Metrics<'a> {
     lifetime: Numbers,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Numbers {
     #[serde(flatten)]
     counts: Counts,
     times_not_followed: f64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Provenance {
     origin: Origin,
     created_by: String,
@@ -208,6 +211,14 @@ fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
     }
 }
 
+/// The output of `skills search --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Hits<'a> {
+    schema: &'static str,
+    query: &'a str,
+    hits: &'a [Hit],
+}
+
 pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> Result<(), Failure> {
     let found = wire::runtime()?.block_on(async { Ok(book.find(query, limit).await) })?;
     if let Some(why) = found.embedding_error {
@@ -224,11 +235,7 @@ pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> 
         terminal::note(format_args!("{no_shared_word}; these are the nearest in meaning"));
     }
     if json {
-        return terminal::json(&serde_json::json!({
-            "schema": "apprentice.skills.search/1",
-            "query": query,
-            "hits": hits,
-        }));
+        return terminal::json(&Hits { schema: "apprentice.skills.search/1", query, hits: &hits });
     }
     for hit in &hits {
         let near = hit.similarity.map(|near| format!("meaning {near:.2}"));

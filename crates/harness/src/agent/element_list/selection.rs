@@ -256,17 +256,23 @@ fn leave_out_covered(
         named && *index != front && parents[*index] == parents[front] && !notes.contains_key(index)
     });
     for window in windows.collect::<Vec<_>>() {
+        // What cannot be used as long as the dialog is there is of no use either.
+        let is_useless = |node: &UiNode| {
+            node.is(State::Disabled) || node.bounds.is_some_and(|bounds| lies_within(bounds, cover))
+        };
         let hidden: Vec<usize> = (window + 1..tree.nodes.len())
             .take_while(|index| is_below(parents, *index, window))
             .filter(|index| listed[*index] && !is_below_front(*index))
-            .filter(|index| tree.nodes[*index].bounds.is_some_and(|bounds| lies_within(bounds, cover)))
+            .filter(|index| is_useless(&tree.nodes[*index]))
             .collect();
         if hidden.is_empty() {
             continue;
         }
         let name = &tree.nodes[front].name;
-        let note =
-            format!("[behind {name:?}: {} elements, not listed until it is moved or closed]", hidden.len());
+        let note = format!(
+            "[behind {name:?} or disabled: {} elements, not listed until it is moved or closed]",
+            hidden.len()
+        );
         hidden.into_iter().for_each(|index| listed[index] = false);
         notes.insert(window, note);
     }

@@ -9,8 +9,10 @@ const FIRST_ROWS: usize = 12;
 const AROUND: usize = 6;
 /// Fewer cells than this are all listed.
 const SMALL: usize = 30;
-/// Fewer rows than this are not left out: a sentence about them is no shorter.
-const FEW: usize = 9;
+/// Rows with fewer cells than this in all are not left out: the one that is wanted may be among them.
+const FEW: usize = 40;
+/// Fewer cells without a place than this may be those of a column that does not show.
+const RUN: usize = 6;
 
 /// Whether a node is a cell of a table.
 pub(super) fn is_cell(node: &UiNode) -> bool {
@@ -37,14 +39,17 @@ pub(super) fn reduce(
         };
         let cells: Vec<usize> =
             (table + 1..tree.nodes.len()).take_while(|index| below(index)).filter(entry).collect();
-        if cells.len() < SMALL {
-            continue;
+        let out_of_view = out_of_view(tree, &cells);
+        let mut told: Vec<String> = Vec::new();
+        if cells.len() >= SMALL {
+            let empty = leave_out_empty(tree, &cells, listed);
+            let rows = rows(tree, cells.iter().copied().filter(|cell| listed[*cell]));
+            let far = leave_out_far(tree, &rows, listed);
+            told.extend(note(tree, &rows, &far, empty));
         }
-        let empty = leave_out_empty(tree, &cells, listed);
-        let rows = rows(tree, cells.iter().copied().filter(|cell| listed[*cell]));
-        let far = leave_out_far(tree, &rows, listed);
-        if let Some(note) = note(tree, &rows, &far, empty) {
-            notes.insert(table, note);
+        told.extend(out_of_view);
+        if listed[table] && !told.is_empty() {
+            notes.insert(table, told.join(" "));
         }
     }
 }
@@ -68,6 +73,35 @@ fn is_address(name: &str) -> bool {
     (1..=3).contains(&(name.len() - digits.len()))
         && !digits.is_empty()
         && digits.bytes().all(|c| c.is_ascii_digit())
+}
+
+/// Says what a list holds outside of its visible part: entries without a place before the first that has one, and after the
+/// last. A few may belong to a column that does not show.
+fn out_of_view(tree: &UiTree, cells: &[usize]) -> Option<String> {
+    let own: Vec<&UiNode> = cells
+        .iter()
+        .map(|cell| &tree.nodes[*cell])
+        .filter(|node| {
+            let above = node.parent.and_then(|parent| tree.nodes.get(parent as usize));
+            let is_part = above.is_some_and(|above| above.role.as_str() == "generic");
+            !is_part && !node.is(State::Hidden) && node.role.as_str() != "columnheader"
+        })
+        .collect();
+    let first = own.iter().position(|node| node.bounds.is_some())?;
+    let last = own.iter().rposition(|node| node.bounds.is_some())?;
+    let told = [("above", &own[..first]), ("below", &own[last + 1..])].into_iter().filter_map(|(side, run)| {
+        let names: Vec<String> =
+            run.iter().filter(|node| is_cell(node) && !node.name.is_empty()).map(|node| short(&node.name)).collect();
+        let (from, to) = (names.first()?, names.last()?);
+        let count = names.len();
+        (count >= RUN).then(|| format!("[out of view {side}: {count} more cells, from {from:?} to {to:?}; scroll the list to see them]"))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(40).collect()
 }
 
 /// Leaves out empty cells, except those with the cursor. Returns their number.
@@ -109,7 +143,7 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
     let marks: Vec<usize> = (0..rows.len()).filter(|row| marked(&rows[*row])).collect();
     let is_near = |row: usize| row < FIRST_ROWS || marks.iter().any(|mark| row.abs_diff(*mark) <= AROUND);
     let far: BTreeSet<usize> = (0..rows.len()).filter(|row| !is_near(*row)).collect();
-    if far.len() < FEW {
+    if far.iter().filter_map(|row| rows.get(*row)).map(Vec::len).sum::<usize>() < FEW {
         return BTreeSet::new();
     }
     for cell in far.iter().flat_map(|row| &rows[*row]) {
@@ -120,8 +154,9 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
 
 fn note(tree: &UiTree, rows: &[Vec<usize>], far: &BTreeSet<usize>, empty: usize) -> Option<String> {
     let name = |row: Option<&usize>| {
-        let cell = row.and_then(|row| rows.get(*row)).and_then(|row| row.first());
-        cell.map(|cell| tree.nodes[*cell].name.chars().take(40).collect::<String>()).unwrap_or_default()
+        let cells = row.and_then(|row| rows.get(*row)).into_iter().flatten();
+        let mut names = cells.map(|cell| short(&tree.nodes[*cell].name)).filter(|name| !name.is_empty());
+        names.next().unwrap_or_default()
     };
     let far_rows = (!far.is_empty()).then(|| {
         format!(

@@ -36,6 +36,7 @@ fn tree(lines: &str) -> UiTree {
             role: Role::new(field(0)),
             name: field(1).into(),
             value: Some(field(2).to_owned()).filter(|value| !value.is_empty()),
+            visible: None,
             states: field(3).split(',').filter(|word| !word.is_empty()).map(state).collect::<BTreeSet<_>>(),
             bounds: (field(4) != "-").then(|| Rect::new(10, number, 20, 10)),
         });
@@ -87,7 +88,7 @@ fn wide_sheet() -> String {
             (number + 1) * 10
         )
     };
-    let rows: String = (3..40).map(row).collect();
+    let rows: String = (3..60).map(row).collect();
     SHEET.replace("   status\n", &format!("{rows}   status\n"))
 }
 
@@ -101,7 +102,7 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
         button: "Save" #n10 | "Undo" [disabled] #n12
       textbox "Font Name" = "Sans" #n14
       table "Sheet1" #n15
-        [not listed: 27 more rows on the screen, from "A13" to "A39", 39 empty cells; select a row near them, or scroll, to list them]
+        [not listed: 47 more rows on the screen, from "A13" to "A59", 59 empty cells; select a row near them, or scroll, to list them]
         cell: "A1" = "Name" [focused] #n16 | "B1" = "Sum" #n17
         cell: "A2" = "Ott" #n19 | "B2" = "7" #n20
         cell "A3" = "v3" #n22
@@ -114,11 +115,11 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
         cell "A10" = "v10" #n36
         cell "A11" = "v11" #n38
         cell "A12" = "v12" #n40
-      status #n96
-        text = "Saved" #n97
-    window "Help" #n98
-      text "Long text" #n99
-    window "Notes" #n101
+      status #n136
+        text = "Saved" #n137
+    window "Help" #n138
+      text "Long text" #n139
+    window "Notes" #n141
       [behind: 1 elements, not listed until it is in front]
     "#);
 }
@@ -173,7 +174,7 @@ application;sheet
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.gnumeric" #n1
-      [behind "Fill Series": 1 elements, not listed until it is moved or closed]
+      [behind "Fill Series" or disabled: 1 elements, not listed until it is moved or closed]
       button "Save" #n2
     dialog "Fill Series" [active] #n4
       textbox "Start value" #n5
@@ -229,4 +230,23 @@ fn after_the_first_view_only_changes_are_told() {
         None,
         "another screen is told as a whole"
     );
+}
+
+#[test]
+fn what_a_list_holds_out_of_view_is_counted_with_the_way_to_it() {
+    let row = |number: usize, y: &str| format!("    cell;key {number};;;{y}\n");
+    let rows: String = (1..=3)
+        .map(|number| row(number, &(number * 10).to_string()))
+        .chain((4..=20).map(|number| row(number, "-")))
+        .collect();
+    let text =
+        format!("\napplication;editor\n window;Keys;;active\n  scrollpane\n   table;Shortcuts\n{rows}");
+    let listed = list(&text).write(4000);
+    let note = r#"[out of view below: 17 more cells, from "key 4" to "key 20"; scroll the list to see them]"#;
+    assert!(listed.contains(note), "{listed}");
+    assert!(listed.contains("\"key 3\"") && !listed.contains("\"key 5\""), "{listed}");
+    // A column that does not show is nothing to scroll to.
+    let hidden =
+        "\napplication;files\n window;Files;;active\n  table;Files\n   cell;one;;;10\n   cell;00:16;;;-\n";
+    assert!(!list(hidden).write(4000).contains("out of view"));
 }

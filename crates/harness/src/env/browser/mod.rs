@@ -28,6 +28,7 @@ mod source;
 mod tabs;
 mod teardown;
 mod upload;
+mod visible_text;
 mod world;
 
 pub use launch::BrowserSandbox;

@@ -270,6 +270,7 @@ impl<'a> Assembly<'a> {
             parent: place.parent,
             name,
             value: value(node, &role),
+            visible: None,
             states: states(node, &role),
             bounds: bounds.filter(|bounds| bounds.width > 0 && bounds.height > 0),
             role: Role::new(role),
@@ -357,6 +358,7 @@ pub(super) fn dialog_tree(message: String) -> UiTree {
         role: Role::new("alertdialog"),
         name: message,
         value: None,
+        visible: None,
         states: BTreeSet::from([State::Modal]),
         bounds: None,
     };

@@ -117,7 +117,11 @@ impl BrowserEnvironment {
         let browser = &self.browser;
         let tree = async {
             Ok(match &want.tree {
-                Some(budget) => Some(browser.tree(budget).await?),
+                Some(budget) => {
+                    let mut tree = browser.tree(budget).await?;
+                    browser.add_visible_texts(&mut tree).await?;
+                    Some(tree)
+                }
                 None => None,
             })
         };

@@ -4,30 +4,33 @@
 //! action. An action that cannot be performed is refused with a sentence for the model; a failure of the system is an
 //! error of the world.
 
+mod look;
+mod ocr;
 mod remarks;
 mod source;
 mod target;
+mod unclear_cells;
+mod window_names;
 
 use std::time::Duration;
 
 use apprentice_protocol::{
     ActReport, Action, ChangeWait, Chord, ConnectionReport, Environment, MachineError, NodeRef, Observation,
-    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
+    PortFuture, ScreenPoint, Size, Target, TreeBudget, Want, WorldError, WorldErrorKind,
 };
 
-use apprentice_sandbox::{Cell, NodeFacts, Pointer};
-pub use source::{DesktopConfig, DesktopSource};
+use apprentice_sandbox::{Cell, NodeFacts, Pointer, was_closed};
+use ocr::WindowReader;
+pub use source::{DesktopConfig, DesktopSource, Sight};
 use target::{Reach, Unreached};
 
 /// Most notches of the wheel in one action.
 const NOTCHES: u32 = 50;
 /// Longest time that a chord may be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
-/// Most looks for one observation.
-const MOST_LOOKS: usize = 4;
-/// What a view says of an action after which nothing was drawn. Programs may draw a moment after they have come to rest, so it
-/// is said of the moment of the view.
-const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.";
+/// What is said of a click beside an open menu or list of suggestions.
+const CLOSED_POPUP: &str = "This click closed an open menu or list, and may have done nothing else: look, and click again if \
+                            it did not.";
 /// Most clicks in one action.
 const CLICKS: u8 = 5;
 
@@ -39,6 +42,9 @@ struct DesktopEnvironment {
     awaits_effect: bool,
     /// Number of the screen's changes up to the last view.
     seen_changes: u64,
+    /// What its pictures and lists hold.
+    sight: Sight,
+    reader: WindowReader,
 }
 
 /// Why an action was not delivered.
@@ -192,16 +198,22 @@ impl DesktopEnvironment {
             },
         };
         let done = self.cell.on_screen(move |screen, stop| {
+            let at_click = at.filter(|_| matches!(what, Pointer::Click { .. }));
+            let before = if at_click.is_some() { screen.popups()? } else { Vec::new() };
             screen.disturbed();
             let done = screen.use_pointer(at, &what, stop)?;
             // Holding a button and moving without one are parts of a gesture: no wait in between.
             screen.settle(stop)?;
-            Ok(done)
+            let after = if before.is_empty() { Vec::new() } else { screen.popups()? };
+            let closed = at_click.is_some_and(|at| was_closed(&before, &after, at));
+            Ok(done.then_some(closed))
         });
-        if done.await? {
-            Ok(ActReport::delivered())
-        } else {
-            refuse("a key to be held is not on this keyboard")
+        match done.await? {
+            Some(closed) => {
+                let text = closed.then(|| CLOSED_POPUP.to_owned());
+                Ok(ActReport { text, ..ActReport::delivered() })
+            }
+            None => refuse("a key to be held is not on this keyboard"),
         }
     }
 
@@ -217,11 +229,16 @@ impl DesktopEnvironment {
 
     /// Decides how to reach a node. An item outside of the visible part of its list is brought into view first.
     async fn aim(&self, node: &NodeRef, what: &Pointer) -> Result<Reach, ActionError> {
+        if let Some(point) = self.reader.point(node) {
+            return Ok(Reach::Point(point));
+        }
         match target::aim(node, &self.facts(node).await?, what, self.screen) {
             Ok(reach) => return Ok(reach),
             Err(Unreached::Refused(why)) => return Err(ActionError::Refused(why)),
             Err(Unreached::OutOfView(_)) => self.bring_into_view(node).await?,
         }
+        // Where a check box of a list stands is known from its row, so the rows are read again.
+        self.tree(&TreeBudget::default()).await?;
         let reached = target::aim(node, &self.facts(node).await?, what, self.screen);
         reached.map_err(|(Unreached::Refused(why) | Unreached::OutOfView(why))| ActionError::Refused(why))
     }
@@ -351,77 +368,6 @@ impl DesktopEnvironment {
     /// The reason why the world was lost, preferably as the cell reports it.
     fn loss(&self, error: &MachineError) -> WorldError {
         self.cell.loss().unwrap_or_else(|| WorldError::new(WorldErrorKind::Lost, error.to_string()))
-    }
-
-    /// Looks until picture, windows and tree belong to one moment. Programs tell the accessibility bus of a new dialog
-    /// and its focus after they have drawn it, so after a window was opened or closed, two trees in a row must agree.
-    ///
-    /// A list that is empty or broken off is read again, and then told as such.
-    async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
-        let (mut seen, changes) = self.look_until_settled(want).await?;
-        self.seen_changes = changes;
-        let work = self.cell.on_screen(|screen, _| {
-            Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
-        });
-        seen.remarks = remarks::of(&seen, &work.await?);
-        if self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await? {
-            seen.remarks.push(NO_EFFECT.to_owned());
-        }
-        Ok(seen)
-    }
-
-    /// Returns a view, and the number of the screen's changes up to it.
-    async fn look_until_settled(&self, want: Want) -> Result<(Observation, u64), WorldError> {
-        let mut earlier: Option<Observation> = None;
-        for _ in 1..MOST_LOOKS {
-            let (seen, before) = self.glance(&want).await?;
-            if seen.tree.is_none() {
-                return Ok((seen, before));
-            }
-            let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
-            let agree =
-                |earlier: &Observation| (&earlier.tree, &earlier.windows) == (&seen.tree, &seen.windows);
-            let stopped = self.cell.on_screen(|screen, _| Ok(screen.stopped_programs())).await?;
-            // A program that is stopped lists nothing, however often it is asked.
-            let whole =
-                remarks::lists_its_window(&seen) || !remarks::with_windows(&seen, &stopped).is_empty();
-            if (before == after && !window_changed && whole) || earlier.as_ref().is_some_and(agree) {
-                return Ok((seen, before));
-            }
-            earlier = Some(seen);
-        }
-        self.glance(&want).await
-    }
-
-    /// Looks once, and returns the number of the screen's changes up to its picture.
-    async fn glance(&self, want: &Want) -> Result<(Observation, u64), WorldError> {
-        if let Some(loss) = self.cell.loss() {
-            return Err(loss);
-        }
-        let pictured = want.screenshot;
-        let (windows, screenshot, changes) = self
-            .cell
-            .on_screen(move |screen, stop| {
-                screen.settle(stop)?;
-                let (changes, _) = screen.activity()?;
-                let picture = if pictured { Some(screen.picture()?) } else { None };
-                Ok((screen.windows()?, picture, changes))
-            })
-            .await?;
-        let tree = match &want.tree {
-            Some(budget) => Some(self.tree(budget).await?),
-            None => None,
-        };
-        Ok((Observation { screenshot, tree, windows, ..Observation::default() }, changes))
-    }
-
-    async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, WorldError> {
-        let tree = tokio::select! {
-            biased;
-            loss = self.cell.lost() => return Err(loss),
-            tree = self.cell.view_tree(budget) => tree,
-        };
-        tree.map_err(|error| self.loss(&error))
     }
 }
 

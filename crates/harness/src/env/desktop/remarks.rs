@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{Observation, State, UiNode};
 
+/// What is said of lines that were read from a picture.
+pub(super) const READ_FROM_PICTURE: &str =
+    "Lines that begin with ~text were read from the picture of the window in front: letters may be wrong.";
+
 /// Whether the window in front has its elements in the tree.
 pub(super) fn lists_its_window(seen: &Observation) -> bool {
     let (Some(front), Some(tree)) = (seen.windows.iter().find(|window| window.active), &seen.tree) else {
@@ -70,6 +74,7 @@ mod tests {
             role: Role::new(role),
             name: name.into(),
             value: None,
+            visible: None,
             states: BTreeSet::new(),
             bounds: None,
         }

@@ -7,6 +7,7 @@ use apprentice_protocol::{Clock, EnvironmentSource, PortFuture, World, WorldErro
 use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NetworkPolicy};
 
 use super::DesktopEnvironment;
+use super::ocr::WindowReader;
 
 /// Configuration shared by the cells of all desktop worlds.
 #[derive(Clone, Debug)]
@@ -25,6 +26,17 @@ pub struct DesktopConfig {
     pub limits: CellLimits,
     /// Which hosts programs may reach.
     pub network: NetworkPolicy,
+    /// What views hold.
+    pub sight: Sight,
+}
+
+/// What the views of a desktop hold besides what the screen and the accessibility bus give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// Whether the pointer is drawn into pictures.
+    pub pointer: bool,
+    /// Whether the picture of a window that does not list its elements is read by tesseract.
+    pub ocr: bool,
 }
 
 /// Opens desktop worlds, each in its own cell.
@@ -41,14 +53,21 @@ impl DesktopSource {
 
     async fn start(&self, spec: &WorldSpec) -> Result<World, WorldError> {
         let screen = spec.screen;
-        let DesktopConfig { isolation, program, argument, state, golden, limits, network } =
+        let DesktopConfig { isolation, program, argument, state, golden, limits, network, sight } =
             self.config.clone();
         let network = network.hosts(&spec.network)?;
         let spec =
             CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits, network };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = DesktopEnvironment { cell, screen, awaits_effect: false, seen_changes: 0 };
+        let desktop = DesktopEnvironment {
+            cell,
+            screen,
+            awaits_effect: false,
+            seen_changes: 0,
+            sight,
+            reader: WindowReader::default(),
+        };
         Ok(World { environment: Box::new(desktop), machine, isolation })
     }
 }

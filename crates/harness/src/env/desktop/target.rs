@@ -58,8 +58,10 @@ pub(super) fn aim(
         | Pointer::Scroll { .. } => false,
     };
     let off = format!("{name} is not on the screen: open what holds it, or scroll it into view");
-    // What a cell does by itself is no click: some open it, and some do nothing.
-    if ITEMS.contains(&facts.role.as_str()) {
+    // What a cell does by itself is no click: some open it, and some do nothing. So do check boxes of a list, the only ones
+    // that have no place while they show.
+    let is_listed_box = facts.role.as_str() == "checkbox" && !is(State::Hidden);
+    if is_listed_box || ITEMS.contains(&facts.role.as_str()) {
         return Err(Unreached::OutOfView(off));
     }
     // Items of closed menus and lists work while hidden; the button of a hidden dialog must not be pressed.
@@ -109,6 +111,9 @@ mod tests {
         let cell = NodeFacts { role: Role::new("cell"), states: Vec::new(), ..hidden };
         let aimed = aim(&NodeRef("n1".into()), &cell, &click(), Size::new(800, 600));
         assert!(matches!(aimed, Err(Unreached::OutOfView(_))), "its own action is no click: {aimed:?}");
+        let listed_box = NodeFacts { role: Role::new("checkbox"), pressable: true, ..cell.clone() };
+        let aimed = aim(&NodeRef("n1".into()), &listed_box, &click(), Size::new(800, 600));
+        assert!(matches!(aimed, Err(Unreached::OutOfView(_))), "its own action does nothing: {aimed:?}");
         let disabled = Err("menuitem n4 \"Save\" is disabled: something else must be done first");
         check(there, &[State::Disabled], true, click(), disabled);
     }

@@ -75,6 +75,7 @@ impl SceneState {
             role: Role::new("window"),
             name: self.title().to_owned(),
             value: None,
+            visible: None,
             states: [State::Active].into(),
             bounds: Some(Rect::new(0, 0, width, height)),
         }];
@@ -87,6 +88,7 @@ impl SceneState {
                 role: Role::new(spot.control.role.clone()),
                 name: spot.control.name.clone(),
                 value,
+                visible: None,
                 states: self.states_of(spot),
                 bounds: spot.bounds,
             });

@@ -79,7 +79,7 @@ impl Walk<'_> {
         let bounds = facts.bounds.filter(|_| facts.shows);
         self.names.now.insert(id.clone(), (told, bounds));
         let (role, name, value, states) = (facts.role, facts.name, facts.value, facts.states);
-        self.tree.nodes.push(UiNode { id, parent, role, name, value, states, bounds });
+        self.tree.nodes.push(UiNode { id, parent, role, name, value, visible: None, states, bounds });
         for child in node.children().filter(Node::is_element) {
             self.take(child, Some(at), depth + 1, &identity);
         }

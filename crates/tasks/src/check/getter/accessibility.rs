@@ -207,6 +207,7 @@ mod tests {
             role: Role::new(role),
             name: name.into(),
             value: None,
+            visible: None,
             states: BTreeSet::new(),
             bounds: None,
         };

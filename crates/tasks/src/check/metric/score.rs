@@ -69,10 +69,48 @@ pub(super) fn quote(text: &str) -> String {
     cut(&format!("{text:?}"))
 }
 
+/// Says what was found instead of what was expected. Of long texts it shows where they part.
+pub(super) fn difference(found: &Value, wanted: &Value) -> String {
+    let (found, wanted) = (found.to_string(), wanted.to_string());
+    let alike = found.chars().zip(wanted.chars()).take_while(|(one, other)| one == other).count();
+    if alike <= SHOWN / 2 || found.chars().count().max(wanted.chars().count()) <= SHOWN {
+        return format!("found {} instead of {}", cut(&found), cut(&wanted));
+    }
+    let skipped = alike - BEFORE_DIFFERENCE;
+    let from = |text: &str| cut(&text.chars().skip(skipped).collect::<String>());
+    format!("after {alike} equal characters, found …{} instead of …{}", from(&found), from(&wanted))
+}
+
+/// The length of a value in an explanation, in characters.
+const SHOWN: usize = 160;
+
+/// What is shown of two long texts before they part, in characters.
+const BEFORE_DIFFERENCE: usize = 20;
+
 fn cut(text: &str) -> String {
-    if text.chars().count() <= 160 {
+    if text.chars().count() <= SHOWN {
         text.to_owned()
     } else {
-        text.chars().take(159).chain(['…']).collect()
+        text.chars().take(SHOWN - 1).chain(['…']).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::difference;
+
+    #[test]
+    fn long_texts_are_shown_where_they_part() {
+        assert_eq!(difference(&json!("a"), &json!("b")), r#"found "a" instead of "b""#);
+        let long = "0123456789".repeat(30);
+        let told = difference(&json!(format!("{long}end")), &json!(format!("{long}other end")));
+        assert_eq!(
+            told,
+            "after 301 equal characters, found …01234567890123456789end\" instead of …01234567890123456789other end\""
+        );
+        let early = difference(&json!(format!("x{long}")), &json!(format!("y{long}")));
+        assert!(early.starts_with("found \"x0123") && early.contains(" instead of \"y0123"), "{early}");
     }
 }

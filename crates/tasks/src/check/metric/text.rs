@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::input::{MetricInput, entries, texts};
 use super::python::{self, Pattern};
-use super::score::{MetricError, Score, quote, show, task_error, upstream_error};
+use super::score::{MetricError, Score, difference, quote, show, task_error, upstream_error};
 use super::{difflib, value};
 use crate::check::evidence::EvidenceValue;
 
@@ -12,11 +12,7 @@ pub(super) fn exact_match(case: &MetricInput<'_>) -> Result<Score, MetricError> 
     let wanted = case.rule("expected")?;
     let found = case.found()?;
     let same = value::equal(found, wanted);
-    let explanation = if same {
-        format!("found {}", show(found))
-    } else {
-        format!("found {} instead of {}", show(found), show(wanted))
-    };
+    let explanation = if same { format!("found {}", show(found)) } else { difference(found, wanted) };
     Ok(Score::of(same, explanation))
 }
 

@@ -1,0 +1,119 @@
+//! A worker as the leader of an experiment: it learns the skillbook, has the workers measure, and writes the report.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_evaluator::experiment::{BookSource, Experiment, Prereg, RunsElsewhere};
+use apprentice_evaluator::run::TrialSpec;
+use apprentice_evaluator::tool_servers::ToolSettings;
+use apprentice_fleet::{Database, ExperimentRuns, LeadExperiment, LeaderPlace, Leaving, Led, Metered};
+use apprentice_protocol::PortFuture;
+
+use super::experiment::{FILE, Layout};
+use super::metered_models::MeteredModels;
+use super::submit::needs;
+use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment_with};
+use crate::commands::experiment_command::{self, Performance, WrapModels};
+use crate::commands::run::{ParseCommand, RecordedCommand, StartedBy};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::overrides::{self, Overrides};
+
+/// Leads experiments with the settings of this machine.
+#[derive(Clone)]
+pub(super) struct LeaderHere {
+    flags: Overrides,
+    parse: ParseCommand,
+    database: Arc<Database>,
+}
+
+/// An experiment that is ready on this machine.
+struct Ready {
+    experiment: Experiment,
+    loaded: LoadedExperiment,
+    suite: PathBuf,
+}
+
+impl LeaderHere {
+    /// A leader whose calls take tokens of the buckets in `database`.
+    pub(super) fn new(flags: &Overrides, parse: ParseCommand, database: Arc<Database>) -> Self {
+        Self { flags: flags.clone(), parse, database }
+    }
+
+    fn ready(&self, led: &Led) -> Result<Ready, Failure> {
+        let command: Vec<String> = serde_json::from_str(&led.record.command).kind(Kind::Config)?;
+        let RecordedCommand { flags, started } = (self.parse)(&command)?;
+        let StartedBy::Distill(distill) = started else {
+            return Err(Failure::say(
+                Kind::Config,
+                "the experiment was not submitted by `apprentice submit`",
+            ));
+        };
+        let config = overrides::settings(&[&flags, &self.flags])?.config()?;
+        let inputs = std::path::absolute(&led.inputs).kind(Kind::Environment)?;
+        let layout = Layout::read(&inputs)?;
+        let clock = experiment_command::clock();
+        let loaded = load_experiment_with(&inputs.join(FILE), &config, clock, ModelUse::Calls, |file| {
+            layout.apply_to(file, &inputs);
+        })?;
+        let experiment = loaded.experiment(command, ToolSettings::default())?;
+        let registered = match &layout.registration {
+            Some(path) => Prereg::read(&inputs.join(path)).kind(Kind::Config)?,
+            None => None,
+        };
+        let mut experiment = Experiment { registered, ..experiment };
+        if let BookSource::Learned(learning) = &mut experiment.book {
+            learning.cycle.learn.reflect.pictures = distill.reflector_pictures();
+            let name = learning.learner.profile().name.clone();
+            let metered = Metered::new(Arc::clone(&learning.learner), &name, Arc::clone(&self.database));
+            learning.learner = Arc::new(metered);
+        }
+        let suite = layout.suite(&inputs);
+        Ok(Ready { experiment, loaded, suite })
+    }
+
+    async fn perform(&self, led: Led) -> Result<(), Failure> {
+        let Ready { experiment, loaded, suite } = self.ready(&led)?;
+        let Led { record, queue, leadership, folder, control, .. } = led;
+        let needed = needs(&experiment.suite, &loaded.config, &record.needs);
+        let needs = Box::new(move |trial: &TrialSpec| needed.get(&trial.task).cloned().unwrap_or_default());
+        let place = LeaderPlace { folder: folder.clone(), suite, needs, control: control.clone() };
+        let runs = ExperimentRuns::new(queue, record, leadership, place).kind(Kind::Environment)?;
+        let runs: Arc<dyn RunsElsewhere> = Arc::new(runs);
+        let database = Arc::clone(&self.database);
+        let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
+        let performance = Performance::led(Arc::clone(&runs), control.clone(), wrap);
+        let LoadedExperiment { config, models, .. } = &loaded;
+        let outcome =
+            Box::pin(experiment_command::perform(&experiment, config, models, &folder, performance)).await;
+        if control.cancel.is_cancelled() && folder.is_dir() {
+            // What ended early is kept, so that the next leader has it.
+            let kept = runs.keep_copy().await;
+            kept.kind(Kind::Interrupted)?;
+        }
+        outcome.map(drop)
+    }
+}
+
+impl LeadExperiment for LeaderHere {
+    fn lead(&self, led: Led) -> PortFuture<'_, Leaving> {
+        let (here, cancel) = (self.clone(), led.control.cancel.clone());
+        // An experiment is made for a command's main task: it gets a thread of its own.
+        let runtime = tokio::runtime::Handle::current();
+        let thread = tokio::task::spawn_blocking(move || runtime.block_on(here.perform(led)));
+        Box::pin(async move {
+            match thread.await {
+                Ok(Ok(())) => Leaving::Done,
+                _ if cancel.is_cancelled() => Leaving::StepDown,
+                Ok(Err(failure)) => {
+                    let why = format!("{failure:#}");
+                    match failure.kind {
+                        Kind::Interrupted => Leaving::StepDown,
+                        Kind::Environment | Kind::Model | Kind::Bug => Leaving::Trouble(why),
+                        _ => Leaving::Unable(why),
+                    }
+                }
+                Err(error) => Leaving::Trouble(error.to_string()),
+            }
+        })
+    }
+}

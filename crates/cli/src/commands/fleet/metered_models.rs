@@ -1,0 +1,25 @@
+//! The models of a worker: their calls take tokens of the buckets that all workers share.
+
+use std::sync::Arc;
+
+use apprentice_evaluator::run::{ModelSource, TrialSpec};
+use apprentice_fleet::{Database, Metered};
+use apprentice_harness::model::identity::ModelIdentity;
+use apprentice_protocol::{ChatModel, PortFuture};
+
+/// Models whose calls take a token of their provider's bucket.
+pub(super) struct MeteredModels {
+    pub(super) inner: Arc<dyn ModelSource>,
+    pub(super) database: Arc<Database>,
+}
+
+impl ModelSource for MeteredModels {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let model = self.inner.model(trial)?;
+        Ok(Arc::new(Metered::new(model, &trial.model, Arc::clone(&self.database))))
+    }
+
+    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+        self.inner.identity(model)
+    }
+}

@@ -1,0 +1,44 @@
+//! The certificates by which a database of another machine is known.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+/// The certificates cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificates {} by which the database is known cannot be used: {why}", path.display())]
+pub struct CertificatesError {
+    /// The file; empty for those of the system.
+    path: PathBuf,
+    /// The reason.
+    why: String,
+}
+
+/// Makes the client's side of encrypted connections. It takes a server whose certificate names its host and leads to a
+/// certificate of the file, or of the system without a file.
+pub(crate) fn client(roots: Option<&Path>) -> Result<ClientConfig, CertificatesError> {
+    let failed =
+        |why: String| CertificatesError { path: roots.map_or_else(PathBuf::new, Path::to_owned), why };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(error.to_string()))?;
+    let Some(file) = roots else {
+        let verified = builder.with_platform_verifier().map_err(|error| failed(error.to_string()))?;
+        return Ok(verified.with_no_client_auth());
+    };
+    let mut known = RootCertStore::empty();
+    let read = CertificateDer::pem_file_iter(file).map_err(|error| failed(error.to_string()))?;
+    for certificate in read {
+        let certificate = certificate.map_err(|error| failed(error.to_string()))?;
+        known.add(certificate).map_err(|error| failed(error.to_string()))?;
+    }
+    match known.is_empty() {
+        true => Err(failed("it holds no certificate".to_owned())),
+        false => Ok(builder.with_root_certificates(known).with_no_client_auth()),
+    }
+}

@@ -1,0 +1,197 @@
+//! Object stores by their address: a folder that all machines share, Amazon S3 and what speaks its protocol, Google Cloud
+//! Storage, and Azure Blob Storage.
+
+use std::path::Path;
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http_body_util::BodyExt as _;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::local::LocalFileSystem;
+use object_store::prefix::PrefixStore;
+use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+
+/// The forms of an address.
+pub(crate) const FORMS: &str = "give s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER, a folder that all workers share";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A request whose answer has not come whole until then is given up, and repeated.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Keys and addresses of object stores, by the names that their own programs use: `AWS_ACCESS_KEY_ID`. They stay on the
+/// machine: neither the queue nor a run holds them.
+#[derive(Clone, Default)]
+pub struct StoreSettings {
+    /// Name and value.
+    pub values: Vec<(String, String)>,
+    /// How long a request is repeated while the store fails or does not answer.
+    pub patience: Option<Duration>,
+}
+
+/// Names that settings of object stores begin with.
+pub const STORE_SETTINGS: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
+
+impl std::fmt::Debug for StoreSettings {
+    /// Only the names, as values may be keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.values.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// The store at an address cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("artifacts cannot be kept at {address:?}: {why}")]
+pub struct StoreAddressError {
+    /// The address.
+    address: String,
+    /// The reason and the remedy.
+    why: String,
+}
+
+/// Opens the store at an address.
+pub(crate) fn open(
+    address: &str,
+    settings: &StoreSettings,
+) -> Result<Arc<dyn ObjectStore>, StoreAddressError> {
+    let wrong = |why: String| StoreAddressError { address: address.to_owned(), why };
+    let failed = |error: object_store::Error| wrong(told(&error));
+    let Some((kind, rest)) = address.split_once("://") else { return Err(wrong(FORMS.to_owned())) };
+    if kind == "file" {
+        return folder(address, Path::new(rest));
+    }
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    if bucket.is_empty() || bucket.contains('@') {
+        return Err(wrong(format!("it names no bucket; {FORMS}")));
+    }
+    let retry = RetryConfig {
+        retry_timeout: settings.patience.unwrap_or(Duration::from_secs(120)),
+        ..RetryConfig::default()
+    };
+    let store: Box<dyn ObjectStore> =
+        match kind {
+            "s3" => {
+                let of = |(name, value): &(String, String)| {
+                    Some((AmazonS3ConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
+                };
+                let builder = settings
+                    .values
+                    .iter()
+                    .filter_map(of)
+                    .fold(AmazonS3Builder::new().with_bucket_name(bucket), |builder, (key, value)| {
+                        builder.with_config(key, value)
+                    });
+                // The server compares what arrives with the digest that was sent.
+                let builder = builder.with_checksum_algorithm(Checksum::SHA256);
+                Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
+            }
+            "gs" => {
+                let of = |(name, value): &(String, String)| {
+                    Some((GoogleConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
+                };
+                let builder = settings.values.iter().filter_map(of).fold(
+                    GoogleCloudStorageBuilder::new().with_bucket_name(bucket),
+                    |builder, (key, value)| builder.with_config(key, value),
+                );
+                Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
+            }
+            "az" => {
+                let of = |(name, value): &(String, String)| {
+                    Some((AzureConfigKey::from_str(&name.to_ascii_lowercase()).ok()?, value.clone()))
+                };
+                let builder = settings.values.iter().filter_map(of).fold(
+                    MicrosoftAzureBuilder::new().with_container_name(bucket),
+                    |builder, (key, value)| builder.with_config(key, value),
+                );
+                Box::new(builder.with_http_connector(Transport).with_retry(retry).build().map_err(failed)?)
+            }
+            _ => return Err(wrong(FORMS.to_owned())),
+        };
+    Ok(Arc::new(PrefixStore::new(store, prefix.trim_matches('/'))))
+}
+
+fn folder(address: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>, StoreAddressError> {
+    let wrong = |why: String| StoreAddressError { address: address.to_owned(), why };
+    if !folder.is_absolute() {
+        return Err(wrong("the folder is not absolute: write file:///FOLDER".to_owned()));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| wrong(error.to_string()))?;
+    let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| wrong(told(&error)))?;
+    Ok(Arc::new(store.with_fsync(true)))
+}
+
+/// An error with its causes.
+fn told(error: &object_store::Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), std::error::Error::source(error));
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+/// The HTTP client of the program, with deadlines.
+#[derive(Debug)]
+struct Transport;
+
+#[derive(Debug)]
+struct Client(reqwest::Client);
+
+impl HttpConnector for Transport {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let plain =
+            options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|allowed| allowed == "true");
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(REQUEST_TIMEOUT)
+            .https_only(!plain)
+            .build()
+            .map_err(|source| object_store::Error::Generic { store: "HTTP", source: Box::new(source) })?;
+        Ok(HttpClient::new(Client(client)))
+    }
+}
+
+#[async_trait]
+impl HttpService for Client {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let (parts, body) = request.into_parts();
+        let url = reqwest::Url::parse(&parts.uri.to_string())
+            .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+        let mut sent = reqwest::Request::new(parts.method, url);
+        *sent.headers_mut() = parts.headers;
+        let body = body.collect().await?.to_bytes();
+        *sent.body_mut() = (!body.is_empty()).then(|| body.into());
+        let answer = self.0.execute(sent).await.map_err(failure)?;
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let mut response = HttpResponse::new(HttpResponseBody::from(answer.bytes().await.map_err(failure)?));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+}
+
+fn failure(error: reqwest::Error) -> HttpError {
+    let kind = if error.is_timeout() {
+        HttpErrorKind::Timeout
+    } else if error.is_connect() {
+        HttpErrorKind::Connect
+    } else if error.is_request() {
+        HttpErrorKind::Request
+    } else if error.is_body() || error.is_decode() {
+        HttpErrorKind::Interrupted
+    } else {
+        HttpErrorKind::Unknown
+    };
+    // The address may hold a signature.
+    HttpError::new(kind, error.without_url())
+}

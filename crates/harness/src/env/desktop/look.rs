@@ -1,0 +1,131 @@
+//! Looks at a desktop: picture, windows and list of elements of one settled moment, which say what the screen shows.
+
+use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
+
+use super::{DesktopEnvironment, remarks, unclear_cells, window_names};
+
+/// Most looks for one observation.
+const MOST_LOOKS: usize = 4;
+/// What a view says of an action after which nothing was drawn. Programs may draw a moment after they have come to rest, so it
+/// is said of the moment of the view.
+const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.";
+
+impl DesktopEnvironment {
+    /// Looks until picture, windows and tree belong to one moment. Programs tell the accessibility bus of a new dialog
+    /// and its focus after they have drawn it, so after a window was opened or closed, two trees in a row must agree.
+    ///
+    /// A list that is empty or broken off is read again, and then told as such.
+    pub(super) async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
+        let (mut seen, changes) = self.look_until_settled(want).await?;
+        self.seen_changes = changes;
+        let work = self.cell.on_screen(|screen, _| {
+            Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
+        });
+        seen.remarks = remarks::of(&seen, &work.await?);
+        self.read_unlisted(&mut seen).await?;
+        if self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await? {
+            seen.remarks.push(NO_EFFECT.to_owned());
+        }
+        Ok(seen)
+    }
+
+    /// Reads the picture of a window in front that does not list its elements.
+    async fn read_unlisted(&mut self, seen: &mut Observation) -> Result<(), WorldError> {
+        self.reader.forget_places();
+        if !self.sight.ocr || remarks::lists_its_window(seen) {
+            return Ok(());
+        }
+        let front = seen.windows.iter().find(|window| window.active).map(|window| window.bounds);
+        let (Some(front), Some(tree)) = (front, seen.tree.as_mut()) else { return Ok(()) };
+        let picture = self.cell.on_screen(|screen, _| screen.frame()).await?;
+        let machine = self.cell.machine();
+        let read = self.reader.add_to(tree, &picture, front, &*machine).await;
+        seen.remarks.push(read.unwrap_or_else(|| remarks::READ_FROM_PICTURE.to_owned()));
+        Ok(())
+    }
+
+    /// Makes a tree say what the screen shows: names of windows, and cells whose program tells more than it draws.
+    async fn correct(&self, tree: &mut UiTree, windows: &[Window]) -> Result<(), WorldError> {
+        window_names::name_nameless(tree, windows);
+        let doubtful = unclear_cells::doubtful(tree);
+        if doubtful.is_empty() {
+            return Ok(());
+        }
+        let asked = doubtful.clone();
+        let undrawn = self.cell.on_screen(move |screen, _| {
+            let mut undrawn = Vec::new();
+            for one in asked {
+                if let Some(middle) = one.middle()
+                    && screen.is_plain(middle)?
+                {
+                    undrawn.push(one);
+                }
+            }
+            Ok(undrawn)
+        });
+        unclear_cells::tell_what_is_known(tree, &doubtful, &undrawn.await?);
+        Ok(())
+    }
+
+    /// Returns a view, and the number of the screen's changes up to it.
+    async fn look_until_settled(&self, want: Want) -> Result<(Observation, u64), WorldError> {
+        let mut earlier: Option<Observation> = None;
+        for _ in 1..MOST_LOOKS {
+            let (seen, before) = self.glance(&want).await?;
+            if seen.tree.is_none() {
+                return Ok((seen, before));
+            }
+            let (after, window_changed) = self.cell.on_screen(|screen, _| screen.activity()).await?;
+            let agree =
+                |earlier: &Observation| (&earlier.tree, &earlier.windows) == (&seen.tree, &seen.windows);
+            let stopped = self.cell.on_screen(|screen, _| Ok(screen.stopped_programs())).await?;
+            // A program that is stopped lists nothing, however often it is asked.
+            let whole =
+                remarks::lists_its_window(&seen) || !remarks::with_windows(&seen, &stopped).is_empty();
+            if (before == after && !window_changed && whole) || earlier.as_ref().is_some_and(agree) {
+                return Ok((seen, before));
+            }
+            earlier = Some(seen);
+        }
+        self.glance(&want).await
+    }
+
+    /// Looks once, and returns the number of the screen's changes up to its picture.
+    async fn glance(&self, want: &Want) -> Result<(Observation, u64), WorldError> {
+        if let Some(loss) = self.cell.loss() {
+            return Err(loss);
+        }
+        let (pictured, pointer) = (want.screenshot, self.sight.pointer);
+        let (windows, screenshot, changes) = self
+            .cell
+            .on_screen(move |screen, stop| {
+                screen.settle(stop)?;
+                let (changes, _) = screen.activity()?;
+                let picture = match (pictured, pointer) {
+                    (false, _) => None,
+                    (true, true) => Some(screen.picture_with_pointer()?),
+                    (true, false) => Some(screen.picture()?),
+                };
+                Ok((screen.windows()?, picture, changes))
+            })
+            .await?;
+        let tree = match &want.tree {
+            Some(budget) => {
+                let mut tree = self.tree(budget).await?;
+                self.correct(&mut tree, &windows).await?;
+                Some(tree)
+            }
+            None => None,
+        };
+        Ok((Observation { screenshot, tree, windows, ..Observation::default() }, changes))
+    }
+
+    pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, WorldError> {
+        let tree = tokio::select! {
+            biased;
+            loss = self.cell.lost() => return Err(loss),
+            tree = self.cell.view_tree(budget) => tree,
+        };
+        tree.map_err(|error| self.loss(&error))
+    }
+}

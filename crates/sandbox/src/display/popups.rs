@@ -1,0 +1,86 @@
+//! Windows that belong to no window manager: open menus and lists of suggestions. A click outside of one closes it, and
+//! often does nothing else.
+
+use apprentice_protocol::{Rect, ScreenPoint};
+use x11rb::protocol::xproto::{AtomEnum, ConnectionExt, MapState, WindowClass};
+
+use super::DisplayError;
+use super::screen::{Screen, gone};
+
+/// A smaller window is none that a person uses.
+const SMALLEST: u16 = 8;
+
+/// A menu or a list in front of all windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Popup {
+    id: u32,
+    bounds: Rect,
+}
+
+impl Screen {
+    /// The menus and lists that are open. Tooltips and notifications are none.
+    pub fn popups(&mut self) -> Result<Vec<Popup>, DisplayError> {
+        let children = self.connection.query_tree(self.root)?.reply()?.children;
+        // All are asked before the first answer is read.
+        let mut asked = Vec::with_capacity(children.len());
+        for id in children {
+            let kind = (self.atoms._NET_WM_WINDOW_TYPE, AtomEnum::ATOM);
+            asked.push((
+                id,
+                self.connection.get_window_attributes(id)?,
+                self.connection.get_geometry(id)?,
+                self.connection.get_property(false, id, kind.0, kind.1, 0, 16)?,
+            ));
+        }
+        let mut popups = Vec::new();
+        for (id, attributes, place, kind) in asked {
+            let (Some(attributes), Some(place), Some(kind)) =
+                (gone(attributes.reply())?, gone(place.reply())?, gone(kind.reply())?)
+            else {
+                continue;
+            };
+            let is_shown = attributes.override_redirect
+                && attributes.map_state == MapState::VIEWABLE
+                && attributes.class == WindowClass::INPUT_OUTPUT
+                && place.width.min(place.height) >= SMALLEST;
+            let only_tells = [
+                self.atoms._NET_WM_WINDOW_TYPE_TOOLTIP,
+                self.atoms._NET_WM_WINDOW_TYPE_NOTIFICATION,
+                self.atoms._NET_WM_WINDOW_TYPE_DND,
+            ];
+            let kinds: Vec<u32> = kind.value32().map(Iterator::collect).unwrap_or_default();
+            if is_shown && !kinds.is_empty() && !kinds.iter().any(|kind| only_tells.contains(kind)) {
+                let (x, y) = (place.x.into(), place.y.into());
+                popups.push(Popup { id, bounds: Rect::new(x, y, place.width.into(), place.height.into()) });
+            }
+        }
+        Ok(popups)
+    }
+}
+
+/// Whether a click at a point closed a menu or a list that it did not hit, and opened no other.
+pub fn was_closed(before: &[Popup], after: &[Popup], at: ScreenPoint) -> bool {
+    let is_hit = before.iter().any(|popup| popup.bounds.contains(at));
+    let stays = |popup: &Popup| after.iter().any(|other| other.id == popup.id);
+    let opened = after.iter().any(|popup| !before.iter().any(|other| other.id == popup.id));
+    !is_hit && !opened && before.iter().any(|popup| !stays(popup))
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Rect, ScreenPoint};
+
+    use super::{Popup, was_closed};
+
+    #[test]
+    fn a_click_beside_a_list_closes_it() {
+        let popup = |id, x| Popup { id, bounds: Rect::new(x, 0, 50, 50) };
+        let (inside, beside) = (ScreenPoint::new(10, 10), ScreenPoint::new(300, 300));
+        let list = [popup(1, 0)];
+        assert!(was_closed(&list, &[], beside));
+        assert!(!was_closed(&list, &[], inside), "an option was chosen");
+        assert!(!was_closed(&list, &list, beside), "it stays");
+        assert!(!was_closed(&list, &[popup(2, 100)], beside), "the next menu was opened");
+        assert!(!was_closed(&[], &[], beside));
+    }
+}
