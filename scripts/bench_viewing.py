@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -45,6 +46,14 @@ def end(process):
 # Watching.
 
 
+def has_picture(place):
+    try:
+        with urllib.request.urlopen(place, timeout=DEADLINE) as picture:
+            return len(picture.read()) > 0
+    except urllib.error.HTTPError:
+        return False  # The trial has ended meanwhile.
+
+
 def follow(url, seen):
     """Does what the page Live does: takes each state, and the newest picture of each trial in it."""
     shots = {}
@@ -56,13 +65,11 @@ def follow(url, seen):
                 for process in json.loads(line[6:]):
                     for trial in process["trials"]:
                         seen["states"] += 1
-                        if shots.get(trial["trial"]) != trial["picture"]:
+                        if trial["picture"] and shots.get(trial["trial"]) != trial["picture"]:
                             shots[trial["trial"]] = trial["picture"]
-                            place = f"{url}control/picture/{process['process']}/{trial['trial']}"
-                            with urllib.request.urlopen(place, timeout=DEADLINE) as picture:
-                                seen["pictures"] += len(picture.read()) > 0
+                            seen["pictures"] += has_picture(f"{url}control/picture/{process['process']}/{trial['trial']}")
     except OSError:
-        pass  # The trial of this picture has ended, or the viewer.
+        pass  # The viewer has ended.
 
 
 def one_run(program, place, environment):

@@ -43,7 +43,9 @@ fn recorded_run(place: &Place, words: &str) -> PathBuf {
     if !words.is_empty() {
         let folder = run.join("book/general");
         fs::create_dir_all(&folder).expect("a folder");
-        let page = format!("## Situation\nWhen {words} is open.\n\n## Guidance\n1. {words}\n\n## Annotations\n\nNone\n");
+        let page = format!(
+            "## Situation\nWhen {words} is open.\n\n## Guidance\n1. {words}\n\n## Annotations\n\nNone\n"
+        );
         fs::write(folder.join("hostile-words.md"), page).expect("written");
     }
     run
