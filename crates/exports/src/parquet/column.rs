@@ -8,6 +8,7 @@ use super::thrift::varint;
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A value of a leaf.
+#[derive(Clone, Copy)]
 pub(super) enum LeafValue<'a> {
     Integer(i64),
     Number(f64),

@@ -1,6 +1,7 @@
 //! Runs a program of this machine on one file: in namespaces of its own, without network, home folder or environment,
 //! within bounds of time, memory and output.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -72,15 +73,8 @@ pub(super) async fn output(run: &ProgramRun<'_>) -> Result<Vec<u8>, ProgramError
     Ok(printed)
 }
 
-/// Runs the program and hands on what it prints. A program whose output is not wanted any more is stopped.
-pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<(), ProgramError> {
-    if !is_installed(run.program) {
-        return Err(ProgramError::Missing(run.program.to_owned()));
-    }
-    let start = |error: std::io::Error| ProgramError::Start(error.to_string());
-    let folder = tempfile::tempdir().map_err(start)?;
-    let input = folder.path().join("input");
-    std::fs::write(&input, run.input).map_err(start)?;
+/// Returns the command that runs the program alone with its input: no network, no home, no environment, bounded in time and memory.
+fn contained(run: &ProgramRun<'_>, input: &Path) -> Command {
     let mut command = Command::new("prlimit");
     command.args([
         PROCESSOR_SECONDS,
@@ -105,12 +99,25 @@ pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<
     for seen in SEEN {
         command.args(["--ro-bind-try", seen, seen]);
     }
-    command.arg("--ro-bind").arg(&input).arg(INPUT).args(["--chdir", "/tmp", "--clearenv"]);
+    command.arg("--ro-bind").arg(input).arg(INPUT).args(["--chdir", "/tmp", "--clearenv"]);
     command.args(["--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/tmp"]);
     command.args(["--setenv", "LC_ALL", "C.UTF-8", "--setenv", "OMP_THREAD_LIMIT", "1", "--", run.program]);
     command.args(run.arguments).kill_on_drop(true);
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs the program and hands on what it prints. A program whose output is not wanted any more is stopped.
+pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<(), ProgramError> {
+    if !is_installed(run.program) {
+        return Err(ProgramError::Missing(run.program.to_owned()));
+    }
+    let start = |error: std::io::Error| ProgramError::Start(error.to_string());
+    let folder = tempfile::tempdir().map_err(start)?;
+    let input = folder.path().join("input");
+    std::fs::write(&input, run.input).map_err(start)?;
+    let mut command = contained(run, &input);
     let mut child = command.spawn().map_err(start)?;
     let (Some(printed), Some(told)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(ProgramError::Start("it has no output".into()));
