@@ -123,7 +123,7 @@ fn expanded(events: &[SummarizedEvent], wanted: &[String], json: bool) -> Result
         match json {
             true => {
                 let schema = "apprentice.trace.event/1";
-                terminal::json(&ExpandedEvent { schema, id, detail: detail })?;
+                terminal::json(&ExpandedEvent { schema, id, detail })?;
             }
             false => terminal::line(format_args!("{id}: {detail}")),
         }
