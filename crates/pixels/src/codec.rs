@@ -2,10 +2,12 @@
 
 use std::io::Cursor;
 
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder};
 use image::{ColorType, ExtendedColorType, ImageEncoder, ImageFormat, ImageReader, Limits};
-use rgb::FromSlice as _;
 
 use crate::{Area, Frame, PixelError};
 
@@ -105,13 +107,17 @@ pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelErro
     if (frame.width(), frame.height()) == (width, height) {
         return Ok(frame.clone());
     }
-    let mut to = vec![0; (width as usize).saturating_mul(height as usize).saturating_mul(3)];
-    let [from_width, from_height, to_width, to_height] =
-        [frame.width(), frame.height(), width, height].map(|side| side as usize);
-    resize::new(from_width, from_height, to_width, to_height, resize::Pixel::RGB8, resize::Type::Catrom)
-        .and_then(|mut scaling| scaling.resize(frame.rgb().as_rgb(), to.as_rgb_mut()))
+    let blank = vec![0; (width as usize).saturating_mul(height as usize).saturating_mul(3)];
+    Frame::from_rgb(width, height, blank)?;
+    // The typed form compiles for one pixel type; choosing the type at run time would compile all of them.
+    let from = TypedImageRef::<U8x3>::from_buffer(frame.width(), frame.height(), frame.rgb())
         .map_err(|error| PixelError::Resize(error.to_string()))?;
-    Frame::from_rgb(width, height, to)
+    let mut to = TypedImage::<U8x3>::new(width, height);
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
+    Resizer::new()
+        .resize_typed(&from, &mut to, &options)
+        .map_err(|error| PixelError::Resize(error.to_string()))?;
+    Frame::from_rgb(width, height, to.pixels().iter().flat_map(|pixel| pixel.0).collect())
 }
 
 #[cfg(test)]
