@@ -87,7 +87,7 @@ pub fn forecast_fleet(observed: &[ObservedAttempt], question: &FleetQuestion) ->
     for _ in 0..question.trials {
         for _ in 0..question.attempts.max(1) {
             let one = observed[random.random_range(0..observed.len())];
-            let Some(Reverse(begins)) = free.pop() else { return None };
+            let Reverse(begins) = free.pop()?;
             let ends = begins + milliseconds(one.seconds);
             free.push(Reverse(ends));
             last = last.max(ends);
