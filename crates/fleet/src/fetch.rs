@@ -155,7 +155,7 @@ async fn bring(
             .map_err(unreadable(what))?;
         let staged = match (&row, &one.files) {
             (Some(row), Some(list)) if depth == Depth::Files && !path.join(&row.trace).is_dir() => {
-                Some(staged(&artifacts, list, path).await?)
+                Some(staged(artifacts, list, &path).await?)
             }
             _ => None,
         };
