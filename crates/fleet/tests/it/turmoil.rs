@@ -311,11 +311,11 @@ fn seed() -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_few_random_faults_lose_nothing() {
-    turmoil(20, seed()).await;
+    Box::pin(turmoil(20, seed())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes a quarter of an hour: `just fleet`"]
 async fn three_hundred_random_faults_lose_nothing() {
-    turmoil(300, seed()).await;
+    Box::pin(turmoil(300, seed())).await;
 }

@@ -60,7 +60,7 @@ impl Layout {
     /// Has an experiment's file name its inputs where they are on this machine.
     pub(super) fn apply_to(&self, file: &mut ExperimentConfig, inputs: &Path) {
         let at = |path: &String| Located::without_position(inputs.join(path));
-        file.suite = at(&self.suite);
+        file.suite = Located::without_position(self.suite(inputs));
         file.split = self.split.as_ref().map(at);
         file.select = self.select.as_ref().map(at);
         file.skillbook = self.skillbook.as_ref().map(at);
