@@ -11,6 +11,7 @@ from .desktop import DesktopEnv, _AnyText
 from .server import Server
 
 NOTCH = 100  # Pixels of a wheel's notch.
+SCREEN = (1280, 720)  # In pixels, without a task.
 
 
 class BrowserEnv(gymnasium.Env):
@@ -27,12 +28,14 @@ class BrowserEnv(gymnasium.Env):
         suite: str | None = None,
         task: str | None = None,
         seed: int = 0,
-        screen: tuple[int, int] = (1280, 720),
+        screen: tuple[int, int] | None = None,
         server: Server | None = None,
         render_mode: str | None = "rgb_array",
     ):
         if url is None and task is None:
             url = "about:blank"
+        if screen is None and suite is None:
+            screen = SCREEN
         self._env = DesktopEnv(url=url, suite=suite, task=task, seed=seed, screen=screen, server=server)
         self.server, self.render_mode = self._env.server, render_mode
         self._goal, self._error, self._action = "", "", ""

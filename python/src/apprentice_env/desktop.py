@@ -14,6 +14,8 @@ from PIL import Image
 from .server import RESET_SECONDS, Server
 
 TEXT = 200_000
+# In pixels, without a task.
+SCREEN = (1280, 800)
 
 
 class Actions(spaces.Space):
@@ -43,6 +45,7 @@ class Actions(spaces.Space):
 class DesktopEnv(gymnasium.Env):
     """A fresh desktop for each episode: empty, with a program (`app`), or with a task of a suite.
 
+    Its screen is `screen`, 1280 x 800 pixels without it; a task brings its own.
     The reward is 0 until the episode ends, and then the score of the task's checks; without a task it stays 0.
     A refused action is no error: `info["reports"]` says why, and the model may go on."""
 
@@ -54,13 +57,16 @@ class DesktopEnv(gymnasium.Env):
         suite: str | None = None,
         task: str | None = None,
         seed: int = 0,
-        screen: tuple[int, int] = (1280, 800),
+        screen: tuple[int, int] | None = None,
         url: str | None = None,
         server: Server | None = None,
         max_steps: int | None = None,
         render_mode: str | None = "rgb_array",
     ):
-        options = ["--screen", f"{screen[0]}x{screen[1]}"]
+        if suite is not None and screen is not None:
+            raise ValueError("a task brings its own screen: leave `screen` out")
+        width, height = screen or SCREEN
+        options = [] if suite is not None else ["--screen", f"{width}x{height}"]
         for name, value in (("--app", app), ("--url", url), ("--suite", suite), ("--task", task)):
             if value is not None:
                 options += [name, value]
@@ -70,8 +76,7 @@ class DesktopEnv(gymnasium.Env):
         self.render_mode = render_mode
         self._task, self._max_steps, self._steps, self._fresh = task, max_steps, 0, server is None
         self._last: dict[str, Any] = {}
-        # A task may bring its own screen.
-        size = self.server.ask("/observe")["screen"] or {"width": screen[0], "height": screen[1]}
+        size = self.server.ask("/observe")["screen"] or {"width": width, "height": height}
         width, height = size["width"], size["height"]
         self.action_space = Actions(width, height)
         self.observation_space = spaces.Dict(
