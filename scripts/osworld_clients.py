@@ -12,7 +12,7 @@ import osworld_oracle
 
 # What the clients import for clouds, drives, browsers, documents and pictures, which no task here uses.
 osworld_oracle.ABSENT |= {
-    "docx", "pptx", "odf", "skimage", "scipy",
+    "docx", "pptx", "odf", "skimage", "scipy", "imagehash", "fitz", "pypdf", "librosa", "fastdtw", "pydub", "soundfile",
     "playwright", "pydrive", "docker", "boto3", "botocore", "fabric", "filelock", "cv2", "torch", "transformers",
     "matplotlib", "pyautogui", "pynput", "easyocr", "flask", "alibabacloud_ecs20140526", "volcengine", "dashscope",
 }
