@@ -3,7 +3,8 @@
 
 use std::f64::consts::PI;
 
-use super::program::{INPUT, ProgramError, ProgramRun, Sink, stream};
+use super::media::{self, PIXELS};
+use super::program::{ProgramError, ProgramRun, Sink, stream};
 use crate::check::metric::grey_thumbnail;
 use crate::check::reading_content::{MEDIA_READER, ReadingContent};
 
@@ -12,36 +13,13 @@ const PICTURES: usize = 100;
 /// The side of the scaled picture, and of the part of its transform that is kept.
 const SIDE: usize = 32;
 const KEPT: usize = 8;
-/// Pixels of one picture, as FFmpeg's option and as a number.
-pub(super) const PIXELS_OPTION: &str = "16777216";
-const PIXELS: usize = 16_777_216;
 /// Bytes of all pictures.
 const LIMIT: u64 = 8 << 30;
 
 pub(super) async fn read(bytes: &[u8]) -> Result<ReadingContent, ProgramError> {
     // Every decoded picture, none dropped or doubled for the sake of a rate.
-    let arguments = [
-        "-nostdin",
-        "-v",
-        "error",
-        "-max_pixels",
-        PIXELS_OPTION,
-        "-protocol_whitelist",
-        "file,pipe",
-        "-i",
-        INPUT,
-        "-map",
-        "0:v:0",
-        "-frames:v",
-        "100",
-        "-vsync",
-        "0",
-        "-f",
-        "image2pipe",
-        "-c:v",
-        "ppm",
-        "-",
-    ];
+    let made = ["-map", "0:v:0", "-frames:v", "100", "-vsync", "0", "-f", "image2pipe", "-c:v", "ppm", "-"];
+    let arguments = media::arguments(media::RECORDINGS, &made);
     let run = ProgramRun { program: MEDIA_READER, arguments: &arguments, input: bytes, output_limit: LIMIT };
     let mut pictures = Pictures { waiting: Vec::new(), hashes: Vec::new() };
     match stream(&run, &mut pictures).await {

@@ -5,6 +5,7 @@
 //! virtual machine seldom has these programs. Tests of the model's own code run in the attempt's world.
 
 mod film;
+mod media;
 mod pages;
 mod picture_text;
 mod program;

@@ -1,7 +1,7 @@
 //! The text in a picture, by Tesseract. Upstream reads it with the models of `easyocr`, which no package here has; both
 //! read printed text, and a text that one of them reads the other may miss.
 
-use super::film::PIXELS_OPTION;
+use super::media;
 use super::program::{INPUT, ProgramError, ProgramRun, output};
 use crate::check::reading_content::{MEDIA_READER, ReadingContent, TEXT_READER};
 
@@ -10,27 +10,10 @@ const PICTURE_LIMIT: u64 = 256 << 20;
 const TEXT_LIMIT: u64 = 4 << 20;
 
 pub(super) async fn read(bytes: &[u8]) -> Result<ReadingContent, ProgramError> {
-    // Letters of a screen are smaller than those that it is made for. FFmpeg reads screen dumps of X11, too.
-    let arguments = [
-        "-nostdin",
-        "-v",
-        "error",
-        "-max_pixels",
-        PIXELS_OPTION,
-        "-protocol_whitelist",
-        "file,pipe",
-        "-i",
-        INPUT,
-        "-frames:v",
-        "1",
-        "-vf",
-        "scale=2*iw:2*ih:flags=lanczos",
-        "-f",
-        "image2pipe",
-        "-c:v",
-        "png",
-        "-",
-    ];
+    // Letters of a screen are smaller than those that it is made for.
+    let made =
+        ["-frames:v", "1", "-vf", "scale=2*iw:2*ih:flags=lanczos", "-f", "image2pipe", "-c:v", "png", "-"];
+    let arguments = media::arguments(media::PICTURES, &made);
     let run = ProgramRun {
         program: MEDIA_READER,
         arguments: &arguments,

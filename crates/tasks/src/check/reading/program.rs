@@ -16,7 +16,7 @@ const MEMORY: &str = "--as=2147483648";
 /// Bytes kept of a program's messages.
 const MESSAGES: u64 = 2_000;
 /// The place of the file inside.
-pub(super) const INPUT: &str = "/work/input";
+pub(super) const INPUT: &str = "/input";
 /// Folders of the system that the program sees, and cannot change.
 const SEEN: &[&str] =
     &["/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts"];

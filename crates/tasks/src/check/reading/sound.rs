@@ -1,34 +1,18 @@
 //! How a sound goes: FFmpeg decodes it to one channel of 22,050 samples a second, and 20 mel-frequency cepstral
 //! coefficients tell each 512 of them, as the library `librosa` does.
 
-use super::program::{INPUT, ProgramError, ProgramRun, output};
-use super::spectrum;
+use super::program::{ProgramError, ProgramRun, output};
+use super::{media, spectrum};
 use crate::check::reading_content::{MEDIA_READER, ReadingContent};
 
-/// Bytes of decoded sound: about 50 minutes.
-const LIMIT: u64 = 256 << 20;
+/// Bytes of decoded sound: about 12 minutes.
+const LIMIT: u64 = 64 << 20;
 
 pub(super) async fn read(bytes: &[u8]) -> Result<ReadingContent, ProgramError> {
     // The mean of the channels, then the resampler and quality that the library uses.
     let filter = "aformat=sample_fmts=fltp,aresample=22050:resampler=soxr:precision=20";
-    let arguments = [
-        "-nostdin",
-        "-v",
-        "error",
-        "-protocol_whitelist",
-        "file,pipe",
-        "-i",
-        INPUT,
-        "-map",
-        "0:a:0",
-        "-ac",
-        "1",
-        "-af",
-        filter,
-        "-f",
-        "f32le",
-        "-",
-    ];
+    let made = ["-map", "0:a:0", "-ac", "1", "-af", filter, "-f", "f32le", "-"];
+    let arguments = media::arguments(media::RECORDINGS, &made);
     let run = ProgramRun { program: MEDIA_READER, arguments: &arguments, input: bytes, output_limit: LIMIT };
     let printed = output(&run).await?;
     let samples: Vec<f32> =
