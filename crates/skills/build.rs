@@ -9,7 +9,8 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
 /// The packed files and what they hold, below `src`.
-const PACKED: [(&str, &[&str]); 3] = [
+const PACKED: [(&str, &[&str]); 4] = [
+    ("lexicon.zz", &["effect/lexicon.txt"]),
     ("near.zz", &["near.txt"]),
     ("pieces.zz", &["word_vectors/pieces.txt"]),
     (

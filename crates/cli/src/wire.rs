@@ -140,6 +140,9 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
+    // Both change what models see.
+    let no_pointer = (config.pointer == OnOff::Off).then(|| "pointer: off".to_owned());
+    let with_ocr = (config.ocr == OnOff::On).then(|| "ocr: on".to_owned());
     let desktop = desktop(config, &cell);
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
@@ -151,6 +154,8 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
             .into_iter()
             .chain(no_sandbox)
             .chain(with_scripts)
+            .chain(no_pointer)
+            .chain(with_ocr)
             .chain(connected)
             .chain(moved)
             .chain(vms)

@@ -45,7 +45,7 @@ pub(crate) async fn upload(
     let (mut path, mut content) = (None, None);
     while let Some(part) = parts.next_field().await.map_err(broken)? {
         match part.name().unwrap_or_default() {
-            "file_path" => path = Some(part.text().await.map_err(broken)?),
+            "file_path" => path = Some(utf8(&part.bytes().await.map_err(broken)?)?),
             "file_data" => content = Some(part.bytes().await.map_err(broken)?),
             other => return Err(Problem::request(format!("the form has an unknown part {other:?}"))),
         }
@@ -55,6 +55,12 @@ pub(crate) async fn upload(
     };
     machine.write(&at_home(&*machine, &path), &content).await?;
     Ok("File Uploaded")
+}
+
+/// Paths are UTF-8, as OSWorld's clients send them. Asking the part for its text would bring the tables of all encodings of the web.
+fn utf8(bytes: &[u8]) -> Answer<String> {
+    let text = std::str::from_utf8(bytes);
+    Ok(text.map_err(|_| Problem::request("the part file_path is not in UTF-8"))?.to_owned())
 }
 
 /// `POST /list_directory`: everything below a folder, as a tree.

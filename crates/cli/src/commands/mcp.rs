@@ -19,6 +19,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
 use super::mcp_act::{self, ActArgs};
+use super::mcp_streams::serve_streams;
 use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -60,12 +61,7 @@ pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     let server = BookServer { folder, write, mode, clock, embedding, readers, reading: Mutex::default() };
     // Report a skillbook that cannot be opened before a client connects.
     server.tools().kind(Kind::Config)?;
-    wire::runtime()?.block_on(async {
-        let (input, output) = rmcp::transport::stdio();
-        let running = server.serve((bounded_stdin::bounded(input), output)).await.kind(Kind::Environment)?;
-        running.waiting().await.kind(Kind::Bug)?;
-        Ok(())
-    })
+    wire::runtime()?.block_on(serve_streams(server.into_dyn()))
 }
 
 struct BookServer {

@@ -23,10 +23,11 @@ use tokio::sync::Mutex;
 use super::client_session::{SessionClient, SharedWorld, client_session};
 use super::do_chat::Chat;
 use super::do_task::{ClientWorld, serve_client};
+use super::mcp_streams::serve_streams;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::interrupts::SessionInterrupts;
-use crate::{bounded_stdin, wire};
+use crate::wire;
 
 const ACT: &str = "act";
 const OBSERVE: &str = "observe";
@@ -109,12 +110,7 @@ pub(super) fn serve(
         let working = serve_client(given, chat, config);
         let server =
             WorldServer { client, turn: Mutex::new(()), clock, instructs: arguments.model.is_some() };
-        let serving = async {
-            let (input, output) = rmcp::transport::stdio();
-            let running =
-                server.serve((bounded_stdin::bounded(input), output)).await.kind(Kind::Environment)?;
-            running.waiting().await.kind(Kind::Bug).map(drop)
-        };
+        let serving = serve_streams(server.into_dyn());
         let (mut working, mut serving) = (std::pin::pin!(working), std::pin::pin!(serving));
         tokio::select! {
             // A world that could not be opened, or an interrupt.

@@ -33,6 +33,7 @@ mod learn_own;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 mod mcp_act;
+mod mcp_streams;
 pub(crate) mod models;
 pub(crate) mod plan;
 pub(crate) mod prompts;

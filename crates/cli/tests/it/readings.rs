@@ -174,6 +174,7 @@ fn text_is_read_from_pictures() {
     let picture = made(&place, "a.png", "color=black:size=360x40", &["-frames:v", "1", "-vf", &draw]);
     let dump = made(&place, "a.xwd", "color=black:size=360x40", &["-frames:v", "1", "-vf", &draw]);
     let none = written(&place, "none.png", b"no picture");
+    let large = made(&place, "large.png", "color=white:size=4800x4000", &["-frames:v", "1"]);
     let asked = |file: &str, text: &str| json!({"func": "compare_image_text", "result": file, "expected": {"type": "text", "text": text}});
     assert_scores(
         &place,
@@ -182,6 +183,8 @@ fn text_is_read_from_pictures() {
             (asked(&dump, "Desktop"), json!(1)),
             (asked(&picture, "submarine"), json!(0)),
             (asked(&none, "harbour"), json!(0)),
+            // More pixels than are read: nobody knows what it says.
+            (asked(&large, "harbour"), Value::Null),
             (
                 json!({"func": "compare_image_text", "result": picture, "expected": {"type": "smell", "text": ""}}),
                 Value::Null,

@@ -194,21 +194,23 @@ impl ExploreFolder {
 
 /// Reads the finished episodes, and cuts off a line that was not written whole.
 fn read_episodes(path: &Path) -> Result<Vec<Episode>, ExploreError> {
-    let text = match fs::read(path) {
+    let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(path)(error)),
     };
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    if whole < text.len() {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    if whole < bytes.len() {
         let cut = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64));
         cut.map_err(failed(path))?;
     }
-    let lines = text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let text = std::str::from_utf8(&bytes[..whole]);
+    let text = text.map_err(|error| failed(path)(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+    // From text, as the book's log is read: from bytes, the program would hold all that reads a change twice.
     let read = |line| {
-        serde_json::from_slice(line).map_err(|source| ExploreError::Form { path: path.to_owned(), source })
+        serde_json::from_str(line).map_err(|source| ExploreError::Form { path: path.to_owned(), source })
     };
-    lines.map(read).collect()
+    text.split('\n').filter(|line| !line.is_empty()).map(read).collect()
 }
 
 fn lock(folder: &Path) -> Result<File, ExploreError> {

@@ -48,6 +48,10 @@ pub(super) async fn visible_text(
     let is_whole = i32::try_from(read).is_ok_and(|read| read < node::TEXT_LIMIT);
     let whole = if is_whole { beginning.to_owned() } else { node::text(bus, at, LONGEST).await? };
     let count = i32::try_from(whole.chars().count()).ok()?;
+    // The end of a longer one is not known, nor which part of it shows.
+    if count >= LONGEST {
+        return None;
+    }
     let (start, end) = ShownText { bus, at, area, count }.range().await?;
     Some(VisibleText::between(&whole, usize::try_from(start).ok()?, usize::try_from(end).ok()?))
 }

@@ -6,7 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization as _;
 
-const LEXICON: &str = include_str!("lexicon.txt");
+use crate::packed::unpack_text;
+
+static LEXICON: LazyLock<String> =
+    LazyLock::new(|| unpack_text(include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.zz"))));
 
 /// The rules of one group by language. A rule that does not compile is `None`.
 type Languages = BTreeMap<&'static str, Option<Regex>>;

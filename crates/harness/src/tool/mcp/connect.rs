@@ -17,7 +17,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceError, ServiceExt as _};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf};
 use tokio::task::AbortHandle;
 
 use super::spec::{McpServerSpec, McpTransport};
@@ -192,7 +192,7 @@ impl LaunchContext<'_> {
         let (near, far) = tokio::io::duplex(BUFFER);
         let pump = tokio::spawn(carry(child, far)).abort_handle();
         let (reading, writing) = tokio::io::split(near);
-        initialize((LimitedLines::of(reading), writing), vec![Guard::Pump(pump)]).await
+        speak(Box::new(reading), Box::new(writing), Guard::Pump(pump)).await
     }
 
     async fn speak_here(
@@ -204,7 +204,7 @@ impl LaunchContext<'_> {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ConnectError::Handshake("its streams are not there".to_owned()));
         };
-        initialize((LimitedLines::of(output), input), vec![Guard::Program { child }]).await
+        speak(Box::new(output), Box::new(input), Guard::Program { child }).await
     }
 
     async fn speak_by_http(&self, spec: &McpServerSpec, url: &Url) -> Result<McpConnection, ConnectError> {
@@ -269,6 +269,15 @@ fn client() -> Result<reqwest::Client, ConnectError> {
     let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
     let built = builder.redirect(reqwest::redirect::Policy::none()).no_proxy().build();
     built.map_err(|error| ConnectError::Handshake(error.to_string()))
+}
+
+/// Initializes a connection over two streams. They are boxed, so that the protocol is compiled once for all kinds of them.
+async fn speak(
+    reading: Box<dyn AsyncRead + Send + Unpin>,
+    writing: Box<dyn AsyncWrite + Send + Unpin>,
+    guard: Guard,
+) -> Result<McpConnection, ConnectError> {
+    initialize((LimitedLines::of(reading), writing), vec![guard]).await
 }
 
 async fn initialize<T, E, A>(transport: T, kept: Vec<Guard>) -> Result<McpConnection, ConnectError>

@@ -2,7 +2,7 @@
 //! within bounds of time, memory and output.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -137,7 +137,8 @@ pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<
         if said.starts_with("bwrap:") || said.starts_with("prlimit:") {
             return Err(ProgramError::Start(said));
         }
-        Err(ProgramError::Refused(format!("{}: {status}: {said}", run.program)))
+        let why = format!("{}: {status}: {said}", run.program);
+        Err(if reached_bound(status, &said) { ProgramError::Bound(why) } else { ProgramError::Refused(why) })
     };
     match tokio::time::timeout(DEADLINE, work).await {
         Ok(done) => done,
@@ -145,6 +146,16 @@ pub(super) async fn stream(run: &ProgramRun<'_>, sink: &mut dyn Sink) -> Result<
             Err(ProgramError::Bound(format!("{} ran longer than {} s", run.program, DEADLINE.as_secs())))
         }
     }
+}
+
+/// Whether a program ended because of a bound of time or memory, or of the size of a picture. `bwrap` ends with 128 more than the
+/// number of the signal that ended the program.
+fn reached_bound(status: ExitStatus, said: &str) -> bool {
+    const KILLED: i32 = 128 + 9;
+    const PROCESSOR_TIME: i32 = 128 + 24;
+    let told = ["Cannot allocate memory", "max pixel count"];
+    matches!(status.code(), None | Some(KILLED | PROCESSOR_TIME))
+        || told.iter().any(|told| said.contains(told))
 }
 
 /// Hands on what is printed, up to the limit. Returns whether all of it was wanted.
@@ -170,7 +181,7 @@ async fn pass(
     }
 }
 
-/// Keeps the end of the messages and reads all of them, so that the program never waits for a reader.
+/// Keeps the beginning of the messages and reads all of them, so that the program never waits for a reader.
 async fn keep(mut told: impl AsyncRead + Unpin, messages: &mut Vec<u8>) -> std::io::Result<()> {
     let mut piece = vec![0; 4 << 10];
     loop {

@@ -21,5 +21,8 @@ pub(super) async fn read(bytes: &[u8]) -> Result<ReadingContent, ProgramError> {
     if samples.is_empty() {
         return Err(ProgramError::Refused("it holds no sound".into()));
     }
-    Ok(ReadingContent::Sound { coefficients: spectrum::coefficients(&samples) })
+    // Seconds of arithmetic for a long one.
+    let coefficients = tokio::task::spawn_blocking(move || spectrum::coefficients(&samples)).await;
+    let coefficients = coefficients.map_err(|error| ProgramError::Start(error.to_string()))?;
+    Ok(ReadingContent::Sound { coefficients })
 }

@@ -5,6 +5,9 @@ function () {
   const isText = node.nodeType === Node.TEXT_NODE;
   const element = isText ? node.parentElement : node;
   if (!element || !element.isConnected) return null;
+  // A page does not decide how much of it travels with each view.
+  const whole = isText ? node.data : element.value;
+  if (typeof whole === "string" && whole.length > 200000) return null;
   // The part of a box that no scrolling element around it and no edge of the page cuts off.
   const clip = (box, from) => {
     let { left, top, right, bottom } = box;
