@@ -25,9 +25,9 @@ use super::do_chat::Chat;
 use super::do_task::{ClientWorld, serve_client};
 use super::mcp_streams::serve_streams;
 use crate::config::Config;
-use crate::failure::{Failure, Kind, WithKind as _};
+use crate::failure::Failure;
 use crate::interrupts::SessionInterrupts;
-use crate::wire;
+use crate::{bounded_stdin, wire};
 
 const ACT: &str = "act";
 const OBSERVE: &str = "observe";
