@@ -279,6 +279,9 @@ class Copy:
         self.folder, self.target, self.left = folder, target, set()
         folder.mkdir(parents=True, exist_ok=True)
         files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout.decode().split("\0")
+        gone = {str(path.relative_to(folder)) for path in (folder / "crates").rglob("*") if path.is_file()} - set(files)
+        for name in gone:
+            (folder / name).unlink()
         for name in filter(None, files):
             if (ROOT / name).is_file() and not name.startswith("docs/records/"):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)

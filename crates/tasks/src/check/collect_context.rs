@@ -57,7 +57,7 @@ pub enum CollectError {
         what: String,
     },
     /// A file of the evidence cannot be read by the program for it.
-    #[error("metric {metric:?} needs {source}")]
+    #[error("metric {metric:?}: {source}")]
     Reading {
         /// The metric's name.
         metric: String,

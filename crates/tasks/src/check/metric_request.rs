@@ -81,7 +81,7 @@ pub enum MetricRequestError {
         form: &'static str,
     },
     /// A file cannot be read by the program for it.
-    #[error("{metric} needs {source}")]
+    #[error("{metric}: {source}")]
     Reading {
         /// The metric's name.
         metric: String,

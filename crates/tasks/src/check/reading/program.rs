@@ -25,19 +25,19 @@ const SEEN: &[&str] =
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The program is not installed on this machine.
-    #[error("program {0:?} on this machine: see `apprentice doctor`")]
+    #[error("the program {0:?} is not installed on this machine: see `apprentice doctor`")]
     Missing(String),
     /// The program cannot be run in namespaces of its own.
-    #[error("a program of this machine to read a file: {0}")]
+    #[error("no program could be started to read a file: {0}")]
     Start(String),
     /// A bound was reached.
-    #[error("more than a reading may take: {0}")]
+    #[error("a reading reached a bound: {0}")]
     Bound(String),
     /// The program says that the file is not one that it reads.
     #[error("the file cannot be read: {0}")]
     Refused(String),
     /// Tests run in the attempt's world alone.
-    #[error("a world in which the tests run")]
+    #[error("the tests of a task run in a world, and there is none")]
     NoWorld,
 }
 
