@@ -178,6 +178,75 @@ async fn an_editor_gets_every_character_and_saves_it() {
 }
 
 #[tokio::test]
+async fn keys_after_a_dialog_closes_reach_the_window_below() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"").await.expect("written");
+    launch(&mut world, &["mousepad", "/home/user/Documents/a.txt"], "a.txt").await;
+    let mut all = String::new();
+    for number in 0..5 {
+        let line = format!("line {number}\n");
+        for action in [key("ctrl+o"), key("escape"), text(&line)] {
+            deliver(&mut world, action).await;
+        }
+        all += &line;
+    }
+    deliver(&mut world, key("ctrl+s")).await;
+    until(&mut world, "a saved file", |seen| {
+        seen.windows.iter().all(|window| !window.title.starts_with('*'))
+    })
+    .await;
+    let written = world.machine.read("Documents/a.txt").await.expect("read");
+    assert_eq!(String::from_utf8_lossy(&written).trim_end(), all.trim_end());
+    close(world).await;
+}
+
+#[tokio::test]
+async fn a_second_dialog_of_the_same_title_has_references_of_its_own() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"text").await.expect("written");
+    launch(&mut world, &["thunar", "/home/user/Documents"], "Documents").await;
+    let dialog = |seen: &Observation| {
+        seen.windows.iter().any(|window| window.active && window.title.contains("Properties"))
+            && find(seen.tree.as_ref(), "button", "Close").is_some()
+    };
+    let mut given = Vec::new();
+    for _ in 0..2 {
+        deliver(&mut world, key("ctrl+a")).await;
+        deliver(&mut world, key("alt+enter")).await;
+        let seen = until(&mut world, "the dialog", dialog).await;
+        given.push(node(&seen, "button", "Close").id.clone());
+        deliver(&mut world, key("escape")).await;
+        until(&mut world, "its end", |seen| !dialog(seen)).await;
+    }
+    assert_ne!(given[0], given[1], "the reference would mean an element of another window");
+    assert!(refusal(&mut world, click(Target::Ref(given[0].clone()))).await.contains("gone"));
+    close(world).await;
+}
+
+#[tokio::test]
+async fn a_click_at_a_disabled_element_says_so() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"").await.expect("written");
+    launch(&mut world, &["mousepad", "/home/user/Documents/a.txt"], "a.txt").await;
+    deliver(&mut world, key("alt+e")).await;
+    let undo = |seen: &Observation| {
+        find(seen.tree.as_ref(), "menuitem", "Undo").and_then(|node| node.bounds).is_some()
+    };
+    let seen = until(&mut world, "the menu", undo).await;
+    let item = node(&seen, "menuitem", "Undo").clone();
+    assert!(item.is(State::Disabled), "{item:?}");
+    let centre = item.bounds.and_then(|bounds| bounds.centre()).expect("a place");
+    assert!(refusal(&mut world, click(Target::Ref(item.id))).await.contains("is disabled"));
+    let report = act(&mut world, click(Target::Point(centre))).await;
+    assert_eq!(report.delivery, Delivery::Delivered);
+    assert!(report.text.is_some_and(|text| text.contains("\"Undo\" at this point is disabled")));
+    close(world).await;
+}
+
+#[tokio::test]
 async fn a_terminal_runs_what_is_typed() {
     let state = state();
     let mut world = open(state.path()).await;

@@ -171,6 +171,14 @@ impl Screen {
         Ok(windows)
     }
 
+    /// The active window and all windows, as the window manager tells them.
+    pub(super) fn active_and_listed(&self) -> Result<(Option<u32>, Vec<u32>), DisplayError> {
+        let atoms = &self.atoms;
+        let active = self.numbers(self.root, atoms._NET_ACTIVE_WINDOW, AtomEnum::WINDOW.into())?;
+        let listed = self.numbers(self.root, atoms._NET_CLIENT_LIST, AtomEnum::WINDOW.into())?;
+        Ok((active.first().copied(), listed))
+    }
+
     fn window(&self, id: u32, active: bool) -> Result<Option<Window>, DisplayError> {
         let geometry = self.connection.get_geometry(id)?;
         let place = self.connection.translate_coordinates(id, self.root, 0, 0)?;

@@ -25,6 +25,8 @@ const CARRIERS: [(&str, &str); 6] = [
 ];
 /// A wait for nothing but time wakes up this often, to show that it goes on.
 const BEAT: Duration = Duration::from_secs(1);
+/// Longest wait for the focus to arrive at another window after one has closed.
+const FOCUS: Duration = Duration::from_secs(1);
 /// Time between two looks at whether input was taken.
 const TAKEN: Duration = Duration::from_millis(1);
 
@@ -133,6 +135,30 @@ impl Screen {
         }
     }
 
+    /// Waits until a window has the focus, if one was opened or closed since the last input: keys that are sent while a dialog
+    /// closes reach nobody.
+    pub fn await_focus(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
+        self.take_events()?;
+        if !self.unrest.window_changed() {
+            return Ok(());
+        }
+        let end = self.clock.mono() + FOCUS;
+        loop {
+            stop.check()?;
+            let before = self.unrest.changes();
+            let (active, listed) = self.active_and_listed()?;
+            self.take_events()?;
+            let left = end.saturating_sub(self.clock.mono());
+            if is_focused(active, &listed) || left.is_zero() {
+                return Ok(());
+            }
+            // The answer may have come with events, which are taken by now.
+            if self.unrest.changes() == before {
+                await_event(&self.connection, Some(stop), left)?;
+            }
+        }
+    }
+
     /// Remembers that input was sent just now.
     pub fn disturbed(&mut self) {
         self.unrest.note_input(self.clock.mono());
@@ -211,5 +237,24 @@ impl Screen {
             }
         }
         Ok(drawn_areas::overlaps(&windows))
+    }
+}
+
+/// Whether keys reach a window: one of those that the window manager lists is active. Without any window there is none to wait
+/// for.
+fn is_focused(active: Option<u32>, listed: &[u32]) -> bool {
+    listed.is_empty() || active.is_some_and(|active| listed.contains(&active))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_focused;
+
+    #[test]
+    fn keys_wait_until_a_listed_window_is_active() {
+        assert!(is_focused(Some(7), &[5, 7]) && is_focused(None, &[]));
+        assert!(!is_focused(Some(0), &[5]), "the dialog has closed, and nobody has the focus");
+        assert!(!is_focused(Some(7), &[5]), "the active window is gone");
+        assert!(!is_focused(None, &[5]));
     }
 }
