@@ -221,7 +221,8 @@ async fn a_second_dialog_of_the_same_title_has_references_of_its_own() {
         until(&mut world, "its end", |seen| !dialog(seen)).await;
     }
     assert_ne!(given[0], given[1], "the reference would mean an element of another window");
-    assert!(refusal(&mut world, click(Target::Ref(given[0].clone()))).await.contains("gone"));
+    let refused = refusal(&mut world, click(Target::Ref(given[0].clone()))).await;
+    assert!(refused.contains("gone"), "{refused}");
     close(world).await;
 }
 
