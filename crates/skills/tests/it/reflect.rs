@@ -227,6 +227,21 @@ fn removed_lines_get_a_quarter_of_the_room_at_least() {
 }
 
 #[test]
+fn what_tells_most_is_shown_in_the_smallest_room_and_all_that_is_cut_is_counted() {
+    let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let long = |sign: char| format!("{sign} dialog \"{}\"", "d".repeat(60));
+    let changed = [&long('+'), "+ cell \"A\"", &long('-'), "- text \"gone\"", "[161 more lines changed]"];
+    trajectory.steps[0].seen.changed = changed.map(str::to_owned).to_vec();
+    let shown = |tokens: u64| {
+        let budget = MaterialBudget { tokens, ..MaterialBudget::default() };
+        material(&trajectory, &ReflectOptions { budget, ..ReflectOptions::default() }).steps
+    };
+    // A step gets a sixteenth, and its changes a quarter of that.
+    assert_eq!(shown(640)[0].seen.changed, [&long('+'), &long('-'), "[163 more lines changed]"]);
+    assert_eq!(shown(40_000)[0].seen.changed, changed);
+}
+
+#[test]
 fn instruction_programs_and_skills_are_cut_at_their_limits() {
     let shown = |goal: usize, apps: usize, app: usize, skill: usize, skills: usize| {
         let names: Vec<String> = (0..skills).map(|number| format!("gimp/s{number}")).collect();
