@@ -6,6 +6,7 @@ use apprentice_protocol::{
     BlobHash, ChatModel, ChatReply, Content, Image, ImageBytes, MediaType, Message, ReplyStop, ScreenPoint,
     Size, StepId, ToolAnswer, Trajectory, Verdict, estimated_tokens,
 };
+use apprentice_skills::book::{Actor, Change, Origin, SkillText, WriteRequest};
 use apprentice_skills::reflect::{
     Confidence, Dropped, EvidenceRule, Material, MaterialBudget, Moment, ReflectError, ReflectOptions,
     StepPicture, TrajectoryReflection, check, material, reflect, reflection_request, reflection_schema,
@@ -15,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::clerk::{Written, attempt, reply, run};
-use crate::shelf::Shelf;
+use crate::shelf::{Shelf, id};
 
 fn learning(confidence: &str, evidence: &[&str], wasted: u32) -> Value {
     json!({"type": "friction", "scope": "gimp", "situation": "s", "guidance": "g", "confidence": confidence,
@@ -493,6 +494,38 @@ fn learnings_over_the_cap_are_set_aside() {
     let checked = check(reflection, &attempt("t", "goal", Verdict::Pass, &[]), EvidenceRule::Trace, 3);
     assert_eq!((checked.learnings.len(), checked.overflow.len()), (3, 2));
     assert_eq!(checked.dropped, [Dropped::OverCap { index: 3 }, Dropped::OverCap { index: 4 }]);
+}
+
+#[test]
+fn pages_of_the_book_are_shown_whole_for_as_long_as_there_is_room() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    for number in 0..6 {
+        let guidance =
+            format!("1. Choose File > Export.\n{}\n2. Press key k{number}k.", "- a line\n".repeat(340));
+        let text =
+            SkillText { description: format!("About k{number}k"), situation: "Exporting".into(), guidance };
+        let change = Change::SkillCreated {
+            skill: id(&format!("os/s{number}")),
+            text,
+            annotations: Vec::new(),
+            origin: Origin::Authored,
+            domain: None,
+        };
+        gateway.apply(WriteRequest::of(Actor::Human, Timestamp::UNIX_EPOCH, change)).expect("written");
+    }
+    let reflector = Arc::new(Written::words(&["{\"skill_reviews\": [], \"new_learnings\": []}"]));
+    let manager = Arc::new(Written::turns(Vec::new()));
+    let models = LearnerModels { reflector: Arc::clone(&reflector) as Arc<dyn ChatModel>, manager };
+    let trajectory = Trajectory { apps: vec!["os".into()], ..attempt("t", "Export", Verdict::Pass, &[]) };
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(learn_trajectory(&mut gateway, &models, &input, &LearnOptions::default())).expect("learns");
+    let asked = format!("{:?}", reflector.requests.lock().expect("unpoisoned")[0].messages);
+    // Five pages of 3100 characters fit into 16 000.
+    let whole: Vec<bool> = (0..6).map(|number| asked.contains(&format!("Press key k{number}k."))).collect();
+    assert_eq!(whole, [true, true, true, true, true, false]);
+    assert!(asked.contains("About k5k\\\\n[guidance not shown]"), "{asked}");
+    assert!(!asked.contains("more characters]"), "no page is cut");
 }
 
 #[test]
