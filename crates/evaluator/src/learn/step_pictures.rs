@@ -510,6 +510,26 @@ mod tests {
     }
 
     #[test]
+    fn an_action_on_an_element_has_its_place() {
+        let at = |number: u32, kind: &str, data: &Value| -> Event {
+            let event = json!({ "v": 1, "id": format!("e{number}"), "wall": "1970-01-01T00:00:00Z", "mono_us": 0,
+                "step": "s1", "kind": kind, "data": data });
+            serde_json::from_value(event).expect("an event")
+        };
+        let view = json!({ "region": { "x": 0, "y": 0, "width": 1000, "height": 600 },
+            "image": { "width": 1000, "height": 600 }, "space": "image_pixels" });
+        let seen = json!({ "title": "", "focused": null, "screenshot": "a", "outline": null, "took_ms": 1, "view": view });
+        let reply = json!({ "raw": [], "say": [], "calls": [], "usage": { "input": 0, "output": 0, "cached": 0 },
+            "timing": { "working_ms": 0, "waiting_ms": 0 }, "cost_usd": null, "provider_model": null,
+            "request_bytes": 1 });
+        let click = json!({ "do": "click", "at": { "ref": "n1" } });
+        let acted = json!({ "call": "c1", "index": 0, "asked": click, "sent": click, "point": { "x": 30, "y": 40 },
+            "outcome": { "outcome": "done" } });
+        let events = [at(1, "observed", &seen), at(2, "model.replied", &reply), at(3, "action", &acted)];
+        assert_eq!(looks(&events)[0].points, [ScreenPoint::new(30, 40)]);
+    }
+
+    #[test]
     fn first_and_last_come_first_then_surprises_then_what_the_checks_read() {
         let mut looks = [
             look(1, "a", Some("b")),

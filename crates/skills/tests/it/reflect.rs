@@ -496,22 +496,19 @@ fn learnings_over_the_cap_are_set_aside() {
     assert_eq!(checked.dropped, [Dropped::OverCap { index: 3 }, Dropped::OverCap { index: 4 }]);
 }
 
-#[test]
-fn pages_of_the_book_are_shown_whole_for_as_long_as_there_is_room() {
+/// What a reviewer is told beside an attempt of a book with four pages, which have so many characters together.
+fn asked_beside_pages(characters: usize) -> String {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
-    for number in 0..6 {
-        let guidance =
-            format!("1. Choose File > Export.\n{}\n2. Press key k{number}k.", "- a line\n".repeat(340));
-        let text =
-            SkillText { description: format!("About k{number}k"), situation: "Exporting".into(), guidance };
-        let change = Change::SkillCreated {
-            skill: id(&format!("os/s{number}")),
-            text,
-            annotations: Vec::new(),
-            origin: Origin::Authored,
-            domain: None,
-        };
+    for number in 0..4 {
+        let length = if number == 0 { characters - 3 * 4000 } else { 4000 };
+        let (description, situation) = (format!("About k{number}k"), "Exporting. ".repeat(60));
+        let head = format!("1. Choose File > Export.\n2. Press key k{number}k.\n");
+        let rest = length - description.len() - situation.trim_end().len() - head.len() - 2;
+        let guidance = format!("{head}{}", "- l\n".repeat(rest).split_at(rest - 1).0) + "x";
+        let text = SkillText { description, situation: situation.trim_end().to_owned(), guidance };
+        let (skill, annotations, origin) = (id(&format!("os/s{number}")), Vec::new(), Origin::Authored);
+        let change = Change::SkillCreated { skill, text, annotations, origin, domain: None };
         gateway.apply(WriteRequest::of(Actor::Human, Timestamp::UNIX_EPOCH, change)).expect("written");
     }
     let reflector = Arc::new(Written::words(&["{\"skill_reviews\": [], \"new_learnings\": []}"]));
@@ -520,12 +517,20 @@ fn pages_of_the_book_are_shown_whole_for_as_long_as_there_is_room() {
     let trajectory = Trajectory { apps: vec!["os".into()], ..attempt("t", "Export", Verdict::Pass, &[]) };
     let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
     run(learn_trajectory(&mut gateway, &models, &input, &LearnOptions::default())).expect("learns");
-    let asked = format!("{:?}", reflector.requests.lock().expect("unpoisoned")[0].messages);
-    // Five pages of 3100 characters fit into 16 000.
-    let whole: Vec<bool> = (0..6).map(|number| asked.contains(&format!("Press key k{number}k."))).collect();
-    assert_eq!(whole, [true, true, true, true, true, false]);
-    assert!(asked.contains("About k5k\\\\n[guidance not shown]"), "{asked}");
-    assert!(!asked.contains("more characters]"), "no page is cut");
+    let requests = reflector.requests.lock().expect("unpoisoned");
+    format!("{:?}", requests[0].messages)
+}
+
+#[test]
+fn pages_of_the_book_are_shown_whole_up_to_16_000_characters_and_others_by_their_description() {
+    for (characters, expected) in [(16_000, 4), (16_001, 3)] {
+        let asked = asked_beside_pages(characters);
+        let whole = (0..4).filter(|number| asked.contains(&format!("Press key k{number}k."))).count();
+        let described =
+            (0..4).filter(|number| asked.contains(&format!("About k{number}k\\\\n[guidance not shown]")));
+        assert_eq!((whole, described.count()), (expected, 4 - expected), "{characters}");
+        assert!(!asked.contains("more characters]"), "no page is cut");
+    }
 }
 
 #[test]
