@@ -423,12 +423,17 @@ fn place(points: &[(u32, u32)], changed: Option<Area>, size: Size) -> Place {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use apprentice_pixels::{Area, Frame};
     use apprentice_protocol::{BlobHash, Rect, ScreenPoint, Size, StepId};
+    use apprentice_trace::Trace;
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
 
     use super::{
-        Moment, Place, StepLook, View, Wanted, caption, in_picture, is_plain, on_screen, place, scaled,
-        wanted,
+        Moment, Place, StepLook, View, Wanted, caption, in_picture, is_plain, looks, on_screen, place,
+        scaled, wanted,
     };
 
     const SIZE: Size = Size::new(1000, 600);
@@ -511,10 +516,10 @@ mod tests {
 
     #[test]
     fn an_action_on_an_element_has_its_place() {
-        let at = |number: u32, kind: &str, data: &Value| -> Event {
-            let event = json!({ "v": 1, "id": format!("e{number}"), "wall": "1970-01-01T00:00:00Z", "mono_us": 0,
-                "step": "s1", "kind": kind, "data": data });
-            serde_json::from_value(event).expect("an event")
+        let line = |number: u32, kind: &str, data: &Value| {
+            let event = json!({ "v": 1, "id": format!("e{number}"), "wall": "1970-01-01T00:00:00Z",
+                "mono_us": 0, "step": "s1", "kind": kind, "data": data });
+            format!("{event}\n")
         };
         let view = json!({ "region": { "x": 0, "y": 0, "width": 1000, "height": 600 },
             "image": { "width": 1000, "height": 600 }, "space": "image_pixels" });
@@ -525,7 +530,11 @@ mod tests {
         let click = json!({ "do": "click", "at": { "ref": "n1" } });
         let acted = json!({ "call": "c1", "index": 0, "asked": click, "sent": click, "point": { "x": 30, "y": 40 },
             "outcome": { "outcome": "done" } });
-        let events = [at(1, "observed", &seen), at(2, "model.replied", &reply), at(3, "action", &acted)];
+        let lines = [line(1, "observed", &seen), line(2, "model.replied", &reply), line(3, "action", &acted)];
+        let folder = TempDir::new().expect("a folder");
+        let path = folder.path().join("events.jsonl");
+        fs::write(&path, lines.concat()).expect("written");
+        let events = Trace::read(&path).expect("reads").events;
         assert_eq!(looks(&events)[0].points, [ScreenPoint::new(30, 40)]);
     }
 
