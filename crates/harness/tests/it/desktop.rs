@@ -201,6 +201,31 @@ async fn keys_after_a_dialog_closes_reach_the_window_below() {
     close(world).await;
 }
 
+/// The window manager is slow: it hands the focus on half a second after a window has closed.
+#[tokio::test]
+async fn keys_wait_until_the_focus_is_handed_on() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"").await.expect("written");
+    launch(&mut world, &["mousepad", "/home/user/Documents/a.txt"], "a.txt").await;
+    // A program that was launched must not die; its child may.
+    launch(&mut world, &["sh", "-c", "xfce4-terminal --title above; true"], "above").await;
+    until(&mut world, "its focus", |seen| seen.title() == "above").await;
+    let slow = "pkill -STOP openbox && pkill -KILL -f ^xfce4-terminal; \
+                (sleep 0.8; pkill -CONT openbox) >/dev/null 2>&1 </dev/null &";
+    world.machine.run(&Command::new(["sh", "-c", slow])).await.expect("killed");
+    pause(300).await;
+    deliver(&mut world, text("typed")).await;
+    deliver(&mut world, key("ctrl+s")).await;
+    until(&mut world, "a saved file", |seen| {
+        seen.windows.iter().all(|window| !window.title.starts_with('*'))
+    })
+    .await;
+    let written = world.machine.read("Documents/a.txt").await.expect("read");
+    assert_eq!(String::from_utf8_lossy(&written).trim_end(), "typed");
+    close(world).await;
+}
+
 #[tokio::test]
 async fn a_second_dialog_of_the_same_title_has_references_of_its_own() {
     let state = state();

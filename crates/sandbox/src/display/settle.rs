@@ -10,7 +10,7 @@ use x11rb::protocol::damage::ConnectionExt as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, MapState, WindowClass};
 
 use super::programs::{Programs, SUPERVISOR};
-use super::screen::gone;
+use super::screen::{Focus, gone};
 use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
 use crate::wire::DrawnSince;
 
@@ -135,25 +135,19 @@ impl Screen {
         }
     }
 
-    /// Waits until a window has the focus, if one was opened or closed since the last input: keys that are sent while a dialog
-    /// closes reach nobody.
+    /// Waits until a window has the focus: keys that are sent while a dialog closes reach nobody.
     pub fn await_focus(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         self.take_events()?;
-        if !self.unrest.window_changed() {
-            return Ok(());
-        }
         let end = self.clock.mono() + FOCUS;
         loop {
             stop.check()?;
-            let before = self.unrest.changes();
-            let (active, listed) = self.active_and_listed()?;
-            self.take_events()?;
+            let focus = self.focus()?;
             let left = end.saturating_sub(self.clock.mono());
-            if is_focused(active, &listed) || left.is_zero() {
+            if has_arrived(&focus, self.unrest.window_changed()) || left.is_zero() {
                 return Ok(());
             }
-            // The answer may have come with events, which are taken by now.
-            if self.unrest.changes() == before {
+            // The answers may have come with the event that is waited for.
+            if self.take_events()? == 0 {
                 await_event(&self.connection, Some(stop), left)?;
             }
         }
@@ -171,11 +165,12 @@ impl Screen {
         Ok((self.unrest.changes(), self.unrest.window_changed()))
     }
 
-    /// Processes the display's pending events.
-    fn take_events(&mut self) -> Result<(), DisplayError> {
+    /// Processes the display's pending events, and returns their number.
+    fn take_events(&mut self) -> Result<usize, DisplayError> {
         self.beats.note();
-        let mut drawn = false;
+        let (mut drawn, mut count) = (false, 0);
         while let Some(event) = self.connection.poll_for_event()? {
+            count += 1;
             match event {
                 Event::DamageNotify(event) => {
                     let area = event.area;
@@ -202,7 +197,7 @@ impl Screen {
             self.connection.damage_subtract(self.damage, x11rb::NONE, x11rb::NONE)?;
             self.connection.flush()?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// What was drawn since the last call.
@@ -240,21 +235,34 @@ impl Screen {
     }
 }
 
-/// Whether keys reach a window: one of those that the window manager lists is active. Without any window there is none to wait
-/// for.
-fn is_focused(active: Option<u32>, listed: &[u32]) -> bool {
-    listed.is_empty() || active.is_some_and(|active| listed.contains(&active))
+/// Whether keys reach a window. Without any window there is none to wait for; with all of them out of sight none gets the
+/// focus, unless one has just gone.
+fn has_arrived(focus: &Focus, window_changed: bool) -> bool {
+    match focus.active.filter(|active| *active != x11rb::NONE) {
+        _ if focus.listed.is_empty() => true,
+        Some(active) => focus.in_active && focus.listed.contains(&active),
+        None => !window_changed,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_focused;
+    use super::{Focus, has_arrived};
 
     #[test]
-    fn keys_wait_until_a_listed_window_is_active() {
-        assert!(is_focused(Some(7), &[5, 7]) && is_focused(None, &[]));
-        assert!(!is_focused(Some(0), &[5]), "the dialog has closed, and nobody has the focus");
-        assert!(!is_focused(Some(7), &[5]), "the active window is gone");
-        assert!(!is_focused(None, &[5]));
+    fn keys_wait_until_the_active_window_gets_them() {
+        let arrived = |active: Option<u32>, listed: &[u32], in_active: bool, window_changed: bool| {
+            has_arrived(&Focus { active, listed: listed.to_vec(), in_active }, window_changed)
+        };
+        assert!(arrived(Some(7), &[5, 7], true, true) && arrived(None, &[], false, true));
+        assert!(!arrived(Some(7), &[5], true, true), "the active window is gone");
+        assert!(
+            !arrived(Some(7), &[5, 7], false, false),
+            "the window manager does not know yet that it is gone"
+        );
+        for none in [None, Some(0)] {
+            assert!(!arrived(none, &[5], false, true), "the dialog has closed, and no window is active");
+            assert!(arrived(none, &[5], false, false), "no window is in sight");
+        }
     }
 }
