@@ -101,7 +101,8 @@ fn steps(messages: &[Message]) -> Vec<TrajectoryStep> {
             Message::Assistant { say, calls, .. } => {
                 let Some(id) = u32::try_from(steps.len() + 1).ok().map(StepId) else { break };
                 let lines = view.outline.describe();
-                let changed = changes(answered.as_deref(), &lines);
+                let touched = steps.last().map(TrajectoryStep::touched).unwrap_or_default();
+                let changed = changes(answered.as_deref(), &lines, &touched);
                 answered = Some(lines);
                 let seen = Seen { title: view.title.clone(), focused: None, changed };
                 steps.push(TrajectoryStep { say: say.clone(), ..TrajectoryStep::new(id, seen) });

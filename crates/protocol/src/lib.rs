@@ -64,7 +64,7 @@ pub use model::{
     ActionOutcome, Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError,
     ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, ToolSpec, Usage, WorldTool,
 };
-pub use narration::changes;
+pub use narration::{changes, count_of_more_lines, more_lines_changed};
 pub use network::{AllowedHost, AllowedHostError, ConnectionOutcome, ConnectionRecord, ConnectionReport};
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, is_listed, outline, outline_line};

@@ -78,6 +78,10 @@ pub struct Observation {
     /// elements cannot be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// Whether nothing was drawn and no window came or went since the last action, although it should change something
+    /// that can be seen. Elements may differ all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_drawn: bool,
 }
 
 impl Observation {

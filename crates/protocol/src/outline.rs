@@ -65,31 +65,31 @@ pub struct Outline {
     pub nodes: Vec<OutlineNode>,
 }
 
-/// Writes the outline of a tree for a model, at most `budget` characters long.
+/// Roles of what opens above other windows.
+const DIALOGS: &[&str] = &["dialog", "alertdialog", "alert"];
+/// Roles of items of lists and tables.
+const ITEMS: &[&str] = &["cell", "gridcell", "row", "listitem", "treeitem"];
+
+/// Writes the outline of a tree for a model, at most `budget` characters long. Of a tree that is too large, windows, the
+/// focus and what stands in dialogs come before the rest, and items of lists and tables last.
 pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
-    let mut text = String::new();
-    let mut used = 0;
-    let mut left_out = 0usize;
-    // The depth at which each node's children are written.
-    let mut child_depth: Vec<u32> = Vec::with_capacity(tree.nodes.len());
+    let lines = ranked_lines(tree, view);
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_key(|index| lines.get(*index).map(|(rank, _)| *rank));
     let room = budget.0.saturating_sub(80);
-    for node in &tree.nodes {
-        let depth = node.parent.and_then(|parent| child_depth.get(parent as usize).copied()).unwrap_or(0);
-        if !is_listed(node) {
-            child_depth.push(depth);
-            continue;
-        }
-        child_depth.push(depth + 1);
-        let line = outline_line(node, depth, view);
-        let length = line.chars().count() + 1;
-        if left_out > 0 || used + length > room {
-            left_out += 1;
-            continue;
-        }
-        used += length;
-        text.push_str(&line);
+    let mut used = 0;
+    let fitting = order.iter().take_while(|index| {
+        used += lines.get(**index).map_or(0, |(_, line)| line.chars().count() + 1);
+        used <= room
+    });
+    let mut kept: Vec<usize> = fitting.copied().collect();
+    kept.sort_unstable();
+    let mut text = String::new();
+    for (_, line) in kept.iter().filter_map(|index| lines.get(*index)) {
+        text.push_str(line);
         text.push('\n');
     }
+    let left_out = lines.len() - kept.len();
     if left_out > 0 {
         let _ = writeln!(text, "[{left_out} more elements do not fit]");
     }
@@ -97,6 +97,32 @@ pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
         let _ = writeln!(text, "[the tree is not whole: the budget of {why:?} ran out]");
     }
     BoundedText::cut(&text, budget)
+}
+
+/// The lines of the listed elements, in order. What may be left out first has the highest number.
+fn ranked_lines(tree: &UiTree, view: &View) -> Vec<(u8, String)> {
+    // The depth at which each node's children are written, and whether they stand in a dialog.
+    let mut below: Vec<(u32, bool)> = Vec::with_capacity(tree.nodes.len());
+    let mut lines = Vec::new();
+    for node in &tree.nodes {
+        let above = node.parent.and_then(|parent| below.get(parent as usize).copied());
+        let (depth, in_dialog) = above.unwrap_or((0, false));
+        let in_dialog = in_dialog || DIALOGS.contains(&node.role.as_str());
+        let listed = is_listed(node);
+        below.push((depth + u32::from(listed), in_dialog));
+        if !listed {
+            continue;
+        }
+        let is_item = ITEMS.contains(&node.role.as_str());
+        let rank = match (node.role.is_window() || node.is(State::Focused), in_dialog, is_item) {
+            (true, _, _) => 0,
+            (false, true, false) => 1,
+            (false, false, false) | (false, true, true) => 2,
+            (false, false, true) => 3,
+        };
+        lines.push((rank, outline_line(node, depth, view)));
+    }
+    lines
 }
 
 /// Whether an outline lists a node: it is not hidden, and it says or does something.
@@ -293,6 +319,26 @@ mod tests {
         window "Editor" @60,20 #n1
           button "Open" @60,20 #n3
           textbox "Find \"it\"" = "two\nlines" [focused, editable] @60,20 #n4
+        "#);
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_keeps_windows_the_focus_and_dialogs() {
+        let mut nodes = vec![node(0, None, "window", "Sheet")];
+        nodes.extend((1..200).map(|number| node(number, Some(0), "cell", &format!("A{number}"))));
+        nodes[150].states = BTreeSet::from([State::Focused]);
+        nodes.push(node(200, Some(0), "button", "Bold"));
+        nodes.push(node(201, None, "dialog", "Keep this format?"));
+        nodes.push(node(202, Some(201), "button", "Keep"));
+        let tree = UiTree { nodes, truncated: None };
+        let text = outline(&tree, &View::whole(Size::new(1920, 1080)), TextBudget(250));
+        insta::assert_snapshot!(text.as_str(), @r#"
+        window "Sheet" @60,20 #n0
+          cell "A150" [focused] @60,20 #n150
+          button "Bold" @60,20 #n200
+        dialog "Keep this format?" @60,20 #n201
+          button "Keep" @60,20 #n202
+        [198 more elements do not fit]
         "#);
     }
 

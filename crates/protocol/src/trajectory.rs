@@ -128,6 +128,13 @@ pub struct TrajectoryStep {
 }
 
 impl TrajectoryStep {
+    /// Returns the elements that the step's actions were aimed at, as `role "name"`.
+    pub fn touched(&self) -> Vec<String> {
+        let target =
+            |action: &StepAction| Some(format!("{} {:?}", action.role.as_ref()?, action.name.as_ref()?));
+        self.actions.iter().filter_map(target).collect()
+    }
+
     /// Creates a step without words, actions and answers.
     pub fn new(id: StepId, seen: Seen) -> Self {
         Self {

@@ -1,17 +1,20 @@
 //! Chooses the pages of the book that a reviewer sees beside an attempt, so that it reports nothing that stands there.
 
-use apprentice_protocol::{BoundedText, SkillId, TextBudget, Trajectory};
+use apprentice_protocol::{SkillId, Trajectory};
 
 use crate::book::{Skill, State};
 use crate::reflect::BookPage;
 use crate::waiting_pages::waiting_pages;
 use crate::words::{domain_name, word_similarity};
 
-/// Largest length of a page's text, in characters.
-const PAGE: TextBudget = TextBudget(1200);
+/// Characters of the pages that are shown whole. A learned page has 5260 at most.
+const WHOLE: usize = 16_000;
+/// What stands at the end of a page that is shown by its description.
+const NOT_SHOWN: &str = "[guidance not shown]";
 
 /// Returns pages about the programs of an attempt that it did not receive: those that wait for a person, by name alone, then
-/// those nearest to its instruction. At most `most`.
+/// those nearest to its instruction. At most `most`. Pages are shown whole, the nearest first, for as long as there is room: a
+/// page that is cut seems to lack what it says. The rest is shown by its description.
 pub(crate) fn book_pages(state: &State, trajectory: &Trajectory, most: usize) -> Vec<BookPage> {
     let domains: Vec<String> = trajectory.apps.iter().filter_map(|app| domain_name(app)).collect();
     let is_about = |id: &SkillId| domains.iter().any(|domain| domain == id.domain());
@@ -26,10 +29,14 @@ pub(crate) fn book_pages(state: &State, trajectory: &Trajectory, most: usize) ->
         .map(|skill| (word_similarity(&trajectory.goal, &page_text(skill)), skill.as_ref()))
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.id.cmp(&other.1.id)));
-    pages.extend(near.into_iter().map(|(_, skill)| BookPage {
-        id: skill.id.clone(),
-        text: Some(BoundedText::cut(&page_text(skill), PAGE).as_str().to_owned()),
-        waits_for_a_person: false,
+    near.truncate(most.saturating_sub(pages.len()));
+    let mut room = WHOLE;
+    pages.extend(near.into_iter().map(|(_, skill)| {
+        let text = page_text(skill);
+        let left = room.checked_sub(text.chars().count());
+        room = left.unwrap_or(room);
+        let text = if left.is_some() { text } else { format!("{}\n{NOT_SHOWN}", skill.text.description) };
+        BookPage { id: skill.id.clone(), text: Some(text), waits_for_a_person: false }
     }));
     pages.truncate(most);
     pages

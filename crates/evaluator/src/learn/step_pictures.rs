@@ -1,5 +1,6 @@
 //! Prepares pictures of an attempt for a reviewer that sees: the whole screen, scaled, where an attempt begins, ends or
-//! surprises, and parts of it around what was acted on and what changed.
+//! surprises, and parts of it around what was acted on and what changed. Captions name places in pixels of the screen, and
+//! the scale of a smaller picture.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,6 +19,8 @@ use sha2::{Digest as _, Sha256};
 pub(crate) const PICTURE_SIDE: u32 = 1024;
 /// Pixels shown around what was acted on and what changed.
 const MARGIN: u32 = 120;
+/// A change this narrow and this high, in pixels, is that of a scroll bar: it says only that something scrolled.
+const STRIP: Size = Size { width: 24, height: 80 };
 
 /// The files of a recorded attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,21 +99,23 @@ pub(super) fn last_views(files: &TraceFiles, count: usize) -> Result<Vec<StepPic
     let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
     let mut album = Album { blobs: files.run.join("blobs"), frames: BTreeMap::new() };
     let seen = trace.events.iter().filter_map(|event| match &event.kind {
-        EventKind::Observed { screenshot: Some(picture), .. } => Some((event.step?, picture)),
+        EventKind::Observed { screenshot: Some(picture), view, .. } => {
+            Some((event.step?, picture, view.region))
+        }
         _ => None,
     });
-    let mut views: Vec<(StepId, &BlobHash)> = Vec::new();
-    for (step, picture) in seen {
+    let mut views: Vec<(StepId, &BlobHash, Rect)> = Vec::new();
+    for one in seen {
         // Views of one and the same screen tell nothing new.
-        if views.last().is_none_or(|(_, last)| *last != picture) {
-            views.push((step, picture));
+        if views.last().is_none_or(|(_, last, _)| *last != one.1) {
+            views.push(one);
         }
     }
     let late = views.split_off(views.len().saturating_sub(count));
-    let view = |(step, picture): (StepId, &BlobHash)| {
+    let view = |(step, picture, region): (StepId, &BlobHash, Rect)| {
         let frame = album.frame(picture)?;
         let image = album.encoded(&frame, picture)?;
-        let shows = at_scale("the whole screen", &frame, &image);
+        let shows = caption("the whole screen", region, image.size);
         Ok(StepPicture { step, moment: Moment::Before, shows, image })
     };
     late.into_iter().map(view).collect()
@@ -188,7 +193,7 @@ fn looks(events: &[Event]) -> Vec<StepLook> {
                 if let Some(look) = looks.last_mut().filter(|look| look.step == step) {
                     look.acted = true;
                     look.failed |= !matches!(record.outcome, ActionOutcome::Done { .. });
-                    look.points.extend(record.sent.iter().flat_map(points));
+                    look.points.extend(record.sent.iter().flat_map(points).chain(record.point));
                 }
             }
             EventKind::CheckState { changed: true } => {
@@ -264,7 +269,7 @@ impl Album {
                 let Some(view) = view else { return Ok(Vec::new()) };
                 let frame = self.frame(&view.picture)?;
                 let image = self.encoded(&frame, &view.picture)?;
-                let shows = at_scale(shows, &frame, &image);
+                let shows = caption(shows, view.region, image.size);
                 Ok(vec![StepPicture { step: look.step, moment, shows, image }])
             }
             Wanted::Crops(look) => self.crops(look),
@@ -278,27 +283,31 @@ impl Album {
         let size = Size::new(one.width(), one.height());
         let points = look.points.iter().filter_map(|point| in_picture(*point, look.before.region, size));
         let points: Vec<(u32, u32)> = points.collect();
-        let Some(area) = area(&points, diff(&one, &other), size) else {
-            let image = self.encoded(&other, &after.picture)?;
-            let shows = at_scale("the whole screen; most of it changed", &other, &image);
-            return Ok(vec![StepPicture { step: look.step, moment: Moment::After, shows, image }]);
+        let area = match place(&points, diff(&one, &other), size) {
+            Place::Nowhere => return Ok(Vec::new()),
+            Place::Everywhere => {
+                let image = self.encoded(&other, &after.picture)?;
+                let shows = caption("the whole screen; most of it changed", after.region, image.size);
+                return Ok(vec![StepPicture { step: look.step, moment: Moment::After, shows, image }]);
+            }
+            Place::Part(area) => area,
         };
-        let shows = format!(
-            "the part of the screen at {},{}, {} by {} pixels, around what was acted on and what changed",
-            area.x, area.y, area.width, area.height
-        );
-        let views = [(Moment::Before, &one, &look.before.picture), (Moment::After, &other, &after.picture)];
+        let views = [(Moment::Before, &one, &look.before), (Moment::After, &other, after)];
         let mut pictures = Vec::new();
-        for (moment, frame, picture) in views {
+        for (moment, frame, view) in views {
             let cut = crop(frame, area)
-                .map_err(|source| PictureError::Pixels { path: self.path(picture), source })?;
-            let image = self.encoded(&cut, picture)?;
-            pictures.push(StepPicture {
-                step: look.step,
-                moment,
-                shows: at_scale(&shows, &cut, &image),
-                image,
-            });
+                .map_err(|source| PictureError::Pixels { path: self.path(&view.picture), source })?;
+            if is_plain(&cut) {
+                continue;
+            }
+            let image = self.encoded(&cut, &view.picture)?;
+            let part = on_screen(area, view.region, size);
+            let shows = format!(
+                "the part of the screen at {},{}, {} by {} pixels, around what was acted on and what changed",
+                part.x, part.y, part.width, part.height
+            );
+            let shows = caption(&shows, part, image.size);
+            pictures.push(StepPicture { step: look.step, moment, shows, image });
         }
         Ok(pictures)
     }
@@ -315,16 +324,40 @@ impl Album {
     }
 }
 
-/// Adds the scale to what a smaller picture shows: places are named in pixels of the screen.
-fn at_scale(shows: &str, frame: &Frame, image: &Image) -> String {
-    if image.size.width == frame.width() {
+/// Adds the scale to what a picture shows, if one of its pixels is not one of the screen. `part` is what it shows of the screen.
+fn caption(shows: &str, part: Rect, shown: Size) -> String {
+    let shown_width = i32::try_from(shown.width).unwrap_or(i32::MAX);
+    if part.width == shown_width || part.width <= 0 || shown.width == 0 {
         return shows.to_owned();
     }
-    let (shown, whole) = (image.size, Size::new(frame.width(), frame.height()));
+    let factor = format!("{:.3}", f64::from(part.width) / f64::from(shown.width));
     format!(
-        "{shows}; {} by {} pixels of the screen, shown at {} by {}",
-        whole.width, whole.height, shown.width, shown.height
+        "{shows}; {} by {} pixels of the screen, shown at {} by {}: a pixel of the picture is {} of the screen",
+        part.width,
+        part.height,
+        shown.width,
+        shown.height,
+        factor.trim_end_matches('0').trim_end_matches('.')
     )
+}
+
+/// Converts an area of a picture of `size` that shows `region` to the area of the screen.
+fn on_screen(area: Area, region: Rect, size: Size) -> Rect {
+    let along = |at: u32, length: i32, pixels: u32| {
+        let at = i64::from(at) * i64::from(length) / i64::from(pixels.max(1));
+        i32::try_from(at).unwrap_or(i32::MAX)
+    };
+    let (x, y) = (along(area.x, region.width, size.width), along(area.y, region.height, size.height));
+    let right = along(area.x + area.width, region.width, size.width);
+    let bottom = along(area.y + area.height, region.height, size.height);
+    Rect::new(region.x + x, region.y + y, right - x, bottom - y)
+}
+
+/// Whether a picture is of one colour, and so shows nothing.
+fn is_plain(frame: &Frame) -> bool {
+    let mut pixels = frame.rgb().chunks_exact(3);
+    let first = pixels.next();
+    pixels.all(|pixel| Some(pixel) == first)
 }
 
 /// Returns the size at which a picture is shown.
@@ -352,46 +385,105 @@ pub(super) fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option
     Some((u32::try_from(x).ok()?, u32::try_from(y).ok()?))
 }
 
-/// Returns the area around points and a change, with a margin. A change of more than half of the picture tells no
-/// place. `None` if there is no place at all.
-fn area(points: &[(u32, u32)], changed: Option<Area>, size: Size) -> Option<Area> {
+/// Where the parts of a step's two views lie that tell something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// In this area of the picture.
+    Part(Area),
+    /// All over it.
+    Everywhere,
+    /// Nowhere: what changed tells nothing.
+    Nowhere,
+}
+
+/// Returns the place around points and a change, with a margin. A change of more than half of the picture tells no
+/// place, and that of a scroll bar tells nothing.
+fn place(points: &[(u32, u32)], changed: Option<Area>, size: Size) -> Place {
     let covers = |area: &Area| u64::from(area.width) * u64::from(area.height);
     let half = u64::from(size.width) * u64::from(size.height) / 2;
-    let changed = changed.filter(|area| covers(area) <= half);
-    let corners = changed.map(|area| [(area.x, area.y), (area.x + area.width, area.y + area.height)]);
+    let is_strip = |area: &Area| area.width <= STRIP.width && area.height >= STRIP.height;
+    let told = changed.filter(|area| covers(area) <= half && !is_strip(area));
+    if points.is_empty() && told.is_none() {
+        return if changed.is_some_and(|area| covers(&area) > half) {
+            Place::Everywhere
+        } else {
+            Place::Nowhere
+        };
+    }
+    let corners = told.map(|area| [(area.x, area.y), (area.x + area.width, area.y + area.height)]);
     let all: Vec<(u32, u32)> = points.iter().copied().chain(corners.into_iter().flatten()).collect();
-    let from = |least: Option<u32>| Some(least?.saturating_sub(MARGIN));
-    let (x, y) = (from(all.iter().map(|at| at.0).min())?, from(all.iter().map(|at| at.1).min())?);
-    let right = (all.iter().map(|at| at.0).max()? + MARGIN).min(size.width);
-    let bottom = (all.iter().map(|at| at.1).max()? + MARGIN).min(size.height);
-    Some(Area { x, y, width: right.checked_sub(x)?, height: bottom.checked_sub(y)? })
+    let range = |along: fn(&(u32, u32)) -> u32, end: u32| {
+        let least = all.iter().map(along).min().unwrap_or(0).saturating_sub(MARGIN);
+        let most = all.iter().map(along).max().unwrap_or(0).saturating_add(MARGIN).min(end);
+        (least, most.saturating_sub(least))
+    };
+    let ((x, width), (y, height)) = (range(|at| at.0, size.width), range(|at| at.1, size.height));
+    Place::Part(Area { x, y, width, height })
 }
 
 #[cfg(test)]
 mod tests {
-    use apprentice_pixels::Area;
-    use apprentice_protocol::{BlobHash, Rect, ScreenPoint, Size, StepId};
+    use std::fs;
 
-    use super::{Moment, StepLook, View, Wanted, area, in_picture, scaled, wanted};
+    use apprentice_pixels::{Area, Frame};
+    use apprentice_protocol::{BlobHash, Rect, ScreenPoint, Size, StepId};
+    use apprentice_trace::Trace;
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
+
+    use super::{
+        Moment, Place, StepLook, View, Wanted, caption, in_picture, is_plain, looks, on_screen, place,
+        scaled, wanted,
+    };
 
     const SIZE: Size = Size::new(1000, 600);
 
     #[test]
     fn a_crop_surrounds_what_was_acted_on_and_what_changed() {
         let changed = |width, height| Some(Area { x: 500, y: 300, width, height });
-        let around = |x, y, width, height| Some(Area { x, y, width, height });
-        assert_eq!(area(&[(500, 300)], None, SIZE), around(380, 180, 240, 240));
-        assert_eq!(area(&[(10, 590)], None, SIZE), around(0, 470, 130, 130));
-        assert_eq!(area(&[(300, 300)], changed(100, 50), SIZE), around(180, 180, 540, 290));
-        assert_eq!(area(&[], changed(100, 50), SIZE), around(380, 180, 340, 290));
-        assert_eq!(area(&[], None, SIZE), None);
+        let around = |x, y, width, height| Place::Part(Area { x, y, width, height });
+        assert_eq!(place(&[(500, 300)], None, SIZE), around(380, 180, 240, 240));
+        assert_eq!(place(&[(10, 590)], None, SIZE), around(0, 470, 130, 130));
+        assert_eq!(place(&[(300, 300)], changed(100, 50), SIZE), around(180, 180, 540, 290));
+        assert_eq!(place(&[], changed(100, 50), SIZE), around(380, 180, 340, 290));
+        assert_eq!(place(&[], None, SIZE), Place::Nowhere);
+    }
+
+    #[test]
+    fn a_scroll_bar_is_no_place() {
+        let changed = |width, height| Some(Area { x: 960, y: 100, width, height });
+        let point = place(&[(300, 300)], None, SIZE);
+        assert_eq!(place(&[], changed(24, 80), SIZE), Place::Nowhere);
+        assert_eq!(place(&[(300, 300)], changed(24, 80), SIZE), point, "what was acted on is shown alone");
+        for (width, height) in [(25, 80), (24, 79)] {
+            assert!(matches!(place(&[], changed(width, height), SIZE), Place::Part(_)), "{width}x{height}");
+        }
     }
 
     #[test]
     fn a_change_of_more_than_half_of_the_picture_is_no_place() {
         let changed = |height| Some(Area { x: 0, y: 0, width: 1000, height });
-        assert_eq!(area(&[], changed(300), SIZE), Some(Area { x: 0, y: 0, width: 1000, height: 420 }));
-        assert_eq!(area(&[], changed(301), SIZE), None);
+        let whole = Area { x: 0, y: 0, width: 1000, height: 420 };
+        assert_eq!(place(&[], changed(300), SIZE), Place::Part(whole));
+        assert_eq!(place(&[], changed(301), SIZE), Place::Everywhere);
+        assert_eq!(place(&[(500, 300)], changed(301), SIZE), place(&[(500, 300)], None, SIZE));
+    }
+
+    #[test]
+    fn captions_name_places_of_the_screen_and_the_scale() {
+        let region = Rect::new(0, 0, 1920, 1080);
+        assert_eq!(caption("all", region, Size::new(1920, 1080)), "all");
+        let scaled = "all; 1920 by 1080 pixels of the screen, shown at 1280 by 720: a pixel of the picture is 1.5 of the \
+                      screen";
+        assert_eq!(caption("all", region, Size::new(1280, 720)), scaled);
+        let part = on_screen(Area { x: 100, y: 200, width: 300, height: 100 }, region, Size::new(1280, 720));
+        assert_eq!(part, Rect::new(150, 300, 450, 150), "the recorded picture is smaller than the screen");
+    }
+
+    #[test]
+    fn a_picture_of_one_colour_shows_nothing() {
+        let frame = |last: u8| Frame::from_rgb(2, 1, vec![7, 7, 7, 7, 7, last]).expect("a frame");
+        assert!(is_plain(&frame(7)) && !is_plain(&frame(8)));
     }
 
     #[test]
@@ -420,6 +512,30 @@ mod tests {
             failed: false,
             changed_checked_state: false,
         }
+    }
+
+    #[test]
+    fn an_action_on_an_element_has_its_place() {
+        let line = |number: u32, kind: &str, data: &Value| {
+            let event = json!({ "v": 1, "id": format!("e{number}"), "wall": "1970-01-01T00:00:00Z",
+                "mono_us": 0, "step": "s1", "kind": kind, "data": data });
+            format!("{event}\n")
+        };
+        let view = json!({ "region": { "x": 0, "y": 0, "width": 1000, "height": 600 },
+            "image": { "width": 1000, "height": 600 }, "space": "image_pixels" });
+        let seen = json!({ "title": "", "focused": null, "screenshot": "a", "outline": null, "took_ms": 1, "view": view });
+        let reply = json!({ "raw": [], "say": [], "calls": [], "usage": { "input": 0, "output": 0, "cached": 0 },
+            "timing": { "working_ms": 0, "waiting_ms": 0 }, "cost_usd": null, "provider_model": null,
+            "request_bytes": 1 });
+        let click = json!({ "do": "click", "at": { "ref": "n1" } });
+        let acted = json!({ "call": "c1", "index": 0, "asked": click, "sent": click, "point": { "x": 30, "y": 40 },
+            "outcome": { "outcome": "done" } });
+        let lines = [line(1, "observed", &seen), line(2, "model.replied", &reply), line(3, "action", &acted)];
+        let folder = TempDir::new().expect("a folder");
+        let path = folder.path().join("events.jsonl");
+        fs::write(&path, lines.concat()).expect("written");
+        let events = Trace::read(&path).expect("reads").events;
+        assert_eq!(looks(&events)[0].points, [ScreenPoint::new(30, 40)]);
     }
 
     #[test]

@@ -136,7 +136,9 @@ impl StepReader {
                     LastObservation { title: title.clone(), focused: focused.clone(), outline, lines };
             }
             EventKind::ModelReplied { say, calls, .. } => {
-                let changed = changes(self.answered.as_deref(), &self.sight.lines);
+                let touched: Vec<String> =
+                    self.steps.values().next_back().map(TrajectoryStep::touched).unwrap_or_default();
+                let changed = changes(self.answered.as_deref(), &self.sight.lines, &touched);
                 self.answered = Some(self.sight.lines.clone());
                 let seen =
                     Seen { title: self.sight.title.clone(), focused: self.sight.focused.clone(), changed };

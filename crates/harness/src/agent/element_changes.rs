@@ -9,6 +9,8 @@ use super::element_list::{ElementList, Part};
 
 /// Most elements that are named as gone.
 const GONE: usize = 12;
+/// Roles of what closes, which tells more than what was in a list.
+const WINDOWS: &[&str] = &["window", "dialog", "alertdialog", "alert"];
 
 /// Writes what changed, or `None` when more than half of the list is new: then the whole list says it better.
 pub(super) fn write(before: &ElementList, now: &ElementList) -> Option<String> {
@@ -64,7 +66,7 @@ fn changed_lines(old: &HashMap<&NodeRef, &Part>, now: &ElementList) -> String {
     text
 }
 
-/// The elements that are gone: those whose holder is still there, with the number of all.
+/// The elements that are gone: those whose holder is still there, windows and dialogs first, with the number of all.
 fn gone_line(before: &ElementList, present: &HashSet<&NodeRef>, count: usize) -> String {
     if count == 0 {
         return String::new();
@@ -73,10 +75,9 @@ fn gone_line(before: &ElementList, present: &HashSet<&NodeRef>, count: usize) ->
         before.lines.get(line).is_some_and(|line| line.parts.iter().any(|part| present.contains(&part.id)))
     };
     let tops = before.lines.iter().filter(|line| line.parent.is_none_or(stays)).flat_map(|line| &line.parts);
-    let tops: Vec<String> = tops
-        .filter(|part| !present.contains(&part.id))
-        .map(|part| format!("{} #{}", part.label, part.id))
-        .collect();
+    let mut tops: Vec<&Part> = tops.filter(|part| !present.contains(&part.id)).collect();
+    tops.sort_by_key(|part| !WINDOWS.contains(&part.role.as_str()));
+    let tops: Vec<String> = tops.iter().map(|part| format!("{} #{}", part.label, part.id)).collect();
     let named: Vec<&str> = tops.iter().take(GONE).map(String::as_str).collect();
     match count - named.len().min(count) {
         0 => format!("- {}\n", named.join(", ")),

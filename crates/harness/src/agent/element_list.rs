@@ -59,7 +59,7 @@ pub(super) struct Part {
     pub(super) text: String,
     /// Its line without its role.
     short: String,
-    role: String,
+    pub(super) role: String,
 }
 
 /// One line of the list.

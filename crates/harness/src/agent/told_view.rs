@@ -13,6 +13,9 @@ use super::model_view::{ELEMENTS_HEADING, ModelView};
 /// The line above what changed in the list of elements.
 const CHANGES_HEADING: &str =
     "Changed elements (`+` new, `~` different, `-` gone; the others are as listed before):\n";
+/// What a view says of an action after which nothing was drawn and no element differs. Programs may draw a moment after they
+/// have come to rest, so it is said of the moment of the view.
+const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.\n";
 /// Limit on the list of elements, in characters.
 const LIST_BUDGET: usize = 12_000;
 /// Limit on the whole text, in characters.
@@ -30,14 +33,17 @@ impl AgentLoop<'_> {
             text.push_str(remark);
             text.push('\n');
         }
+        let tree = sight.observation.tree.as_ref().filter(|_| profile.outline);
+        let list = tree.map(|tree| (ElementList::of(tree, &sight.view), tree.truncated));
+        let known = self.known.as_ref();
+        let now = list.as_ref().map(|(list, _)| list);
+        text.push_str(effect_line(sight.observation.nothing_drawn, known, now));
         if self.budget.spent().turns == 0 {
             text.push_str(&range_line(&sight.view));
         }
         text.push_str(&limits_line(&self.attempt.brief.limits, &self.budget.spent()));
-        let tree = sight.observation.tree.as_ref().filter(|_| profile.outline);
-        let list = tree.map(|tree| (ElementList::of(tree, &sight.view), tree.truncated));
         if let Some((list, truncated)) = &list {
-            text.push_str(&list_text(self.known.as_ref(), list));
+            text.push_str(&list_text(known, list));
             if let Some(why) = truncated {
                 let _ = writeln!(text, "[the list is not whole: the budget of {why:?} ran out]");
             }
@@ -45,6 +51,13 @@ impl AgentLoop<'_> {
         self.known = list.map(|(list, _)| list);
         sight.told = Some(BoundedText::cut(&text, TEXT_BUDGET));
     }
+}
+
+/// What is said of an action without an effect. Where the list of elements shows changes, nothing is: elements may change
+/// without being drawn. A list that cannot be compared shows none.
+fn effect_line(nothing_drawn: bool, known: Option<&ElementList>, now: Option<&ElementList>) -> &'static str {
+    let shows_changes = known.zip(now).is_some_and(|(known, now)| known != now);
+    if nothing_drawn && !shows_changes { NO_EFFECT } else { "" }
 }
 
 /// Writes the elements of a screen as a model gets them after it has seen the elements of `before`.
@@ -83,12 +96,26 @@ fn limits_line(limits: &Limits, spent: &ResourceUsage) -> String {
 mod tests {
     use apprentice_protocol::{Limits, ResourceUsage, Size, View};
 
-    use super::{limits_line, range_line};
+    use super::{ElementList, NO_EFFECT, effect_line, limits_line, range_line};
 
     #[test]
     fn the_range_of_coordinates_is_that_of_the_picture() {
         let expected = "Coordinates x,y go from 0,0 at the top left to 1280,800 at the bottom right.\n";
         assert_eq!(range_line(&View::whole(Size::new(1280, 800))), expected);
+    }
+
+    #[test]
+    fn an_action_without_an_effect_is_told_unless_changes_are_shown() {
+        let list = |focus: &str| ElementList { focus: Some(focus.into()), ..ElementList::default() };
+        let told = |drawn_nothing, known: Option<&str>, now: Option<&str>| {
+            let (known, now) = (known.map(list), now.map(list));
+            effect_line(drawn_nothing, known.as_ref(), now.as_ref()) == NO_EFFECT
+        };
+        assert!(
+            told(true, Some("a"), Some("a")) && told(true, None, Some("a")) && told(true, Some("a"), None)
+        );
+        assert!(!told(true, Some("a"), Some("b")), "the list shows a change");
+        assert!(!told(false, Some("a"), Some("a")), "something was drawn");
     }
 
     #[test]

@@ -53,6 +53,29 @@ async fn a_form_is_filled_in_by_reference() {
 }
 
 #[tokio::test]
+async fn a_disabled_element_is_not_clicked_until_it_is_enabled() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "disabled",
+        "<fieldset id=f disabled><button onclick='document.title=`sent`'>Send</button></fieldset>
+         <div role=button aria-disabled=true>Later</div> <button onclick='f.disabled=false'>Agree</button>",
+    )
+    .await;
+    let send = desk.node("button", "Send").await;
+    let later = desk.node("button", "Later").await.id;
+    let centre = send.bounds.and_then(|bounds| bounds.centre()).expect("a place");
+    let at = |target| Act::Click { at: target, button: Button::Left, count: 1, hold: None };
+    assert!(desk.refused(click(&send.id)).await.contains("is disabled"));
+    assert!(desk.refused(click(&later)).await.contains("is disabled"));
+    assert!(desk.refused(at(Target::Point(centre))).await.contains("is disabled"));
+    desk.delivered(Act::Move { to: Target::Ref(send.id.clone()) }).await;
+    desk.click("button", "Agree").await;
+    desk.delivered(click(&send.id)).await;
+    assert_eq!(desk.title().await, "sent");
+    desk.close().await;
+}
+
+#[tokio::test]
 async fn references_survive_new_looks_and_die_with_their_node() {
     let mut desk = Desk::open().await;
     desk.show(

@@ -178,6 +178,101 @@ async fn an_editor_gets_every_character_and_saves_it() {
 }
 
 #[tokio::test]
+async fn keys_after_a_dialog_closes_reach_the_window_below() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"").await.expect("written");
+    launch(&mut world, &["mousepad", "/home/user/Documents/a.txt"], "a.txt").await;
+    let mut all = String::new();
+    for number in 0..5 {
+        let line = format!("line {number}\n");
+        for action in [key("ctrl+o"), key("escape"), text(&line)] {
+            deliver(&mut world, action).await;
+        }
+        all += &line;
+    }
+    deliver(&mut world, key("ctrl+s")).await;
+    until(&mut world, "a saved file", |seen| {
+        seen.windows.iter().all(|window| !window.title.starts_with('*'))
+    })
+    .await;
+    let written = world.machine.read("Documents/a.txt").await.expect("read");
+    assert_eq!(String::from_utf8_lossy(&written).trim_end(), all.trim_end());
+    close(world).await;
+}
+
+/// The window manager is slow: it hands the focus on half a second after a window has closed.
+#[tokio::test]
+async fn keys_wait_until_the_focus_is_handed_on() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"").await.expect("written");
+    launch(&mut world, &["mousepad", "/home/user/Documents/a.txt"], "a.txt").await;
+    // A program that was launched must not die; its child may.
+    launch(&mut world, &["sh", "-c", "xfce4-terminal --title above; true"], "above").await;
+    until(&mut world, "its focus", |seen| seen.title() == "above").await;
+    let slow = "pkill -STOP openbox && pkill -KILL -f ^xfce4-terminal; \
+                (sleep 0.8; pkill -CONT openbox) >/dev/null 2>&1 </dev/null &";
+    world.machine.run(&Command::new(["sh", "-c", slow])).await.expect("killed");
+    pause(300).await;
+    deliver(&mut world, text("typed")).await;
+    deliver(&mut world, key("ctrl+s")).await;
+    until(&mut world, "a saved file", |seen| {
+        seen.windows.iter().all(|window| !window.title.starts_with('*'))
+    })
+    .await;
+    let written = world.machine.read("Documents/a.txt").await.expect("read");
+    assert_eq!(String::from_utf8_lossy(&written).trim_end(), "typed");
+    close(world).await;
+}
+
+#[tokio::test]
+async fn a_second_dialog_of_the_same_title_has_references_of_its_own() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"text").await.expect("written");
+    launch(&mut world, &["thunar", "/home/user/Documents"], "Documents").await;
+    let dialog = |seen: &Observation| {
+        seen.windows.iter().any(|window| window.active && window.title.contains("Properties"))
+            && find(seen.tree.as_ref(), "button", "Close").is_some()
+    };
+    let mut given = Vec::new();
+    for _ in 0..2 {
+        deliver(&mut world, key("ctrl+a")).await;
+        deliver(&mut world, key("alt+enter")).await;
+        let seen = until(&mut world, "the dialog", dialog).await;
+        given.push(node(&seen, "button", "Close").id.clone());
+        deliver(&mut world, key("escape")).await;
+        until(&mut world, "its end", |seen| !dialog(seen)).await;
+    }
+    assert_ne!(given[0], given[1], "the reference would mean an element of another window");
+    let refused = refusal(&mut world, click(Target::Ref(given[0].clone()))).await;
+    assert!(refused.contains("gone"), "{refused}");
+    close(world).await;
+}
+
+#[tokio::test]
+async fn a_click_at_a_disabled_element_says_so() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    world.machine.write("Documents/a.txt", b"").await.expect("written");
+    launch(&mut world, &["mousepad", "/home/user/Documents/a.txt"], "a.txt").await;
+    deliver(&mut world, key("alt+e")).await;
+    let undo = |seen: &Observation| {
+        find(seen.tree.as_ref(), "menuitem", "Undo").and_then(|node| node.bounds).is_some()
+    };
+    let seen = until(&mut world, "the menu", undo).await;
+    let item = node(&seen, "menuitem", "Undo").clone();
+    assert!(item.is(State::Disabled), "{item:?}");
+    let centre = item.bounds.and_then(|bounds| bounds.centre()).expect("a place");
+    assert!(refusal(&mut world, click(Target::Ref(item.id))).await.contains("is disabled"));
+    let report = act(&mut world, click(Target::Point(centre))).await;
+    assert_eq!(report.delivery, Delivery::Delivered);
+    assert!(report.text.is_some_and(|text| text.contains("\"Undo\" at this point is disabled")));
+    close(world).await;
+}
+
+#[tokio::test]
 async fn a_terminal_runs_what_is_typed() {
     let state = state();
     let mut world = open(state.path()).await;

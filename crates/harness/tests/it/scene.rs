@@ -116,7 +116,8 @@ async fn text_is_typed_replaced_and_cleared_by_a_context_menu() {
     act(&mut world, json!({ "do": "click", "at": { "ref": note }, "button": "right" })).await.expect("opens");
     click(&mut world, "Clear").await.expect("clears");
     assert_eq!(value(&world, "text").await, json!(""));
-    click(&mut world, "Discard").await.expect("is disabled, so nothing happens");
+    let refused = click(&mut world, "Discard").await.expect_err("it is disabled");
+    assert_eq!(refused, "button \"Discard\" is disabled: something else must be done first");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use x11rb::protocol::damage::{self, ConnectionExt as _};
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xfixes::ConnectionExt as _;
 use x11rb::protocol::xproto::{
-    AtomEnum, ChangeWindowAttributesAux, ConnectionExt, EventMask, ImageFormat, Keycode,
+    AtomEnum, ChangeWindowAttributesAux, ConnectionExt, EventMask, ImageFormat, InputFocus, Keycode,
 };
 use x11rb::rust_connection::RustConnection;
 
@@ -33,6 +33,17 @@ x11rb::atom_manager! {
         _NET_WM_WINDOW_TYPE_TOOLTIP,
         UTF8_STRING,
     }
+}
+
+/// Where keys go.
+pub(super) struct Focus {
+    /// The window that the window manager calls active.
+    pub(super) active: Option<u32>,
+    /// The windows that it lists.
+    pub(super) listed: Vec<u32>,
+    /// Whether the display sends keys to the active window, or to a part of it. After a window has closed, it sends them to the
+    /// frame around it, and then to nobody, until the window manager hands the focus on.
+    pub(super) in_active: bool,
 }
 
 /// The display, owned by one thread.
@@ -82,7 +93,7 @@ impl Screen {
             .map_err(|error| DisplayError::Picture(error.to_string()))?;
         let damage = connection.generate_id()?;
         connection.damage_create(damage, root, damage::ReportLevel::DELTA_RECTANGLES)?.check()?;
-        let watch = EventMask::PROPERTY_CHANGE | EventMask::SUBSTRUCTURE_NOTIFY;
+        let watch = EventMask::PROPERTY_CHANGE | EventMask::SUBSTRUCTURE_NOTIFY | EventMask::FOCUS_CHANGE;
         let watch = ChangeWindowAttributesAux::new().event_mask(watch);
         connection.change_window_attributes(root, &watch)?.check()?;
         let keyboard = Keyboard::read(&connection)?;
@@ -169,6 +180,31 @@ impl Screen {
             }
         }
         Ok(windows)
+    }
+
+    /// Where keys go.
+    pub(super) fn focus(&self) -> Result<Focus, DisplayError> {
+        let atoms = &self.atoms;
+        let active = self.numbers(self.root, atoms._NET_ACTIVE_WINDOW, AtomEnum::WINDOW.into())?;
+        let listed = self.numbers(self.root, atoms._NET_CLIENT_LIST, AtomEnum::WINDOW.into())?;
+        let active = active.first().copied();
+        // Asked last: by then the display knows of a program that had ended before the first question.
+        let focus = self.connection.get_input_focus()?.reply()?.focus;
+        Ok(Focus { active, listed, in_active: self.is_within(focus, active)? })
+    }
+
+    /// Whether a window is another one, or a part of it.
+    fn is_within(&self, window: u32, outer: Option<u32>) -> Result<bool, DisplayError> {
+        let mut at = window;
+        // No windows: nobody, and whatever lies under the pointer.
+        while ![u32::from(InputFocus::NONE), u32::from(InputFocus::POINTER_ROOT), self.root].contains(&at) {
+            if Some(at) == outer {
+                return Ok(true);
+            }
+            let Some(tree) = gone(self.connection.query_tree(at)?.reply())? else { return Ok(false) };
+            at = tree.parent;
+        }
+        Ok(false)
     }
 
     fn window(&self, id: u32, active: bool) -> Result<Option<Window>, DisplayError> {

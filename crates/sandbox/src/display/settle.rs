@@ -10,7 +10,7 @@ use x11rb::protocol::damage::ConnectionExt as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, MapState, WindowClass};
 
 use super::programs::{Programs, SUPERVISOR};
-use super::screen::gone;
+use super::screen::{Focus, gone};
 use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
 use crate::wire::DrawnSince;
 
@@ -25,6 +25,8 @@ const CARRIERS: [(&str, &str); 6] = [
 ];
 /// A wait for nothing but time wakes up this often, to show that it goes on.
 const BEAT: Duration = Duration::from_secs(1);
+/// Longest wait for the focus to arrive at another window after one has closed.
+const FOCUS: Duration = Duration::from_secs(1);
 /// Time between two looks at whether input was taken.
 const TAKEN: Duration = Duration::from_millis(1);
 
@@ -133,6 +135,24 @@ impl Screen {
         }
     }
 
+    /// Waits until a window has the focus: keys that are sent while a dialog closes reach nobody.
+    pub fn await_focus(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
+        self.take_events()?;
+        let end = self.clock.mono() + FOCUS;
+        loop {
+            stop.check()?;
+            let focus = self.focus()?;
+            let left = end.saturating_sub(self.clock.mono());
+            if has_arrived(&focus, self.unrest.window_changed()) || left.is_zero() {
+                return Ok(());
+            }
+            // The answers may have come with the event that is waited for.
+            if self.take_events()? == 0 {
+                await_event(&self.connection, Some(stop), left)?;
+            }
+        }
+    }
+
     /// Remembers that input was sent just now.
     pub fn disturbed(&mut self) {
         self.unrest.note_input(self.clock.mono());
@@ -145,11 +165,12 @@ impl Screen {
         Ok((self.unrest.changes(), self.unrest.window_changed()))
     }
 
-    /// Processes the display's pending events.
-    fn take_events(&mut self) -> Result<(), DisplayError> {
+    /// Processes the display's pending events, and returns their number.
+    fn take_events(&mut self) -> Result<usize, DisplayError> {
         self.beats.note();
-        let mut drawn = false;
+        let (mut drawn, mut count) = (false, 0);
         while let Some(event) = self.connection.poll_for_event()? {
+            count += 1;
             match event {
                 Event::DamageNotify(event) => {
                     let area = event.area;
@@ -176,7 +197,7 @@ impl Screen {
             self.connection.damage_subtract(self.damage, x11rb::NONE, x11rb::NONE)?;
             self.connection.flush()?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// What was drawn since the last call.
@@ -211,5 +232,37 @@ impl Screen {
             }
         }
         Ok(drawn_areas::overlaps(&windows))
+    }
+}
+
+/// Whether keys reach a window. Without any window there is none to wait for; with all of them out of sight none gets the
+/// focus, unless one has just gone.
+fn has_arrived(focus: &Focus, window_changed: bool) -> bool {
+    match focus.active.filter(|active| *active != x11rb::NONE) {
+        _ if focus.listed.is_empty() => true,
+        Some(active) => focus.in_active && focus.listed.contains(&active),
+        None => !window_changed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Focus, has_arrived};
+
+    #[test]
+    fn keys_wait_until_the_active_window_gets_them() {
+        let arrived = |active: Option<u32>, listed: &[u32], in_active: bool, window_changed: bool| {
+            has_arrived(&Focus { active, listed: listed.to_vec(), in_active }, window_changed)
+        };
+        assert!(arrived(Some(7), &[5, 7], true, true) && arrived(None, &[], false, true));
+        assert!(!arrived(Some(7), &[5], true, true), "the active window is gone");
+        assert!(
+            !arrived(Some(7), &[5, 7], false, false),
+            "the window manager does not know yet that it is gone"
+        );
+        for none in [None, Some(0)] {
+            assert!(!arrived(none, &[5], false, true), "the dialog has closed, and no window is active");
+            assert!(arrived(none, &[5], false, false), "no window is in sight");
+        }
     }
 }

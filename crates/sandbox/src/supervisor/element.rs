@@ -66,7 +66,8 @@ impl Bus {
             Err(NodeError::Gone) => return Err(self.gone(node)),
             asked => asked.map_err(|miss| fault(node, miss))?,
         };
-        if bus_states.contains(BusState::Defunct) {
+        // GTK keeps the object of a destroyed element for a while, without name and states.
+        if bus_states.contains(BusState::Defunct) || (bus_states.is_empty() && name.is_empty()) {
             return Err(self.gone(node));
         }
         // A check box of a list is a cell that does not say so, nor how wide it is.

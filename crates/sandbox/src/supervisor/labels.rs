@@ -7,6 +7,8 @@ use apprentice_protocol::{Rect, UiNode};
 const FIELDS: &[&str] = &["textbox", "combobox", "spinbutton", "slider"];
 /// Roles of lists whose rows hold cells.
 const LISTS: &[&str] = &["table", "treegrid", "tree", "list", "grid"];
+/// Roles of panes: a label in one of them belongs to no field outside of it.
+const PANES: &[&str] = &["scrollpane", "viewport", "splitpane", "tab", "tablist", "tabpanel"];
 /// Most pixels between a label and its field.
 const GAP: i32 = 240;
 /// A label is no higher than this: a text that fills a pane belongs to no field beside it.
@@ -106,8 +108,20 @@ fn label_beside(nodes: &[UiNode], index: usize, own: Rect) -> Option<String> {
         (says || acts(node)) && !holds(nodes, *other, index)
     });
     let (_, nearest) = candidates.filter_map(|other| Some((left_of(&other)?, other))).min()?;
-    let is_label = nodes[nearest].role.as_str() == "text" && self::window(nodes, nearest) == window;
+    let is_label = nodes[nearest].role.as_str() == "text"
+        && self::window(nodes, nearest) == window
+        && shares_pane(nodes, nearest, index);
     is_label.then(|| label(&nodes[nearest]).to_owned())
+}
+
+/// Whether a label stands in the pane of a field: no pane lies between it and what holds both, and the two are no halves of
+/// a split pane.
+fn shares_pane(nodes: &[UiNode], label: usize, field: usize) -> bool {
+    let is_pane = |at: usize| PANES.contains(&nodes[at].role.as_str());
+    let above = |from: usize| std::iter::successors(parent(nodes, from), |at| parent(nodes, *at));
+    let both = above(label).find(|at| above(field).any(|other| other == *at));
+    let mut between = above(label).take_while(|at| Some(*at) != both);
+    !between.any(is_pane) && both.is_none_or(|at| nodes[at].role.as_str() != "splitpane")
 }
 
 /// What a text says, without the colon at its end.
@@ -195,6 +209,27 @@ mod tests {
         nodes[1].bounds = Some(Rect::new(10, 40, 150, 500));
         name_nameless(&mut nodes);
         assert_eq!(nodes[2].name, "");
+    }
+
+    #[test]
+    fn a_text_of_another_pane_is_no_label() {
+        let named = |between: &[&str]| {
+            let mut nodes = vec![
+                node(None, "window", "Editor", Rect::new(0, 0, 800, 600)),
+                node(Some(0), between[0], "", Rect::new(0, 40, 800, 60)),
+                node(Some(1), between[1], "", Rect::new(0, 40, 170, 60)),
+                node(Some(2), "text", "No symbols found", Rect::new(10, 60, 150, 20)),
+                node(Some(1), "scrollpane", "", Rect::new(180, 40, 600, 60)),
+                node(Some(4), "textbox", "", Rect::new(180, 40, 600, 60)),
+            ];
+            name_nameless(&mut nodes);
+            nodes[5].name.clone()
+        };
+        assert_eq!(named(&["group", "group"]), "No symbols found", "a label in the field's row");
+        assert_eq!(named(&["splitpane", "group"]), "", "the other half");
+        for pane in ["scrollpane", "tab"] {
+            assert_eq!(named(&["group", pane]), "", "{pane}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod tree_memory;
 mod tree_walk;
 mod visible_text;
 mod watch;
+mod window_paths;
 mod xml_document;
 
 use std::any::Any;

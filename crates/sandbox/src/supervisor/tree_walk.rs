@@ -4,9 +4,7 @@
 //! once, each with its own deadline. A node that manages its descendants itself (a spreadsheet reports billions) is
 //! never asked for all of them.
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{Hash as _, Hasher as _};
 
 use apprentice_protocol::{HiddenNodes, NodeRef, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use atspi::zbus::Connection;
@@ -19,6 +17,7 @@ use super::node::{self, Address, NodeError};
 use super::node_reading::{CachedNode, KnownProperties, Read, read, read_cache};
 use super::role;
 use super::tree_memory::{Program, Recall, TablePlace, TreeMemory, Unchanged, Walked};
+use super::window_paths::{self, PlacedNode};
 use super::{labels, popover};
 use crate::wire::{Drawn, OperationError};
 
@@ -406,24 +405,13 @@ impl<'a> Walk<'a> {
         (pane.y >= bar.y - NEAR && under > 0).then_some(under)
     }
 
-    /// What each node is by its place: what holds it, its role and name, and its number among its like.
+    /// What each node is by its place in its window.
     fn paths(&self) -> Vec<u64> {
-        let mut paths: Vec<u64> = Vec::with_capacity(self.found.len());
-        let mut counts: HashMap<u64, u64> = HashMap::new();
-        for found in &self.found {
-            let above = found.parent.and_then(|parent| paths.get(parent).copied()).unwrap_or_default();
-            let mut hash = DefaultHasher::new();
-            above.hash(&mut hash);
-            if let Some(read) = &found.read {
-                (read.role as u32).hash(&mut hash);
-                read.name.hash(&mut hash);
-            }
-            let count = counts.entry(hash.finish()).or_default();
-            count.hash(&mut hash);
-            *count += 1;
-            paths.push(hash.finish());
-        }
-        paths
+        window_paths::paths(self.found.iter().map(|found| PlacedNode {
+            address: &found.address,
+            parent: found.parent,
+            read: found.read.as_ref().map(|read| (read.role, read.name.as_str())),
+        }))
     }
 
     /// The table of a cell that is named by its address in a spreadsheet.

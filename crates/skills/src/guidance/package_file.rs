@@ -50,7 +50,7 @@ pub(super) fn listed(skill: &Skill) -> String {
 }
 
 /// Returns the part of a text that begins at a character, and what it leaves out.
-fn part_of(text: &str, from: usize, room: usize) -> String {
+pub(super) fn part_of(text: &str, from: usize, room: usize) -> String {
     let left = text.chars().count().saturating_sub(from);
     if left <= room {
         return text.chars().skip(from).collect();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, TextMark,
-    Tool, ToolOutcome, ToolSpec,
+    EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextMark, Tool, ToolOutcome,
+    ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +32,8 @@ const MOST_HITS: usize = 20;
 /// Largest part of a query that is searched, and of a name that an answer repeats, in characters.
 const QUERY: usize = 1000;
 const NAME: usize = 120;
-const VIEW_BUDGET: TextBudget = TextBudget(12_000);
+/// Largest part of a note that one call shows, in characters, with the remark on the rest.
+const VIEW_BUDGET: usize = 12_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -57,6 +58,9 @@ struct ViewArguments {
     /// The note's name, `domain/name`.
     #[serde(alias = "id", alias = "skill_id")]
     skill: String,
+    /// The first character to show, from 0; a long note comes in parts.
+    #[serde(default)]
+    from: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -234,7 +238,13 @@ fn view(context: &ReadingContext, arguments: &ViewArguments) -> ToolOutcome {
     let Some(skill) = find(book, arguments.skill.trim()) else {
         return ToolOutcome::error(unknown(book, &arguments.skill));
     };
-    let (text, event) = viewed(book, skill);
+    let (whole, from) = (whole_text(skill), arguments.from);
+    let length = whole.chars().count();
+    if from > 0 && from >= length {
+        let why = format!("{} has {length} characters; `from` lies behind its end.", skill.id);
+        return ToolOutcome::error(why);
+    }
+    let (text, event) = viewed_part(book, skill, &whole, from);
     let mut outcome =
         ToolOutcome { marks: vec![TextMark::Holds(skill.id.to_string())], ..answered(text, vec![event]) };
     if context.pictures {
@@ -243,14 +253,23 @@ fn view(context: &ReadingContext, arguments: &ViewArguments) -> ToolOutcome {
     outcome
 }
 
-/// Returns a skill's text as delivered, with its trace event.
+/// Returns a skill's text as delivered, with its trace event: the whole, or of a long one the first part.
 pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
+    viewed_part(book, skill, &whole_text(skill), 0)
+}
+
+/// Returns a skill's text with the names of its files.
+fn whole_text(skill: &Skill) -> String {
+    format!("{}{}", with_captions(&skill.view()), package_file::listed(skill))
+}
+
+/// Returns the part of a skill's text that begins at a character, as delivered, with its trace event.
+fn viewed_part(book: &Snapshot, skill: &Skill, whole: &str, from: usize) -> (String, SkillEvent) {
     let remark = other_version_remark(book.app_versions(), skill)
         .map(|remark| format!("\n{remark}\n"))
         .unwrap_or_default();
-    let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
-    let shown = format!("{}{}", with_captions(&skill.view()), package_file::listed(skill));
-    let text = fence::note(skill, BoundedText::cut(&shown, room).as_str()) + "\n" + remark.as_str();
+    let room = VIEW_BUDGET.saturating_sub(remark.chars().count());
+    let text = fence::note(skill, &package_file::part_of(whole, from, room)) + "\n" + remark.as_str();
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use apprentice_protocol::{
     BoundedText, JudgedBy, RetrievedSkill, SkillId, StepAction, StepId, StopReason, TextBudget, ToolAnswer,
-    Trajectory, TrajectoryStep, Verdict, Versions, estimated_tokens,
+    Trajectory, TrajectoryStep, Verdict, Versions, count_of_more_lines, estimated_tokens, more_lines_changed,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ pub struct ReceivedSkillText {
 pub struct BookPage {
     /// Id of the skill.
     pub id: SkillId,
-    /// Its text, cut to a bounded length. `None` if the page waits for a person.
+    /// Its whole text, or its description with a line that says so. `None` if the page waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether it waits for a person, who has not accepted it yet.
@@ -369,35 +369,42 @@ fn actions(actions: &[StepAction], tokens: u64, cut: &impl Fn(&String) -> String
 }
 
 /// Returns the changed lines that fit into `tokens`: the added lines first, and the removed lines in what they leave,
-/// at least a quarter. Both show where the agent is.
+/// at least a quarter. Both show where the agent is. The first of each tells most, and is always there.
 fn changed_lines(changed: &[String], tokens: u64, line: usize) -> Vec<String> {
     // The value of a field matters to its last character, an address above all. Of other text, the beginning is enough.
     let cut = |text: &String| {
         let room = if text.contains(" = ") { line } else { line / 2 };
         BoundedText::cut(text, TextBudget(room)).as_str().to_owned()
     };
+    let counted: usize = changed.iter().filter_map(|line| count_of_more_lines(line)).sum();
+    let listed: Vec<&String> = changed.iter().filter(|line| count_of_more_lines(line).is_none()).collect();
     let (gone, came): (Vec<String>, Vec<String>) =
-        changed.iter().map(cut).partition(|line| line.starts_with('-'));
+        listed.iter().map(|line| cut(line)).partition(|line| line.starts_with('-'));
     let costs = |lines: &[String]| lines.iter().map(|line| estimated_tokens(line)).sum::<u64>();
     let for_gone = costs(&gone).min((tokens / 4).max(tokens.saturating_sub(costs(&came))));
     let mut shown = fitting(came, tokens.saturating_sub(for_gone));
     shown.extend(fitting(gone, for_gone));
-    let more = changed.len() - shown.len();
+    let more = counted + listed.len() - shown.len();
     if more > 0 {
-        shown.push(format!("[{more} more lines changed]"));
+        shown.push(more_lines_changed(more));
     }
     shown
 }
 
-/// Returns the first lines that fit into `tokens`.
+/// Returns the first line, and those of the others that fit into `tokens` with it. One that does not fit is no reason to leave
+/// out a shorter one.
 fn fitting(lines: Vec<String>, tokens: u64) -> Vec<String> {
     let mut left = tokens;
-    let fits = |line: &String| match left.checked_sub(estimated_tokens(line)) {
+    let fits = |(place, line): (usize, String)| match left.checked_sub(estimated_tokens(&line)) {
         Some(rest) => {
             left = rest;
-            true
+            Some(line)
         }
-        None => false,
+        None if place == 0 => {
+            left = 0;
+            Some(line)
+        }
+        None => None,
     };
-    lines.into_iter().take_while(fits).collect()
+    lines.into_iter().enumerate().filter_map(fits).collect()
 }

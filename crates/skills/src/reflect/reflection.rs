@@ -344,7 +344,7 @@ pub struct FrictionLearning {
     /// The steps that show it.
     #[serde(default)]
     pub evidence: Vec<StepId>,
-    /// Parts of the steps' pictures that a reader should see.
+    /// Parts of the steps' pictures that a reader should see. Absent or empty where words are enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<LearningFigure>,
 }
@@ -364,7 +364,7 @@ pub struct DiscoveredLearning {
     /// The steps that show it.
     #[serde(default)]
     pub evidence: Vec<StepId>,
-    /// Parts of the steps' pictures that a reader should see.
+    /// Parts of the steps' pictures that a reader should see. Absent or empty where words are enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<LearningFigure>,
 }
@@ -512,6 +512,24 @@ mod tests {
             Err("not_followed review"),
         );
         check(json!({"skill_reviews":[],"notes":1}), Err("unknown field `notes`"));
+    }
+
+    #[test]
+    fn figures_may_be_absent_empty_or_null() {
+        let learning = json!({"type": "discovered", "scope": "os", "situation": "s", "guidance": "g",
+                              "confidence": "low", "evidence": ["s1"]});
+        let read = |figures: Option<serde_json::Value>| {
+            let mut learning = learning.clone();
+            if let Some(figures) = figures {
+                learning["figures"] = figures;
+            }
+            let answer = json!({ "new_learnings": [learning] }).to_string();
+            crate::model_json::from_text::<TrajectoryReflection>(&answer).expect("reads")
+        };
+        for figures in [Some(json!([])), Some(json!(null))] {
+            assert_eq!(read(figures), read(None));
+        }
+        assert!(read(None).new_learnings[0].figures().is_empty());
     }
 
     #[test]

@@ -271,10 +271,19 @@ fn a_skills_text_is_shown_up_to_12_000_characters() {
         let rest = put("os/a", 9000) - 9000;
         assert_eq!(put("os/b", length - rest), length);
         drop(gateway);
-        let shown = call(&pulled(&shelf.snapshot()), SKILL_VIEW, &json!({"skill": "os/b"}));
-        let inside =
-            shown.split_once(">\n").and_then(|(_, text)| text.strip_suffix("\n</note>\n")).expect("a fence");
-        assert!(inside.contains("more characters]") == cut && inside.chars().count() <= 12_000);
+        let book = shelf.snapshot();
+        let part = |from: usize| {
+            let shown = call(&pulled(&book), SKILL_VIEW, &json!({"skill": "os/b", "from": from}));
+            let inside = shown.split_once(">\n").and_then(|(_, text)| text.strip_suffix("\n</note>\n"));
+            inside.unwrap_or(&shown).to_owned()
+        };
+        let first = part(0);
+        assert!(first.contains("more characters]") == cut && first.chars().count() <= 12_000);
+        let Some((begin, remark)) = first.split_once("\n[`from`: ") else { continue };
+        let from = remark.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
+        let whole = book.skill(&id("os/b")).expect("there").view();
+        assert_eq!(format!("{begin}{}", part(from)).trim_end(), whole.trim_end(), "the parts are the whole");
+        assert_eq!(part(length), format!("os/b has {length} characters; `from` lies behind its end."));
     }
 }
 

@@ -6,6 +6,7 @@ use apprentice_protocol::{
     BlobHash, ChatModel, ChatReply, Content, Image, ImageBytes, MediaType, Message, ReplyStop, ScreenPoint,
     Size, StepId, ToolAnswer, Trajectory, Verdict, estimated_tokens,
 };
+use apprentice_skills::book::{Actor, Change, Origin, SkillText, WriteRequest};
 use apprentice_skills::reflect::{
     Confidence, Dropped, EvidenceRule, Material, MaterialBudget, Moment, ReflectError, ReflectOptions,
     StepPicture, TrajectoryReflection, check, material, reflect, reflection_request, reflection_schema,
@@ -15,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::clerk::{Written, attempt, reply, run};
-use crate::shelf::Shelf;
+use crate::shelf::{Shelf, id};
 
 fn learning(confidence: &str, evidence: &[&str], wasted: u32) -> Value {
     json!({"type": "friction", "scope": "gimp", "situation": "s", "guidance": "g", "confidence": confidence,
@@ -224,6 +225,21 @@ fn removed_lines_get_a_quarter_of_the_room_at_least() {
     // A line has 3 tokens; a step has 625 for them.
     assert_eq!((count('+'), count('-')), (156, 52));
     assert_eq!(shown.steps[0].seen.changed.last().expect("a line"), "[992 more lines changed]");
+}
+
+#[test]
+fn what_tells_most_is_shown_in_the_smallest_room_and_all_that_is_cut_is_counted() {
+    let mut trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let long = |sign: char| format!("{sign} dialog \"{}\"", "d".repeat(60));
+    let changed = [&long('+'), "+ cell \"A\"", &long('-'), "- text \"gone\"", "[161 more lines changed]"];
+    trajectory.steps[0].seen.changed = changed.map(str::to_owned).to_vec();
+    let shown = |tokens: u64| {
+        let budget = MaterialBudget { tokens, ..MaterialBudget::default() };
+        material(&trajectory, &ReflectOptions { budget, ..ReflectOptions::default() }).steps
+    };
+    // A step gets a sixteenth, and its changes a quarter of that.
+    assert_eq!(shown(640)[0].seen.changed, [&long('+'), &long('-'), "[163 more lines changed]"]);
+    assert_eq!(shown(40_000)[0].seen.changed, changed);
 }
 
 #[test]
@@ -478,6 +494,43 @@ fn learnings_over_the_cap_are_set_aside() {
     let checked = check(reflection, &attempt("t", "goal", Verdict::Pass, &[]), EvidenceRule::Trace, 3);
     assert_eq!((checked.learnings.len(), checked.overflow.len()), (3, 2));
     assert_eq!(checked.dropped, [Dropped::OverCap { index: 3 }, Dropped::OverCap { index: 4 }]);
+}
+
+/// What a reviewer is told beside an attempt of a book with four pages, which have so many characters together.
+fn asked_beside_pages(characters: usize) -> String {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    for number in 0..4 {
+        let length = if number == 0 { characters - 3 * 4000 } else { 4000 };
+        let (description, situation) = (format!("About k{number}k"), "Exporting. ".repeat(60));
+        let head = format!("1. Choose File > Export.\n2. Press key k{number}k.\n");
+        let rest = length - description.len() - situation.trim_end().len() - head.len() - 2;
+        let guidance = format!("{head}{}", "- l\n".repeat(rest).split_at(rest - 1).0) + "x";
+        let text = SkillText { description, situation: situation.trim_end().to_owned(), guidance };
+        let (skill, annotations, origin) = (id(&format!("os/s{number}")), Vec::new(), Origin::Authored);
+        let change = Change::SkillCreated { skill, text, annotations, origin, domain: None };
+        gateway.apply(WriteRequest::of(Actor::Human, Timestamp::UNIX_EPOCH, change)).expect("written");
+    }
+    let reflector = Arc::new(Written::words(&["{\"skill_reviews\": [], \"new_learnings\": []}"]));
+    let manager = Arc::new(Written::turns(Vec::new()));
+    let models = LearnerModels { reflector: Arc::clone(&reflector) as Arc<dyn ChatModel>, manager };
+    let trajectory = Trajectory { apps: vec!["os".into()], ..attempt("t", "Export", Verdict::Pass, &[]) };
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(learn_trajectory(&mut gateway, &models, &input, &LearnOptions::default())).expect("learns");
+    let requests = reflector.requests.lock().expect("unpoisoned");
+    format!("{:?}", requests[0].messages)
+}
+
+#[test]
+fn pages_of_the_book_are_shown_whole_up_to_16_000_characters_and_others_by_their_description() {
+    for (characters, expected) in [(16_000, 4), (16_001, 3)] {
+        let asked = asked_beside_pages(characters);
+        let whole = (0..4).filter(|number| asked.contains(&format!("Press key k{number}k."))).count();
+        let described =
+            (0..4).filter(|number| asked.contains(&format!("About k{number}k\\\\n[guidance not shown]")));
+        assert_eq!((whole, described.count()), (expected, 4 - expected), "{characters}");
+        assert!(!asked.contains("more characters]"), "no page is cut");
+    }
 }
 
 #[test]

@@ -233,6 +233,17 @@ fn after_the_first_view_only_changes_are_told() {
 }
 
 #[test]
+fn a_closed_dialog_is_named_before_other_elements_that_are_gone() {
+    let buttons =
+        |range: std::ops::Range<u32>| range.map(|number| format!("  button;b{number}\n")).collect::<String>();
+    let stays = format!("\napplication;a\n window;w;;active\n{}", buttons(0..60));
+    let before = format!("{stays}{} dialog;Sort\n  button;OK\n", buttons(60..75));
+    let changes = element_changes::write(&list(&before), &list(&stays)).expect("few changes");
+    assert!(changes.starts_with("- dialog \"Sort\" #n77, button \"b60\" #n62,"), "{changes}");
+    assert!(changes.contains(", and 5 more in them or like them"), "{changes}");
+}
+
+#[test]
 fn what_a_list_holds_out_of_view_is_counted_with_the_way_to_it() {
     let row = |number: usize, y: &str| format!("    cell;key {number};;;{y}\n");
     let rows: String = (1..=3)

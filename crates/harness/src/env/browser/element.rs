@@ -44,6 +44,7 @@ enum Found {
     Gone,
     Hidden,
     Outside,
+    Disabled,
     Moving,
     Covered { by: String },
     List,
@@ -100,6 +101,22 @@ impl Browser {
         Ok(Element { session, object })
     }
 
+    /// Refuses a click at a point where a form control is disabled: the page would not notice it.
+    pub(super) async fn must_be_enabled(&self, x: f64, y: f64) -> Result<(), ActionError> {
+        let session = self.session(&self.front()?.session);
+        let expression = format!(
+            "(({UNDER})({x}, {y})?.closest('button, input, select, textarea')?.matches(':disabled')) === true"
+        );
+        let evaluate = Evaluate { expression, await_promise: false, return_by_value: true, timeout: None };
+        let answer = self.call(&session, &evaluate).await?.result;
+        if answer.value == json!(true) {
+            return Err(ActionError::refused(format!(
+                "what is at ({x}, {y}) is disabled: something else must be done first"
+            )));
+        }
+        Ok(())
+    }
+
     /// Scrolls an element into view.
     pub(super) async fn reveal(&self, element: &Element) -> Result<(), ActionError> {
         let object_id = element.object.clone();
@@ -112,8 +129,9 @@ impl Browser {
         }
     }
 
-    /// Scrolls an element into view and determines where to point at it.
-    pub(super) async fn aim(&self, node: &NodeRef) -> Result<PointerTarget, ActionError> {
+    /// Scrolls an element into view and determines where to point at it. A disabled one can be pointed at, and is not
+    /// clicked.
+    pub(super) async fn aim(&self, node: &NodeRef, clicks: bool) -> Result<PointerTarget, ActionError> {
         let element = self.find(node).await?;
         let object_id = element.object.clone();
         match self.call(&element.session, &ScrollIntoViewIfNeeded { object_id }).await {
@@ -123,7 +141,7 @@ impl Browser {
             Err(other) => return Err(other),
         }
         let refuse = |why: &str| Err(ActionError::refused(format!("element {node} {why}")));
-        let found: Found = self.apply(&element.session, &element.object, AIM, []).await?;
+        let found: Found = self.apply(&element.session, &element.object, AIM, [json!(clicks)]).await?;
         let (which, across, down) = match found {
             Found::Gone => return Err(ActionError::Gone(node.clone())),
             Found::Hidden => return refuse("is not shown, so it cannot be pointed at"),
@@ -132,6 +150,7 @@ impl Browser {
                     "does not stand still: wait until it does, or click where it will be by its point",
                 );
             }
+            Found::Disabled => return refuse("is disabled: something else must be done first"),
             Found::Outside => return refuse("could not be scrolled into view"),
             Found::Covered { by } => return refuse(&format!("is covered by <{by}>")),
             Found::List => return Ok(PointerTarget::List),

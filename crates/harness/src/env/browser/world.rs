@@ -305,9 +305,11 @@ impl BrowserEnvironment {
         let (x, y) = match at {
             Target::Point(point) => {
                 self.check(*point)?;
-                (f64::from(point.x), f64::from(point.y))
+                let (x, y) = (f64::from(point.x), f64::from(point.y));
+                self.browser.must_be_enabled(x, y).await?;
+                (x, y)
             }
-            Target::Ref(node) => match self.browser.aim(node).await? {
+            Target::Ref(node) => match self.browser.aim(node, true).await? {
                 PointerTarget::At(x, y) => (x, y),
                 // Clicking an option chooses it, whether or not its list could be opened.
                 PointerTarget::Choice(option) => return self.browser.choose(&option, "").await,
@@ -336,7 +338,7 @@ impl BrowserEnvironment {
                 self.check(*point)?;
                 (f64::from(point.x), f64::from(point.y))
             }
-            Some(Target::Ref(node)) => match self.browser.aim(node).await? {
+            Some(Target::Ref(node)) => match self.browser.aim(node, false).await? {
                 PointerTarget::At(x, y) => (x, y),
                 PointerTarget::List | PointerTarget::Choice(_) => {
                     return Err(ActionError::refused(

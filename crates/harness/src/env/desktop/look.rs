@@ -6,9 +6,6 @@ use super::{DesktopEnvironment, remarks, unclear_cells, window_names};
 
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
-/// What a view says of an action after which nothing was drawn. Programs may draw a moment after they have come to rest, so it
-/// is said of the moment of the view.
-const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.";
 
 impl DesktopEnvironment {
     /// Looks until picture, windows and tree belong to one moment. Programs tell the accessibility bus of a new dialog
@@ -23,8 +20,10 @@ impl DesktopEnvironment {
         });
         seen.remarks = remarks::of(&seen, &work.await?);
         self.read_unlisted(&mut seen).await?;
-        if self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await? {
-            seen.remarks.push(NO_EFFECT.to_owned());
+        seen.nothing_drawn =
+            self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await?;
+        if seen.tree.is_some() {
+            self.seen_tree.clone_from(&seen.tree);
         }
         Ok(seen)
     }

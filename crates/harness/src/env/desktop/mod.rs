@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     ActReport, Action, ChangeWait, Chord, ConnectionReport, Environment, MachineError, NodeRef, Observation,
-    PortFuture, ScreenPoint, Size, Target, TreeBudget, Want, WorldError, WorldErrorKind,
+    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
 };
 
 use apprentice_sandbox::{Cell, NodeFacts, Pointer, was_closed};
@@ -42,6 +42,8 @@ struct DesktopEnvironment {
     awaits_effect: bool,
     /// Number of the screen's changes up to the last view.
     seen_changes: u64,
+    /// The elements of the last view.
+    seen_tree: Option<UiTree>,
     /// What its pictures and lists hold.
     sight: Sight,
     reader: WindowReader,
@@ -189,19 +191,23 @@ impl DesktopEnvironment {
 
     /// Performs a pointer action at a target, and waits until the screen has settled.
     async fn point_and(&self, at: Option<&Target<ScreenPoint>>, what: Pointer) -> ActionResult {
-        let at = match at {
-            None => None,
-            Some(Target::Point(point)) => Some(self.inside(*point)?),
+        let (mut disabled, mut to) = (None, None);
+        match at {
+            None => {}
+            Some(Target::Point(point)) => {
+                to = Some(self.inside(*point)?);
+                disabled = self.disabled_at(*point, &what).await?;
+            }
             Some(Target::Ref(node)) => match self.aim(node, &what).await? {
-                Reach::Point(point) => Some(point),
+                Reach::Point(point) => to = Some(point),
                 Reach::Press => return self.press_node(node).await,
             },
-        };
+        }
         let done = self.cell.on_screen(move |screen, stop| {
-            let at_click = at.filter(|_| matches!(what, Pointer::Click { .. }));
+            let at_click = to.filter(|_| matches!(what, Pointer::Click { .. }));
             let before = if at_click.is_some() { screen.popups()? } else { Vec::new() };
             screen.disturbed();
-            let done = screen.use_pointer(at, &what, stop)?;
+            let done = screen.use_pointer(to, &what, stop)?;
             // Holding a button and moving without one are parts of a gesture: no wait in between.
             screen.settle(stop)?;
             let after = if before.is_empty() { Vec::new() } else { screen.popups()? };
@@ -210,10 +216,25 @@ impl DesktopEnvironment {
         });
         match done.await? {
             Some(closed) => {
-                let text = closed.then(|| CLOSED_POPUP.to_owned());
+                let text = closed.then(|| CLOSED_POPUP.to_owned()).or(disabled);
                 Ok(ActReport { text, ..ActReport::delivered() })
             }
             None => refuse("a key to be held is not on this keyboard"),
+        }
+    }
+
+    /// What is to be said of a click at a point where the last view shows a disabled element that is disabled still.
+    async fn disabled_at(&self, at: ScreenPoint, what: &Pointer) -> Result<Option<String>, ActionError> {
+        let is_click = matches!(what, Pointer::Click { .. });
+        let tree = self.seen_tree.as_ref().filter(|_| is_click);
+        let Some(node) = tree.and_then(|tree| target::disabled_at(tree, at)).cloned() else {
+            return Ok(None);
+        };
+        match self.facts(&node).await {
+            Ok(facts) => Ok(target::told_disabled(&node, &facts, at)),
+            // It is gone, or its program is busy: nothing is known of it.
+            Err(ActionError::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -301,6 +322,7 @@ impl DesktopEnvironment {
 
     async fn type_text(&self, text: String) -> ActionResult {
         let typed = self.cell.on_screen(move |screen, stop| {
+            screen.await_focus(stop)?;
             screen.disturbed();
             let untypable = screen.type_text(&text, stop)?;
             screen.settle(stop)?;
@@ -317,6 +339,7 @@ impl DesktopEnvironment {
     /// Presses keys that stay down, or releases them.
     async fn keep_down(&self, keys: Chord, down: bool) -> ActionResult {
         let done = self.cell.on_screen(move |screen, stop| {
+            screen.await_focus(stop)?;
             screen.disturbed();
             let done = screen.keep_down(&keys, down, stop)?;
             screen.settle(stop)?;
@@ -336,6 +359,7 @@ impl DesktopEnvironment {
         }
         let name = chord.to_string();
         let pressed = self.cell.on_screen(move |screen, stop| {
+            screen.await_focus(stop)?;
             screen.disturbed();
             let pressed = screen.press_chord(&chord, hold, stop)?;
             screen.settle(stop)?;

@@ -65,6 +65,7 @@ impl DesktopSource {
             screen,
             awaits_effect: false,
             seen_changes: 0,
+            seen_tree: None,
             sight,
             reader: WindowReader::default(),
         };

@@ -1,6 +1,6 @@
 //! Decides how an action reaches a named element, or why it cannot. Pure.
 
-use apprentice_protocol::{Button, NodeRef, ScreenPoint, Size, State};
+use apprentice_protocol::{Button, NodeRef, ScreenPoint, Size, State, UiNode, UiTree};
 
 use apprentice_sandbox::{NodeFacts, Pointer};
 
@@ -32,11 +32,7 @@ pub(super) fn aim(
     what: &Pointer,
     screen: Size,
 ) -> Result<Reach, Unreached> {
-    let name = if facts.name.is_empty() {
-        format!("{} {node}", facts.role.as_str())
-    } else {
-        format!("{} {node} {:?}", facts.role.as_str(), facts.name)
-    };
+    let name = named(node, facts);
     let is = |state: State| facts.states.contains(&state);
     if is(State::Disabled) {
         return Err(Unreached::Refused(format!("{name} is disabled: something else must be done first")));
@@ -72,11 +68,54 @@ pub(super) fn aim(
     Err(Unreached::Refused(off))
 }
 
+/// Role, reference and name of an element.
+fn named(node: &NodeRef, facts: &NodeFacts) -> String {
+    if facts.name.is_empty() {
+        format!("{} {node}", facts.role.as_str())
+    } else {
+        format!("{} {node} {:?}", facts.role.as_str(), facts.name)
+    }
+}
+
+/// Returns the disabled element that a click at a point hits, as far as a tree shows: the smallest element there, of the window
+/// in front or of a menu, if it is disabled.
+pub(super) fn disabled_at(tree: &UiTree, at: ScreenPoint) -> Option<&NodeRef> {
+    let area = |node: &UiNode| {
+        let bounds = node.bounds.filter(|bounds| !node.is(State::Hidden) && bounds.contains(at))?;
+        Some(i64::from(bounds.width) * i64::from(bounds.height))
+    };
+    let parent = |node: &UiNode| tree.nodes.get(usize::try_from(node.parent?).ok()?);
+    let is_in_front = |node: &&UiNode| {
+        let window = std::iter::successors(Some(*node), |node| parent(node)).find(|one| one.role.is_window());
+        // The window of a menu has no name, and is never active.
+        window.is_some_and(|window| window.is(State::Active) || window.name.is_empty())
+    };
+    let hit = tree.nodes.iter().filter(is_in_front).filter_map(|node| Some((area(node)?, node)));
+    // Of equal ones, the later is drawn on top.
+    let (_, smallest) = hit.rev().min_by_key(|(area, _)| *area)?;
+    smallest.is(State::Disabled).then_some(&smallest.id)
+}
+
+/// What is said of a click at a point where an element is disabled, from the current facts about it; `None` if it is enabled by
+/// now, or elsewhere.
+pub(super) fn told_disabled(node: &NodeRef, facts: &NodeFacts, at: ScreenPoint) -> Option<String> {
+    let is_disabled = facts.states.contains(&State::Disabled) && !facts.states.contains(&State::Hidden);
+    let is_there = facts.bounds.is_some_and(|bounds| bounds.contains(at));
+    (is_disabled && is_there).then(|| {
+        format!(
+            "{} at this point is disabled: the click did nothing to it, something else must be done first",
+            named(node, facts)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{Button, NodeRef, Rect, Role, ScreenPoint, Size, State};
+    use std::collections::BTreeSet;
 
-    use super::{Reach, Unreached, aim};
+    use apprentice_protocol::{Button, NodeRef, Rect, Role, ScreenPoint, Size, State, UiNode, UiTree};
+
+    use super::{Reach, Unreached, aim, disabled_at, told_disabled};
     use apprentice_sandbox::{NodeFacts, Pointer};
 
     #[test]
@@ -116,5 +155,51 @@ mod tests {
         assert!(matches!(aimed, Err(Unreached::OutOfView(_))), "its own action does nothing: {aimed:?}");
         let disabled = Err("menuitem n4 \"Save\" is disabled: something else must be done first");
         check(there, &[State::Disabled], true, click(), disabled);
+    }
+
+    fn node(id: &str, parent: Option<u32>, at: Rect, states: &[State]) -> UiNode {
+        let role = if parent.is_none() { "window" } else { "button" };
+        UiNode {
+            id: NodeRef(id.into()),
+            parent,
+            role: Role::new(role),
+            name: id.into(),
+            value: None,
+            visible: None,
+            states: states.iter().copied().collect::<BTreeSet<_>>(),
+            bounds: Some(at),
+        }
+    }
+
+    #[test]
+    fn a_click_at_a_disabled_element_of_the_window_in_front_is_told() {
+        let (screen, button) = (Rect::new(0, 0, 800, 600), Rect::new(10, 10, 20, 20));
+        let hit = |front: &[State], states: &[State], label: &[State]| {
+            let mut nodes = vec![node("w", None, screen, front), node("b", Some(0), button, states)];
+            nodes.push(node("text", Some(1), button, label));
+            disabled_at(&UiTree { nodes, truncated: None }, ScreenPoint::new(15, 15)).map(|id| id.0.clone())
+        };
+        let (front, disabled) = ([State::Active], [State::Disabled]);
+        assert_eq!(hit(&front, &disabled, &disabled).as_deref(), Some("text"));
+        assert_eq!(hit(&front, &disabled, &[]), None, "what lies on it is enabled");
+        assert_eq!(hit(&[], &disabled, &disabled), None, "another window may lie on it");
+        assert_eq!(hit(&front, &[State::Disabled], &[State::Hidden]).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn an_element_that_is_enabled_by_now_is_not_told() {
+        let facts = |states: &[State], bounds| NodeFacts {
+            role: Role::new("button"),
+            name: "Save".into(),
+            states: states.to_vec(),
+            bounds: Some(bounds),
+            pressable: true,
+        };
+        let told = |facts: &NodeFacts| told_disabled(&NodeRef("n4".into()), facts, ScreenPoint::new(15, 15));
+        let there = Rect::new(10, 10, 20, 20);
+        let text = told(&facts(&[State::Disabled], there)).expect("told");
+        assert!(text.starts_with("button n4 \"Save\" at this point is disabled"), "{text}");
+        assert_eq!(told(&facts(&[], there)), None);
+        assert_eq!(told(&facts(&[State::Disabled], Rect::new(50, 10, 20, 20))), None, "it has moved");
     }
 }

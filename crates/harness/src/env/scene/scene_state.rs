@@ -214,10 +214,14 @@ impl SceneState {
         let pages = self.pages.clone();
         let spots = self.spots(&pages);
         let spot = key.and_then(|key| spots.into_iter().find(|spot| spot.key == key));
-        let Some(spot) = spot.filter(|spot| holds(&spot.control.enabled_when, &self.values)) else {
+        let Some(spot) = spot else {
             self.popups = OpenMenus::default();
             return Ok(());
         };
+        if !holds(&spot.control.enabled_when, &self.values) {
+            let (role, name) = (&spot.control.role, &spot.control.name);
+            return Err(format!("{role} {name:?} is disabled: something else must be done first"));
+        }
         match button {
             Button::Left => self.click_spot(&spot, count),
             Button::Right => {

@@ -18,8 +18,41 @@ const LEVELS: u32 = 400;
 #[derive(Default)]
 pub(super) struct ElementRefs {
     known: HashMap<String, NodeRef>,
-    now: HashMap<NodeRef, (String, Option<Rect>)>,
+    now: HashMap<NodeRef, NamedElement>,
+    /// For each window, which of its like it is, counted from 0, and the last tree that held it.
+    windows: HashMap<String, (u32, u64)>,
+    /// Number of trees so far.
+    trees: u64,
 }
+
+/// An element of the latest tree.
+struct NamedElement {
+    /// Role, reference and name.
+    told: String,
+    bounds: Option<Rect>,
+    disabled: bool,
+}
+
+/// Roles of elements that are grey when they are disabled. Others may say so where what holds them takes the click, as the
+/// labels of GNOME's own buttons do.
+const CONTROLS: [&str; 11] = [
+    "button",
+    "checkbox",
+    "radio",
+    "textbox",
+    "combobox",
+    "spinbutton",
+    "slider",
+    "tab",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+];
+
+/// Tags of windows. A machine's server tells no more of them than their place, so one that comes back with the same title is
+/// taken for another window.
+const WINDOWS: [&str; 8] =
+    ["frame", "window", "dialog", "alert", "file-chooser", "color-chooser", "font-chooser", "internal-frame"];
 
 impl ElementRefs {
     fn name(&mut self, identity: &str) -> NodeRef {
@@ -27,10 +60,27 @@ impl ElementRefs {
         self.known.entry(identity.to_owned()).or_insert_with(|| NodeRef(format!("n{next}"))).clone()
     }
 
+    /// Returns which of its like a window is: one that the tree before did not hold is another one.
+    fn instance(&mut self, identity: &str) -> u32 {
+        let now = self.trees;
+        let (instance, seen) = self.windows.entry(identity.to_owned()).or_insert((0, now));
+        if *seen + 1 < now {
+            *instance += 1;
+        }
+        *seen = now;
+        *instance
+    }
+
+    /// Why an element of the latest tree cannot be clicked, if it is disabled there.
+    pub(super) fn disabled(&self, node: &NodeRef) -> Option<String> {
+        let element = self.now.get(node).filter(|element| element.disabled)?;
+        Some(format!("{} is disabled: something else must be done first", element.told))
+    }
+
     /// The point at which to click an element of the latest tree.
     pub(super) fn find(&self, node: &NodeRef) -> Result<ScreenPoint, String> {
-        let (told, bounds) =
-            self.now.get(node).ok_or_else(|| format!("{node} is gone; look at the new list of elements"))?;
+        let gone = || format!("{node} is gone; look at the new list of elements");
+        let NamedElement { told, bounds, .. } = self.now.get(node).ok_or_else(gone)?;
         bounds
             .and_then(|bounds| bounds.centre())
             .ok_or_else(|| format!("{told} is not on the screen: open what holds it, or scroll it into view"))
@@ -42,6 +92,7 @@ pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut ElementRefs) -> R
     let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
     names.now.clear();
+    names.trees += 1;
     let mut walk = Walk { budget: *budget, names, tree: UiTree::default(), seen: HashSet::new() };
     for top in document.root_element().children().filter(Node::is_element) {
         walk.take(top, None, 0, "");
@@ -77,7 +128,8 @@ impl Walk<'_> {
         let id = self.names.name(&identity);
         let told = format!("{} {id} {:?}", facts.role.as_str(), facts.name);
         let bounds = facts.bounds.filter(|_| facts.shows);
-        self.names.now.insert(id.clone(), (told, bounds));
+        let disabled = facts.states.contains(&State::Disabled) && CONTROLS.contains(&facts.role.as_str());
+        self.names.now.insert(id.clone(), NamedElement { told, bounds, disabled });
         let (role, name, value, states) = (facts.role, facts.name, facts.value, facts.states);
         self.tree.nodes.push(UiNode { id, parent, role, name, value, visible: None, states, bounds });
         for child in node.children().filter(Node::is_element) {
@@ -90,7 +142,10 @@ impl Walk<'_> {
         let numbered = (0u32..).map(|at| format!("{plain}\u{2}{at}")).find(|one| !self.seen.contains(one));
         let identity = numbered.unwrap_or(plain);
         self.seen.insert(identity.clone());
-        identity
+        match WINDOWS.contains(&tag) {
+            true => format!("{identity}\u{3}{}", self.names.instance(&identity)),
+            false => identity,
+        }
     }
 }
 
@@ -304,6 +359,38 @@ mod tests {
         assert!(!id(&first, "OK").contains(&id(&second, "No")[0]));
         let gone = names.find(&id(&first, "OK")[1]).expect_err("it is gone");
         assert!(gone.ends_with("is gone; look at the new list of elements"), "{gone}");
+    }
+
+    #[test]
+    fn a_window_that_comes_back_is_another_one() {
+        let mut names = ElementRefs::default();
+        let dialog = format!(
+            "<application name=\"zim\"><dialog name=\"Properties\" {SHOWN}>{}</dialog></application>",
+            button("OK", 1)
+        );
+        let ok = |names: &mut ElementRefs| {
+            look(names, &dialog, TreeBudget::default()).nodes.pop().expect("a button").id
+        };
+        let first = ok(&mut names);
+        assert_eq!(ok(&mut names), first, "it is still there");
+        look(&mut names, "<application name=\"zim\"/>", TreeBudget::default());
+        assert_ne!(ok(&mut names), first);
+        assert!(names.find(&first).is_err(), "the earlier window is gone");
+    }
+
+    #[test]
+    fn a_disabled_element_says_so() {
+        let mut names = ElementRefs::default();
+        let grey = button("Save", 1).replace("st:sensitive=\"true\" st:enabled=\"true\"", "");
+        let label = "<label name=\"Trash\" st:showing=\"true\"/>";
+        let tree =
+            look(&mut names, &form(&format!("{grey}{}{label}", button("OK", 50))), TreeBudget::default());
+        let told = |at: usize| names.disabled(&tree.nodes[at].id);
+        assert_eq!(
+            told(2).as_deref(),
+            Some("button n3 \"Save\" is disabled: something else must be done first")
+        );
+        assert_eq!((told(3), told(4)), (None, None), "a label is not grey");
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Clock, Environment, Image, Machine, MachineError, Observation, PortFuture,
-    ScreenPoint, Size, Want, Why, WorldError, WorldErrorKind,
+    ActReport, Action, Clock, Environment, Image, Machine, MachineError, NodeRef, Observation, PortFuture,
+    ScreenPoint, Size, Target, TreeBudget, Want, Why, WorldError, WorldErrorKind,
 };
 
 use super::machine::VmMachine;
@@ -36,7 +36,24 @@ pub(super) struct VmEnvironment {
 }
 
 impl VmEnvironment {
+    /// Why a click is refused: its element is disabled. A tree that says so is read again, because it may be old.
+    async fn refusal(&self, action: &Action<ScreenPoint>) -> Result<Option<String>, WorldError> {
+        let Action::Click { at: Target::Ref(node), .. } = action else { return Ok(None) };
+        if self.disabled(node).is_none() {
+            return Ok(None);
+        }
+        self.machine.tree(&TreeBudget::default()).await.map_err(|error| lost(&error))?;
+        Ok(self.disabled(node))
+    }
+
+    fn disabled(&self, node: &NodeRef) -> Option<String> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).disabled(node)
+    }
+
     async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<ActReport, WorldError> {
+        if let Some(problem) = self.refusal(action).await? {
+            return Ok(ActReport::refused(problem));
+        }
         let script = {
             let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
             pyautogui::script(action, self.screen, &|node| names.find(node))

@@ -22,6 +22,9 @@ const KNOWN: &[&str] = &[
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
+/// What is said of an optional property that a strict schema has to require.
+const OPTIONAL: &str = "Optional: null leaves it out.";
+
 /// The treatment of optional properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OptionalProperties {
@@ -111,7 +114,7 @@ fn nullable(property: Value) -> Value {
     {
         return property;
     }
-    json!({ "anyOf": [property, { "type": "null" }] })
+    json!({ "anyOf": [property, { "type": "null" }], "description": OPTIONAL })
 }
 
 fn each(value: &Value, optional: OptionalProperties) -> Value {
@@ -164,6 +167,7 @@ mod tests {
         let strict = strict_schema(&schema, OptionalProperties::Null);
         assert_eq!(strict["required"], json!(["a", "b", "c"]));
         assert_eq!(strict["properties"]["c"]["anyOf"][1], json!({ "type": "null" }));
+        assert_eq!(strict["properties"]["c"]["description"], "Optional: null leaves it out.");
         assert_eq!(strict["properties"]["b"]["anyOf"].as_array().map(Vec::len), Some(2));
     }
 }

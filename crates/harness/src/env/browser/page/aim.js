@@ -1,10 +1,14 @@
 // Finds what the pointer would hit at an element that was scrolled into view: which of its boxes, and
-// where in that box the middle of the visible part lies. An element that moves is waited for, for up to a second.
-async function () {
+// where in that box the middle of the visible part lies. An element that moves is waited for, for up to a second. A disabled
+// one is not clicked: a person sees that it is grey.
+async function (clicks) {
   const element = this.nodeType === Node.ELEMENT_NODE ? this : this.parentElement;
   if (!this.isConnected || !element) return { found: 'gone' };
   if (element.tagName === 'OPTION' && element.closest('select')) return { found: 'option' };
   if (element.tagName === 'SELECT' && !element.multiple && element.size <= 1) return { found: 'list' };
+  const control = element.closest('button, input, select, textarea');
+  const disabled = (control && control.matches(':disabled')) || element.closest('[aria-disabled="true"]');
+  if (clicks && disabled) return { found: 'disabled' };
   const place = () => { const { x, y } = element.getBoundingClientRect(); return `${x} ${y}`; };
   const stands = await new Promise((resolve) => {
     const limit = setTimeout(() => resolve(false), 1000);
