@@ -209,6 +209,41 @@ fn no_writer_gets_an_unfit_function_into_the_book() {
     assert!(refused(&mut gateway, Actor::Agent, written(RENAME)).starts_with("not_permitted"));
 }
 
+#[test]
+fn a_reader_gets_the_code_as_it_is_written_and_quotes_it_so() {
+    let lists = Concern::EFFECTS.iter().map(|one| one.word()).chain(["unreadable"]);
+    let answer = |quoted: &str| {
+        let mut answer: serde_json::Map<_, _> =
+            lists.clone().map(|word| (word.to_owned(), json!([]))).collect();
+        answer.insert(Concern::Delete.word().to_owned(), json!([quoted]));
+        serde_json::Value::Object(answer).to_string()
+    };
+    let reader = Arc::new(Written::words(&[&answer("page.press(\"enter\");")]));
+    let shelf = Shelf::with(&[("tabs/rename", "renaming tabs")]);
+    let (mut gateway, _) = shelf.open();
+    gateway.set_readers(vec![reader.clone()]);
+    let change = written(RENAME);
+    run(gateway.read_change(&change));
+    let asked = format!("{:?}", reader.requests.lock().expect("unpoisoned"));
+    assert!(asked.contains("page.get_by_role("), "{asked}");
+    let held = gateway.assess(&request(Actor::Manager, change));
+    let found: Vec<_> = held.findings.iter().map(|one| (one.concern, one.sentence.as_str())).collect();
+    assert_eq!(found, [(Concern::Delete, "page.press(\"enter\");")], "the quotation stands in what was read");
+}
+
+#[test]
+fn calls_in_the_code_are_no_addresses_and_a_finding_is_told_as_it_is_written() {
+    let shelf = Shelf::with(&[("tabs/rename", "renaming tabs")]);
+    let (gateway, _) = shelf.open();
+    let found = |source: &str| {
+        let held = gateway.assess(&request(Actor::Manager, written(source)));
+        held.findings.into_iter().map(|one| one.sentence).collect::<Vec<_>>()
+    };
+    assert!(found(RENAME).is_empty(), "{:?}", found(RENAME));
+    let goes = RENAME.replace("page.press(\"enter\")", "page.goto(\"https://a.example/x\")");
+    assert!(found(&goes).contains(&"page.goto(\"https://a.example/x\");".to_owned()), "{:?}", found(&goes));
+}
+
 /// Waits for a future that is ready soon.
 fn block<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
