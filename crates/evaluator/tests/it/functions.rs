@@ -159,7 +159,7 @@ async fn admitted(gateway: &mut Gateway) -> AdmissionReport {
     let (suite, folder) = (suite(), TempDir::new().expect("a folder"));
     let admission = admission(&suite);
     let replayed =
-        admission.replay(&gateway.snapshot(), folder.path(), &deps(), &control()).await.expect("replays");
+        admission.replay(&gateway.snapshot(), folder.path(), &deps(), control()).await.expect("replays");
     admission.record(gateway, replayed, Timestamp::UNIX_EPOCH).expect("recorded")
 }
 
@@ -312,7 +312,7 @@ async fn what_cannot_be_decided_records_nothing() {
     let (suite, folder) = (suite(), TempDir::new().expect("a folder"));
     let before = gateway.snapshot().log_hash();
     let fails = async |admission: Admission<'_>| {
-        let ended = admission.replay(&gateway.snapshot(), folder.path(), &deps(), &control()).await;
+        let ended = admission.replay(&gateway.snapshot(), folder.path(), &deps(), control()).await;
         ended.expect_err("it cannot be decided").to_string()
     };
     let no_task = fails(Admission { task: TaskId::new("boxen"), ..admission(&suite) }).await;
@@ -325,7 +325,7 @@ async fn what_cannot_be_decided_records_nothing() {
     assert!(unknown.contains("arguments"), "{unknown}");
     assert_eq!(gateway.snapshot().log_hash(), before);
     assert!(matches!(
-        admission(&suite).replay(&gateway.snapshot(), folder.path(), &broken(), &control()).await,
+        admission(&suite).replay(&gateway.snapshot(), folder.path(), &broken(), control()).await,
         Err(AdmissionError::Void { .. })
     ));
 }
