@@ -1,12 +1,13 @@
 //! What the check of a practised task found in the worlds of a run, read from their evidence, and whether it gives a reason to
-//! doubt the check. Evidence and traces hold no known secret.
+//! doubt the check. What is shaped like a key is left out, too: a model reads it.
 
 use std::path::Path;
 
 use apprentice_results::row::TrialRow;
 use apprentice_skills::practice::{CheckDoubt, CheckOutput, PracticeTask, StateCheck, StateCheckKind};
-use apprentice_tasks::check::{Evidence, EvidenceValue};
+use apprentice_tasks::check::{Evidence, EvidenceItem, EvidenceValue};
 use apprentice_tasks::variation::drawn_values;
+use apprentice_trace::Redactor;
 
 use super::error::ExploreError;
 use super::practice_suite::PracticeSuite;
@@ -19,6 +20,7 @@ pub(super) fn check_outputs<'r>(
     practice: &PracticeSuite,
     run: &Path,
     rows: impl Iterator<Item = &'r TrialRow>,
+    redactor: &Redactor,
 ) -> Result<Vec<CheckOutput>, ExploreError> {
     let Some(check) = &task.check else { return Ok(Vec::new()) };
     let of = |row| {
@@ -34,14 +36,17 @@ pub(super) fn check_outputs<'r>(
             let text = drawn.get(&value.name)?.as_str()?;
             Some((value.name.clone(), text.to_owned()))
         });
-        Ok(CheckOutput { values: values.collect(), ..found }.bounded())
+        Ok(CheckOutput { values: values.collect(), ..without_keys(found, redactor) }.bounded())
     };
     rows.map(of).collect()
 }
 
 fn of_command(run: &Path, row: &TrialRow) -> Result<CheckOutput, ExploreError> {
     let evidence = Evidence::load(&run.join(&row.trace).join("evidence"))?;
-    let Some(item) = evidence.results.into_iter().next() else { return Ok(CheckOutput::default()) };
+    Ok(evidence.results.into_iter().next().map(of_item).unwrap_or_default())
+}
+
+fn of_item(item: EvidenceItem) -> CheckOutput {
     let errors = item.errors.unwrap_or_default();
     let (output, errors) = match item.found {
         EvidenceValue::Value { value } => {
@@ -50,7 +55,12 @@ fn of_command(run: &Path, row: &TrialRow) -> Result<CheckOutput, ExploreError> {
         EvidenceValue::Absent { why } => (String::new(), why),
         EvidenceValue::Files { .. } => (String::new(), errors),
     };
-    Ok(CheckOutput { code: item.code, output, errors, ..CheckOutput::default() })
+    CheckOutput { code: item.code, output, errors, ..CheckOutput::default() }
+}
+
+fn without_keys(found: CheckOutput, redactor: &Redactor) -> CheckOutput {
+    let without = |text: &str| redactor.apply(text).into_owned();
+    CheckOutput { output: without(&found.output), errors: without(&found.errors), ..found }
 }
 
 /// The elements that the attempt saw last.
@@ -78,8 +88,11 @@ pub(super) fn doubt(check: &StateCheck, passes: bool, found: &[CheckOutput]) -> 
 #[cfg(test)]
 mod tests {
     use apprentice_skills::practice::{CheckDoubt, CheckOutput, StateCheck, StateCheckKind};
+    use apprentice_tasks::check::{Evidence, EvidenceItem};
+    use apprentice_trace::Redactor;
+    use serde_json::json;
 
-    use super::doubt;
+    use super::{doubt, of_item, without_keys};
 
     #[test]
     fn a_check_is_doubted_where_it_passes_untouched_or_its_command_fails() {
@@ -99,5 +112,22 @@ mod tests {
         ] {
             assert_eq!(doubt(check, passes, &found), expected, "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_proposer_reads_the_errors_of_a_command_and_no_secret() {
+        let (secret, shape) = ("a-key-that-was-planted", format!("sk-{}", "x".repeat(30)));
+        let said = format!("{secret} and {shape}");
+        let item = json!({ "getter": "vm_command_line", "code": 2, "took_ms": 1, "errors": said,
+            "found": "value", "value": format!("out: {said}") });
+        let evidence = json!({ "schema": "apprentice.evidence/1", "results": [item], "expected": [] });
+        let mut evidence: Evidence = serde_json::from_value(evidence).expect("evidence");
+        let redactor = Redactor::new([secret]).expect("builds");
+        evidence.redact(&redactor);
+        let kept = EvidenceItem::clone(&evidence.results[0]);
+        assert_eq!(kept.errors, Some(format!("[redacted] and {shape}")), "evidence loses known secrets");
+        let found = without_keys(of_item(kept), &redactor);
+        assert_eq!((found.code, found.errors.as_str()), (Some(2), "[redacted] and [redacted]"));
+        assert_eq!(found.output, "out: [redacted] and [redacted]");
     }
 }

@@ -189,7 +189,8 @@ impl Explorer<'_> {
         let believed =
             |row: &&TrialRow| row.verdict == Verdict::Fail && row.stop_reason == Some(StopReason::Done);
         let doubtful = summary.results.iter().filter(believed);
-        let check_showed = check_outputs(&proposed.task, &practice, &summary.folder, doubtful)?;
+        let check_showed =
+            check_outputs(&proposed.task, &practice, &summary.folder, doubtful, &self.deps.redactor)?;
         let episode = self.episode(Some(&proposed), &began, proposed.start, learned.verdict);
         let viewed: BTreeSet<&SkillId> = summary.results.iter().flat_map(|row| &row.skills_viewed).collect();
         let below = |row: &TrialRow| {

@@ -49,7 +49,13 @@ impl Proposing<'_> {
                 let verdict = TryVerdict { outcome: Outcome::Void, judged_by: JudgedBy::Checks, why };
                 return Ok(Readiness::Unfit { proposed, verdict, check_showed: Vec::new() });
             }
-            let showed = check_outputs(&proposed.task, &practice, &summary.folder, summary.results.iter())?;
+            let showed = check_outputs(
+                &proposed.task,
+                &practice,
+                &summary.folder,
+                summary.results.iter(),
+                &self.deps.redactor,
+            )?;
             let passes = summary.results.iter().any(|row| row.verdict == Verdict::Pass);
             let Some(why) = doubt(check, passes, &showed) else {
                 return Ok(Readiness::Ready { proposed, practice, seeds });

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arm::{FunctionScope, GuidanceProvider};
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
 use apprentice_evaluator::learn::{learn_from, recorded_attempt};
@@ -17,6 +17,7 @@ use apprentice_protocol::{
     ChatModel, EnvironmentSource, EventKind, FunctionEnd, PortFuture, SkillId, TaskId, Verdict, VirtualClock,
     World, WorldError, WorldErrorKind, WorldSpec,
 };
+use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split};
 use apprentice_skills::book::{
     Actor, Change, FunctionTrial, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest,
@@ -303,6 +304,27 @@ async fn a_call_that_ends_well_proves_nothing() {
         assert!(!report.verified, "{report:?}");
         let missing = report.missing.unwrap_or_default();
         assert!(missing.contains(expected), "{missing}, expected {expected}");
+    }
+}
+
+#[test]
+fn what_nothing_verified_is_lent_only_where_the_run_says_so() {
+    let (_folder, gateway) = book(TICKS);
+    let provider = || GuidanceProvider::new(Arc::new(suite()), gateway.snapshot(), None);
+    let lent = |provider: &GuidanceProvider, arm: &str| {
+        let guidance = provider.guidance_for("scripted/caller", arm, &TaskId::new("boxes"), 0);
+        guidance.map(|lent| lent.guidance.tools.iter().any(|tool| tool.spec().name == "run_show"))
+    };
+    let (verified, all) = (provider(), provider().with_functions(FunctionScope::All));
+    for arm in [Arm::Code, Arm::CodePull] {
+        assert!(lent(&verified, arm.as_str()).is_err(), "{arm:?} has no function to lend");
+        assert!(verified.inputs(arm).is_empty());
+        assert!(matches!(lent(&all, arm.as_str()), Ok(true)), "{arm:?}");
+        assert_eq!(all.inputs(arm)["functions"], "unverified too");
+    }
+    // No other arm lends functions at all.
+    for arm in [Arm::Pull, Arm::All, Arm::Push] {
+        assert!(!matches!(lent(&all, arm.as_str()), Ok(true)), "{arm:?}");
     }
 }
 

@@ -38,8 +38,13 @@ fn written(source: &str) -> Change {
     }
 }
 
+/// What a trial in a run of its own showed.
 fn tested(version: u32, trial: FunctionTrial, held: bool, arguments: &str) -> Change {
-    let (attempt, why) = (format!("r1/{arguments}/1"), if held { "" } else { "it did not" }.to_owned());
+    tested_in(&format!("r{arguments}"), version, trial, held, arguments)
+}
+
+fn tested_in(run: &str, version: u32, trial: FunctionTrial, held: bool, arguments: &str) -> Change {
+    let (attempt, why) = (format!("{run}/{arguments}/1"), if held { "" } else { "it did not" }.to_owned());
     let evidence = FunctionEvidence { trial, held, attempt, arguments: arguments.into(), why };
     Change::FunctionTested { skill: id("tabs/rename"), function: "rename_tab".into(), version, evidence }
 }
@@ -105,6 +110,24 @@ fn two_replays_with_other_arguments_and_a_near_miss_verify_a_version() {
     assert_eq!((stored.version, stored.test_count(), stored.events.len()), (1, 4, 11));
     drop(gateway);
     assert_eq!(function(&shelf.snapshot()), Some(stored), "the log holds it all");
+}
+
+#[test]
+fn a_replay_that_passed_makes_up_for_none_that_failed_beside_it() {
+    let (_shelf, mut gateway) = admitted();
+    let missing = |gateway: &Gateway| function(&gateway.snapshot()).expect("stored").missing();
+    let replay = |run: &str, held, arguments: &str| tested_in(run, 1, FunctionTrial::Replay, held, arguments);
+    for change in [replay("again", false, "x"), replay("again", true, "y")] {
+        apply(&mut gateway, Actor::Handler, change).expect("tested");
+    }
+    assert_eq!(missing(&gateway).as_deref(), Some("a replay failed: it did not"), "one of two failed");
+    let policy = ArmPolicy::Code { pull: false, unverified: false, own_tools: true };
+    let lent = build_guidance(&gateway.snapshot(), &policy, &TaskView::default());
+    assert!(lent.is_err(), "it is lent no more");
+    for change in [replay("later", true, "x"), replay("later", true, "y")] {
+        apply(&mut gateway, Actor::Handler, change).expect("tested");
+    }
+    assert_eq!(missing(&gateway), None, "an admission without a failure makes up for it");
 }
 
 #[test]
@@ -282,6 +305,19 @@ fn a_trial_gets_signatures_and_verified_functions_alone() {
     assert_eq!(names(&code), [SKILL_CALL]);
     assert_eq!(names(&lend(true, false)).last().map(String::as_str), Some(SKILL_CALL));
     assert!(lend(false, true).opening.as_str().contains("tabs/close (not verified): close_tab(name: text)"));
+    // Whichever way functions are lent, one that is not verified is neither told nor called unless it was asked for.
+    for (pull, own_tools) in [(false, false), (false, true), (true, false), (true, true)] {
+        for apps in [Vec::new(), vec!["tabs".to_owned()], vec!["thunar".to_owned()]] {
+            let policy = ArmPolicy::Code { pull, unverified: false, own_tools };
+            let task = TaskView { apps, ..TaskView::default() };
+            let guidance = build_guidance(&book, &policy, &task).expect("lends");
+            assert!(!guidance.opening.as_str().contains("close_tab"), "{}", guidance.opening.as_str());
+            assert!(names(&guidance).iter().all(|name| !name.contains("close_tab")));
+            let asked =
+                json!({ "skill": "tabs/close", "function": "close_tab", "arguments": { "name": "a" } });
+            assert!(guidance.tools.iter().all(|tool| tool.function(&asked).is_none()));
+        }
+    }
 
     let tool = &code.tools[0];
     let call = |skill: &str, function: &str, arguments: serde_json::Value| json!({ "skill": skill, "function": function, "arguments": arguments });
