@@ -194,6 +194,19 @@ impl ChatModel for Acting {
                 if calls.iter().any(|call| matches!(call.body, CallBody::World { .. })))
                 })
                 .count();
+            let has_read = |message: &Message| {
+                matches!(message, Message::Assistant { calls, .. } if calls.iter().any(|call| matches!(&call.body,
+                    CallBody::Tool { name, .. } if name == "skill_view")))
+            };
+            // Where a book is lent, it reads the note first.
+            if request.tools.iter().any(|tool| tool.name == "skill_view")
+                && !request.messages.iter().any(has_read)
+            {
+                let call =
+                    ScriptedCall { name: "skill_view".into(), arguments: json!({ "id": "notes/show" }) };
+                let reply = ScriptedReply { calls: vec![call], ..ScriptedReply::default() };
+                return Scripted::new([reply]).expect("a script").in_order().reply(request).await;
+            }
             let wanted = NAMES.iter().find(|name| text.contains(&format!("Let the page show {name}")));
             let other = NAMES.iter().find(|name| Some(*name) != wanted);
             let name = if self.right { wanted } else { other }.copied().unwrap_or_default();
@@ -421,4 +434,43 @@ async fn a_check_is_mended_twice_at_most_and_nobody_practises_a_task_whose_check
     let learner = Learner::new(&wrong[..1], usize::MAX);
     let episodes = place.explore(&learner).await.expect("explores");
     assert_eq!(outcomes(&episodes)[0], ("show-one", 1, Outcome::AlreadyTrue));
+}
+
+#[tokio::test]
+async fn an_episode_keeps_what_it_was_lent_what_was_asked_for_and_where_all_of_it_stands() {
+    let mut later = task();
+    (later["name"], later["uses"]) = (json!("show-other"), json!(["About"]));
+    later["instruction"] =
+        json!("Prepare this small page for a long print run. Let the page show {{what}} to everybody.");
+    let place = Place::new(true);
+    let learner = Learner::new(&[task(), later], usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
+    let [first, second, ..] = &episodes[..] else { panic!("{episodes:?}") };
+    assert_eq!((first.arm.as_str(), &first.skillbook_hash, first.skills_viewed.len()), ("none", &None, 0));
+    let viewed: Vec<&str> = second.skills_viewed.iter().map(|id| id.as_str()).collect();
+    assert_eq!((second.outcome, second.arm.as_str(), viewed), (Outcome::Passed, "code+pull", vec!["notes/show"]));
+    assert!(second.skillbook_hash.is_some(), "the book of its attempts: {second:?}");
+    assert_eq!((second.world_steps, second.judged_by), (4, apprentice_protocol::JudgedBy::Checks));
+    assert!(
+        second.instruction.contains("{{what}}") && second.why.contains("2 attempts passed"),
+        "{second:?}"
+    );
+    assert_eq!(second.start, "the start of start");
+    for (episode, name) in [(first, "show-one"), (second, "show-other")] {
+        let folder = place.path("out/tasks").join(name);
+        for file in
+            ["proposal.json", "material.json", "suite/suite.json", "suite/split.json", "try-1/learned.json"]
+        {
+            assert!(folder.join(file).is_file(), "{name}: {file}");
+        }
+        assert_eq!(episode.attempts.len(), 2);
+        for attempt in &episode.attempts {
+            let attempt = place.path("out").join(attempt);
+            assert!(
+                attempt.join("events.jsonl").is_file() && attempt.join("evidence/evidence.json").is_file()
+            );
+        }
+    }
+    let material = std::fs::read_to_string(place.path("out/tasks/show-other/material.json")).expect("a file");
+    assert!(material.contains("notes/show") && material.contains("show-one"), "{material}");
 }
