@@ -448,7 +448,10 @@ async fn an_episode_keeps_what_it_was_lent_what_was_asked_for_and_where_all_of_i
     let [first, second, ..] = &episodes[..] else { panic!("{episodes:?}") };
     assert_eq!((first.arm.as_str(), &first.skillbook_hash, first.skills_viewed.len()), ("none", &None, 0));
     let viewed: Vec<&str> = second.skills_viewed.iter().map(|id| id.as_str()).collect();
-    assert_eq!((second.outcome, second.arm.as_str(), viewed), (Outcome::Passed, "code+pull", vec!["notes/show"]));
+    assert_eq!(
+        (second.outcome, second.arm.as_str(), viewed),
+        (Outcome::Passed, "code+pull", vec!["notes/show"])
+    );
     assert!(second.skillbook_hash.is_some(), "the book of its attempts: {second:?}");
     assert_eq!((second.world_steps, second.judged_by), (4, apprentice_protocol::JudgedBy::Checks));
     assert!(

@@ -8,7 +8,7 @@ use apprentice_protocol::{
 };
 use apprentice_skills::book::{
     Actor, Applied, At, Change, FunctionEvidence, FunctionTrial, Gateway, OpId, SkillFunction, Snapshot,
-    WriteRefusal, check_function, history,
+    WriteRefusal, check_function, freeze, history,
 };
 use apprentice_skills::effect::Concern;
 use apprentice_skills::guidance::{ArmPolicy, SKILL_CALL, TaskView, build_guidance};
@@ -157,6 +157,33 @@ fn a_new_source_is_a_new_version_of_which_nothing_is_known() {
     );
     drop(gateway);
     assert!(Snapshot::open(shelf.path(), At::Now).is_ok());
+}
+
+#[test]
+fn a_snapshot_and_a_frozen_book_do_not_change_with_the_book() {
+    let (shelf, mut gateway) = admitted();
+    let (before, copy) = (gateway.snapshot(), Shelf::new());
+    freeze(&before, copy.path()).expect("copies");
+    let told = |book: &Snapshot| (book.content_hash(), book.log_hash(), function(book));
+    let kept = told(&before);
+    // The evidence of a version, its text and the page are what a shared part would change.
+    let failed = tested(1, FunctionTrial::Replay, false, "z");
+    let note = Change::SkillAnnotated { skill: id("tabs/rename"), note: "One more line.".into() };
+    for (actor, change) in [
+        (Actor::Handler, failed),
+        (Actor::Manager, written(&RENAME.replace("\"enter\"", "\"tab\""))),
+        (Actor::Handler, note),
+    ] {
+        apply(&mut gateway, actor, change).expect("written");
+        assert_eq!(told(&before), kept);
+        assert_eq!(told(&copy.snapshot()), kept);
+        assert_ne!(told(&gateway.snapshot()), kept);
+    }
+    // Nor does the book with its copy.
+    let (mut other, _) = copy.open();
+    let now = told(&shelf.snapshot());
+    apply(&mut other, Actor::Handler, tested(1, FunctionTrial::NearMiss, false, "y")).expect("tested");
+    assert_eq!((told(&shelf.snapshot()), told(&before)), (now, kept));
 }
 
 #[test]
