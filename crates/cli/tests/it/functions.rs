@@ -2,6 +2,7 @@
 //! takes.
 #![expect(clippy::print_stdout, reason = "a measurement prints")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,15 +79,48 @@ fn allow_to_run(desktop, file) {
 }
 ";
 
-/// A book whose one note has the function.
-fn book_of_allow(place: &Place) {
-    fs::create_dir_all(place.path("book/thunar")).expect("a folder");
-    let note = "## Situation\n\nA script of the open folder is to be started.\n\n## Guidance\n\n1. Open the properties of the \
-                file.\n\n## Annotations\n\nNone\n";
-    fs::write(place.path("book/thunar/run-files.md"), note).expect("written");
+/// The argument of [`ALLOW`], in the words of its task.
+const SCRIPT: &str = r#"{"file": "{{script}}"}"#;
+
+const TRASH: &str = "/// Moves a hidden file of the open folder to the trash.
+/// - file (text): the file's name, with its dot
+/// Example: trash_hidden(\".profile.old\")
+fn trash_hidden(desktop, file) {
+    desktop.window(\"*Thunar\").menu(\"View\", \"Show Hidden Files\");
+    desktop.get_by_role(\"cell\", file).right_click();
+    desktop.get_by_role(\"menuitem\", \"Move to Trash\").click();
+}
+";
+
+const LINES: &str = "/// Gives the file that is open in the editor DOS / Windows line endings and saves it.
+/// - file (text): the file's name
+/// Example: windows_lines(\"notes.txt\")
+fn windows_lines(desktop, file) {
+    desktop.window(\"*\" + file + \" - Mousepad\").menu(\"Document\", \"Line Ending\", \"DOS / Windows (CR LF)\");
+    desktop.press(\"ctrl+s\");
+}
+";
+
+/// Gives a note of the book a function. The note says little else.
+fn add(place: &Place, skill: &str, source: &str) {
+    let page = place.path(&format!("book/{skill}.md"));
+    fs::create_dir_all(page.parent().expect("a domain")).expect("a folder");
+    let note = "## Situation\n\nA file is to be changed.\n\n## Guidance\n\n1. Look into the menus.\n\n## Annotations\n\nNone\n";
+    fs::write(page, note).expect("written");
     done(place, &["skills", "--skillbook", "book", "sync"]);
-    fs::write(place.path("allow.fn"), ALLOW).expect("written");
-    done(place, &["functions", "--skillbook", "book", "add", "thunar/run-files", "allow.fn"]);
+    fs::write(place.path("source.fn"), source).expect("written");
+    done(place, &["functions", "--skillbook", "book", "add", skill, "source.fn"]);
+}
+
+/// Replays a function on a task of the starter suite, and returns what is told of it.
+fn admitted(place: &Place, skill: &str, function: &str, [task, arguments]: [&str; 2]) -> Value {
+    let starter = suite();
+    let (suite, split) = (starter.to_string_lossy(), starter.join("split.json"));
+    let split = split.to_string_lossy();
+    let admit = ["functions", "--skillbook", "book", "--json", "admit", skill, function];
+    let of = ["--suite", &*suite, "--split", &*split, "--task", task, "--arguments", arguments];
+    let told = done(place, &[&admit[..], &of].concat());
+    serde_json::from_str(&told).expect("JSON")
 }
 
 /// The duration of each admission of one function in fresh cells with a file manager, beside the solution of the same task in
@@ -99,28 +133,21 @@ fn what_an_admission_takes() {
         return;
     }
     let place = Place::new();
-    book_of_allow(&place);
+    add(&place, "thunar/run-files", ALLOW);
     let clock = SystemClock::new();
     let (mut admissions, mut solutions): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
-    let starter = suite();
-    let (starter, split) = (starter.to_string_lossy(), starter.join("split.json"));
-    let split = split.to_string_lossy();
     for _ in 0..ROUNDS {
         let begun = clock.mono();
-        let admit =
-            ["functions", "--skillbook", "book", "--json", "admit", "thunar/run-files", "allow_to_run"];
-        let of = ["--suite", &*starter, "--split", &*split, "--task", "thunar-run-script"];
-        let told = done(&place, &[&admit[..], &of, &["--arguments", r#"{"file": "{{script}}"}"#]].concat());
+        let told = admitted(&place, "thunar/run-files", "allow_to_run", ["thunar-run-script", SCRIPT]);
         admissions.push(clock.mono() - begun);
-        let told: Value = serde_json::from_str(&told).expect("JSON");
         assert_eq!(told["verified"], true, "{told:#}");
         for replay in told["replays"].as_array().expect("replays") {
             println!("{}: {} s, {} actions", replay["trial"], replay["wall_s"], replay["world_steps"]);
         }
         let begun = clock.mono();
-        let run =
-            ["run", &*starter, "--model", "baseline/solution", "--task", "thunar-run-script", "--seeds", "3"];
-        done(&place, &[&run[..], &["--out", "solved"]].concat());
+        let starter = suite();
+        let run = ["run", &*starter.to_string_lossy(), "--model", "baseline/solution", "--seeds", "3"];
+        done(&place, &[&run[..], &["--task", "thunar-run-script", "--out", "solved"]].concat());
         solutions.push(clock.mono() - begun);
         println!("admission {:?}, solutions {:?}", admissions.last(), solutions.last());
     }
@@ -134,4 +161,59 @@ fn what_an_admission_takes() {
         admission.as_secs_f64() / solution.as_secs_f64()
     );
     assert!(admission <= Duration::from_secs(10), "an admission takes 10 s at most");
+}
+
+/// The verdict and the number of actions of each task in an arm.
+fn steps(place: &Place, model: &str, arm: &str, tasks: &[&str]) -> BTreeMap<String, (String, u64)> {
+    let starter = suite();
+    let out = format!("{}-{arm}", model.replace('/', "-"));
+    let starter = starter.to_string_lossy();
+    let run = ["run", &*starter, "--model", model, "--arm", arm, "--skillbook", "book", "--seeds", "1"];
+    let named = tasks.iter().flat_map(|task| ["--task", task]);
+    // A failed trial ends the command with a code of its own.
+    place.output(&run.into_iter().chain(named).chain(["--out", &out]).collect::<Vec<_>>());
+    let run = fs::read_dir(place.path(&out)).expect("runs").flatten().next().expect("one").path();
+    let rows = fs::read_to_string(run.join("trials.jsonl")).expect("rows");
+    let rows = rows.lines().map(|row| serde_json::from_str::<Value>(row).expect("JSON"));
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    rows.map(|row| {
+        (text(&row["task"]), (text(&row["verdict"]), row["world_steps"].as_u64().expect("a number")))
+    })
+    .collect()
+}
+
+/// Real programs, and rule-based policies that look for the way: the capable one finds it unaided, with many actions.
+#[test]
+fn a_verified_function_saves_three_of_five_actions_and_has_the_weak_policy_pass() {
+    if !worlds_can_start() || !is_installed("thunar") {
+        return;
+    }
+    let place = Place::new();
+    let functions = [
+        ("thunar/run-files", "allow_to_run", ALLOW, ["thunar-run-script", SCRIPT]),
+        (
+            "thunar/hidden-files",
+            "trash_hidden",
+            TRASH,
+            ["thunar-hidden-leftover", r#"{"file": "{{hidden}}"}"#],
+        ),
+        ("mousepad/line-ends", "windows_lines", LINES, ["mousepad-windows-lines", r#"{"file": "{{file}}"}"#]),
+    ];
+    for (skill, function, source, of) in functions {
+        add(&place, skill, source);
+        let told = admitted(&place, skill, function, of);
+        assert_eq!(told["verified"], true, "{told:#}");
+    }
+    let tasks = functions.map(|(_, _, _, [task, _])| task);
+    let alone = steps(&place, "builtin/explorer", "none", &tasks);
+    let with = steps(&place, "builtin/explorer", "code", &tasks);
+    let (weak_alone, weak) =
+        (steps(&place, "builtin/novice", "none", &tasks), steps(&place, "builtin/novice", "code", &tasks));
+    for task in tasks {
+        let ((before, many), (after, few)) = (&alone[task], &with[task]);
+        assert_eq!((before.as_str(), after.as_str()), ("pass", "pass"), "{task}");
+        assert!(few * 10 <= many * 4, "{task}: {few} actions instead of {many}");
+        assert_eq!((weak_alone[task].0.as_str(), weak[task].0.as_str()), ("fail", "pass"), "{task}");
+        println!("{task}: {few} actions instead of {many}");
+    }
 }
