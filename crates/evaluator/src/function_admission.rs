@@ -185,7 +185,7 @@ pub struct ReplayedFunction {
 struct ReplayInputs<'a> {
     book: &'a Snapshot,
     deps: &'a RunDeps,
-    control: &'a RunControl,
+    control: RunControl,
 }
 
 /// A replay that is planned.
@@ -197,13 +197,14 @@ struct Planned {
 }
 
 impl Admission<'_> {
-    /// Replays the function in fresh worlds below `folder`. Records nothing.
+    /// Replays the function in fresh worlds below `folder`. Records nothing. The control is dropped with the last replay, so that
+    /// whoever awaits the end of its messages does not wait for more.
     pub async fn replay(
         &self,
         book: &Snapshot,
         folder: &Path,
         deps: &RunDeps,
-        control: &RunControl,
+        control: RunControl,
     ) -> Result<ReplayedFunction, AdmissionError> {
         self.check_split()?;
         let known = book.skill(&self.skill).and_then(|skill| skill.functions.get(&self.function));
@@ -318,7 +319,7 @@ impl Admission<'_> {
         folder: &Path,
         inputs: &ReplayInputs<'_>,
     ) -> Result<(Vec<Replay>, PathBuf), AdmissionError> {
-        let ReplayInputs { book, deps, control } = *inputs;
+        let (book, deps, control) = (inputs.book, inputs.deps, &inputs.control);
         let seeds: BTreeMap<u32, &Planned> = planned.iter().map(|one| (one.seed, one)).collect();
         let request = PlanRequest {
             suite: self.suite,

@@ -13,7 +13,7 @@ use apprentice_skills::synthesis::{
 };
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::variation::{VariationError, drawn_values};
+use apprentice_tasks::variation::{VariationError, drawn_values, filled};
 use serde_json::{Map, Value};
 
 use crate::learn::{RecordedAttemptError, recorded_attempt};
@@ -111,10 +111,14 @@ impl Lesson<'_> {
             Synthesis::Declined(why) => return Err(LessonError::Declined(why)),
             Synthesis::Rejected(problems) => return Err(LessonError::Rejected(problems)),
         };
-        let (learned_on, first) = attempts.first().ok_or(SynthesisError::NoAttempt)?;
-        let given = function.arguments.iter().find(|(attempt, _)| *attempt == first.id);
-        let given = given.map(|(_, values)| values.clone()).unwrap_or_default();
-        let arguments = bound(&given, &drawn_values(task, &self.suite.name, *learned_on)?)?;
+        let (learned_on, _) = attempts.first().ok_or(SynthesisError::NoAttempt)?;
+        let mut uses = Vec::new();
+        for (seed, trajectory) in &attempts {
+            let given = function.arguments.iter().find(|(attempt, _)| *attempt == trajectory.id);
+            let Some((_, arguments)) = given else { continue };
+            uses.push(ArgumentUse { arguments, values: drawn_values(task, &self.suite.name, *seed)? });
+        }
+        let arguments = bound(&uses)?;
         Ok(Learned { function, arguments, learned_on: *learned_on })
     }
 
@@ -175,15 +179,25 @@ fn add_leaves(path: &str, value: &Value, leaves: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// Replaces each argument by the placeholder whose value it is, or the parts of a text that are such values.
-fn bound(arguments: &Value, values: &BTreeMap<String, Value>) -> Result<Value, LessonError> {
+/// The arguments of one attempt, and the values that its variation drew.
+struct ArgumentUse<'a> {
+    arguments: &'a Value,
+    values: BTreeMap<String, Value>,
+}
+
+/// Replaces each argument by the placeholder whose value it was in every attempt, or the parts of a text that were such values.
+fn bound(uses: &[ArgumentUse<'_>]) -> Result<Value, LessonError> {
+    let Some((first, others)) = uses.split_first() else { return Ok(Value::Object(Map::new())) };
     let mut leaves = BTreeMap::new();
-    values.iter().for_each(|(name, value)| add_leaves(name, value, &mut leaves));
+    first.values.iter().for_each(|(name, value)| add_leaves(name, value, &mut leaves));
     let mut found = Map::new();
-    for (name, value) in arguments.as_object().into_iter().flatten() {
-        let placeholder = leaves.iter().find(|(_, leaf)| plain(leaf) == plain(value)).map(|(path, _)| path);
-        let text = placeholder.map(|path| stand_in(path)).or_else(|| composed(value.as_str()?, &leaves));
-        let Some(text) = text else {
+    for (name, value) in first.arguments.as_object().into_iter().flatten() {
+        let whole =
+            leaves.iter().filter(|(_, leaf)| plain(leaf) == plain(value)).map(|(path, _)| stand_in(path));
+        let within = value.as_str().into_iter().flat_map(|text| composed(text, &leaves));
+        // Two placeholders may have had the same value in one attempt; what they had in the others tells them apart.
+        let fits = |text: &String| others.iter().all(|other| gives(text, name, other));
+        let Some(text) = whole.chain(within).find(fits) else {
             return Err(LessonError::Unbound { name: name.clone(), value: value.clone() });
         };
         found.insert(name.clone(), Value::String(text));
@@ -191,38 +205,77 @@ fn bound(arguments: &Value, values: &BTreeMap<String, Value>) -> Result<Value, L
     Ok(Value::Object(found))
 }
 
+/// Returns whether a text with placeholders gives an argument of an attempt.
+fn gives(text: &str, name: &str, of: &ArgumentUse<'_>) -> bool {
+    let given = filled(&Value::String(text.to_owned()), &of.values);
+    given.is_ok_and(|given| of.arguments.get(name).is_some_and(|value| plain(value) == plain(&given)))
+}
+
 fn stand_in(path: &str) -> String {
     format!("{{{{{path}}}}}")
 }
 
-/// Replaces the longest value in a text, as whole words, by its placeholder: `/home/user/out.txt` is `/home/user/{{file}}`.
-fn composed(text: &str, leaves: &BTreeMap<String, Value>) -> Option<String> {
-    let values = leaves.iter().map(|(path, leaf)| (plain(leaf), stand_in(path)));
-    let replaced =
-        values.filter_map(|(value, with)| Some((value.len(), replace_words(text, &value, &with)?)));
-    replaced.max_by_key(|(length, _)| *length).map(|(_, text)| text)
+/// Replaces values in a text, as whole words, by their placeholders: `/home/user/out.txt` is `/home/user/{{file}}`. First with
+/// all of them replaced, longer ones before those that they hold, and then with one alone, the longest first.
+fn composed(text: &str, leaves: &BTreeMap<String, Value>) -> Vec<String> {
+    let mut values: Vec<(String, String)> =
+        leaves.iter().map(|(path, leaf)| (plain(leaf), stand_in(path))).collect();
+    values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    // A mark that no text holds stands for a placeholder, whose own name may be a value.
+    let marks: Vec<(char, &String)> = ('\u{f0000}'..).zip(values.iter().map(|(_, with)| with)).collect();
+    let mut all = text.to_owned();
+    for ((value, _), (mark, _)) in values.iter().zip(&marks) {
+        all = replace_words(&all, value, &mark.to_string()).unwrap_or(all);
+    }
+    let is_replaced = all != text;
+    for (mark, with) in &marks {
+        all = all.replace(*mark, with);
+    }
+    let alone = values.iter().filter_map(|(value, with)| replace_words(text, value, with));
+    is_replaced.then_some(all).into_iter().chain(alone).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use serde_json::{Value, json};
 
-    use serde_json::json;
+    use super::{ArgumentUse, LessonError, bound};
 
-    use super::bound;
+    /// An attempt with these arguments, whose variation drew these values.
+    fn of<'a>((arguments, values): (&'a Value, &Value)) -> ArgumentUse<'a> {
+        let values = values.as_object().expect("values").clone();
+        ArgumentUse { arguments, values: values.into_iter().collect() }
+    }
+
+    fn binds(uses: &[(&Value, &Value)]) -> Result<Value, LessonError> {
+        bound(&uses.iter().copied().map(of).collect::<Vec<_>>())
+    }
 
     #[test]
     fn an_argument_is_bound_to_the_placeholder_whose_value_it_was() {
-        let values = BTreeMap::from([
-            ("who".to_owned(), json!(["Ulrike", "Viktor"])),
-            ("room".to_owned(), json!({ "name": "D20", "floor": 2 })),
-        ]);
+        let values = json!({ "who": ["Ulrike", "Viktor"], "room": { "name": "D20", "floor": 2 } });
         let arguments = json!({ "person": "Viktor", "room": "D20", "floor": 2 });
         let expected = json!({ "person": "{{who.1}}", "room": "{{room.name}}", "floor": "{{room.floor}}" });
-        assert_eq!(bound(&arguments, &values).expect("bound"), expected);
-        let within = bound(&json!({ "path": "/srv/Viktor/D20/Viktoria.txt" }), &values).expect("bound");
-        assert_eq!(within, json!({ "path": "/srv/{{who.1}}/D20/Viktoria.txt" }), "one value, the longest");
-        let error = bound(&json!({ "person": "Wanda" }), &values).expect_err("no value of the task");
+        assert_eq!(binds(&[(&arguments, &values)]).expect("bound"), expected);
+        let within = binds(&[(&json!({ "path": "/srv/Viktor/D20/Viktoria.txt" }), &values)]).expect("bound");
+        assert_eq!(within, json!({ "path": "/srv/{{who.1}}/{{room.name}}/Viktoria.txt" }));
+        let error = binds(&[(&json!({ "person": "Wanda" }), &values)]).expect_err("no value of the task");
         assert!(error.to_string().contains("\"Wanda\""), "{error}");
+    }
+
+    #[test]
+    fn what_varied_between_the_attempts_decides_where_one_alone_leaves_it_open() {
+        let (one, other) =
+            (json!({ "from": "a.txt", "to": "a.txt" }), json!({ "from": "a.txt", "to": "b.txt" }));
+        let path = |name: &str| json!({ "path": format!("/home/user/{name}") });
+        let bound = binds(&[(&path("a.txt"), &one), (&path("b.txt"), &other)]).expect("bound");
+        assert_eq!(bound, json!({ "path": "/home/user/{{to}}" }));
+        // A value that stands in a fixed part by chance is not replaced there.
+        let values = |file: &str| json!({ "file": file, "folder": "user" });
+        let later = json!({ "file": "b.txt", "folder": "Work" });
+        let bound = binds(&[(&path("a.txt"), &values("a.txt")), (&path("b.txt"), &later)]).expect("bound");
+        assert_eq!(bound, json!({ "path": "/home/user/{{file}}" }));
+        let fixed = binds(&[(&path("a.txt"), &one), (&path("c.txt"), &other)]);
+        assert!(fixed.is_err(), "no placeholder had these values: {fixed:?}");
     }
 }

@@ -183,6 +183,7 @@ fn replace_rules(evidence: &mut Evidence, spec: &CheckSpec) {
             getter,
             command: None,
             code: None,
+            errors: None,
             took_ms: 0,
             found: EvidenceValue::Value { value },
         };

@@ -1,6 +1,7 @@
 //! Locators: how a function names an element. They are resolved in the tree of one observation, without a model and
 //! without points. Two matches are an error that names both.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use apprentice_protocol::{NodeRef, Observation, State, UiNode, UiTree};
@@ -225,15 +226,29 @@ fn fits(node: &UiNode, part: &Query) -> bool {
 
 /// Returns whether a name is the wanted one: equal but for runs of spaces and the form of dots, or fitting its `*`.
 fn is_named(name: &str, wanted: &str) -> bool {
-    let plain = |text: &str| text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" ");
     let (name, wanted) = (plain(name), plain(wanted));
-    let (from_any, rest) = wanted.strip_prefix('*').map_or((false, wanted.as_str()), |rest| (true, rest));
+    let (from_any, rest) = wanted.strip_prefix('*').map_or((false, &*wanted), |rest| (true, rest));
     let (to_any, middle) = rest.strip_suffix('*').map_or((false, rest), |rest| (true, rest));
     match (from_any, to_any) {
         (false, false) => name == middle,
         (true, false) => name.ends_with(middle),
         (false, true) => name.starts_with(middle),
         (true, true) => name.contains(middle),
+    }
+}
+
+/// Returns a text with runs of spaces as one, none around it, and `…` as `...`. Most names are so already, and a screen has
+/// hundreds.
+fn plain(text: &str) -> Cow<'_, str> {
+    let mut before = ' ';
+    let is_plain = text.chars().all(|letter| {
+        let is_kept = letter != '…' && (!letter.is_whitespace() || letter == ' ' && before != ' ');
+        before = letter;
+        is_kept
+    });
+    match is_plain && !text.ends_with(' ') {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.replace('…', "...").split_whitespace().collect::<Vec<_>>().join(" ")),
     }
 }
 
@@ -250,7 +265,7 @@ mod tests {
 
     use apprentice_protocol::{NodeRef, Observation, Role, State, UiNode, UiTree};
 
-    use super::{Locator, LocatorError, Query};
+    use super::{Locator, LocatorError, Query, is_named};
 
     fn node(id: usize, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         let (role, name, states) = (Role::new(role), name.to_owned(), BTreeSet::new());
@@ -302,6 +317,19 @@ mod tests {
         assert!(outer.to_string().starts_with("2 elements match get_by_role(\"dialog\", \"*\")"), "{outer}");
         let none = found(&seen, vec![role("button", "Save")]).expect_err("a name is compared whole");
         assert_eq!(none.to_string(), "no element matches get_by_role(\"button\", \"Save\")");
+    }
+
+    #[test]
+    fn names_are_compared_but_for_spaces_and_the_form_of_dots() {
+        for name in ["Save as...", "Save as…", " Save as…", "Save  as...", "Save\tas...", "Save as... "] {
+            assert!(is_named(name, "Save as...") && is_named("Save as...", name), "{name:?}");
+            assert!(
+                is_named(name, "Save *") && is_named(name, "*as…") && is_named(name, "*e a*"),
+                "{name:?}"
+            );
+            assert!(!is_named(name, "Save") && !is_named(name, ""), "{name:?}");
+        }
+        assert!(is_named("", "") && is_named(" ", ""));
     }
 
     #[test]

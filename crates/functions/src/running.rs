@@ -1,13 +1,13 @@
 //! A running function: a thread of its own that waits for the answer to each request. Dropping it ends the thread at its
 //! next request, or at the limit of operations.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, LazyLock};
 
 use apprentice_protocol::{
     FunctionAnswer, FunctionEnd, FunctionFailure, FunctionRequest, PortFuture, WorldFunction,
 };
-use rhai::{AST, CallFnOptions, Dynamic, EvalAltResult, Scope};
+use rhai::{AST, CallFnOptions, Dynamic, Engine, EvalAltResult, Scope};
 use tokio::sync::mpsc::{Receiver, channel as requests_channel};
 
 use crate::api::{self, Place};
@@ -15,6 +15,14 @@ use crate::argument::returned;
 use crate::engine::engine;
 use crate::link::Link;
 use crate::signature::Surface;
+
+/// The engine of every call. To make one takes longer than a short function; it keeps nothing of a call, whose limits are
+/// counted anew.
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    let mut engine = engine();
+    api::register(&mut engine);
+    engine
+});
 
 /// What one call runs.
 pub(crate) struct Call {
@@ -64,13 +72,11 @@ fn stopped(line: u32, reason: &str) -> FunctionEnd {
 
 /// Runs a function to its end.
 fn run(call: Call, link: &Arc<Link>) -> FunctionEnd {
-    let mut engine = engine();
-    api::register(&mut engine);
     let world = Dynamic::from(Place::whole(Arc::clone(link), call.surface));
     let arguments: Vec<Dynamic> = std::iter::once(world).chain(call.arguments).collect();
     let options = CallFnOptions::new().eval_ast(false);
     let result: Result<Dynamic, Box<EvalAltResult>> =
-        engine.call_fn_with_options(options, &mut Scope::new(), &call.ast, &call.name, arguments);
+        ENGINE.call_fn_with_options(options, &mut Scope::new(), &call.ast, &call.name, arguments);
     match result {
         Ok(value) => FunctionEnd::Returned { value: returned(&value) },
         Err(error) => FunctionEnd::Stopped(link.failure().unwrap_or_else(|| told(error))),

@@ -121,12 +121,14 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the position and name of the next variable.
+/// Returns the position and name of the next variable. A name between two pairs of braces is a placeholder of a task, of which
+/// a prompt may speak.
 fn next_variable(text: &str) -> Option<(usize, &str)> {
     text.match_indices('{').find_map(|(start, _)| {
-        let (name, _) = text[start + 1..].split_once('}')?;
+        let (name, rest) = text[start + 1..].split_once('}')?;
         let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        plain.then_some((start, name))
+        let is_placeholder = text[..start].ends_with('{') && rest.starts_with('}');
+        (plain && !is_placeholder).then_some((start, name))
     })
 }
 
@@ -144,6 +146,9 @@ mod tests {
             "Do it with {task}.\n{\"a\": {b c}, \"d\": {}}"
         );
         assert_eq!(TASK.fill(&[("task", "it")]), "Do it with {care}.\n{\"a\": {b c}, \"d\": {}}");
+        // A prompt may speak of the placeholders of tasks.
+        let spoken = Prompt::new("a/b", "{{task}} stands for {task}, {{{task}}", &["task"]);
+        assert_eq!(spoken.fill(&[("task", "it")]), "{{task}} stands for it, {{{task}}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ const TASKS: [(&str, &str); 3] = [
     ("beside", "These notes lack something: have them show \"{{what}}\" beside what I write."),
     ("missing", "This page lacks something: have it show \"{{what}}\" beside what I write."),
 ];
-const SHOW: &str = "/// Has something shown beside the text.
+pub(crate) const SHOW: &str = "/// Has something shown beside the text.
 /// - what (text): what to show
 /// Example: show(\"columns\")
 fn show(desktop, what) {
@@ -62,7 +62,7 @@ fn task(id: &str, instruction: &str) -> Value {
 }
 
 /// A suite with its split, a book with a note and a function, and irrelevant notes.
-fn prepared() -> Place {
+pub(crate) fn prepared() -> Place {
     let place = Place::new();
     for (id, instruction) in TASKS {
         let path = place.path(&format!("suite/examples/notes/{id}.json"));
@@ -92,7 +92,7 @@ fn prepared() -> Place {
     place
 }
 
-fn done(place: &Place, arguments: &[&str]) -> String {
+pub(crate) fn done(place: &Place, arguments: &[&str]) -> String {
     let output = place.output(arguments);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {told}");

@@ -99,8 +99,13 @@ fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill(
     let place = Place::new();
     fs::write(place.path("notes.txt"), "Notes\n").expect("written");
     let proposal = note("keep-word", WRITE, "{{word}}");
+    // The first check names a file that is not there: the proposer sees its errors before anybody practises.
+    let mut broken: Value = serde_json::from_str(proposal["say"].as_str().expect("words")).expect("JSON");
+    broken["task"]["check"] =
+        json!({ "kind": "command", "command": ["cat", "/home/user/notse.txt"], "contains": "{{word}}" });
     let guidance = "Press Ctrl+S; the title loses its star.";
-    let proposes: Vec<Value> = [proposal].into_iter().chain(lessons("mousepad", guidance)).collect();
+    let proposes: Vec<Value> =
+        [says(&broken), proposal].into_iter().chain(lessons("mousepad", guidance)).collect();
     let learner = script(&place, "learner", &proposes);
     let model = script(&place, "actor", &editor());
     let (notes, book) = (place.path("notes.txt"), place.path("book"));
@@ -147,6 +152,19 @@ fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill(
     // The reviewer wrote no function: it has said all it has to say.
     assert_eq!(episode["function"]["verified"], json!(false), "{told}");
     check_files(&out, episode);
+    let stored = fs::read_to_string(out.join("tasks/keep-word/proposal.json")).expect("a proposal");
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    let doubted = &stored["mended"][0];
+    assert_eq!(
+        (&doubted["why"], &doubted["showed"][0]["code"]),
+        (&json!("command_fails"), &json!(1)),
+        "{stored}"
+    );
+    assert!(
+        doubted["showed"][0]["errors"].as_str().is_some_and(|said| said.contains("No such file")),
+        "{stored}"
+    );
+    assert_eq!(stored["task"]["check"]["kind"], "file", "{stored}");
     let page = fs::read_to_string(place.path("book/mousepad/keep-text.md")).expect("a page");
     assert!(page.contains(guidance), "{page}");
 
@@ -171,6 +189,7 @@ fn what_is_true_already_and_what_only_a_model_believes_promotes_nothing() {
     unchecked["say"] = json!(task.to_string());
     let mut lines = vec![
         note("find-word", "Find {{word}} among the lines and mark the place.", "{{word}}"),
+        says(&json!({ "task": null, "decline": "No state shows which place is marked." })),
         unchecked,
         says(&json!({ "verdict": "pass", "reason": "The letters are large." })),
     ];
@@ -204,6 +223,7 @@ fn what_is_true_already_and_what_only_a_model_believes_promotes_nothing() {
     let [first, second] = told["episodes"].as_array().expect("episodes").as_slice() else { panic!("{told}") };
     assert_eq!(first["outcome"], json!("already_true"), "{told}");
     assert_eq!(first["attempts"], json!([]), "an attempt would prove nothing");
+    assert_eq!(first["check_showed"][0]["output"], json!("Notes anchor barrel candle drawer\n"), "{told}");
     assert_eq!(
         (&second["outcome"], &second["judged_by"]),
         (&json!("opinion_passed"), &json!("model")),

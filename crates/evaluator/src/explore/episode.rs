@@ -2,7 +2,7 @@
 //! and what was learned.
 
 use apprentice_protocol::{JudgedBy, SkillId};
-use apprentice_skills::practice::PracticeTask;
+use apprentice_skills::practice::{CheckDoubt, CheckOutput, PracticeTask, StateCheck};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +133,9 @@ pub struct Episode {
     pub attempts: Vec<String>,
     /// World actions of the attempts.
     pub world_steps: u32,
+    /// What the check found where it passed before anything was done, or failed although the agent reported the task as done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check_showed: Vec<CheckOutput>,
     /// What was learned.
     pub learned: LearnedPart,
     /// What came of writing a function; `None` if none was tried.
@@ -149,6 +152,17 @@ pub struct Episode {
     pub wall_s: f64,
 }
 
+/// A check that the proposer was asked about again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MendedCheck {
+    /// The check as it was.
+    pub check: Option<StateCheck>,
+    /// Why it was doubted.
+    pub why: CheckDoubt,
+    /// What it found in untouched worlds.
+    pub showed: Vec<CheckOutput>,
+}
+
 /// A task as it was proposed, in `proposal.json`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StoredProposal {
@@ -158,6 +172,9 @@ pub struct StoredProposal {
     pub task: PracticeTask,
     /// What was wrong with earlier answers.
     pub refused: Vec<String>,
+    /// The checks that were doubted, in order. The proposer stands by the last one if the task has it still.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mended: Vec<MendedCheck>,
     /// When it was proposed.
     #[schemars(with = "String")]
     pub proposed_at: Timestamp,

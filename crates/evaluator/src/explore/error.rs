@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use apprentice_skills::book::WriteRefusal;
 use apprentice_skills::judge::JudgeError;
 use apprentice_skills::practice::PracticeError;
+use apprentice_tasks::check::EvidenceError;
 use apprentice_tasks::suite::SuiteError;
 use apprentice_tasks::variation::VariationError;
 
@@ -73,6 +74,9 @@ pub enum ExploreError {
     /// An attempt without checks cannot be read.
     #[error(transparent)]
     Own(#[from] OwnAttemptError),
+    /// The evidence of an attempt cannot be read.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
     /// A picture cannot be prepared.
     #[error(transparent)]
     Picture(#[from] PictureError),

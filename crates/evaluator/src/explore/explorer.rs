@@ -1,30 +1,27 @@
 //! The loop of an exploration: look, propose, practise, judge, learn, and one line on disk for each episode.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, JudgedBy, Limits, SkillId, StopReason, Verdict, counted};
 use apprentice_results::row::{Role, TrialRow};
-use apprentice_skills::book::{Gateway, Snapshot};
-use apprentice_skills::practice::{
-    PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart, PractisedTask, propose,
-};
+use apprentice_skills::book::Gateway;
+use apprentice_skills::practice::PracticeProposal;
 use jiff::Timestamp;
 
+use super::check_output::check_outputs;
 use super::episode::{EPISODE_SCHEMA, Episode, LearnedPart, Outcome, StoredProposal};
 use super::error::ExploreError;
 use super::folder::{ExploreFolder, read_json, write_json};
 use super::learning::{TryLearning, TryVerdict};
-use super::practice_suite::{PracticeSuite, WORLD_STEPS};
+use super::mending::Readiness;
+use super::practice_suite::WORLD_STEPS;
+use super::proposing::{PROPOSAL_FILE, Proposing};
 use super::schedule::{EpisodeChoice, next_episode};
 use super::trial_run::TrialRun;
-use crate::learn::{HeldOutTasks, LockedSuites, OwnAttempt, lock_book};
-use crate::run::{RunControl, RunDeps, RunSummary};
-use crate::trial_identity::trajectory_id;
+use crate::learn::{HeldOutTasks, LockedSuites, lock_book};
+use crate::run::{RunControl, RunDeps};
 
-const NOOP: &str = "baseline/noop";
-const PROPOSAL_FILE: &str = "proposal.json";
 const MATERIAL_FILE: &str = "material.json";
 
 /// How an exploration ended.
@@ -96,6 +93,17 @@ impl Explorer<'_> {
         }
     }
 
+    fn proposing(&self) -> Proposing<'_> {
+        Proposing {
+            folder: &self.folder,
+            book: self.gateway.snapshot(),
+            held_out: self.held_out,
+            deps: &self.deps,
+            control: &self.control,
+            learner: self.learner.as_ref(),
+        }
+    }
+
     /// Returns the task that was proposed and not finished, if there is one.
     fn left_over(&self) -> Result<Option<StoredProposal>, ExploreError> {
         let tasks = self.folder.path().join("tasks");
@@ -127,29 +135,13 @@ impl Explorer<'_> {
     async fn propose_and_practise(&mut self, began: Began) -> Result<Episode, ExploreError> {
         let proposals = self.folder.episodes().iter().filter(|episode| episode.try_number == 1).count();
         let start = proposals % self.folder.plan().starts.len().max(1);
-        let view = self.look(start).await?;
-        let practised: Vec<PractisedTask> = self.practised();
-        let book = self.gateway.snapshot();
-        let material = PracticeMaterial::new(&view, &book, &practised);
-        let taken = self.start(start)?.taken()?;
-        let rules = PracticeRules {
-            start: &view,
-            book: &book,
-            practised: &practised,
-            held_out: self.held_out,
-            taken: &taken,
-        };
-        let asked = propose(self.learner.as_ref(), &material, &rules);
-        let proposal = tokio::select! {
-            biased;
-            () = self.control.cancel.cancelled() => return Err(ExploreError::Interrupted),
-            proposal = asked => proposal?,
-        };
+        let (proposal, material) = self.proposing().propose(start, None).await?;
         let (outcome, why) = match proposal {
             PracticeProposal::Task(task, refused) => {
                 let folder = self.folder.task(&task.name);
                 write_json(&folder.join(MATERIAL_FILE), &material)?;
-                let proposed = StoredProposal { start, task: *task, refused, proposed_at: began.at };
+                let (task, mended) = (*task, Vec::new());
+                let proposed = StoredProposal { start, task, refused, mended, proposed_at: began.at };
                 // The proposal comes last: with it the task is to be practised.
                 write_json(&folder.join(PROPOSAL_FILE), &proposed)?;
                 return self.practise(Try { proposed, number: 1, began }).await;
@@ -161,72 +153,17 @@ impl Explorer<'_> {
         Ok(self.episode(None, &began, start, verdict))
     }
 
-    fn practised(&self) -> Vec<PractisedTask> {
-        let mut last: Vec<PractisedTask> = Vec::new();
-        for episode in self.folder.episodes().iter().filter(|episode| episode.outcome.is_practised()) {
-            last.retain(|one| one.name != episode.name);
-            last.push(PractisedTask {
-                name: episode.name.clone(),
-                instruction: episode.instruction.clone(),
-                outcome: episode.outcome.told().to_owned(),
-            });
-        }
-        last
-    }
-
-    fn start(&self, number: usize) -> Result<&super::start::Start, ExploreError> {
-        let missing = || ExploreError::NoStart("the plan names no start".to_owned());
-        self.folder.plan().starts.get(number).ok_or_else(missing)
-    }
-
-    /// Looks at a start in a fresh world; once for an exploration.
-    async fn look(&self, number: usize) -> Result<PracticeStart, ExploreError> {
-        let start = self.start(number)?;
-        let place = self.folder.start(number);
-        let practice = PracticeSuite::of_start(&place.join("suite"), start)?;
-        let summary = self.noop(&practice, place.join("runs"), BTreeSet::from([0])).await?;
-        let hidden = |why: String| ExploreError::NoView { start: start.told(), why };
-        let row = summary.results.first().ok_or_else(|| hidden("it was not run".to_owned()))?;
-        if row.verdict == Verdict::Void {
-            let cause = row.void_cause.map_or_else(|| "unknown".to_owned(), |cause| format!("{cause:?}"));
-            return Err(hidden(format!("{cause}; see {}", summary.folder.join(&row.trace).display())));
-        }
-        let attempt = OwnAttempt::in_run(&summary.folder, &row.trace, trajectory_id(row))?;
-        let view = attempt.material().views.pop();
-        let view = view.ok_or_else(|| hidden("its first view holds no elements".to_owned()))?;
-        Ok(PracticeStart { title: view.title, elements: view.elements })
-    }
-
-    async fn noop(
-        &self,
-        practice: &PracticeSuite,
-        place: PathBuf,
-        seeds: BTreeSet<u32>,
-    ) -> Result<RunSummary, ExploreError> {
-        let run = TrialRun {
-            practice,
-            place: &place,
-            role: Role::Baseline,
-            model: NOOP,
-            book: &Snapshot::empty(),
-            seeds,
-            limits: Limits::default(),
-            command: &self.folder.plan().command,
-        };
-        run.finish(&self.deps, &self.control).await
-    }
-
     /// Practises a task, judges it, and learns from it.
     async fn practise(&mut self, attempted: Try) -> Result<Episode, ExploreError> {
         let Try { proposed, number, began } = attempted;
+        let (proposed, practice, seeds) = match self.proposing().make_ready(proposed, number).await? {
+            Readiness::Ready { proposed, practice, seeds } => (proposed, practice, seeds),
+            Readiness::Unfit { proposed, verdict, check_showed } => {
+                let episode = self.episode(Some(&proposed), &began, proposed.start, verdict);
+                return Ok(Episode { try_number: number, check_showed, ..episode });
+            }
+        };
         let folder = self.folder.task(&proposed.task.name);
-        let start = self.start(proposed.start)?.clone();
-        let practice = PracticeSuite::of_task(&folder.join("suite"), &start, &proposed.task)?;
-        let seeds = practice.seeds(number)?;
-        if let Some(verdict) = self.untouched(&proposed, &practice, &seeds, number).await? {
-            let episode = self.episode(Some(&proposed), &began, proposed.start, verdict);
-            return Ok(Episode { try_number: number, ..episode });
-        }
         let place = folder.join(format!("try-{number}"));
         let book = self.gateway.snapshot();
         let run = TrialRun {
@@ -248,6 +185,12 @@ impl Explorer<'_> {
             learner: &self.learner.clone(),
         };
         let learned = self.learn(&trying, proposed.task.check.is_some()).await?;
+        // The agent believed that it was done, and the check did not find it: the next proposal may know better.
+        let believed =
+            |row: &&TrialRow| row.verdict == Verdict::Fail && row.stop_reason == Some(StopReason::Done);
+        let doubtful = summary.results.iter().filter(believed);
+        let check_showed =
+            check_outputs(&proposed.task, &practice, &summary.folder, doubtful, &self.deps.redactor)?;
         let episode = self.episode(Some(&proposed), &began, proposed.start, learned.verdict);
         let viewed: BTreeSet<&SkillId> = summary.results.iter().flat_map(|row| &row.skills_viewed).collect();
         let below = |row: &TrialRow| {
@@ -263,34 +206,11 @@ impl Explorer<'_> {
             skills_viewed: viewed.into_iter().cloned().collect(),
             attempts: summary.results.iter().map(below).collect(),
             world_steps: summary.results.iter().map(|row| row.world_steps).sum(),
+            check_showed,
             learned: learned.part,
             function: learned.function,
             ..episode
         })
-    }
-
-    /// Checks in untouched worlds that the check fails before anything is done. Returns the verdict if the task cannot be
-    /// practised.
-    async fn untouched(
-        &self,
-        proposed: &StoredProposal,
-        practice: &PracticeSuite,
-        seeds: &BTreeSet<u32>,
-        number: u32,
-    ) -> Result<Option<TryVerdict>, ExploreError> {
-        if proposed.task.check.is_none() {
-            return Ok(None);
-        }
-        let place = self.folder.task(&proposed.task.name).join(format!("untouched-{number}"));
-        let summary = self.noop(practice, place, seeds.clone()).await?;
-        let verdict = |outcome, why: String| Some(TryVerdict { outcome, judged_by: JudgedBy::Checks, why });
-        let of = |wanted: Verdict| summary.results.iter().find(|row| row.verdict == wanted);
-        if let Some(row) = of(Verdict::Void) {
-            let cause = row.void_cause.map_or_else(|| "unknown".to_owned(), |cause| format!("{cause:?}"));
-            return Ok(verdict(Outcome::Void, format!("the untouched world was void ({cause})")));
-        }
-        let why = "the check passes in an untouched world, so that it would prove nothing";
-        Ok(of(Verdict::Pass).and_then(|_| verdict(Outcome::AlreadyTrue, why.to_owned())))
     }
 
     /// The caps of an attempt: what is left of the exploration's world actions, divided over the attempts of a try.
@@ -383,6 +303,7 @@ impl Explorer<'_> {
             skills_viewed: Vec::new(),
             attempts: Vec::new(),
             world_steps: 0,
+            check_showed: Vec::new(),
             learned: LearnedPart::default(),
             function: None,
             refused_proposals: proposed.map(|one| one.refused.clone()).unwrap_or_default(),

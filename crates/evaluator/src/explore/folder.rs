@@ -7,7 +7,7 @@
 //! starts/<n>/              the world at the beginning: a suite of one task, and the run that looked at it
 //! tasks/<name>/proposal.json  the task as it was proposed
 //! tasks/<name>/suite/      the task as a suite of its own, with its split
-//! tasks/<name>/untouched/  the run that does nothing; its check must fail
+//! tasks/<name>/untouched-<n>/  the run that does nothing; its check must fail
 //! tasks/<name>/try-<n>/    the run of a try: traces, evidence, learning records; `admission/` for its function
 //! ```
 

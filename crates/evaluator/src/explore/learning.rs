@@ -236,7 +236,7 @@ impl TryLearning<'_> {
             command: Vec::new(),
         };
         let place = self.place.join("admission");
-        match admission.replay(&gateway.snapshot(), &place, deps, control).await {
+        match admission.replay(&gateway.snapshot(), &place, deps, control.clone()).await {
             Ok(replayed) => {
                 let report = admission.record(gateway, replayed, deps.clock.now())?;
                 Ok(outcome(Some(report.version), report.missing))

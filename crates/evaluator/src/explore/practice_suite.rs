@@ -44,6 +44,14 @@ impl PracticeSuite {
         Self::open(folder, start, &parts)
     }
 
+    /// Removes the suite of a task, so that the next call of [`Self::of_task`] writes it anew.
+    pub(super) fn remove(folder: &Path) -> Result<(), ExploreError> {
+        let failed = |source| ExploreError::File { path: folder.to_owned(), source };
+        // Without its split a suite counts as unfinished.
+        fs::remove_file(folder.join(SPLIT_FILE)).map_err(failed)?;
+        fs::remove_dir_all(folder).map_err(failed)
+    }
+
     /// Writes the suite of a task that does nothing, unless it is there, and loads it.
     pub(super) fn of_start(folder: &Path, start: &Start) -> Result<Self, ExploreError> {
         let parts = TaskParts {

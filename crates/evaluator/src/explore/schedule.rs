@@ -111,6 +111,7 @@ mod tests {
             skills_viewed: Vec::new(),
             attempts: Vec::new(),
             world_steps: 10,
+            check_showed: Vec::new(),
             learned: LearnedPart::default(),
             function: None,
             refused_proposals: Vec::new(),

@@ -32,7 +32,8 @@ fn suite(folder: &Path) -> PathBuf {
     let buttons = NAMES
         .map(|name| json!({ "role": "button", "name": format!("Show {name}"), "click": [{ "go": name }] }));
     let main = json!({ "title": "Main", "controls": [
-        { "role": "button", "name": "Options", "click": [{ "go": "options" }] } ] });
+        { "role": "button", "name": "Options", "click": [{ "go": "options" }] },
+        { "role": "button", "name": "About rulers, margins, guides, grids, and more" } ] });
     let mut pages = json!({ "main": main, "options": { "title": "Options", "controls": buttons } });
     for name in NAMES {
         let shown = json!({ "role": "button", "name": format!("Showing {name}") });
@@ -62,13 +63,21 @@ struct Learner {
     /// Requests after which it cannot be reached.
     left: Mutex<usize>,
     asked: Mutex<Vec<String>>,
+    /// The texts of the requests for tasks.
+    read: Mutex<Vec<String>>,
 }
 
 impl Learner {
     fn new(proposals: &[Value], left: usize) -> Arc<Self> {
         let profile = Scripted::new([]).expect("a script").profile().clone();
         let proposals = Mutex::new(proposals.iter().rev().cloned().collect());
-        Arc::new(Self { profile, proposals, left: Mutex::new(left), asked: Mutex::default() })
+        Arc::new(Self {
+            profile,
+            proposals,
+            left: Mutex::new(left),
+            asked: Mutex::default(),
+            read: Mutex::default(),
+        })
     }
 
     fn answer(&self, request: &ChatRequest) -> ScriptedReply {
@@ -76,6 +85,9 @@ impl Learner {
         self.asked.lock().expect("unpoisoned").push(schema.to_owned());
         let says = |value: &Value| ScriptedReply { say: Some(value.to_string()), ..ScriptedReply::default() };
         let text = |request: &ChatRequest| serde_json::to_string(&request.messages).unwrap_or_default();
+        if schema == "practice.task.v1" {
+            self.read.lock().expect("unpoisoned").push(text(request));
+        }
         match schema {
             "practice.task.v1" => match self.proposals.lock().expect("unpoisoned").pop() {
                 Some(task) => says(&json!({ "task": task, "decline": null })),
@@ -182,6 +194,19 @@ impl ChatModel for Acting {
                 if calls.iter().any(|call| matches!(call.body, CallBody::World { .. })))
                 })
                 .count();
+            let has_read = |message: &Message| {
+                matches!(message, Message::Assistant { calls, .. } if calls.iter().any(|call| matches!(&call.body,
+                    CallBody::Tool { name, .. } if name == "skill_view")))
+            };
+            // Where a book is lent, it reads the note first.
+            if request.tools.iter().any(|tool| tool.name == "skill_view")
+                && !request.messages.iter().any(has_read)
+            {
+                let call =
+                    ScriptedCall { name: "skill_view".into(), arguments: json!({ "id": "notes/show" }) };
+                let reply = ScriptedReply { calls: vec![call], ..ScriptedReply::default() };
+                return Scripted::new([reply]).expect("a script").in_order().reply(request).await;
+            }
             let wanted = NAMES.iter().find(|name| text.contains(&format!("Let the page show {name}")));
             let other = NAMES.iter().find(|name| Some(*name) != wanted);
             let name = if self.right { wanted } else { other }.copied().unwrap_or_default();
@@ -213,6 +238,13 @@ fn task() -> Value {
         "uses": ["Options"], "new": "Where things are shown.", "near": null, "undo": "Go back.",
         "outside": false
     })
+}
+
+/// The same with a check that finds this text among the elements.
+fn checked(contains: &str) -> Value {
+    let mut task = task();
+    task["check"]["contains"] = json!(contains);
+    task
 }
 
 /// A place for explorations of one suite, with one book.
@@ -324,23 +356,35 @@ async fn what_fails_is_returned_to_and_makes_no_function() {
     assert!(episodes.iter().all(|one| one.function.is_none() && one.learned.changed.is_empty()));
     let asked = learner.asked.lock().expect("unpoisoned").clone();
     assert!(!asked.iter().any(|schema| schema == "function.answer.v1"), "{asked:?}");
+    // What the check found, though the agent reported that it was done, stands in the record and in the next request.
+    let first = &episodes[0];
+    assert_eq!(first.check_showed.len(), 2, "{first:?}");
+    for showed in &first.check_showed {
+        assert!(NAMES.contains(&showed.values["what"].as_str()), "{showed:?}");
+        assert!(showed.output.contains("Showing ") && !showed.output.contains("Options"), "{showed:?}");
+    }
+    let read = learner.read.lock().expect("unpoisoned").clone();
+    assert!(!read[0].contains("check_showed") && read[1].contains("check_showed"), "{read:#?}");
+    assert!(read[1].contains("Showing "), "{}", read[1]);
     let seeds = |number: u32| place.path(&format!("out/tasks/show-one/try-{number}"));
     assert!((1..=3).all(|number| seeds(number).is_dir()), "each try keeps its run");
 }
 
 #[tokio::test]
 async fn cut_off_after_any_request_it_goes_on_to_the_same_end() {
+    // The first check passes before anything is done, and is mended.
+    let proposals = [checked("{{what}}"), task()];
     let whole = Place::new(true);
-    let learner = Learner::new(&[task()], usize::MAX);
+    let learner = Learner::new(&proposals, usize::MAX);
     let episodes = whole.explore(&learner).await.expect("explores");
     let requests = learner.asked.lock().expect("unpoisoned").len();
-    assert!(requests >= 5, "{requests}");
+    assert!(requests >= 6, "{requests}");
     for cut in 0..requests {
         let place = Place::new(true);
-        let ended = place.explore(&Learner::new(&[task()], cut)).await;
+        let ended = place.explore(&Learner::new(&proposals, cut)).await;
         assert!(ended.is_err(), "nobody answered the request {cut}");
-        let proposals: &[Value] = if cut == 0 { &[task()] } else { &[] };
-        let resumed = place.explore(&Learner::new(proposals, usize::MAX)).await.expect("goes on");
+        let left = &proposals[cut.min(proposals.len())..];
+        let resumed = place.explore(&Learner::new(left, usize::MAX)).await.expect("goes on");
         assert_eq!(outcomes(&resumed), outcomes(&episodes), "cut off at {cut}");
         let parts = |all: &[Episode]| {
             let of = |one: &Episode| (one.learned.changed.clone(), one.function.clone(), one.world_steps);
@@ -348,4 +392,88 @@ async fn cut_off_after_any_request_it_goes_on_to_the_same_end() {
         };
         assert_eq!(parts(&resumed), parts(&episodes), "cut off at {cut}");
     }
+}
+
+#[tokio::test]
+async fn a_check_that_passes_before_anything_is_done_goes_back_with_what_it_found() {
+    let place = Place::new(true);
+    let learner = Learner::new(&[checked("{{what}}"), task()], usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
+    assert_eq!(outcomes(&episodes)[0], ("show-one", 1, Outcome::Passed));
+    let read = learner.read.lock().expect("unpoisoned").clone();
+    assert!(!read[0].contains("passes_untouched") && read[1].contains("passes_untouched"), "{read:#?}");
+    assert!(!read[0].contains("output") && read[1].contains("output"), "it sees what was found: {}", read[1]);
+    let folder = place.path("out/tasks/show-one");
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+    let stored: Value = serde_json::from_str(&text("proposal.json")).expect("JSON");
+    assert_eq!(stored["task"]["check"]["contains"], "Showing {{what}}");
+    assert_eq!(stored["mended"][0]["check"]["contains"], "{{what}}");
+    assert_eq!(stored["mended"].as_array().map(Vec::len), Some(1));
+    assert!(
+        text("suite/examples/notes/show-one.json").contains("Showing {{what}}"),
+        "the suite has the new check"
+    );
+    assert!(folder.join("untouched-1-mended-1").is_dir(), "the new check was asked in untouched worlds");
+}
+
+#[tokio::test]
+async fn a_check_is_mended_twice_at_most_and_nobody_practises_a_task_whose_check_proves_nothing() {
+    // Each of them passes before anything is done.
+    let wrong = [checked("{{what}}"), checked("{{what}},"), checked("{{what}}, ")];
+    let place = Place::new(true);
+    let learner = Learner::new(&wrong, usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
+    assert_eq!(outcomes(&episodes)[0], ("show-one", 1, Outcome::AlreadyTrue));
+    let first = &episodes[0];
+    assert!(first.attempts.is_empty() && first.check_showed[0].output.contains("About rulers"), "{first:?}");
+    let read = learner.read.lock().expect("unpoisoned").clone();
+    assert_eq!(read.iter().filter(|text| text.contains("passes_untouched")).count(), 2);
+    assert!(read[3].contains("check_showed"), "the next proposal is told: {}", read[3]);
+    // A proposer that sees no other check declines.
+    let place = Place::new(true);
+    let learner = Learner::new(&wrong[..1], usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
+    assert_eq!(outcomes(&episodes)[0], ("show-one", 1, Outcome::AlreadyTrue));
+}
+
+#[tokio::test]
+async fn an_episode_keeps_what_it_was_lent_what_was_asked_for_and_where_all_of_it_stands() {
+    let mut later = task();
+    (later["name"], later["uses"]) = (json!("show-other"), json!(["About"]));
+    later["instruction"] =
+        json!("Prepare this small page for a long print run. Let the page show {{what}} to everybody.");
+    let place = Place::new(true);
+    let learner = Learner::new(&[task(), later], usize::MAX);
+    let episodes = place.explore(&learner).await.expect("explores");
+    let [first, second, ..] = &episodes[..] else { panic!("{episodes:?}") };
+    assert_eq!((first.arm.as_str(), &first.skillbook_hash, first.skills_viewed.len()), ("none", &None, 0));
+    let viewed: Vec<&str> = second.skills_viewed.iter().map(|id| id.as_str()).collect();
+    assert_eq!(
+        (second.outcome, second.arm.as_str(), viewed),
+        (Outcome::Passed, "code+pull", vec!["notes/show"])
+    );
+    assert!(second.skillbook_hash.is_some(), "the book of its attempts: {second:?}");
+    assert_eq!((second.world_steps, second.judged_by), (4, apprentice_protocol::JudgedBy::Checks));
+    assert!(
+        second.instruction.contains("{{what}}") && second.why.contains("2 attempts passed"),
+        "{second:?}"
+    );
+    assert_eq!(second.start, "the start of start");
+    for (episode, name) in [(first, "show-one"), (second, "show-other")] {
+        let folder = place.path("out/tasks").join(name);
+        for file in
+            ["proposal.json", "material.json", "suite/suite.json", "suite/split.json", "try-1/learned.json"]
+        {
+            assert!(folder.join(file).is_file(), "{name}: {file}");
+        }
+        assert_eq!(episode.attempts.len(), 2);
+        for attempt in &episode.attempts {
+            let attempt = place.path("out").join(attempt);
+            assert!(
+                attempt.join("events.jsonl").is_file() && attempt.join("evidence/evidence.json").is_file()
+            );
+        }
+    }
+    let material = std::fs::read_to_string(place.path("out/tasks/show-other/material.json")).expect("a file");
+    assert!(material.contains("notes/show") && material.contains("show-one"), "{material}");
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arm::{FunctionScope, GuidanceProvider};
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
 use apprentice_evaluator::learn::{learn_from, recorded_attempt};
@@ -17,6 +17,7 @@ use apprentice_protocol::{
     ChatModel, EnvironmentSource, EventKind, FunctionEnd, PortFuture, SkillId, TaskId, Verdict, VirtualClock,
     World, WorldError, WorldErrorKind, WorldSpec,
 };
+use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split};
 use apprentice_skills::book::{
     Actor, Change, FunctionTrial, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest,
@@ -159,7 +160,7 @@ async fn admitted(gateway: &mut Gateway) -> AdmissionReport {
     let (suite, folder) = (suite(), TempDir::new().expect("a folder"));
     let admission = admission(&suite);
     let replayed =
-        admission.replay(&gateway.snapshot(), folder.path(), &deps(), &control()).await.expect("replays");
+        admission.replay(&gateway.snapshot(), folder.path(), &deps(), control()).await.expect("replays");
     admission.record(gateway, replayed, Timestamp::UNIX_EPOCH).expect("recorded")
 }
 
@@ -306,13 +307,34 @@ async fn a_call_that_ends_well_proves_nothing() {
     }
 }
 
+#[test]
+fn what_nothing_verified_is_lent_only_where_the_run_says_so() {
+    let (_folder, gateway) = book(TICKS);
+    let provider = || GuidanceProvider::new(Arc::new(suite()), gateway.snapshot(), None);
+    let lent = |provider: &GuidanceProvider, arm: &str| {
+        let guidance = provider.guidance_for("scripted/caller", arm, &TaskId::new("boxes"), 0);
+        guidance.map(|lent| lent.guidance.tools.iter().any(|tool| tool.spec().name == "run_show"))
+    };
+    let (verified, all) = (provider(), provider().with_functions(FunctionScope::All));
+    for arm in [Arm::Code, Arm::CodePull] {
+        assert!(lent(&verified, arm.as_str()).is_err(), "{arm:?} has no function to lend");
+        assert!(verified.inputs(arm).is_empty());
+        assert!(matches!(lent(&all, arm.as_str()), Ok(true)), "{arm:?}");
+        assert_eq!(all.inputs(arm)["functions"], "unverified too");
+    }
+    // No other arm lends functions at all.
+    for arm in [Arm::Pull, Arm::All, Arm::Push] {
+        assert!(!matches!(lent(&all, arm.as_str()), Ok(true)), "{arm:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_decided_records_nothing() {
     let (_folder, gateway) = book(TICKS);
     let (suite, folder) = (suite(), TempDir::new().expect("a folder"));
     let before = gateway.snapshot().log_hash();
     let fails = async |admission: Admission<'_>| {
-        let ended = admission.replay(&gateway.snapshot(), folder.path(), &deps(), &control()).await;
+        let ended = admission.replay(&gateway.snapshot(), folder.path(), &deps(), control()).await;
         ended.expect_err("it cannot be decided").to_string()
     };
     let no_task = fails(Admission { task: TaskId::new("boxen"), ..admission(&suite) }).await;
@@ -325,7 +347,7 @@ async fn what_cannot_be_decided_records_nothing() {
     assert!(unknown.contains("arguments"), "{unknown}");
     assert_eq!(gateway.snapshot().log_hash(), before);
     assert!(matches!(
-        admission(&suite).replay(&gateway.snapshot(), folder.path(), &broken(), &control()).await,
+        admission(&suite).replay(&gateway.snapshot(), folder.path(), &broken(), control()).await,
         Err(AdmissionError::Void { .. })
     ));
 }

@@ -8,10 +8,10 @@ use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
-    ActionRecord, ChangeWait, ChatModel, Clock, Command, Environment, EnvironmentKind,
-    EnvironmentSource as _, EventKind, FunctionCall, FunctionEnd, FunctionRecord, Guidance, Header, Limits,
-    PortFuture, Size, SkillId, StepRef, StopReason, TaskBrief, TaskId, Tool, ToolOutcome, ToolSpec,
-    TreeBudget, Want, WorldSpec,
+    ActionRecord, ChangeWait, ChatModel, Command, Environment, EnvironmentKind, EnvironmentSource as _,
+    EventKind, FunctionCall, FunctionEnd, FunctionRecord, Guidance, Header, Limits, PortFuture, Size,
+    SkillId, StepRef, StopReason, TaskBrief, TaskId, Tool, ToolOutcome, ToolSpec, TreeBudget, Want,
+    WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_trace::{Recorder, Redactor, Trace};
@@ -333,19 +333,82 @@ async fn wrong_arguments_and_later_calls_of_the_batch_are_answered() {
     assert!(failure.reason.contains("unknown key \"nothing\""), "{failure}");
 }
 
-/// What a call costs above its actions: the middle of fifty, in microseconds.
+/// A function that presses a button so many times.
+fn presses(times: usize) -> String {
+    let press = "    desktop.get_by_role(\"button\", name).click();\n".repeat(times);
+    format!(
+        "/// Presses the button again and again.\n/// - name (text): the button's name\n/// Example: press_all(\"Next\")\n\
+         fn press_all(desktop, name) {{\n{press}}}\n"
+    )
+}
+
+/// The time from the model's first reply to the answer of its call, as the trace has it.
+fn answered_in(trace: &Trace) -> Duration {
+    let at = |wanted: fn(&EventKind) -> bool| {
+        trace.events.iter().find(|event| wanted(&event.kind)).expect("recorded").mono_us
+    };
+    let replied = at(|kind| matches!(kind, EventKind::ModelReplied { .. }));
+    Duration::from_micros(at(|kind| matches!(kind, EventKind::CallAnswered(_))) - replied)
+}
+
+/// A scene with one button.
+fn one_button() -> WorldSpec {
+    let button = json!({ "role": "button", "name": "Count", "click": [{ "set": { "on": true } }] });
+    let page = json!({ "title": "Main", "controls": [button] });
+    WorldSpec {
+        environment: EnvironmentKind::Scene,
+        screen: Size::new(640, 400),
+        url: None,
+        scene: Some(json!({ "start": "main", "state": { "on": false }, "pages": { "main": page } })),
+        network: Vec::new(),
+    }
+}
+
+/// The time that pressing the button so often takes by one call, and sent as actions of the model.
+async fn pressed(times: usize) -> [Duration; 2] {
+    let source = presses(times);
+    let mut world = SceneSource::default().open(&one_button()).await.expect("opens");
+    let ran = run_in(world.environment.as_mut(), &source, calls(json!({ "name": "Count" }))).await;
+    assert_eq!(ran.acts().len(), times, "{}", ran.answer());
+    let called = answered_in(&ran.trace);
+
+    let mut world = SceneSource::default().open(&one_button()).await.expect("opens");
+    let seen = world.environment.observe(Want { screenshot: false, tree: Some(TreeBudget::default()) });
+    let tree = seen.await.expect("seen").tree.expect("elements");
+    let node = tree.nodes.iter().find(|node| node.name == "Count").expect("the button");
+    let click = json!({ "do": "click", "at": { "ref": node.id } });
+    let ran = run_in(
+        world.environment.as_mut(),
+        &source,
+        vec![crate::bench::acts(json!(vec![click; times])), done()],
+    )
+    .await;
+    assert_eq!(ran.acts().len(), times);
+    [called, answered_in(&ran.trace)]
+}
+
+/// What a call costs above its actions: the middle of forty-one attempts that press a button by one call, beside as many that
+/// send the same actions. The world is a scene, whose own share is small.
 #[tokio::test]
 #[ignore = "a measurement"]
 async fn what_a_call_costs() {
-    let source = Source::read(CAPITALS, &[]).expect("a function");
-    let clock = SystemClock::new();
-    let mut times: Vec<Duration> = Vec::new();
-    for _ in 0..50 {
-        let begun = clock.mono();
-        let mut function = source.start(&json!({})).expect("starts");
-        drop(function.next(apprentice_protocol::FunctionAnswer::Begin).await);
-        times.push(clock.mono() - begun);
+    const ROUNDS: usize = 41;
+    for times in [1, 5, 20] {
+        let (mut called, mut sent): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let [by_call, by_actions] = pressed(times).await;
+            called.push(by_call);
+            sent.push(by_actions);
+        }
+        called.sort();
+        sent.sort();
+        // A busy machine keeps the function's thread waiting at each of its requests: the least times show what the call takes.
+        for (which, place) in [("least", 0), ("median", ROUNDS / 2)] {
+            let (called, sent) = (called[place], sent[place]);
+            let more = called.saturating_sub(sent);
+            println!(
+                "{times} actions, {which}: by one call {called:?}, sent {sent:?}; the call costs {more:?} above them"
+            );
+        }
     }
-    times.sort();
-    println!("start to first request: {:?}, slowest {:?}", times[25], times[49]);
 }

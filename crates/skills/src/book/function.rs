@@ -85,8 +85,7 @@ impl SkillFunction {
         if let Some(why) = &self.retired {
             return Some(format!("it was retired: {why}"));
         }
-        let replays = |one: &&FunctionEvidence| one.trial == FunctionTrial::Replay;
-        if let Some(failed) = self.since_admission().iter().filter(replays).find(|one| !one.held) {
+        if let Some(failed) = self.last_admission().find(|one| !one.held) {
             return Some(format!("a replay failed: {}", failed.why));
         }
         let passed = self.test_count();
@@ -116,11 +115,15 @@ impl SkillFunction {
         calls.filter(|one| one.trial == FunctionTrial::Call && !one.held).count()
     }
 
-    /// Returns the evidence since the last admission began: a passed replay after a failed one makes up for it.
-    fn since_admission(&self) -> &[FunctionEvidence] {
-        let passed = |one: &FunctionEvidence| one.trial == FunctionTrial::Replay && one.held;
-        let start = self.evidence.iter().rposition(passed).map_or(0, |place| place + 1);
-        &self.evidence[start..]
+    /// Returns the replays of the last admission: those of one run. One that passed makes up for one that failed in an earlier
+    /// admission, and never for one beside it.
+    fn last_admission(&self) -> impl Iterator<Item = &FunctionEvidence> {
+        fn run(one: &FunctionEvidence) -> Option<&str> {
+            one.attempt.split('/').next()
+        }
+        let replays = || self.evidence.iter().filter(|one| one.trial == FunctionTrial::Replay);
+        let last = replays().last().and_then(run);
+        replays().filter(move |one| run(one) == last)
     }
 
     /// Replaces the source. What is known of the old one is known of another version.

@@ -57,27 +57,8 @@ fn comment(text: &str) -> String {
 
 /// Returns the text of a function as it is judged: the words that an agent reads, and what the code does.
 pub(super) fn passages(source: &str) -> Vec<Passage> {
-    let code: Vec<String> =
-        source.lines().filter(|line| !line.trim_start().starts_with("//")).map(words_of_code).collect();
-    vec![Passage::new("comment", &comment(source)), Passage::new("code", &code.join("\n"))]
-}
-
-/// Parts the calls of a line, so that `save.click()` does not read as the name of a host. Texts stay as they are.
-fn words_of_code(line: &str) -> String {
-    let mut quote = None;
-    let mut escaped = false;
-    let apart = |letter: char| {
-        let is_mark = matches!(letter, '"' | '`') && !escaped;
-        escaped = letter == '\\' && !escaped;
-        match quote {
-            Some(open) if is_mark && letter == open => quote = None,
-            None if is_mark => quote = Some(letter),
-            None if letter == '.' => return ' ',
-            _ => {}
-        }
-        letter
-    };
-    line.chars().map(apart).collect()
+    let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    vec![Passage::new("comment", &comment(source)), Passage::code("code", &code.join("\n"))]
 }
 
 /// Checks a function that is to be written.
@@ -112,22 +93,5 @@ pub(super) fn known(skill: &Skill, name: &str, version: Option<u32>) -> Result<(
             Err(("other_version", format!("{name} is at version {}, not {version}", known.version)))
         }
         None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words_of_code;
-
-    #[test]
-    fn calls_are_parted_and_texts_are_not() {
-        for (line, expected) in [
-            ("save.click();", "save click();"),
-            (r#"page.goto("https://a.example/x");"#, r#"page goto("https://a.example/x");"#),
-            (r#"page.type("a\"b.c").d();"#, r#"page type("a\"b.c") d();"#),
-            ("page.type(`b.${c}`);", "page type(`b.${c}`);"),
-        ] {
-            assert_eq!(words_of_code(line), expected);
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! The parts of a text that is judged, and its sentences.
 
+use std::borrow::Cow;
+
 /// A named part of a text: a field of a skill, or a file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
@@ -7,13 +9,53 @@ pub struct Passage {
     pub name: String,
     /// The text.
     pub text: String,
+    /// Whether the text is the code of a function.
+    is_code: bool,
 }
 
 impl Passage {
-    /// Returns a passage.
+    /// Returns a passage of words.
     pub fn new(name: &str, text: &str) -> Self {
-        Self { name: name.to_owned(), text: text.to_owned() }
+        Self { name: name.to_owned(), text: text.to_owned(), is_code: false }
     }
+
+    /// Returns a passage of a function's code. Models read it as it is, the rules for words with its calls parted.
+    pub(crate) fn code(name: &str, text: &str) -> Self {
+        Self { is_code: true, ..Self::new(name, text) }
+    }
+
+    /// Returns the text as the rules for words read it. It is as long as the text, byte for byte.
+    pub(super) fn in_words(&self) -> Cow<'_, str> {
+        match self.is_code {
+            true => Cow::Owned(self.text.lines().map(words_of_code).collect::<Vec<_>>().join("\n")),
+            false => Cow::Borrowed(&self.text),
+        }
+    }
+
+    /// Returns how a sentence of [`Self::in_words`] is written in the text.
+    pub(super) fn as_written(&self, sentence: String) -> String {
+        let place = self.in_words().find(&sentence).filter(|_| self.is_code);
+        let written = place.and_then(|start| self.text.get(start..start + sentence.len())).map(str::to_owned);
+        written.unwrap_or(sentence)
+    }
+}
+
+/// Parts the calls of a line, so that `save.click()` does not read as the name of a host. Texts stay as they are.
+fn words_of_code(line: &str) -> String {
+    let mut quote = None;
+    let mut escaped = false;
+    let apart = |letter: char| {
+        let is_mark = matches!(letter, '"' | '`') && !escaped;
+        escaped = letter == '\\' && !escaped;
+        match quote {
+            Some(open) if is_mark && letter == open => quote = None,
+            None if is_mark => quote = Some(letter),
+            None if letter == '.' => return ' ',
+            _ => {}
+        }
+        letter
+    };
+    line.chars().map(apart).collect()
 }
 
 /// Returns the sentences of a text, trimmed, without list marks. A line break ends a sentence.
@@ -59,7 +101,28 @@ fn without_mark(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::sentences;
+    use super::{Passage, sentences, words_of_code};
+
+    #[test]
+    fn calls_are_parted_and_texts_are_not() {
+        for (line, expected) in [
+            ("save.click();", "save click();"),
+            (r#"page.goto("https://a.example/x");"#, r#"page goto("https://a.example/x");"#),
+            (r#"page.type("a\"b.c").d();"#, r#"page type("a\"b.c") d();"#),
+            ("page.type(`b.${c}`);", "page type(`b.${c}`);"),
+        ] {
+            assert_eq!(words_of_code(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_sentence_that_the_rules_found_is_told_as_it_is_written() {
+        let code = "    page.press(\"a\");\n    é.press(\"b.c\");";
+        let passage = Passage::code("code", code);
+        assert_eq!(passage.in_words().len(), code.len());
+        assert_eq!(passage.as_written("é press(\"b.c\");".into()), "é.press(\"b.c\");");
+        assert_eq!(Passage::new("guidance", code).as_written("page press".into()), "page press");
+    }
 
     #[test]
     fn sentences_end_at_marks_and_lines_and_not_within_names() {

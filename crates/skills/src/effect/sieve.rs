@@ -56,10 +56,14 @@ const URGING: [&str; 10] =
 /// Returns what the rules find in a text.
 pub fn sieve(passages: &[Passage]) -> Vec<EffectFinding> {
     let mut all = Vec::new();
+    let mut whole = Vec::new();
     for passage in passages {
-        all.extend(of_passage(passage));
+        let words = passage.in_words();
+        let written =
+            |one: EffectFinding| EffectFinding { sentence: passage.as_written(one.sentence), ..one };
+        all.extend(of_passage(&passage.name, &words).into_iter().map(written));
+        whole.push(words);
     }
-    let whole: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
     let whole = whole.join("\n");
     if all.is_empty() && !is_known_page(&whole) {
         all.push(finding(Concern::Unreadable, "", LANGUAGE));
@@ -75,21 +79,21 @@ pub fn sieve(passages: &[Passage]) -> Vec<EffectFinding> {
     all
 }
 
-fn of_passage(passage: &Passage) -> Vec<EffectFinding> {
+fn of_passage(name: &str, text: &str) -> Vec<EffectFinding> {
     let mut all = Vec::new();
-    if is_program(passage) {
-        all.push(finding(Concern::RunCode, &passage.name, "a file with a program"));
+    if is_program(name, text) {
+        all.push(finding(Concern::RunCode, name, "a file with a program"));
     }
-    if let Some(why) = unreadable(&passage.text) {
-        all.push(finding(Concern::Unreadable, &passage.text, why));
+    if let Some(why) = unreadable(text) {
+        all.push(finding(Concern::Unreadable, text, why));
     }
     let mut before = String::new();
-    for sentence in sentences(&passage.text) {
+    for sentence in sentences(text) {
         all.extend(of_sentence(sentence, &before));
         sentence.clone_into(&mut before);
     }
     if all.is_empty()
-        && let Some(finding) = of_scan(&passage.text)
+        && let Some(finding) = of_scan(text)
     {
         all.push(finding);
     }
@@ -97,8 +101,8 @@ fn of_passage(passage: &Passage) -> Vec<EffectFinding> {
 }
 
 /// Returns whether a passage is a file with a program: in the folder of scripts, or with the mark of one.
-fn is_program(passage: &Passage) -> bool {
-    passage.name.starts_with("scripts/") || passage.text.starts_with("#!")
+fn is_program(name: &str, text: &str) -> bool {
+    name.starts_with("scripts/") || text.starts_with("#!")
 }
 
 fn of_scan(text: &str) -> Option<EffectFinding> {

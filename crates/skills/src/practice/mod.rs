@@ -9,6 +9,6 @@ pub(crate) use ask::PROMPT;
 pub use ask::{PracticeError, PracticeProposal, TRIES, practice_request, propose};
 pub use rules::{PracticeRules, faults};
 pub use task::{
-    KnownSkill, PRACTICE_SCHEMA, PRACTICE_TASK_SCHEMA, PracticeLeftOut, PracticeMaterial, PracticeStart,
-    PracticeTask, PracticeValue, PractisedTask, StateCheck, StateCheckKind,
+    CheckDoubt, CheckOutput, CheckToMend, KnownSkill, PRACTICE_SCHEMA, PRACTICE_TASK_SCHEMA, PracticeLeftOut,
+    PracticeMaterial, PracticeStart, PracticeTask, PracticeValue, PractisedTask, StateCheck, StateCheckKind,
 };

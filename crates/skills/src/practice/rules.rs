@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::task::{PracticeStart, PracticeTask, PractisedTask, StateCheck, StateCheckKind};
+use super::task::{
+    CheckDoubt, CheckToMend, PracticeStart, PracticeTask, PractisedTask, StateCheck, StateCheckKind,
+};
 use crate::book::Snapshot;
 use crate::effect::{Passage, sieve};
 use crate::leak::{HeldOutIndex, words};
@@ -33,6 +35,8 @@ pub struct PracticeRules<'a> {
     pub held_out: &'a dyn HeldOutIndex,
     /// Placeholders that the start itself has.
     pub taken: &'a BTreeSet<String>,
+    /// The task whose check is to be mended; `None` where a new task is asked for.
+    pub mend: Option<&'a CheckToMend>,
 }
 
 /// Returns what is wrong with a proposal, each as a sentence for the model. Empty if it may be practised.
@@ -44,6 +48,24 @@ pub fn faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
     found.extend(novelty_faults(task, rules));
     found.extend(feasibility_faults(task, rules));
     found.extend(harm_faults(task, rules));
+    found.extend(rules.mend.iter().flat_map(|mend| mend_faults(task, mend)));
+    found
+}
+
+/// What keeps an answer from being the same task with a check that may show something.
+fn mend_faults(task: &PracticeTask, mend: &CheckToMend) -> Vec<String> {
+    let asked = |task: &PracticeTask| (task.name.clone(), task.instruction.clone(), task.values.clone());
+    let mut found = Vec::new();
+    if asked(task) != asked(&mend.task) {
+        found.push("only `check` may differ from the task of `mend`".to_owned());
+    }
+    match &task.check {
+        None => found.push("`check` is missing; decline where no state shows it".to_owned()),
+        Some(_) if mend.why == CheckDoubt::PassesUntouched && task.check == mend.task.check => {
+            found.push("this check passes before anything is done; give another".to_owned());
+        }
+        Some(_) => {}
+    }
     found
 }
 

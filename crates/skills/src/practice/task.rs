@@ -1,5 +1,7 @@
 //! The task that a model proposes, and the bounded material from which it does.
 
+use std::collections::BTreeMap;
+
 use apprentice_functions::Source;
 use apprentice_protocol::{BoundedText, SkillId, TextBudget};
 use schemars::JsonSchema;
@@ -16,6 +18,11 @@ const ELEMENTS: usize = 200;
 const SKILLS: usize = 60;
 const PRACTISED: usize = 40;
 const TEXT: TextBudget = TextBudget(200);
+/// Longest text of what a check found, and of its errors, in characters; most worlds and earlier tasks of which it is shown.
+const OUTPUT: TextBudget = TextBudget(1200);
+const ERRORS: TextBudget = TextBudget(600);
+const WORLDS: usize = 2;
+const SHOWN: usize = 4;
 
 /// What shows after an attempt that its task was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,6 +121,61 @@ pub struct PractisedTask {
     pub instruction: String,
     /// How it ended.
     pub outcome: String,
+    /// What its check showed where it passed before anything was done, or failed after a report that the task was done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check_showed: Vec<CheckOutput>,
+}
+
+/// What a check of the state showed in one world.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckOutput {
+    /// The values of the world's task, by placeholder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    /// The exit code of its command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// The text in which it looked, at most 1 200 characters.
+    pub output: String,
+    /// What its command wrote on its error stream, or why there is no text; at most 600 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub errors: String,
+}
+
+/// Why a check is doubted after it was asked in untouched worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckDoubt {
+    /// It passed before anything was done.
+    PassesUntouched,
+    /// Its command could not be run, or ended with an error.
+    CommandFails,
+}
+
+/// A proposed task whose check is to be mended, or confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckToMend {
+    /// The task.
+    pub task: PracticeTask,
+    /// Why the check is doubted.
+    pub why: CheckDoubt,
+    /// What it showed in untouched worlds.
+    pub showed: Vec<CheckOutput>,
+}
+
+impl CheckOutput {
+    /// Returns the same with its texts cut to their largest lengths.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let cut = |text: &str, budget| BoundedText::cut(text, budget).as_str().to_owned();
+        let values = self.values.into_iter().map(|(name, value)| (name, cut(&value, TEXT)));
+        Self {
+            values: values.collect(),
+            code: self.code,
+            output: cut(&self.output, OUTPUT),
+            errors: cut(&self.errors, ERRORS),
+        }
+    }
 }
 
 /// Number of parts that are not shown.
@@ -138,6 +200,9 @@ pub struct PracticeMaterial {
     pub skills: Vec<KnownSkill>,
     /// What was practised before, the newest last.
     pub practised: Vec<PractisedTask>,
+    /// The proposed task whose check is to be mended; absent where a new task is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<CheckToMend>,
     /// What is not shown.
     pub left_out: PracticeLeftOut,
 }
@@ -157,18 +222,34 @@ impl PracticeMaterial {
             description: cut(&skill.text.description),
             functions: skill.functions.values().filter_map(told).collect(),
         };
-        let practised = practised.iter().skip(left_out.practised).map(|one| PractisedTask {
-            name: cut(&one.name),
-            instruction: cut(&one.instruction),
-            outcome: cut(&one.outcome),
-        });
+        // What checks showed is long: only the newest tasks have it.
+        let newest = practised.len().saturating_sub(SHOWN);
+        let showed = |place: usize, all: &[CheckOutput]| match place >= newest {
+            true => all.iter().take(WORLDS).cloned().map(CheckOutput::bounded).collect(),
+            false => Vec::new(),
+        };
+        let practised =
+            practised.iter().enumerate().skip(left_out.practised).map(|(place, one)| PractisedTask {
+                name: cut(&one.name),
+                instruction: cut(&one.instruction),
+                outcome: cut(&one.outcome),
+                check_showed: showed(place, &one.check_showed),
+            });
         Self {
             schema: PRACTICE_SCHEMA.to_owned(),
             start: PracticeStart { title: cut(&start.title), elements },
             skills: book.skills().take(SKILLS).map(skill).collect(),
             practised: practised.collect(),
+            mend: None,
             left_out,
         }
+    }
+
+    /// Returns the material of a request to mend the check of a task that was proposed.
+    #[must_use]
+    pub fn mending(self, mend: CheckToMend) -> Self {
+        let showed = mend.showed.into_iter().take(WORLDS).map(CheckOutput::bounded).collect();
+        Self { mend: Some(CheckToMend { showed, ..mend }), ..self }
     }
 }
 

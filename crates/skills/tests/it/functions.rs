@@ -8,7 +8,7 @@ use apprentice_protocol::{
 };
 use apprentice_skills::book::{
     Actor, Applied, At, Change, FunctionEvidence, FunctionTrial, Gateway, OpId, SkillFunction, Snapshot,
-    WriteRefusal, check_function, history,
+    WriteRefusal, check_function, freeze, history,
 };
 use apprentice_skills::effect::Concern;
 use apprentice_skills::guidance::{ArmPolicy, SKILL_CALL, TaskView, build_guidance};
@@ -38,8 +38,13 @@ fn written(source: &str) -> Change {
     }
 }
 
+/// What a trial in a run of its own showed.
 fn tested(version: u32, trial: FunctionTrial, held: bool, arguments: &str) -> Change {
-    let (attempt, why) = (format!("r1/{arguments}/1"), if held { "" } else { "it did not" }.to_owned());
+    tested_in(&format!("r{arguments}"), version, trial, held, arguments)
+}
+
+fn tested_in(run: &str, version: u32, trial: FunctionTrial, held: bool, arguments: &str) -> Change {
+    let (attempt, why) = (format!("{run}/{arguments}/1"), if held { "" } else { "it did not" }.to_owned());
     let evidence = FunctionEvidence { trial, held, attempt, arguments: arguments.into(), why };
     Change::FunctionTested { skill: id("tabs/rename"), function: "rename_tab".into(), version, evidence }
 }
@@ -108,6 +113,24 @@ fn two_replays_with_other_arguments_and_a_near_miss_verify_a_version() {
 }
 
 #[test]
+fn a_replay_that_passed_makes_up_for_none_that_failed_beside_it() {
+    let (_shelf, mut gateway) = admitted();
+    let missing = |gateway: &Gateway| function(&gateway.snapshot()).expect("stored").missing();
+    let replay = |run: &str, held, arguments: &str| tested_in(run, 1, FunctionTrial::Replay, held, arguments);
+    for change in [replay("again", false, "x"), replay("again", true, "y")] {
+        apply(&mut gateway, Actor::Handler, change).expect("tested");
+    }
+    assert_eq!(missing(&gateway).as_deref(), Some("a replay failed: it did not"), "one of two failed");
+    let policy = ArmPolicy::Code { pull: false, unverified: false, own_tools: true };
+    let lent = build_guidance(&gateway.snapshot(), &policy, &TaskView::default());
+    assert!(lent.is_err(), "it is lent no more");
+    for change in [replay("later", true, "x"), replay("later", true, "y")] {
+        apply(&mut gateway, Actor::Handler, change).expect("tested");
+    }
+    assert_eq!(missing(&gateway), None, "an admission without a failure makes up for it");
+}
+
+#[test]
 fn a_new_source_is_a_new_version_of_which_nothing_is_known() {
     let (shelf, mut gateway) = admitted();
     assert!(function(&gateway.snapshot()).expect("stored").is_verified());
@@ -134,6 +157,33 @@ fn a_new_source_is_a_new_version_of_which_nothing_is_known() {
     );
     drop(gateway);
     assert!(Snapshot::open(shelf.path(), At::Now).is_ok());
+}
+
+#[test]
+fn a_snapshot_and_a_frozen_book_do_not_change_with_the_book() {
+    let (shelf, mut gateway) = admitted();
+    let (before, copy) = (gateway.snapshot(), Shelf::new());
+    freeze(&before, copy.path()).expect("copies");
+    let told = |book: &Snapshot| (book.content_hash(), book.log_hash(), function(book));
+    let kept = told(&before);
+    // The evidence of a version, its text and the page are what a shared part would change.
+    let failed = tested(1, FunctionTrial::Replay, false, "z");
+    let note = Change::SkillAnnotated { skill: id("tabs/rename"), note: "One more line.".into() };
+    for (actor, change) in [
+        (Actor::Handler, failed),
+        (Actor::Manager, written(&RENAME.replace("\"enter\"", "\"tab\""))),
+        (Actor::Handler, note),
+    ] {
+        apply(&mut gateway, actor, change).expect("written");
+        assert_eq!(told(&before), kept);
+        assert_eq!(told(&copy.snapshot()), kept);
+        assert_ne!(told(&gateway.snapshot()), kept);
+    }
+    // Nor does the book with its copy.
+    let (mut other, _) = copy.open();
+    let now = told(&shelf.snapshot());
+    apply(&mut other, Actor::Handler, tested(1, FunctionTrial::NearMiss, false, "y")).expect("tested");
+    assert_eq!((told(&shelf.snapshot()), told(&before)), (now, kept));
 }
 
 #[test]
@@ -209,6 +259,41 @@ fn no_writer_gets_an_unfit_function_into_the_book() {
     assert!(refused(&mut gateway, Actor::Agent, written(RENAME)).starts_with("not_permitted"));
 }
 
+#[test]
+fn a_reader_gets_the_code_as_it_is_written_and_quotes_it_so() {
+    let lists = Concern::EFFECTS.iter().map(|one| one.word()).chain(["unreadable"]);
+    let answer = |quoted: &str| {
+        let mut answer: serde_json::Map<_, _> =
+            lists.clone().map(|word| (word.to_owned(), json!([]))).collect();
+        answer.insert(Concern::Delete.word().to_owned(), json!([quoted]));
+        serde_json::Value::Object(answer).to_string()
+    };
+    let reader = Arc::new(Written::words(&[&answer("page.press(\"enter\");")]));
+    let shelf = Shelf::with(&[("tabs/rename", "renaming tabs")]);
+    let (mut gateway, _) = shelf.open();
+    gateway.set_readers(vec![reader.clone()]);
+    let change = written(RENAME);
+    run(gateway.read_change(&change));
+    let asked = format!("{:?}", reader.requests.lock().expect("unpoisoned"));
+    assert!(asked.contains("page.get_by_role("), "{asked}");
+    let held = gateway.assess(&request(Actor::Manager, change));
+    let found: Vec<_> = held.findings.iter().map(|one| (one.concern, one.sentence.as_str())).collect();
+    assert_eq!(found, [(Concern::Delete, "page.press(\"enter\");")], "the quotation stands in what was read");
+}
+
+#[test]
+fn calls_in_the_code_are_no_addresses_and_a_finding_is_told_as_it_is_written() {
+    let shelf = Shelf::with(&[("tabs/rename", "renaming tabs")]);
+    let (gateway, _) = shelf.open();
+    let found = |source: &str| {
+        let held = gateway.assess(&request(Actor::Manager, written(source)));
+        held.findings.into_iter().map(|one| one.sentence).collect::<Vec<_>>()
+    };
+    assert!(found(RENAME).is_empty(), "{:?}", found(RENAME));
+    let goes = RENAME.replace("page.press(\"enter\")", "page.goto(\"https://a.example/x\")");
+    assert!(found(&goes).contains(&"page.goto(\"https://a.example/x\");".to_owned()), "{:?}", found(&goes));
+}
+
 /// Waits for a future that is ready soon.
 fn block<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
@@ -247,6 +332,19 @@ fn a_trial_gets_signatures_and_verified_functions_alone() {
     assert_eq!(names(&code), [SKILL_CALL]);
     assert_eq!(names(&lend(true, false)).last().map(String::as_str), Some(SKILL_CALL));
     assert!(lend(false, true).opening.as_str().contains("tabs/close (not verified): close_tab(name: text)"));
+    // Whichever way functions are lent, one that is not verified is neither told nor called unless it was asked for.
+    for (pull, own_tools) in [(false, false), (false, true), (true, false), (true, true)] {
+        for apps in [Vec::new(), vec!["tabs".to_owned()], vec!["thunar".to_owned()]] {
+            let policy = ArmPolicy::Code { pull, unverified: false, own_tools };
+            let task = TaskView { apps, ..TaskView::default() };
+            let guidance = build_guidance(&book, &policy, &task).expect("lends");
+            assert!(!guidance.opening.as_str().contains("close_tab"), "{}", guidance.opening.as_str());
+            assert!(names(&guidance).iter().all(|name| !name.contains("close_tab")));
+            let asked =
+                json!({ "skill": "tabs/close", "function": "close_tab", "arguments": { "name": "a" } });
+            assert!(guidance.tools.iter().all(|tool| tool.function(&asked).is_none()));
+        }
+    }
 
     let tool = &code.tools[0];
     let call = |skill: &str, function: &str, arguments: serde_json::Value| json!({ "skill": skill, "function": function, "arguments": arguments });

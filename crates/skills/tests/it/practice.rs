@@ -1,12 +1,12 @@
 //! Tasks that a model proposes for practice: what it is told, and what makes a proposal go back to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::Message;
 use apprentice_skills::leak::{HeldOutHashes, HeldOutIndex, NoHeldOutTasks};
 use apprentice_skills::practice::{
-    PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart, PracticeTask, PractisedTask, TRIES,
-    faults, practice_request, propose,
+    CheckDoubt, CheckOutput, CheckToMend, PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart,
+    PracticeTask, PractisedTask, TRIES, faults, practice_request, propose,
 };
 use serde_json::{Value, json};
 
@@ -27,6 +27,12 @@ fn practised() -> Vec<PractisedTask> {
         name: "line-ends".into(),
         instruction: "Give the open file Windows line endings and save it.".into(),
         outcome: "failed".into(),
+        check_showed: vec![CheckOutput {
+            values: BTreeMap::from([("kind".to_owned(), "Windows".to_owned())]),
+            code: Some(0),
+            output: "notes.txt: ASCII text, with CRLF line terminators".into(),
+            errors: String::new(),
+        }],
     }]
 }
 
@@ -49,7 +55,14 @@ fn found(task: &Value, held_out: &dyn HeldOutIndex) -> String {
     let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
     let taken = BTreeSet::from(["screen".to_owned()]);
     let (start, practised) = (start(), practised());
-    let rules = PracticeRules { start: &start, book: &book, practised: &practised, held_out, taken: &taken };
+    let rules = PracticeRules {
+        start: &start,
+        book: &book,
+        practised: &practised,
+        held_out,
+        taken: &taken,
+        mend: None,
+    };
     faults(&task, &rules).join("\n")
 }
 
@@ -140,6 +153,7 @@ fn faults_go_back_until_the_task_keeps_the_rules_and_at_most_so_often() {
             practised: &practised,
             held_out: &NoHeldOutTasks,
             taken: &taken,
+            mend: None,
         };
         let material = PracticeMaterial::new(&start, &book, &practised);
         let proposal = run(propose(&model, &material, &rules)).expect("answers");
@@ -171,4 +185,69 @@ fn the_proposer_sees_the_world_the_book_and_what_was_tried() {
     insta::assert_snapshot!("practice_system", request.system);
     let Message::User { content } = &request.messages[0] else { panic!("a question") };
     insta::assert_snapshot!("practice_material", content[0].as_text().expect("text"));
+}
+
+/// A task whose check is to be mended.
+fn doubted(why: CheckDoubt) -> CheckToMend {
+    let showed = CheckOutput {
+        code: Some(127),
+        errors: "sh: 1: setings: not found".into(),
+        output: "x".repeat(5000),
+        ..CheckOutput::default()
+    };
+    let task = serde_json::from_value(good()).expect("a task");
+    CheckToMend { task, why, showed: vec![showed.clone(), showed.clone(), showed] }
+}
+
+#[test]
+fn a_proposer_sees_what_its_check_found_and_mends_the_check_alone() {
+    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
+    let material = PracticeMaterial::new(&start(), &book, &[]).mending(doubted(CheckDoubt::CommandFails));
+    let showed = material.mend.as_ref().expect("the check").showed.clone();
+    assert_eq!((showed.len(), showed[0].output.chars().count()), (2, 1200), "it is bounded");
+    let request = practice_request(&material).expect("a request");
+    let Message::User { content } = &request.messages[0] else { panic!("a question") };
+    let text = content[0].as_text().expect("text");
+    for shown in ["\"why\": \"command_fails\"", "sh: 1: setings: not found", "\"code\": 127"] {
+        assert!(text.contains(shown), "{text}\nlacks {shown}");
+    }
+
+    let found = |why, field: &str, value: Value| {
+        let (mut task, taken, mend) = (good(), BTreeSet::new(), doubted(why));
+        task[field] = value;
+        let task: PracticeTask = serde_json::from_value(task).expect("a task");
+        let (start, held_out) = (start(), NoHeldOutTasks);
+        let rules = PracticeRules {
+            start: &start,
+            book: &book,
+            practised: &[],
+            held_out: &held_out,
+            taken: &taken,
+            mend: Some(&mend),
+        };
+        faults(&task, &rules).join("\n")
+    };
+    let check = |contains: &str| json!({ "kind": "view", "contains": contains });
+    let other = CheckDoubt::PassesUntouched;
+    assert_eq!(found(other, "check", check("kept {{word}}")), "");
+    assert!(found(other, "check", good()["check"].clone()).contains("give another"));
+    assert_eq!(found(CheckDoubt::CommandFails, "check", good()["check"].clone()), "", "it may be confirmed");
+    assert!(found(other, "check", Value::Null).contains("decline where no state shows it"));
+    assert!(found(other, "instruction", json!("Write down {{word}}.")).contains("only `check` may differ"));
+}
+
+#[test]
+fn what_checks_showed_is_told_of_the_newest_tasks_alone() {
+    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
+    let many: Vec<PractisedTask> = (0..9)
+        .map(|number| PractisedTask { name: format!("task-{number}"), ..practised().remove(0) })
+        .collect();
+    let material = PracticeMaterial::new(&start(), &book, &many);
+    let told: Vec<&str> = material
+        .practised
+        .iter()
+        .filter(|one| !one.check_showed.is_empty())
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(told, ["task-5", "task-6", "task-7", "task-8"]);
 }

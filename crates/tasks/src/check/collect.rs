@@ -45,6 +45,7 @@ async fn get(spec: &Value, context: &CollectContext<'_>) -> Result<EvidenceItem,
         getter: name.to_owned(),
         command: look.command,
         code: look.code,
+        errors: look.errors,
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         found: look.found,
     })

@@ -45,6 +45,9 @@ pub struct EvidenceItem {
     /// The command's exit code; `None` for getters that run no command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
+    /// What the command wrote on its error stream; absent if nothing. It is not judged by a check of the command's output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<String>,
     /// The getter's duration in milliseconds.
     pub took_ms: u64,
     /// The value or files that it found.
@@ -160,8 +163,8 @@ impl Evidence {
     /// would corrupt a picture or an archive.
     pub fn redact(&mut self, redactor: &Redactor) {
         for piece in self.results.iter_mut().chain(self.expected.iter_mut().flatten()) {
-            if let Some(command) = &mut piece.command {
-                redact_text(command, redactor);
+            for text in [&mut piece.command, &mut piece.errors].into_iter().flatten() {
+                redact_text(text, redactor);
             }
             match &mut piece.found {
                 EvidenceValue::Absent { why } => redact_text(why, redactor),

@@ -238,6 +238,7 @@ mod tests {
             getter: "rule".into(),
             command: None,
             code: None,
+            errors: None,
             took_ms: 0,
             found: EvidenceValue::Value { value },
         }

@@ -64,7 +64,7 @@ fn stated(getter: &Value) -> Result<Option<EvidenceItem>, KnownLater> {
 }
 
 fn item(found: EvidenceValue) -> EvidenceItem {
-    EvidenceItem { getter: "rule".into(), command: None, code: None, took_ms: 0, found }
+    EvidenceItem { getter: "rule".into(), command: None, code: None, errors: None, took_ms: 0, found }
 }
 
 /// Comparisons that say the same twice.

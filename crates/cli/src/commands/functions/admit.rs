@@ -73,7 +73,7 @@ pub(super) fn admit(arguments: &AdmitArgs, book: &Path, config: &Config, json: b
         let deps = wire::deps(config, unaided, &models)?;
         let mut display = RunProgress::show(json);
         let (control, _socket) = display.offer(config, "functions admit");
-        let ended = admission.replay(&snapshot, &folder, &deps, &control).await;
+        let ended = admission.replay(&snapshot, &folder, &deps, control).await;
         display.finish().await;
         ended.map_err(failure)
     })?;

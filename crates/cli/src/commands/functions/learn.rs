@@ -9,7 +9,9 @@ use apprentice_evaluator::run::RunFolder;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, SkillId, TaskId};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Actor, Applied, Change, Gateway, GatewayOptions, Snapshot, WriteRequest};
+use apprentice_skills::book::{
+    Actor, Applied, Change, Gateway, GatewayOptions, OpId, Snapshot, WriteRequest,
+};
 use apprentice_skills::leak::HeldOutIndex;
 use apprentice_skills::synthesis::SynthesisError;
 use clap::Args;
@@ -57,7 +59,12 @@ pub(in super::super) struct Written<'a> {
     schema: &'static str,
     skill: &'a SkillId,
     function: &'a str,
-    version: u32,
+    /// The version that was written; absent where the function waits for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    /// The proposal that waits for a person; absent where the function was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposal: Option<OpId>,
     source: &'a str,
     tries: u32,
     arguments: &'a Value,
@@ -112,27 +119,46 @@ pub(super) fn learn(arguments: &LearnArgs, book: &Path, config: &Config, json: b
         Ok(())
     })?;
     let applied = gateway.apply(WriteRequest::of(Actor::Manager, now, change)).map_err(refused)?;
-    if let Applied::Proposed(id) = applied {
-        terminal::note(format_args!("{id} waits for a person: `apprentice skills proposals`"));
-        return Ok(());
-    }
-    conclude(&learned, arguments, &gateway.snapshot(), json)
+    let state = match applied {
+        Applied::Proposed(id) => State::Waits(id),
+        Applied::Written(_) | Applied::AlreadyThere(_) => {
+            State::Written(known_version(&gateway.snapshot(), &arguments.skill, &signature.name))
+        }
+    };
+    conclude(&learned, arguments, state, json)
 }
 
-fn conclude(learned: &Learned, arguments: &LearnArgs, book: &Snapshot, json: bool) -> Result<(), Failure> {
+/// What the book did with the function.
+enum State {
+    /// It holds it, in this version.
+    Written(u32),
+    /// It waits for a person.
+    Waits(OpId),
+}
+
+fn conclude(learned: &Learned, arguments: &LearnArgs, state: State, json: bool) -> Result<(), Failure> {
     let name = learned.function.source.signature().name.as_str();
-    let version = known_version(book, &arguments.skill, name);
     if json {
+        let (version, proposal) = match state {
+            State::Written(version) => (Some(version), None),
+            State::Waits(id) => (None, Some(id)),
+        };
         return terminal::json(&Written {
             schema: "apprentice.functions.learn/1",
             skill: &arguments.skill,
             function: name,
             version,
+            proposal,
             source: learned.function.source.text(),
             tries: learned.function.tries,
             arguments: &learned.arguments,
             learned_on: learned.learned_on,
         });
+    }
+    if let State::Waits(id) = state {
+        terminal::note(format_args!(
+            "{id} waits for a person: `apprentice skills proposals`; the last line is for when it is accepted"
+        ));
     }
     terminal::line(format_args!("{}", learned.function.source.text().trim_end()));
     terminal::line(format_args!(

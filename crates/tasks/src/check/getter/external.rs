@@ -106,7 +106,7 @@ pub(super) async fn cloud_file(
         let file = FileRef::new(name, bytes);
         if gives.contains(&at) { files.push(Some(file)) } else { beside.push(file) }
     }
-    Ok(GetterOutput { found: EvidenceValue::Files { files, beside }, command: None, code: None })
+    Ok(GetterOutput::found(EvidenceValue::Files { files, beside }))
 }
 
 /// Returns a rule with relative days, resolved by the machine's clock.
@@ -185,11 +185,7 @@ pub(super) async fn vlc_status(
     Ok(match ask(way.address, question).await {
         Ok(body) => {
             let files = vec![Some(FileRef::new(name, body))];
-            GetterOutput {
-                found: EvidenceValue::files_of(files),
-                command: Some("/requests/status.xml".into()),
-                code: None,
-            }
+            GetterOutput::found(EvidenceValue::files_of(files)).of("/requests/status.xml")
         }
         Err(why) => GetterOutput::absent(format!("the player's web interface: {why}")),
     })
@@ -232,11 +228,10 @@ pub(super) async fn wallpaper(
     let text = output.stdout_text();
     let path = text.trim().trim_matches('\'').trim_start_matches("file://").to_owned();
     Ok(match context.machine.read(&path).await {
-        Ok(bytes) => GetterOutput {
-            found: EvidenceValue::files_of(vec![Some(FileRef::new(name, bytes))]),
-            command: Some(path),
-            code: None,
-        },
+        Ok(bytes) => {
+            let file = FileRef::new(name, bytes);
+            GetterOutput::found(EvidenceValue::files_of(vec![Some(file)])).of(path)
+        }
         Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => {
             GetterOutput::absent(format!("no wallpaper is set: {:?}", text.trim()))
         }

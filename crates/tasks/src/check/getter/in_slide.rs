@@ -38,11 +38,10 @@ pub(super) async fn medium(
         Err(why) => Err(why),
     };
     Ok(match found {
-        Ok(bytes) => GetterOutput {
-            found: EvidenceValue::files_of(vec![Some(FileRef::new(name, bytes))]),
-            command: Some(path.to_owned()),
-            code: None,
-        },
+        Ok(bytes) => {
+            let file = FileRef::new(name, bytes);
+            GetterOutput::found(EvidenceValue::files_of(vec![Some(file)])).of(path)
+        }
         Err(why) => GetterOutput::absent(why).of(path),
     })
 }

@@ -62,7 +62,7 @@ pub(super) async fn vm_file(
             Err(_) => beside.extend(file.ok()),
         }
     }
-    Ok(GetterOutput { found: EvidenceValue::Files { files, beside }, command: None, code: None })
+    Ok(GetterOutput::found(EvidenceValue::Files { files, beside }))
 }
 
 async fn one_file(
@@ -71,9 +71,7 @@ async fn one_file(
     context: &CollectContext<'_>,
 ) -> Result<GetterOutput, CollectError> {
     Ok(match read(path, name, context).await? {
-        Ok(file) => {
-            GetterOutput { found: EvidenceValue::files_of(vec![Some(file)]), command: None, code: None }
-        }
+        Ok(file) => GetterOutput::found(EvidenceValue::files_of(vec![Some(file)])),
         Err(why) => GetterOutput::absent(why),
     })
 }
@@ -131,8 +129,7 @@ pub(super) async fn config_file(
     for path in places.iter().map(|place| path(place)) {
         match read(&path, &path, context).await? {
             Ok(file) => {
-                let found = EvidenceValue::files_of(vec![Some(file)]);
-                return Ok(GetterOutput { found, command: Some(path), code: None });
+                return Ok(GetterOutput::found(EvidenceValue::files_of(vec![Some(file)])).of(path));
             }
             Err(why) => missing.push(why),
         }
@@ -151,7 +148,7 @@ pub(super) async fn cache_file(
     let file = Path::new(name).file_name().ok_or_else(missing)?;
     let bytes = tokio::fs::read(context.cache_dir.join(file)).await.map_err(|_| missing())?;
     let files = vec![Some(FileRef::new(name, bytes))];
-    Ok(GetterOutput { found: EvidenceValue::files_of(files), command: Some(name.to_owned()), code: None })
+    Ok(GetterOutput::found(EvidenceValue::files_of(files)).of(name))
 }
 
 /// Runs a command and returns its output as text, whatever its exit code.
@@ -186,6 +183,8 @@ pub(super) async fn command(
     };
     let mut look = GetterOutput::value(String::from_utf8_lossy(bytes).into_owned()).of(shown);
     look.code = Some(output.code);
+    let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    look.errors = Some(errors).filter(|errors| !errors.is_empty());
     Ok(look)
 }
 

@@ -10,15 +10,21 @@ pub(in crate::check) struct GetterOutput {
     pub(in crate::check) found: EvidenceValue,
     pub(in crate::check) command: Option<String>,
     pub(in crate::check) code: Option<i32>,
+    pub(in crate::check) errors: Option<String>,
 }
 
 impl GetterOutput {
+    /// What a getter found without a command.
+    pub(super) fn found(found: EvidenceValue) -> Self {
+        Self { found, command: None, code: None, errors: None }
+    }
+
     pub(super) fn value(value: impl Into<Value>) -> Self {
-        Self { found: EvidenceValue::Value { value: value.into() }, command: None, code: None }
+        Self::found(EvidenceValue::Value { value: value.into() })
     }
 
     pub(super) fn absent(why: impl Into<String>) -> Self {
-        Self { found: EvidenceValue::Absent { why: why.into() }, command: None, code: None }
+        Self::found(EvidenceValue::Absent { why: why.into() })
     }
 
     pub(super) fn of(mut self, command: impl Into<String>) -> Self {
