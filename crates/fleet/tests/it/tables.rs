@@ -21,7 +21,7 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
         include_str!("../../src/migrations/0001_queue.sql")
     ));
     let error = open().await.expect_err("older");
-    assert!(matches!(error, SchemaError::Older { found: 1, expected: 3, .. }), "{error}");
+    assert!(matches!(error, SchemaError::Older { found: 1, expected: 4, .. }), "{error}");
     assert!(error.to_string().contains("apprentice queue --migrate"), "{error}");
     server.psql("INSERT INTO apprentice_queue.runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, priority, attempts) VALUES ('kept', '', '', '', '', '', '', 0, 3)");
     let migrating =
@@ -32,10 +32,10 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     assert_eq!(server.psql("SELECT count(*) FROM apprentice_queue.buckets"), "0");
     assert_eq!(server.psql("SELECT run FROM apprentice_queue.runs"), "kept");
 
-    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (4)");
+    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (5)");
     for opened in [open().await, Queue::open_and_migrate(database(&server.owner())).await.map(drop)] {
         let error = opened.expect_err("newer");
-        assert!(matches!(error, SchemaError::Newer { found: 4, expected: 3, .. }), "{error}");
+        assert!(matches!(error, SchemaError::Newer { found: 5, expected: 4, .. }), "{error}");
     }
 }
 
