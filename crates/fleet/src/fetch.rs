@@ -11,8 +11,8 @@ use apprentice_results::row::TrialRow;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
 use crate::database::DatabaseError;
-use crate::fetch_experiment::fetch_experiment;
-use crate::queue::Queue;
+use crate::experiment_copy::{CopyError, is_of_a_trial, restore};
+use crate::queue::{ExperimentRecord, Queue};
 
 /// The folder in which an attempt's files are gathered before its row is written.
 const STAGING: &str = ".fetch";
@@ -118,6 +118,30 @@ pub async fn fetch(queue: &Queue, run: &RunId, root: &Path, depth: Depth) -> Res
     let added = bring(&artifacts, &folder, attempts, depth).await?;
     let missing = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
     Ok(Fetched { folder: path, added, open, missing, experiment: None })
+}
+
+/// Brings the copy of an experiment's folder that its leader has left.
+async fn fetch_experiment(
+    queue: &Queue,
+    record: &ExperimentRecord,
+    root: &Path,
+    depth: Depth,
+) -> Result<Fetched, FetchError> {
+    let folder = root.join(&record.experiment);
+    let wanted = |path: &str| depth == Depth::Files || !is_of_a_trial(path);
+    let added = match &record.copy {
+        Some(list) => {
+            let restored = restore(&queue.artifacts(&record.artifacts)?, list, &folder, wanted).await;
+            restored.map_err(|error| match error {
+                CopyError::Changed(_) => FetchError::Continued(folder.clone()),
+                CopyError::Artifact(error) => error.into(),
+                CopyError::Io { path, source } => FetchError::Io { path, source },
+            })?
+        }
+        None => 0,
+    };
+    let open = usize::from(record.state == "open");
+    Ok(Fetched { folder, added, open, missing: 0, experiment: Some(record.state.clone()) })
 }
 
 /// The attempts whose rows a folder has.

@@ -1,7 +1,7 @@
 //! A worker in a process of its own: the test program starts itself with this test alone.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,6 +130,19 @@ pub(crate) fn start_told(address: &str, folder: &Path, name: &str, told: Told<'_
         .stderr(Stdio::null())
         .spawn()
         .expect("starts")
+}
+
+/// Waits until a worker process ends by itself, as it does when all is done.
+pub(crate) async fn ended(worker: &mut Child, deadline: Duration) -> ExitStatus {
+    let clock = SystemClock::default();
+    let begun = clock.mono();
+    loop {
+        if let Some(status) = worker.try_wait().expect("asks") {
+            return status;
+        }
+        assert!(clock.mono().saturating_sub(begun) < deadline, "a worker does not end");
+        clock.pause(Duration::from_millis(50), Why::PollFloor).await;
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "how the test passes arguments to its other self")]

@@ -3,47 +3,49 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use apprentice_results::report::REPORT_FILES;
 
-use crate::artifacts::{Artifacts, FileList, hash_of};
-use crate::fetch::{Depth, FetchError, Fetched};
-use crate::queue::{ExperimentRecord, Queue};
+use crate::artifacts::{ArtifactError, Artifacts, FileList, hash_of};
 
 /// The file with the lists that were brought into a folder, one a line. A fetch that was killed leaves its own beside the one before.
 const BROUGHT: &str = ".fetched";
 /// Folders of an experiment whose folders are runs.
 const RUNS: [&str; 3] = ["learning", "dev", "measure"];
 
-/// Brings what the leader of an experiment has left into its folder below `root`. Files that differ are replaced, unless they
-/// were changed here.
-pub(crate) async fn fetch_experiment(
-    queue: &Queue,
-    record: &ExperimentRecord,
-    root: &Path,
-    depth: Depth,
-) -> Result<Fetched, FetchError> {
-    let folder = root.join(&record.experiment);
-    let added = match &record.copy {
-        Some(list) => restore(&queue.artifacts(&record.artifacts)?, list, &folder, depth).await?,
-        None => 0,
-    };
-    let open = usize::from(record.state == "open");
-    Ok(Fetched { folder, added, open, missing: 0, experiment: Some(record.state.clone()) })
+/// The reason a copy cannot be brought.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CopyError {
+    /// A file here is neither that of the copy nor one that was brought before.
+    #[error("{} was changed on this machine", .0.display())]
+    Changed(PathBuf),
+    /// An artifact cannot be used.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// A file cannot be written.
+    #[error("{}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
 }
 
-/// Makes files below a folder those of a list. Returns how many were brought.
-async fn restore(
+/// Makes the wanted files below a folder those of a list. Files that differ are replaced, unless they were changed here. Returns
+/// how many were brought.
+pub(crate) async fn restore(
     artifacts: &Artifacts,
     hash: &str,
     folder: &Path,
-    depth: Depth,
-) -> Result<usize, FetchError> {
+    wanted: impl Fn(&str) -> bool,
+) -> Result<usize, CopyError> {
     let mut files = artifacts.list(hash).await?.files;
-    files.retain(|path, _| depth == Depth::Files || !is_of_a_trial(path));
+    files.retain(|path, _| wanted(path));
     let brought = brought(artifacts, folder).await?;
-    let (mut stale, mut wanted) = (Vec::new(), BTreeMap::new());
+    let (mut stale, mut missing) = (Vec::new(), BTreeMap::new());
     for (path, hash) in files {
         let file = folder.join(&path);
         let here = hash_of(&file)?;
@@ -52,25 +54,25 @@ async fn restore(
         }
         if let Some(here) = here {
             if !may_be_replaced(&path, &here, &brought.files) {
-                return Err(FetchError::Continued(folder.to_owned()));
+                return Err(CopyError::Changed(file));
             }
             stale.push(file);
         }
-        wanted.insert(path, hash);
+        missing.insert(path, hash);
     }
     let lists = brought.lists.iter().map(String::as_str);
     keep_lists(folder, lists.chain([hash]))?;
     for file in stale {
-        fs::remove_file(&file).map_err(|source| FetchError::Io { path: file.clone(), source })?;
+        fs::remove_file(&file).map_err(|source| CopyError::Io { path: file.clone(), source })?;
     }
-    let added = wanted.len();
-    artifacts.get_listed(&FileList::new(wanted), folder).await?;
+    let added = missing.len();
+    artifacts.get_listed(&FileList::new(missing), folder).await?;
     keep_lists(folder, [hash])?;
     Ok(added)
 }
 
 /// Whether a file belongs to the traces or the pictures of a run.
-fn is_of_a_trial(path: &str) -> bool {
+pub(crate) fn is_of_a_trial(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     parts.windows(3).any(|part| RUNS.contains(&part[0]) && matches!(part[2], "trials" | "blobs"))
 }
@@ -87,11 +89,11 @@ struct Brought {
     files: BTreeSet<(String, String)>,
 }
 
-async fn brought(artifacts: &Artifacts, folder: &Path) -> Result<Brought, FetchError> {
+async fn brought(artifacts: &Artifacts, folder: &Path) -> Result<Brought, CopyError> {
     let file = folder.join(BROUGHT);
     let text = match fs::read_to_string(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        read => read.map_err(|source| FetchError::Io { path: file.clone(), source })?,
+        read => read.map_err(|source| CopyError::Io { path: file.clone(), source })?,
     };
     let mut brought = Brought { lists: text.lines().map(str::to_owned).collect(), files: BTreeSet::new() };
     for list in &brought.lists {
@@ -100,14 +102,14 @@ async fn brought(artifacts: &Artifacts, folder: &Path) -> Result<Brought, FetchE
     Ok(brought)
 }
 
-fn keep_lists<'a>(folder: &Path, lists: impl IntoIterator<Item = &'a str>) -> Result<(), FetchError> {
+fn keep_lists<'a>(folder: &Path, lists: impl IntoIterator<Item = &'a str>) -> Result<(), CopyError> {
     let lists: BTreeSet<&str> = lists.into_iter().collect();
     let text: String = lists.into_iter().map(|list| format!("{list}\n")).collect();
     let (file, draft) = (folder.join(BROUGHT), folder.join(format!("{BROUGHT}.draft")));
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(&draft, text))
         .and_then(|()| fs::rename(&draft, &file))
-        .map_err(|source| FetchError::Io { path: file.clone(), source })
+        .map_err(|source| CopyError::Io { path: file.clone(), source })
 }
 
 #[cfg(test)]
@@ -116,9 +118,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::restore;
+    use super::{CopyError, is_of_a_trial, restore};
     use crate::artifacts::Artifacts;
-    use crate::fetch::{Depth, FetchError};
     use crate::stores::StoreSettings;
 
     /// Stores files of these contents; returns their list.
@@ -143,23 +144,23 @@ mod tests {
         let first = copied(&artifacts, &[(rows, "1\n"), ("report.json", "{}")]).await;
         let second = copied(&artifacts, &[(rows, "1\n2\n"), ("report.json", "{2}")]).await;
         let read = || fs::read_to_string(folder.join(rows)).expect("a file");
-        assert_eq!(restore(&artifacts, &first, &folder, Depth::Files).await.expect("fetches"), 2);
-        assert_eq!(restore(&artifacts, &first, &folder, Depth::Files).await.expect("fetches"), 0);
+        assert_eq!(restore(&artifacts, &first, &folder, |_| true).await.expect("fetches"), 2);
+        assert_eq!(restore(&artifacts, &first, &folder, |_| true).await.expect("fetches"), 0);
         // A report that was made here is made of the rest.
         fs::write(folder.join("report.json"), "made here").expect("writes");
-        assert_eq!(restore(&artifacts, &second, &folder, Depth::Files).await.expect("fetches"), 2);
+        assert_eq!(restore(&artifacts, &second, &folder, |_| true).await.expect("fetches"), 2);
         assert_eq!(read(), "1\n2\n");
         // As `apprentice resume` does.
         fs::write(folder.join(rows), "1\n2\n3\n").expect("writes");
         for list in [&first, &second] {
-            let fetched = restore(&artifacts, list, &folder, Depth::Files).await;
-            assert!(matches!(fetched, Err(FetchError::Continued(_))), "{fetched:?}");
+            let fetched = restore(&artifacts, list, &folder, |_| true).await;
+            assert!(matches!(fetched, Err(CopyError::Changed(_))), "{fetched:?}");
         }
         assert_eq!(read(), "1\n2\n3\n");
         // A folder that holds something else of this name.
         fs::remove_file(folder.join(".fetched")).expect("removes");
-        let fetched = restore(&artifacts, &first, &folder, Depth::Files).await;
-        assert!(matches!(fetched, Err(FetchError::Continued(_))), "{fetched:?}");
+        let fetched = restore(&artifacts, &first, &folder, |_| true).await;
+        assert!(matches!(fetched, Err(CopyError::Changed(_))), "{fetched:?}");
     }
 
     #[tokio::test]
@@ -171,11 +172,11 @@ mod tests {
             copied(&artifacts, &[("a", "2"), ("b", "2")]).await,
             copied(&artifacts, &[("a", "3"), ("b", "3")]).await,
         ];
-        restore(&artifacts, &lists[0], here.path(), Depth::Files).await.expect("fetches");
+        restore(&artifacts, &lists[0], here.path(), |_| true).await.expect("fetches");
         // One of the second's files is there, and its list stands beside that of the first.
         fs::write(here.path().join("a"), "2").expect("writes");
         fs::write(here.path().join(".fetched"), format!("{}\n{}\n", lists[0], lists[1])).expect("writes");
-        restore(&artifacts, &lists[2], here.path(), Depth::Files).await.expect("fetches");
+        restore(&artifacts, &lists[2], here.path(), |_| true).await.expect("fetches");
         for name in ["a", "b"] {
             assert_eq!(fs::read_to_string(here.path().join(name)).expect("a file"), "3");
         }
@@ -193,10 +194,13 @@ mod tests {
             ("skillbook/trials/page.md", "a page"),
         ];
         let list = copied(&artifacts, &files).await;
-        assert_eq!(restore(&artifacts, &list, here.path(), Depth::Rows).await.expect("fetches"), 2);
+        assert_eq!(
+            restore(&artifacts, &list, here.path(), |path| !is_of_a_trial(path)).await.expect("fetches"),
+            2
+        );
         let there = |path: &str| here.path().join(path).exists();
         assert!(there(files[0].0) && there(files[4].0) && !files[1..4].iter().any(|(path, _)| there(path)));
-        assert_eq!(restore(&artifacts, &list, here.path(), Depth::Files).await.expect("fetches"), 3);
+        assert_eq!(restore(&artifacts, &list, here.path(), |_| true).await.expect("fetches"), 3);
         assert!(files.iter().all(|(path, _)| there(path)));
     }
 }
