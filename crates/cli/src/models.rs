@@ -376,6 +376,15 @@ impl Models {
         Ok(own.or(self.config.cap.trial_usd))
     }
 
+    /// Returns the caps on what models cost in one attempt, as [`Self::trial_cap`] does for each.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn trial_caps<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<Option<f64>>, Failure> {
+        names.into_iter().map(|name| self.trial_cap(name)).collect()
+    }
+
     fn recorded<M: ChatModel + 'static>(&self, model: M, trial: &str) -> Arc<dyn ChatModel> {
         match &self.recording {
             Some(recording) => Arc::new(Recorded::new(model, Arc::clone(recording), trial)),

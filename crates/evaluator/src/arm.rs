@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, SkillId, TaskId};
+use apprentice_protocol::{BoundedText, SkillId, TaskId, TrialId};
 use apprentice_skills::KnownVersions;
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::guidance::{
@@ -70,6 +70,14 @@ pub enum ArmError {
         /// The cause.
         #[source]
         source: GuidanceError,
+    },
+    /// What the arm `inline` needs of another trial cannot be brought to this machine.
+    #[error("what trial {trial}, which ended before, has left cannot be used: {why}")]
+    Prerequisite {
+        /// The trial that ended before.
+        trial: TrialId,
+        /// The reason.
+        why: String,
     },
     /// The arm `inline` needs a judged trial of the arm `pull`, and there is none.
     #[error(

@@ -69,6 +69,16 @@ pub enum ArtifactError {
         /// The address.
         address: String,
     },
+    /// The store does not give back what it got.
+    #[error(
+        "{address} gives back other content of {name} than it just got: another worker has this name, or the store is no object store"
+    )]
+    Unsteady {
+        /// The object.
+        name: String,
+        /// The address.
+        address: String,
+    },
     /// A list of files is invalid.
     #[error("the list of files {hash} at {address} is invalid: {why}")]
     List {
@@ -108,7 +118,7 @@ impl Artifacts {
         let found = self.store.get(&place).await.map_err(failed)?.bytes().await.map_err(failed)?;
         match found == name.as_bytes() {
             true => Ok(()),
-            false => Err(ArtifactError::Foreign { hash: place.to_string(), address: self.address.clone() }),
+            false => Err(ArtifactError::Unsteady { name: place.to_string(), address: self.address.clone() }),
         }
     }
 
@@ -175,19 +185,6 @@ impl Artifacts {
         self.put_list(files).await
     }
 
-    /// Makes the files below a folder those of a list: what differs is written again, and what is missing is brought.
-    pub async fn restore(&self, hash: &str, folder: &Path) -> Result<FileList, ArtifactError> {
-        let list = self.list(hash).await?;
-        for (path, hash) in &list.files {
-            let file = folder.join(path);
-            let same = fs::read(&file).is_ok_and(|bytes| hex(&Sha256::digest(&bytes)) == *hash);
-            if !same && file.exists() {
-                fs::remove_file(&file).map_err(failed(&file))?;
-            }
-        }
-        self.get_files(hash, folder).await
-    }
-
     /// Stores a list of files, which are stored already. Returns its hash.
     pub(crate) async fn put_list(&self, files: BTreeMap<String, String>) -> Result<String, ArtifactError> {
         let list = serde_json::to_vec(&FileList::new(files));
@@ -197,6 +194,12 @@ impl Artifacts {
     /// Writes the files of a list below a folder. Files that are there already are not read again.
     pub async fn get_files(&self, hash: &str, folder: &Path) -> Result<FileList, ArtifactError> {
         let list = self.list(hash).await?;
+        self.get_listed(&list, folder).await?;
+        Ok(list)
+    }
+
+    /// Writes these files below a folder. Files that are there already are not read again.
+    pub(crate) async fn get_listed(&self, list: &FileList, folder: &Path) -> Result<(), ArtifactError> {
         let get = |(path, hash): (String, String)| async move {
             let file = folder.join(&path);
             if file.exists() {
@@ -209,8 +212,16 @@ impl Artifacts {
             let draft = parent.join(format!(".{hash}.draft"));
             fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, &file)).map_err(failed(&file))
         };
-        stream::iter(list.files.clone()).map(get).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
-        Ok(list)
+        stream::iter(list.files.clone()).map(get).buffer_unordered(AT_ONCE).try_collect::<()>().await
+    }
+}
+
+/// Returns the hash of a file's content; `None` for a file that is not there.
+pub(crate) fn hash_of(file: &Path) -> Result<Option<String>, ArtifactError> {
+    match fs::read(file) {
+        Ok(bytes) => Ok(Some(hex(&Sha256::digest(&bytes)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(file)(error)),
     }
 }
 
@@ -226,7 +237,10 @@ pub fn files_below(folder: &Path) -> Result<Vec<String>, ArtifactError> {
             } else if kind.is_file()
                 && let Ok(relative) = path.strip_prefix(folder)
             {
-                found.push(relative.to_string_lossy().into_owned());
+                let relative = relative.to_str();
+                let relative =
+                    relative.ok_or_else(|| failed(&path)(io::ErrorKind::InvalidFilename.into()))?;
+                found.push(relative.to_owned());
             }
         }
     }
@@ -288,12 +302,29 @@ mod tests {
 
     #[test]
     fn an_address_of_no_known_kind_is_told_with_its_remedy() {
-        for address in
-            ["relative/folder", "ftp://bucket", "s3://", "s3://key:secret@bucket", "file://relative"]
-        {
+        for address in ["relative/folder", "ftp://bucket", "s3://", "file://relative"] {
             let error = Artifacts::open(address, &StoreSettings::default()).expect_err(address).to_string();
             assert!(error.contains(address) && error.contains("file:///FOLDER"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_address_with_keys_is_refused_without_them() {
+        for address in [
+            "s3://KEY:SECRET@bucket/place",
+            "s3://KEY:SEC/RET@bucket/place",
+            "https://KEY:SECRET@bucket/place",
+            "KEY:SECRET@bucket/place",
+        ] {
+            let error = Artifacts::open(address, &StoreSettings::default()).expect_err(address).to_string();
+            assert!(
+                !error.contains("KEY") && !error.contains("RET") && error.contains("@bucket/place"),
+                "{error}"
+            );
+        }
+        let error =
+            Artifacts::open("s3://KEY:SECRET@bucket", &StoreSettings::default()).expect_err("has keys");
+        assert!(error.to_string().contains("environment"), "{error}");
     }
 
     fn opened(folder: &std::path::Path) -> Result<Artifacts, ArtifactError> {

@@ -26,22 +26,17 @@ pub struct Cap {
 }
 
 impl Queue {
-    /// Sets or lifts a cap. What trials under way may cost counts from their next claim on.
+    /// Sets or lifts a cap. What was spent today, and what trials under way may cost, counts at once.
     pub async fn set_cap(&self, cap: &Cap) -> Result<(), DatabaseError> {
         let kind = match cap.kind {
             CapKind::Day => "day",
             CapKind::Model => "model",
             CapKind::Key => "key",
         };
-        let sql = "WITH lifted AS (
-                     DELETE FROM caps WHERE kind = $1 AND name = $2 AND $3::double precision IS NULL
-                   ), safe AS (SELECT set_config('synchronous_commit', 'on', true)
+        let sql = "WITH safe AS (SELECT set_config('synchronous_commit', 'on', true)
                    ), told AS (SELECT pg_notify('apprentice_queue', '')
-                   ), cap AS (
-                     INSERT INTO caps (kind, name, max_usd)
-                     SELECT $1, $2, $3 WHERE $3::double precision IS NOT NULL
-                     ON CONFLICT (kind, name) DO UPDATE SET max_usd = excluded.max_usd)
-                   SELECT (SELECT count(*) FROM safe), (SELECT count(*) FROM told)";
+                   ), cap AS (SELECT set_cap($1, $2, $3))
+                   SELECT (SELECT count(*) FROM safe), (SELECT count(*) FROM told), (SELECT count(*) FROM cap)";
         self.database().query(sql, &[&kind, &cap.name, &cap.max_usd]).await.map(drop)
     }
 }

@@ -164,11 +164,9 @@ impl ExperimentRuns {
             finished: plan.trials.iter().filter(|trial| folder.is_finished(&trial.trial)).count(),
         });
         let (database, mut seen, mut told) = (self.queue.database(), 0, folder.rows().len());
-        let sql = "SELECT count(*) FROM trials WHERE run = $1 AND state IN ('waiting', 'running')";
         let interrupted = loop {
             // Asked first: what ends between the two questions is brought by the next round, or is the last.
-            let open = database.query(sql, &[&plan.run.as_str()]).await?;
-            let open: i64 = open.first().map_or(0, |row| row.get(0));
+            let open = self.queue.open_trials(&plan.run).await?;
             follow(&self.queue, &self.artifacts, &folder, &mut seen).await?;
             for row in folder.rows().into_iter().skip(std::mem::replace(&mut told, folder.rows().len())) {
                 self.control.report(Progress::Finished { row: Box::new(row), message: None });

@@ -11,6 +11,7 @@ use apprentice_results::row::TrialRow;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
 use crate::database::DatabaseError;
+use crate::experiment_copy::{CopyError, is_of_a_trial, restore};
 use crate::queue::{ExperimentRecord, Queue};
 
 /// The folder in which an attempt's files are gathered before its row is written.
@@ -21,10 +22,14 @@ const STAGING: &str = ".fetch";
 pub struct Fetched {
     /// The run's folder.
     pub folder: PathBuf,
-    /// Attempts that were added to it.
+    /// Attempts that were added to it; files of an experiment.
     pub added: usize,
-    /// Trials without a result.
+    /// Trials that will still end: they run, or wait and may begin. One for an experiment that is under way.
     pub open: usize,
+    /// Trials without a result, among them those that will never have one.
+    pub missing: usize,
+    /// The state of the experiment; `None` for a run.
+    pub experiment: Option<String>,
 }
 
 /// How much of a run is fetched.
@@ -40,13 +45,13 @@ pub enum Depth {
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The queue has none of this id.
-    #[error("the queue has no run {0}; `apprentice queue` lists its runs")]
+    #[error("the queue has no run or experiment {0}; `apprentice queue` lists them")]
     NoRun(RunId),
     /// The folder holds a run of this id with another plan.
     #[error("{} holds another run of this id; name another folder with --out", .0.display())]
     Other(PathBuf),
-    /// The folder holds attempts that the queue does not know.
-    #[error("{} was continued on this machine: it holds attempts that the queue does not know; fetch into another folder with --out", .0.display())]
+    /// The folder holds attempts that the queue does not know, or files that differ from those that were fetched.
+    #[error("{} was continued on this machine: it holds what the queue does not know, and stays as it is; fetch into another folder with --out", .0.display())]
     Continued(PathBuf),
     /// A stored plan or result cannot be read.
     #[error("{what} in the queue cannot be read; it was changed, or is of another version")]
@@ -89,12 +94,14 @@ struct StoredAttempt {
 /// Brings what the queue has of a run into its folder below `root`. Called again, it adds what came since.
 pub async fn fetch(queue: &Queue, run: &RunId, root: &Path, depth: Depth) -> Result<Fetched, FetchError> {
     if let Some(record) = queue.experiment(run.as_str()).await? {
-        return fetch_experiment(queue, &record, root).await;
+        return fetch_experiment(queue, &record, root, depth).await;
     }
     let record = queue.record(run).await?.ok_or_else(|| FetchError::NoRun(run.clone()))?;
     let unreadable = |what: String| move |source| FetchError::Stored { what, source };
     let plan: RunPlan =
         serde_json::from_str(&record.plan).map_err(unreadable(format!("the plan of run {run}")))?;
+    // Asked first: what ends between the two questions is brought now, and counted as open once more.
+    let open = queue.open_trials(run).await?;
     let attempts = attempts(queue, run).await?;
     let artifacts = queue.artifacts(&record.artifacts)?;
     let folder = opened(root, plan)?;
@@ -109,8 +116,8 @@ pub async fn fetch(queue: &Queue, run: &RunId, root: &Path, depth: Depth) -> Res
         artifacts.get_files(list, &path.join("book")).await?;
     }
     let added = bring(&artifacts, &folder, attempts, depth).await?;
-    let open = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
-    Ok(Fetched { folder: path, added, open })
+    let missing = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
+    Ok(Fetched { folder: path, added, open, missing, experiment: None })
 }
 
 /// Brings the copy of an experiment's folder that its leader has left.
@@ -118,16 +125,23 @@ async fn fetch_experiment(
     queue: &Queue,
     record: &ExperimentRecord,
     root: &Path,
+    depth: Depth,
 ) -> Result<Fetched, FetchError> {
     let folder = root.join(&record.experiment);
-    let artifacts = queue.artifacts(&record.artifacts)?;
-    let before = if folder.is_dir() { files_below(&folder)?.len() } else { 0 };
-    if let Some(list) = &record.copy {
-        artifacts.restore(list, &folder).await?;
-    }
-    let after = if folder.is_dir() { files_below(&folder)?.len() } else { 0 };
-    let open = usize::from(record.state != "done");
-    Ok(Fetched { folder, added: after.saturating_sub(before), open })
+    let wanted = |path: &str| depth == Depth::Files || !is_of_a_trial(path);
+    let added = match &record.copy {
+        Some(list) => {
+            let restored = restore(&queue.artifacts(&record.artifacts)?, list, &folder, wanted).await;
+            restored.map_err(|error| match error {
+                CopyError::Changed(_) => FetchError::Continued(folder.clone()),
+                CopyError::Artifact(error) => error.into(),
+                CopyError::Io { path, source } => FetchError::Io { path, source },
+            })?
+        }
+        None => 0,
+    };
+    let open = usize::from(record.state == "open");
+    Ok(Fetched { folder, added, open, missing: 0, experiment: Some(record.state.clone()) })
 }
 
 /// The attempts whose rows a folder has.
@@ -206,15 +220,29 @@ pub(crate) async fn bring_prerequisite(
     if let Some(list) = row.get::<_, Option<&str>>(1) {
         artifacts.get_files(list, to).await?;
     }
-    let file = to.join(ROWS_FILE);
-    let line = format!("{}\n", row.get::<_, &str>(0));
-    let before = fs::read_to_string(&file).unwrap_or_default();
-    if !before.contains(&line) {
-        fs::create_dir_all(to)
-            .and_then(|()| fs::write(&file, format!("{before}{line}")))
-            .map_err(failed(&file))?;
+    keep_row(to, row.get(0))
+}
+
+/// Adds a row to those of a folder, unless it is there. Trials that have begun read them meanwhile: they find the old file or
+/// the new one, both whole.
+fn keep_row(folder: &Path, row: &str) -> Result<(), FetchError> {
+    let (file, line) = (folder.join(ROWS_FILE), format!("{row}\n"));
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    // One writer at a time. The lock ends with its file.
+    let lock = folder.join(".rows.lock");
+    let locked = fs::File::create(&lock).and_then(|lock| lock.lock().map(|()| lock));
+    let _locked = locked.map_err(failed(&lock))?;
+    let before = match fs::read_to_string(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(failed(&file))?,
+    };
+    if before.contains(&line) {
+        return Ok(());
     }
-    Ok(())
+    let draft = folder.join(".rows.draft");
+    fs::write(&draft, format!("{before}{line}"))
+        .and_then(|()| fs::rename(&draft, &file))
+        .map_err(failed(&file))
 }
 
 fn opened(root: &Path, plan: RunPlan) -> Result<RunFolder, FetchError> {
@@ -265,4 +293,56 @@ fn moved(staging: &Path, run: &Path) -> Result<(), FetchError> {
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> FetchError + '_ {
     move |source| FetchError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use apprentice_evaluator::run::ROWS_FILE;
+
+    use super::{FetchError, keep_row};
+
+    #[test]
+    fn rows_are_whole_whenever_they_are_read_and_none_is_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let row = |number: usize| format!("{{\"row\": {number}, \"text\": \"{}\"}}", "x".repeat(20_000));
+        let (file, ended) = (folder.path().join(ROWS_FILE), AtomicBool::new(false));
+        keep_row(folder.path(), &row(0)).expect("writes");
+        std::thread::scope(|threads| {
+            let reading = threads.spawn(|| {
+                let mut seen = 0;
+                while !ended.load(Ordering::Relaxed) {
+                    let text = fs::read_to_string(&file).expect("rows");
+                    assert!(text.ends_with('\n') && text.lines().count() >= seen.max(1), "a row is missing");
+                    seen = text.lines().count();
+                }
+            });
+            let writing: Vec<_> = (0..2)
+                .map(|writer| {
+                    let (row, folder) = (&row, folder.path());
+                    threads.spawn(move || {
+                        (1..60).for_each(|at| keep_row(folder, &row(at * 2 + writer)).expect("writes"))
+                    })
+                })
+                .collect();
+            for writer in writing {
+                writer.join().expect("writes");
+            }
+            ended.store(true, Ordering::Relaxed);
+            reading.join().expect("reads");
+        });
+        keep_row(folder.path(), &row(7)).expect("is there already");
+        assert_eq!(fs::read_to_string(&file).expect("rows").lines().count(), 119);
+    }
+
+    #[test]
+    fn rows_that_cannot_be_read_are_told_and_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(ROWS_FILE);
+        fs::write(&file, [0xff, b'\n']).expect("writes");
+        assert!(matches!(keep_row(folder.path(), "{}"), Err(FetchError::Io { path, .. }) if path == file));
+        assert_eq!(fs::read(&file).expect("a file"), [0xff, b'\n']);
+    }
 }

@@ -1,7 +1,9 @@
 //! A worker as the leader of experiments: it takes one that nobody leads, restores its folder, goes on with it, and steps down
 //! when it is to end.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::ArtifactError;
 use crate::database::DatabaseError;
+use crate::error_chain::error_chain;
 use crate::queue::{Claimant, ExperimentRecord, Leadership, Leaving, Queue};
 
 /// The longest wait for news of the queue.
@@ -72,8 +75,13 @@ impl Leader {
         cancel: &CancellationToken,
         unfit: &(dyn Fn(Option<String>) -> Vec<String> + Sync),
     ) {
+        let clock = self.queue.database().clock();
+        // Those that met trouble here, with the time until which others may try.
+        let mut away: BTreeMap<String, Duration> = BTreeMap::new();
         while !cancel.is_cancelled() {
-            let known = unfit(None);
+            away.retain(|_, until| *until > clock.mono());
+            let mut known = unfit(None);
+            known.extend(away.keys().cloned());
             let LeaderSettings { name, build, lease, .. } = &self.settings;
             let by = Claimant { worker: name, build, offers: &[], unfit: &known };
             match self.queue.lead(&by, *lease).await {
@@ -85,16 +93,17 @@ impl Leader {
                         unfit(Some(leadership.experiment.clone()));
                     }
                     if let Err(error) = self.queue.leave_experiment(&leadership, &leaving).await {
-                        tracing::warn!(%error, "the lead could not be given back; it ends with its lease");
+                        let why = error_chain(&error);
+                        tracing::warn!(why, "the lead could not be given back; it ends with its lease");
                     }
                     if let Leaving::Trouble(why) = &leaving {
                         tracing::warn!(experiment = leadership.experiment, why, "an experiment met trouble");
-                        self.wait(cancel).await;
+                        away.insert(leadership.experiment.clone(), clock.mono() + *lease);
                     }
                 }
                 Ok(None) => self.wait(cancel).await,
                 Err(error) => {
-                    tracing::warn!(%error, "no experiment could be led");
+                    tracing::warn!(why = error_chain(&error), "no experiment could be led");
                     self.wait(cancel).await;
                 }
             }
@@ -110,13 +119,27 @@ impl Leader {
         }
     }
 
-    /// Leads one experiment to its end, or until it is to step down or has lost the lead.
+    /// Leads one experiment to its end, or until it is to step down or has lost the lead. What it brought here is removed then.
     async fn lead(&self, leadership: &Arc<Leadership>, cancel: &CancellationToken) -> Leaving {
+        let leaving = self.led(leadership, cancel).await;
+        let place = self.place(&leadership.experiment);
+        if let Err(error) = removed(&place) {
+            tracing::warn!(%error, folder = %place.display(), "cannot remove the folder of an experiment");
+        }
+        leaving
+    }
+
+    /// Where the files of an experiment are on this machine.
+    fn place(&self, experiment: &str) -> PathBuf {
+        self.settings.scratch.join("experiments").join(experiment)
+    }
+
+    async fn led(&self, leadership: &Arc<Leadership>, cancel: &CancellationToken) -> Leaving {
         let ended = self.control.cancel.child_token();
         let control = RunControl { cancel: ended.clone(), ..self.control.clone() };
         let led = match self.restored(leadership, control).await {
             Ok(led) => led,
-            Err(error) => return Leaving::Trouble(error.to_string()),
+            Err(error) => return Leaving::Trouble(error_chain(&error)),
         };
         let leading = self.port.lead(led);
         let mut leading = std::pin::pin!(leading);
@@ -133,19 +156,22 @@ impl Leader {
     async fn restored(&self, leadership: &Arc<Leadership>, control: RunControl) -> Result<Led, RestoreError> {
         let record = self.queue.experiment(&leadership.experiment).await?.ok_or(RestoreError::Gone)?;
         let artifacts = self.queue.artifacts(&record.artifacts)?;
-        let place = self.settings.scratch.join("experiments").join(&record.experiment);
+        let place = self.place(&record.experiment);
+        removed(&place).map_err(|source| ArtifactError::Io { path: place.clone(), source })?;
         let (inputs, folder) = (place.join("inputs"), place.join("folder"));
-        for stale in [&inputs, &folder] {
-            if stale.exists() {
-                let io = |source| ArtifactError::Io { path: stale.clone(), source };
-                std::fs::remove_dir_all(stale).map_err(io)?;
-            }
-        }
         artifacts.get_files(&record.inputs, &inputs).await?;
         if let Some(list) = &record.copy {
             artifacts.get_files(list, &folder).await?;
         }
         let (queue, leadership) = (Arc::clone(&self.queue), Arc::clone(leadership));
         Ok(Led { record, queue, leadership, inputs, folder, control })
+    }
+}
+
+/// Removes a folder, if it is there.
+fn removed(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }

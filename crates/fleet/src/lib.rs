@@ -6,6 +6,8 @@ mod artifacts;
 mod caps;
 mod certificates;
 mod database;
+mod error_chain;
+mod experiment_copy;
 mod experiment_runs;
 mod fetch;
 mod forecast;

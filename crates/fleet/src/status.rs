@@ -192,11 +192,13 @@ impl Queue {
 fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStatus {
     let run: String = row.get(0);
     let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
+    // Those of a cancelled run wait for nothing.
+    let waits = waiting > 0 && row.get::<_, &str>(1) == "open";
     let mut waits_for = Vec::new();
-    if waiting > 0 && at_cap {
+    if waits && at_cap {
         waits_for.push("the cap of the run leaves no money for another trial".to_owned());
     }
-    if let Some(cap) = row.get::<_, Option<String>>(14).filter(|_| waiting > 0) {
+    if let Some(cap) = row.get::<_, Option<String>>(14).filter(|_| waits) {
         let cap = cap.trim();
         waits_for.push(match row.get(15) {
             true => format!(
@@ -205,7 +207,7 @@ fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStat
             false => format!("the cap of the {cap} leaves no money for another trial today"),
         });
     }
-    if waiting > 0 && !has_worker {
+    if waits && !has_worker {
         waits_for.push(format!("no worker of build {:?} works", row.get::<_, String>(13)));
     } else {
         waits_for.extend(lacking.remove(&run).unwrap_or_default());

@@ -19,6 +19,8 @@ use object_store::local::LocalFileSystem;
 use object_store::prefix::PrefixStore;
 use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
+use crate::error_chain::error_chain;
+
 /// The forms of an address.
 pub(crate) const FORMS: &str = "give s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER, a folder that all workers share";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,18 +62,24 @@ pub(crate) fn open(
     address: &str,
     settings: &StoreSettings,
 ) -> Result<Arc<dyn ObjectStore>, StoreAddressError> {
-    let wrong = |why: String| StoreAddressError { address: address.to_owned(), why };
-    let failed = |error: object_store::Error| wrong(told(&error));
+    let wrong = |why: String| StoreAddressError { address: without_keys(address), why };
+    let failed = |error: object_store::Error| wrong(error_chain(&error));
     let Some((kind, rest)) = address.split_once("://") else { return Err(wrong(FORMS.to_owned())) };
     if kind == "file" {
         return folder(address, Path::new(rest));
     }
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-    if bucket.is_empty() || bucket.contains('@') {
+    // Keys may hold slashes, names of buckets no colon.
+    if bucket.contains(['@', ':']) {
+        return Err(wrong(format!("an address holds no keys, which come from the environment; {FORMS}")));
+    }
+    if bucket.is_empty() {
         return Err(wrong(format!("it names no bucket; {FORMS}")));
     }
     let retry = RetryConfig {
         retry_timeout: settings.patience.unwrap_or(Duration::from_secs(120)),
+        // The time alone decides.
+        max_retries: usize::MAX,
         ..RetryConfig::default()
     };
     let store: Box<dyn ObjectStore> =
@@ -116,27 +124,25 @@ pub(crate) fn open(
     Ok(Arc::new(PrefixStore::new(store, prefix.trim_matches('/'))))
 }
 
+/// An address as it may be shown: without what may be keys.
+fn without_keys(address: &str) -> String {
+    let (kind, rest) = address.split_once("://").unwrap_or(("", address));
+    let host = rest.split('/').next().unwrap_or_default();
+    if kind == "file" || !host.contains(['@', ':']) {
+        return address.to_owned();
+    }
+    let place = rest.rsplit_once('@').map_or("", |(_, place)| place);
+    format!("{kind}://…@{place}")
+}
+
 fn folder(address: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>, StoreAddressError> {
     let wrong = |why: String| StoreAddressError { address: address.to_owned(), why };
     if !folder.is_absolute() {
         return Err(wrong("the folder is not absolute: write file:///FOLDER".to_owned()));
     }
     std::fs::create_dir_all(folder).map_err(|error| wrong(error.to_string()))?;
-    let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| wrong(told(&error)))?;
+    let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| wrong(error_chain(&error)))?;
     Ok(Arc::new(store.with_fsync(true)))
-}
-
-/// An error with its causes.
-fn told(error: &object_store::Error) -> String {
-    let (mut text, mut cause) = (error.to_string(), std::error::Error::source(error));
-    while let Some(inner) = cause {
-        let inner_text = inner.to_string();
-        if !text.contains(&inner_text) {
-            text = format!("{text}: {inner_text}");
-        }
-        cause = inner.source();
-    }
-    text
 }
 
 /// The HTTP client of the program, with deadlines.

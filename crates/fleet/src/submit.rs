@@ -44,6 +44,9 @@ pub enum SubmitError {
     /// The id is taken by another run.
     #[error("the queue already has another run {0}: submit again")]
     Taken(RunId),
+    /// Its experiment has ended.
+    #[error("the experiment {0} is not open any more: it was cancelled, or has failed")]
+    Ended(String),
     /// The plan cannot be written.
     #[error("the plan cannot be written as JSON")]
     Plan(#[source] serde_json::Error),
@@ -89,8 +92,9 @@ pub async fn submit(
         return Ok(true);
     }
     let run = &submission.plan.run;
-    match queue.record(run).await?.is_some_and(|stored| stored.plan_hash == record.plan_hash) {
-        true => Ok(false),
-        false => Err(SubmitError::Taken(run.clone())),
+    match (queue.record(run).await?, record.experiment) {
+        (Some(stored), _) if stored.plan_hash == record.plan_hash => Ok(false),
+        (None, Some(experiment)) => Err(SubmitError::Ended(experiment)),
+        _ => Err(SubmitError::Taken(run.clone())),
     }
 }

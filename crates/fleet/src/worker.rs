@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use apprentice_evaluator::arm::ArmError;
 use apprentice_evaluator::run::{
     Claim, Delivery, Lease, QueueError, RunControl, RunDeps, RunError, RunFolder, RunPlan, Runner,
-    TrialQueue, work,
+    TrialQueue, TrialSpec, work,
 };
 use apprentice_protocol::{PortFuture, RunId, Why};
 use apprentice_results::row::TrialRow;
@@ -17,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
-use crate::fetch::bring_prerequisite;
+use crate::error_chain::error_chain;
+use crate::fetch::{FetchError, bring_prerequisite};
 use crate::leader::{LeadExperiment, Leader, LeaderSettings};
 use crate::queue::{Claimant, Claimed, Queue, Renewed, RunRecord, Stored};
 
@@ -35,10 +37,15 @@ pub trait PrepareRun: Send + Sync {
     fn offers(&self, need: &str) -> bool;
 }
 
-/// A run that this worker cannot carry out, with the reason and the remedy. Other workers may.
+/// A run that this worker cannot carry out. Other workers may.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct UnfitRun(pub String);
+#[error("{why}")]
+pub struct UnfitRun {
+    /// The reason and the remedy.
+    pub why: String,
+    /// Whether the reason may pass, as that a store does not answer: the run is tried again later.
+    pub passing: bool,
+}
 
 /// A run that is ready on this machine.
 #[derive(Clone)]
@@ -68,6 +75,8 @@ pub struct WorkerLimits {
     pub cpu: usize,
     /// How long a lease lasts without a sign of life.
     pub lease: Duration,
+    /// How long a run is left to others for a reason that may pass.
+    pub retry: Duration,
     /// Whether to end when no trial that it could carry out waits or runs.
     pub until_done: bool,
 }
@@ -90,7 +99,7 @@ pub struct Worker {
 #[derive(Default)]
 struct State {
     prepared: BTreeMap<RunId, Prepared>,
-    unfit: BTreeMap<RunId, String>,
+    unfit: BTreeMap<RunId, LeftRun>,
     /// Experiments that this worker cannot lead.
     unled: Vec<String>,
     /// Leases so far, by which their folders are told apart.
@@ -101,6 +110,13 @@ struct State {
     offers: Vec<String>,
     /// The leases, each with the token that is cancelled when it is lost.
     held: BTreeMap<Renewed, CancellationToken>,
+}
+
+/// A run that is left to others.
+struct LeftRun {
+    why: String,
+    /// When it is tried again; `None` for never.
+    until: Option<Duration>,
 }
 
 fn remote(error: impl std::error::Error + Send + Sync + 'static) -> QueueError {
@@ -229,10 +245,10 @@ impl Worker {
                     let lost = held.iter().filter(|one| !kept.contains(one));
                     lost.filter_map(|one| state.held.get(one)).for_each(CancellationToken::cancel);
                 }
-                Err(error) => tracing::warn!(%error, "the leases could not be renewed"),
+                Err(error) => tracing::warn!(why = error_chain(&error), "the leases could not be renewed"),
             }
             if let Err(error) = self.signs.expire().await {
-                tracing::warn!(%error, "expired leases could not be returned");
+                tracing::warn!(why = error_chain(&error), "expired leases could not be returned");
             }
         }
     }
@@ -244,28 +260,26 @@ impl Worker {
     async fn next(&self) -> Result<Claim, QueueError> {
         let WorkerLimits { name, build, lease, until_done, .. } = &self.limits;
         loop {
-            let (unfit, offers) = {
-                let state = self.lock();
-                let unfit = state.unfit.keys().map(ToString::to_string).chain(state.unled.iter().cloned());
-                (unfit.collect::<Vec<_>>(), state.offers.clone())
-            };
-            let by = Claimant { worker: name, build, offers: &offers, unfit: &unfit };
+            let (left, offers) = (self.left(), self.lock().offers.clone());
+            let by = Claimant { worker: name, build, offers: &offers, unfit: &left.now };
             let claimed = self.queue.claim(&by, *lease).await.map_err(remote)?;
             let Some(claimed) = claimed else {
                 if self.enter().await? {
                     continue;
                 }
+                let ever = Claimant { unfit: &left.for_good, ..by };
                 let done = self.queue.is_draining(name).await.map_err(remote)?
-                    || (*until_done && !self.queue.has_work(&by).await.map_err(remote)?);
+                    || (*until_done && !self.queue.has_work(&ever).await.map_err(remote)?);
                 return Ok(if done { Claim::Done } else { Claim::Later });
             };
             // Held from here on, so that the lease lasts while the run is made ready.
             self.hold(&claimed);
             match self.lease(&claimed).await {
                 Ok(lease) => return Ok(Claim::Leased(lease)),
-                Err(Unable::Unfit(why)) => {
+                Err(Unable::Unfit(UnfitRun { why, passing })) => {
                     tracing::warn!(run = %claimed.run, why, "this worker leaves a run to others");
-                    self.lock().unfit.insert(claimed.run.clone(), why);
+                    let until = passing.then(|| self.queue.database().clock().mono() + self.limits.retry);
+                    self.lock().unfit.insert(claimed.run.clone(), LeftRun { why, until });
                     self.lock().held.remove(&Renewed::from(&claimed));
                     self.queue.give_back(name, &claimed).await.map_err(remote)?;
                 }
@@ -284,25 +298,46 @@ impl Worker {
             Some(prepared) => prepared,
             None => {
                 let record = self.queue.record(&claimed.run).await.map_err(remote)?;
-                let record = record.ok_or_else(|| Unable::Unfit("the run has disappeared".to_owned()))?;
-                let prepared = self.prepare.prepare(&record).await.map_err(|unfit| Unable::Unfit(unfit.0))?;
+                let gone = || UnfitRun { why: "the run has disappeared".to_owned(), passing: false };
+                let record = record.ok_or_else(|| Unable::Unfit(gone()))?;
+                let prepared = self.prepare.prepare(&record).await.map_err(Unable::Unfit)?;
                 self.lock().prepared.insert(claimed.run.clone(), prepared.clone());
                 prepared
             }
         };
         // Each attempt has a folder of its own, with a plan of this one trial.
         let plan = RunPlan { trials: vec![claimed.trial.clone()], ..RunPlan::clone(&prepared.plan) };
-        if let (Some(place), Some(before)) =
-            (&prepared.prerequisites, prepared.plan.prerequisite(&claimed.trial))
-        {
-            let (artifacts, run) = (&prepared.artifacts, &claimed.run);
-            bring_prerequisite(&self.queue, artifacts, run, &before.trial, place).await.map_err(remote)?;
-        }
+        let deps = self.with_prerequisite(claimed, &prepared).await?;
         let root = self.attempt_folder(claimed);
         let folder = RunFolder::create(&root, plan).map_err(QueueError::from)?;
-        let runner = Runner::new(folder, prepared.suite, prepared.deps, self.control.clone());
+        let runner = Runner::new(folder, prepared.suite, deps, self.control.clone());
         let runner = Arc::new(runner.sharing(Arc::clone(&self.permits)));
         Ok(Lease { runner, trial: claimed.trial.clone(), attempt: claimed.attempt })
+    }
+
+    /// Brings what the trial that must end before this one has left, and returns what this one needs.
+    async fn with_prerequisite(&self, claimed: &Claimed, prepared: &Prepared) -> Result<RunDeps, Unable> {
+        let deps = prepared.deps.clone();
+        let before = prepared.plan.prerequisite(&claimed.trial);
+        let (Some(place), Some(before)) = (&prepared.prerequisites, before) else { return Ok(deps) };
+        let (artifacts, run) = (&prepared.artifacts, &claimed.run);
+        let damaged = match bring_prerequisite(&self.queue, artifacts, run, &before.trial, place).await {
+            Ok(()) => return Ok(deps),
+            Err(FetchError::Artifact(
+                damaged @ (ArtifactError::Foreign { .. } | ArtifactError::List { .. }),
+            )) => damaged,
+            // The store is away, or the disk of this machine is full.
+            Err(FetchError::Artifact(error)) => {
+                return Err(Unable::Unfit(UnfitRun { why: error_chain(&error), passing: true }));
+            }
+            Err(error) => return Err(Unable::Failed(remote(error))),
+        };
+        // No worker can bring it: this trial is void, and the others go on.
+        let (trial, why) = (before.trial.clone(), error_chain(&damaged));
+        tracing::warn!(%trial, why, "what a trial needs of another is damaged");
+        let void =
+            move |_: &TrialSpec| Err(ArmError::Prerequisite { trial: trial.clone(), why: why.clone() });
+        Ok(RunDeps { guidance: Arc::new(void), ..deps })
     }
 
     async fn store(&self, lease: &Lease, row: &TrialRow) -> Result<Delivery, QueueError> {
@@ -343,21 +378,41 @@ impl Worker {
             if database.clock().mono().saturating_sub(begun) >= database.patience() {
                 return Err(error);
             }
-            tracing::warn!(%error, "storing artifacts is tried again");
+            tracing::warn!(why = error_chain(&error), "storing artifacts is tried again");
             database.clock().pause(LONGEST_POLL, Why::Backoff).await;
         }
     }
 
     /// The runs that this worker leaves to others, each with the reason.
     pub fn unfit(&self) -> BTreeMap<RunId, String> {
-        self.lock().unfit.clone()
+        self.lock().unfit.iter().map(|(run, left)| (run.clone(), left.why.clone())).collect()
     }
+
+    /// The runs and experiments that this worker leaves to others now. What may have passed is forgotten.
+    fn left(&self) -> LeftToOthers {
+        let now = self.queue.database().clock().mono();
+        let mut state = self.lock();
+        state.unfit.retain(|_, left| left.until.is_none_or(|until| until > now));
+        let runs = |lasting: bool| {
+            let wanted = state.unfit.iter().filter(move |(_, left)| !lasting || left.until.is_none());
+            wanted.map(|(run, _)| run.to_string()).chain(state.unled.iter().cloned()).collect()
+        };
+        LeftToOthers { now: runs(false), for_good: runs(true) }
+    }
+}
+
+/// What a worker leaves to others.
+struct LeftToOthers {
+    /// Now.
+    now: Vec<String>,
+    /// Whatever comes.
+    for_good: Vec<String>,
 }
 
 /// The reason a claimed attempt cannot begin here.
 enum Unable {
     /// Another worker may.
-    Unfit(String),
+    Unfit(UnfitRun),
     /// None may now.
     Failed(QueueError),
 }

@@ -17,24 +17,24 @@ const TASKS: [(&str, &str, &str); 4] = [
     ("mow", "Mow the lawn.", "Mow Lawn"),
 ];
 
-fn write(path: &Path, text: &str) {
+pub(crate) fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a folder")).expect("makes");
     fs::write(path, text).expect("writes");
 }
 
-/// A suite and a recorded book below the place.
-pub(crate) fn garden() -> Place {
-    let place = Place::new();
+/// Writes a suite of small in-memory programs into a folder. Each task (id, instruction, command) is done by a command that hides
+/// two menus deep, which a novice does not find alone.
+pub(crate) fn plant(garden: &Path, tasks: &[(&str, &str, &str)]) {
     let entry = |(_, _, name): &(&str, &str, &str)| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
     let scene = json!({
         "start": "main", "state": { "done": null },
         "pages": { "main": { "title": "Garden", "controls": [
             { "role": "menu", "name": "File", "items": [{ "role": "menuitem", "name": "Quit" }] },
             { "role": "menu", "name": "Beds", "items": [
-                { "role": "menuitem", "name": "Care", "items": TASKS.iter().map(entry).collect::<Vec<_>>() } ] }
+                { "role": "menuitem", "name": "Care", "items": tasks.iter().map(entry).collect::<Vec<_>>() } ] }
         ] } }
     });
-    for (id, instruction, wanted) in TASKS {
+    for (id, instruction, wanted) in tasks {
         let task = json!({
             "id": id, "instruction": instruction,
             "evaluator": {
@@ -45,23 +45,30 @@ pub(crate) fn garden() -> Place {
             },
             "apprentice": { "environment": "scene", "template": id, "scene": scene },
         });
-        write(&place.path(&format!("garden/examples/beds/{id}.json")), &task.to_string());
+        write(&garden.join(format!("examples/beds/{id}.json")), &task.to_string());
     }
-    let ids: Vec<&str> = TASKS.iter().map(|(id, ..)| *id).collect();
-    write(&place.path("garden/suite.json"), &json!({ "beds": ids }).to_string());
-    let page = |situation: &str, guidance: &str| {
-        format!("## Situation\n\n{situation}\n\n## Guidance\n\n{guidance}\n\n## Annotations\n\nNone\n")
-    };
+    let ids: Vec<&str> = tasks.iter().map(|(id, ..)| *id).collect();
+    write(&garden.join("suite.json"), &json!({ "beds": ids }).to_string());
+    write(
+        &garden.join("inert/beds/leaving.md"),
+        &page("The program is to be left.", "Choose Quit in the File menu."),
+    );
+}
+
+fn page(situation: &str, guidance: &str) -> String {
+    format!("## Situation\n\n{situation}\n\n## Guidance\n\n{guidance}\n\n## Annotations\n\nNone\n")
+}
+
+/// A suite and a recorded book below the place.
+pub(crate) fn garden() -> Place {
+    let place = Place::new();
+    plant(&place.path("garden"), &TASKS);
     write(
         &place.path("book/beds/care.md"),
         &page(
             "Plants need care: pruning, watering, trimming, mowing.",
             "All of it is under Care in the Beds menu.",
         ),
-    );
-    write(
-        &place.path("garden/inert/beds/leaving.md"),
-        &page("The program is to be left.", "Choose Quit in the File menu."),
     );
     let synced = place.output(&["skills", "sync", "--skillbook", "book"]);
     assert_eq!(synced.status.code(), Some(0), "{}", text(&synced.stderr));

@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::experiment::{plant, write};
 use crate::fleet::Place;
+use crate::place::await_within;
+
+/// No step of these tests takes longer.
+const LONGEST: Duration = Duration::from_secs(240);
 
 /// Tasks in a program whose commands hide two menus deep, which a novice does not find alone.
 const TASKS: [(&str, &str, &str); 5] = [
@@ -31,44 +36,12 @@ epochs = 1
 rehearsal = false
 "#;
 
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("a folder")).expect("makes");
-    fs::write(path, text).expect("writes");
-}
-
 /// A place with a locked suite and an experiment on it.
 fn garden() -> Place {
     let place = Place::new();
-    let home = place.home.path();
-    let entry = |(_, _, name): &(&str, &str, &str)| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
-    let scene = json!({
-        "start": "main", "state": { "done": null },
-        "pages": { "main": { "title": "Garden", "controls": [
-            { "role": "menu", "name": "File", "items": [{ "role": "menuitem", "name": "Quit" }] },
-            { "role": "menu", "name": "Beds", "items": [
-                { "role": "menuitem", "name": "Care", "items": TASKS.iter().map(entry).collect::<Vec<_>>() } ] }
-        ] } }
-    });
-    for (id, instruction, wanted) in TASKS {
-        let task = json!({
-            "id": id, "instruction": instruction,
-            "evaluator": {
-                "func": "check_json",
-                "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
-                "expected": { "type": "rule", "rules": { "expect": [
-                    { "key": ["values", "done"], "method": "eq", "ref": wanted } ] } }
-            },
-            "apprentice": { "environment": "scene", "template": id, "scene": scene },
-        });
-        write(&home.join(format!("garden/examples/beds/{id}.json")), &task.to_string());
-    }
-    let ids: Vec<&str> = TASKS.iter().map(|(id, ..)| *id).collect();
-    write(&home.join("garden/suite.json"), &json!({ "beds": ids }).to_string());
-    write(
-        &home.join("garden/inert/beds/leaving.md"),
-        "## Situation\n\nThe program is to be left.\n\n## Guidance\n\nChoose Quit in the File menu.\n\n## Annotations\n\nNone\n",
-    );
-    write(&home.join("garden/experiment.toml"), EXPERIMENT);
+    let garden = place.home.path().join("garden");
+    plant(&garden, &TASKS);
+    write(&garden.join("experiment.toml"), EXPERIMENT);
     place.succeeds("split draw garden");
     place.succeeds("split lock garden");
     place
@@ -81,7 +54,8 @@ fn worker(place: &Place, name: &str) -> Child {
 
 fn ended(workers: Vec<Child>) {
     for mut worker in workers {
-        assert!(worker.wait().expect("ends").success(), "workers end by themselves when all is done");
+        let ended = await_within(LONGEST, "the end of a worker", || worker.try_wait().expect("asks"));
+        assert!(ended.success(), "workers end by themselves when all is done");
     }
 }
 
@@ -125,21 +99,9 @@ fn status(place: &Place) -> Value {
     serde_json::from_str(&place.succeeds("queue --json")).expect("json")
 }
 
-/// How often a queue is asked.
-const POLL: Duration = Duration::from_millis(200);
-
 /// Asks for the state of the queue until it is as wanted.
-#[expect(clippy::disallowed_methods, reason = "the queue of another process tells a test nothing by itself")]
 fn until(place: &Place, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-    let begun = Instant::now();
-    loop {
-        let status = status(place);
-        if wanted(&status) {
-            return status;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(240), "{what} does not come: {status}");
-        std::thread::sleep(POLL);
-    }
+    await_within(LONGEST, what, || Some(status(place)).filter(&wanted))
 }
 
 fn kill(workers: Vec<Child>) {
@@ -163,11 +125,32 @@ fn an_experiment_of_four_workers_has_the_report_of_one_machine_and_survives_that
 
     let experiment = place.succeeds(&submit);
     ended((0..4).map(|at| worker(&place, &format!("w{at}"))).collect());
+    let rows_only = format!("fetch --rows-only --out rows {experiment}");
+    let rows = place.home.path().join(place.succeeds(&rows_only));
+    assert_eq!(results(&rows), results(&embedded));
+    let of_trials = |folder: &Path| {
+        let runs = fs::read_dir(folder.join("measure")).expect("runs").flatten();
+        runs.filter(|run| run.path().join("trials").exists()).count()
+    };
     let folder = fetched(&place, &experiment);
+    assert_eq!((of_trials(&rows), of_trials(&folder)), (0, 1));
     assert_eq!(timeless(&report(&folder)), timeless(&report(&embedded)));
     for line in ["report", "bundle", "resume"] {
         place.succeeds(&format!("{line} {}", folder.display()));
     }
+    // What was done here is not overwritten; a report is made of the rest.
+    fetched(&place, &experiment);
+    let rows = fs::read_dir(folder.join("measure"))
+        .expect("runs")
+        .flatten()
+        .next()
+        .expect("a run")
+        .path()
+        .join("trials.jsonl");
+    let kept = fs::read_to_string(&rows).expect("rows").lines().skip(1).collect::<Vec<_>>().join("\n");
+    fs::write(&rows, &kept).expect("writes");
+    place.fails(&format!("fetch {experiment}"), 3);
+    assert_eq!(fs::read_to_string(&rows).expect("rows"), kept);
     assert!(place.succeeds(&format!("verify {}.tar.gz", folder.display())).contains("verified"));
 
     // Killed: the leader while it learns, another one while all measure, and then all of them.
@@ -204,8 +187,17 @@ fn what_is_wrong_with_an_experiment_is_told_before_it_is_queued_and_it_can_be_ca
     assert!(said.contains("s3://BUCKET/PREFIX"), "{said}");
     let said = place.fails(&format!("--max-usd 1 {submit} {at}"), 2);
     assert!(said.contains("cap.trial_usd"), "{said}");
+    // A cap of the student alone does not bound what the teacher's trials may cost.
+    let settings = place.home.path().join("apprentice.toml");
+    write(&settings, "[role.student]\nmodel = \"builtin/novice\"\ntrial_usd = 0.1\n");
+    let said = place.fails(&format!("--max-usd 1 {submit} {at}"), 2);
+    assert!(said.contains("any of its models"), "{said}");
+    fs::remove_file(settings).expect("removes");
     let experiment = place.succeeds(&format!("{submit} {at}"));
+    let said = place.fails(&format!("fetch {experiment}"), 4);
+    assert!(said.contains("no worker has left anything"), "{said}");
     place.succeeds(&format!("cancel {experiment}"));
+    place.fails(&format!("fetch --follow {experiment}"), 4);
     ended(vec![worker(&place, "w")]);
     assert_eq!(status(&place)["experiments"][0]["state"], "cancelled");
 }

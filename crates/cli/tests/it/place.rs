@@ -25,14 +25,19 @@ pub(crate) const POLL_FLOOR: Duration = Duration::from_millis(5);
 pub(crate) const QUICK: [&str; 3] = ["mousepad-add-line", "mousepad-windows-lines", "mousepad-total"];
 
 /// Polls until something is there.
-pub(crate) fn await_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn await_some<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    await_within(DEADLINE, what, look)
+}
+
+/// Polls for this long until something is there.
+pub(crate) fn await_within<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let clock = SystemClock::new();
     let began = clock.mono();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(clock.mono() - began < DEADLINE, "{what}: not within {DEADLINE:?}");
+        assert!(clock.mono() - began < deadline, "{what}: not within {deadline:?}");
         std::thread::park_timeout(POLL_FLOOR);
     }
 }

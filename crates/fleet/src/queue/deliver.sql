@@ -22,6 +22,15 @@ WITH mine AS (
     SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (SELECT FROM mine) AND NOT EXISTS (SELECT FROM known)
     ON CONFLICT DO NOTHING
     RETURNING run
+), lost AS MATERIALIZED (
+    -- A lost attempt was booked with all that it might have cost, when it was lost. Now its cost is known.
+    SELECT a.delivered_at, t.model, $7 - r.trial_usd AS more
+    FROM late JOIN attempts a ON a.run = late.run AND a.trial = $2 AND a.attempt = $3 AND a.worker = $4 AND a.result IS NULL
+         JOIN trials t ON t.run = a.run AND t.trial = a.trial JOIN runs r ON r.run = a.run
+    WHERE $7 IS NOT NULL AND r.trial_usd IS NOT NULL
+), priced AS (
+    UPDATE attempts SET cost_usd = $7 FROM lost
+    WHERE run = $1 AND trial = $2 AND attempt = $3
 ), daily AS (
     -- Caps before the run, as a claim does, so that none waits for the other.
     UPDATE caps c
@@ -33,15 +42,22 @@ WITH mine AS (
     WHERE c.kind = 'day' OR (c.kind = 'model' AND c.name = mine.model)
           OR (c.kind = 'key' AND c.name = split_part(mine.model, '/', 1))
     RETURNING c.kind
+), corrected AS (
+    UPDATE caps c SET spent_usd = greatest(0, c.spent_usd + lost.more)
+    FROM lost
+    WHERE (c.kind = 'day' OR (c.kind = 'model' AND c.name = lost.model)
+           OR (c.kind = 'key' AND c.name = split_part(lost.model, '/', 1)))
+      AND c.day = (lost.delivered_at AT TIME ZONE 'UTC')::date
+    RETURNING c.kind
 ), settled AS (
     UPDATE runs r
     SET spent_usd = r.spent_usd + coalesce($7, r.trial_usd),
         reserved_usd = greatest(0, r.reserved_usd - r.trial_usd)
     WHERE r.run = $1 AND r.max_usd IS NOT NULL AND EXISTS (SELECT FROM mine) AND (SELECT count(*) FROM daily) >= 0
 ), regretted AS (
-    -- A lost attempt was booked with all that it might have cost. Now its cost is known.
-    UPDATE runs r SET spent_usd = greatest(0, r.spent_usd + coalesce($7, r.trial_usd) - r.trial_usd)
-    WHERE r.run = $1 AND r.max_usd IS NOT NULL AND EXISTS (SELECT FROM late)
+    UPDATE runs r SET spent_usd = greatest(0, r.spent_usd + lost.more)
+    FROM lost
+    WHERE r.run = $1 AND r.max_usd IS NOT NULL AND (SELECT count(*) FROM corrected) >= 0
 ), told AS (
     SELECT pg_notify('apprentice_queue', '') FROM mine WHERE state = 'waiting'
 )

@@ -13,7 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Claimant, Queue};
 use crate::database::DatabaseError;
 
-/// Failures of leaders after which an experiment is given up.
+/// Troubles of leaders, with no trial that ended between them, after which an experiment is given up.
 const MOST_FAILURES: i32 = 5;
 
 /// An experiment as it is submitted, and how far it is.
@@ -206,19 +206,30 @@ impl Queue {
             Leaving::Trouble(why) | Leaving::Unable(why) => ("open", Some(why)),
             Leaving::Failed(why) => ("failed", Some(why)),
         };
-        let failed = i32::from(trouble.is_some());
-        let sql = "WITH mine AS (
-                     UPDATE experiments
-                     SET term = term + 1, leader = NULL, leader_pid = NULL, led_until = NULL, failures = failures + $4,
-                         trouble = coalesce($5, trouble),
-                         state = CASE WHEN $3 = 'open' AND failures + $4 >= $6 THEN 'failed' ELSE $3 END
-                     WHERE experiment = $1 AND term = $2 AND state = 'open' RETURNING experiment
+        // A machine that lacks something says nothing about the experiment.
+        let troubled = matches!(leaving, Leaving::Trouble(_));
+        let sql = "WITH ended AS (
+                     SELECT count(*) AS trials FROM trials t JOIN runs r USING (run) WHERE r.experiment = $1 AND t.state = 'done'
+                   ), counted AS (
+                     SELECT trials, CASE WHEN NOT $4 THEN e.failures WHEN trials > e.ended THEN 1 ELSE e.failures + 1 END AS failures
+                     FROM experiments e, ended WHERE e.experiment = $1
+                   ), mine AS (
+                     UPDATE experiments e
+                     SET term = term + 1, leader = NULL, leader_pid = NULL, led_until = NULL, failures = counted.failures,
+                         ended = CASE WHEN $4 THEN counted.trials ELSE e.ended END, trouble = coalesce($5, trouble),
+                         state = CASE WHEN $3 = 'open' AND counted.failures >= $6 THEN 'failed' ELSE $3 END
+                     FROM counted
+                     WHERE experiment = $1 AND term = $2 AND state = 'open' RETURNING experiment, state
+                   ), stopped AS (
+                     UPDATE runs SET state = 'cancelled'
+                     WHERE state = 'open' AND experiment IN (SELECT experiment FROM mine WHERE state = 'failed')
                    ), safe AS (SELECT set_config('synchronous_commit', 'on', true)
                    ), told AS (SELECT pg_notify('apprentice_queue', '') FROM mine)
                    SELECT (SELECT count(*) FROM safe), (SELECT count(*) FROM told)";
         let parameters: [&(dyn ToSql + Sync); 6] =
-            [&by.experiment, &by.term, &state, &failed, &trouble, &MOST_FAILURES];
-        self.database().query(sql, &parameters).await.map(drop)
+            [&by.experiment, &by.term, &state, &troubled, &trouble, &MOST_FAILURES];
+        self.database().query(sql, &parameters).await?;
+        self.stop_runs().await
     }
 }
 

@@ -379,29 +379,52 @@ impl Queue {
         Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
     }
 
-    /// Whether a trial that this worker could carry out waits or runs. One that waits for money that is spent does not.
+    /// Whether a trial that this worker could carry out waits or runs, or an experiment that it could lead is open. A trial that
+    /// waits for money that is spent, or whose cost is unknown while a cap holds, does not count.
     pub async fn has_work(&self, by: &Claimant<'_>) -> Result<bool, DatabaseError> {
-        let sql = "SELECT EXISTS (SELECT FROM trials t JOIN runs r USING (run)
-                   WHERE r.state = 'open' AND r.build = $1 AND t.needs <@ $2 AND t.run <> ALL ($3)
-                     AND (t.state = 'running' OR t.state = 'waiting'
-                          AND (r.max_usd IS NULL OR r.spent_usd + r.reserved_usd + r.trial_usd <= r.max_usd)))
-                   OR EXISTS (SELECT FROM experiments WHERE state = 'open' AND build = $1 AND experiment <> ALL ($3))";
+        let sql = include_str!("has_work.sql");
         let rows = self.database.query(sql, &[&by.build, &by.offers, &by.unfit]).await?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
-    /// Cancels a run or an experiment: nothing of it is handed out any more, and what runs ends as void. Returns whether there is one.
+    /// Counts the trials of a run that will still end: those under way, and those that wait and may begin. Those of a cancelled
+    /// run, and those for which its cap leaves no money, never begin.
+    pub(crate) async fn open_trials(&self, run: &RunId) -> Result<usize, DatabaseError> {
+        let sql = "SELECT count(*) FROM trials t JOIN runs r USING (run)
+                   WHERE t.run = $1 AND (t.state = 'running' OR t.state = 'waiting' AND r.state = 'open'
+                     AND (r.max_usd IS NULL OR r.spent_usd + r.reserved_usd + r.trial_usd <= r.max_usd))";
+        let rows = self.database.query(sql, &[&run.as_str()]).await?;
+        let open = rows.first().map_or(0, |row| row.get::<_, i64>(0));
+        Ok(usize::try_from(open).unwrap_or(usize::MAX))
+    }
+
+    /// Cancels a run or an experiment: nothing of it is handed out any more, and what runs ends as void. A run takes the open
+    /// experiment that it belongs to with it, as that could not end without it. Returns whether there is one.
     pub async fn cancel(&self, run: &RunId) -> Result<bool, DatabaseError> {
-        let sql = "WITH experiment AS (
-                     UPDATE experiments SET state = 'cancelled' WHERE experiment = $1 AND state = 'open' RETURNING experiment
+        let sql = "WITH named AS (
+                     SELECT experiment FROM experiments WHERE state <> 'done'
+                       AND (experiment = $1 OR experiment = (SELECT experiment FROM runs WHERE run = $1))
+                   ), ended AS (
+                     UPDATE experiments SET state = 'cancelled'
+                     WHERE state = 'open' AND experiment IN (SELECT experiment FROM named)
                    ), cancelled AS (
                      UPDATE runs SET state = 'cancelled'
-                     WHERE run = $1 OR experiment IN (SELECT experiment FROM experiment) RETURNING run
-                   ), safe AS (
-                     SELECT set_config('synchronous_commit', 'on', true))
-                   SELECT (SELECT count(*) FROM experiment) + (SELECT count(*) FROM cancelled), (SELECT count(*) FROM safe)";
+                     WHERE run = $1 OR experiment IN (SELECT experiment FROM named) RETURNING run
+                   ), safe AS (SELECT set_config('synchronous_commit', 'on', true)
+                   ), told AS (SELECT pg_notify('apprentice_queue', ''))
+                   SELECT (SELECT count(*) FROM named) + (SELECT count(*) FROM cancelled), (SELECT count(*) FROM safe),
+                          (SELECT count(*) FROM told)";
         let rows = self.database.query(sql, &[&run.as_str()]).await?;
+        self.stop_runs().await?;
         Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0))
+    }
+
+    /// Cancels the open runs of experiments that were cancelled or have failed. Asked after the experiment was ended, it finds
+    /// also a run that its leader was just submitting.
+    async fn stop_runs(&self) -> Result<(), DatabaseError> {
+        let sql = "UPDATE runs SET state = 'cancelled'
+                   WHERE state = 'open' AND experiment IN (SELECT experiment FROM experiments WHERE state IN ('cancelled', 'failed'))";
+        self.database.query(sql, &[]).await.map(drop)
     }
 
     /// Has workers finish what they have begun and claim nothing more: one by name, or all. Returns their names.

@@ -4,7 +4,9 @@
 WITH added AS (
     INSERT INTO runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, book_list, priority, attempts,
                       max_usd, trial_usd, experiment, guidance)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $18, $19)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $18, $19
+    -- The lock makes this wait for whoever is just ending the experiment, and sees then that it has ended.
+    WHERE $18::text IS NULL OR EXISTS (SELECT FROM experiments WHERE experiment = $18 AND state = 'open' FOR SHARE)
     ON CONFLICT (run) DO NOTHING
     RETURNING run, seq
 ), queued AS (

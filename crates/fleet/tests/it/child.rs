@@ -1,7 +1,7 @@
 //! A worker in a process of its own: the test program starts itself with this test alone.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,14 +35,14 @@ pub(crate) struct Ready(pub(crate) PathBuf, pub(crate) Duration, pub(crate) Stor
 impl PrepareRun for Ready {
     fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
         Box::pin(async move {
-            let unfit = |error: &dyn std::fmt::Display| UnfitRun(error.to_string());
+            let unfit = |error: &dyn std::fmt::Display| UnfitRun { why: error.to_string(), passing: false };
             let plan: RunPlan = serde_json::from_str(&record.plan).map_err(|error| unfit(&error))?;
             let artifacts = Artifacts::open(&record.artifacts, &self.2).map_err(|error| unfit(&error))?;
             let folder = self.0.join("suite");
             artifacts.get_files(&record.suite_list, &folder).await.map_err(|error| unfit(&error))?;
             let suite = scene::suite(&folder);
             if suite.hash != plan.suite_hash {
-                return Err(UnfitRun("the suite is another one".into()));
+                return Err(UnfitRun { why: "the suite is another one".into(), passing: false });
             }
             Ok(Prepared {
                 plan: Arc::new(plan),
@@ -61,7 +61,15 @@ impl PrepareRun for Ready {
 
 /// How the workers of the tests claim.
 pub(crate) fn limits(name: &str, plan: &RunPlan) -> WorkerLimits {
-    WorkerLimits { name: name.into(), build: build(plan), jobs: 2, cpu: 4, lease: LEASE, until_done: true }
+    WorkerLimits {
+        name: name.into(),
+        build: build(plan),
+        jobs: 2,
+        cpu: 4,
+        lease: LEASE,
+        retry: LEASE,
+        until_done: true,
+    }
 }
 
 /// What a worker process is told.
@@ -122,6 +130,19 @@ pub(crate) fn start_told(address: &str, folder: &Path, name: &str, told: Told<'_
         .stderr(Stdio::null())
         .spawn()
         .expect("starts")
+}
+
+/// Waits until a worker process ends by itself, as it does when all is done.
+pub(crate) async fn ended(worker: &mut Child, deadline: Duration) -> ExitStatus {
+    let clock = SystemClock::default();
+    let begun = clock.mono();
+    loop {
+        if let Some(status) = worker.try_wait().expect("asks") {
+            return status;
+        }
+        assert!(clock.mono().saturating_sub(begun) < deadline, "a worker does not end");
+        clock.pause(Duration::from_millis(50), Why::PollFloor).await;
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "how the test passes arguments to its other self")]

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{LEASE, Ready, limits, start};
+use crate::child::{LEASE, Ready, ended, limits, start};
 use crate::postgres::{Server, artifacts_in};
 use crate::scene;
 
@@ -122,7 +122,7 @@ async fn killed_stopped_and_cut_off_workers_lose_nothing_and_count_nothing_twice
 
     fleet.until_done(all).await;
     for worker in &mut workers[1..] {
-        assert!(worker.wait().expect("ends").success(), "workers end by themselves when all is done");
+        assert!(ended(worker, DEADLINE).await.success(), "workers end by themselves when all is done");
     }
     let twice = "SELECT count(*) FROM (SELECT FROM apprentice_queue.attempts WHERE result::jsonb ->> 'verdict' <> 'void'
                  GROUP BY trial HAVING count(*) <> 1) twice";

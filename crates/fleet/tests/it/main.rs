@@ -4,9 +4,11 @@
 
 mod child;
 mod encryption;
+mod experiments;
 mod faults;
 mod gate;
 mod load;
+mod money;
 mod monitoring;
 mod postgres;
 mod queue;
@@ -14,3 +16,4 @@ mod s3;
 mod scene;
 mod tables;
 mod turmoil;
+mod workers;

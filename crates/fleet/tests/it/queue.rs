@@ -16,19 +16,19 @@ use tempfile::TempDir;
 use crate::postgres::{Server, database};
 use crate::scene;
 
-const LEASE: Duration = Duration::from_secs(60);
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
 /// A lease that has run out when the next statement arrives.
-const OVER: Duration = Duration::ZERO;
+pub(crate) const OVER: Duration = Duration::ZERO;
 
-struct Fixture {
-    server: Server,
-    queue: Queue,
-    plan: RunPlan,
-    rows: RunFolder,
+pub(crate) struct Fixture {
+    pub(crate) server: Server,
+    pub(crate) queue: Queue,
+    pub(crate) plan: RunPlan,
+    pub(crate) rows: RunFolder,
     _folder: TempDir,
 }
 
-async fn fixture(seeds: u32) -> Fixture {
+pub(crate) async fn fixture(seeds: u32) -> Fixture {
     let server = Server::start();
     let folder = tempfile::tempdir().expect("a folder");
     scene::write_suite(folder.path());
@@ -39,7 +39,7 @@ async fn fixture(seeds: u32) -> Fixture {
 }
 
 impl Fixture {
-    fn record(&self) -> RunRecord {
+    pub(crate) fn record(&self) -> RunRecord {
         RunRecord {
             plan: serde_json::to_string(&self.plan).expect("text"),
             plan_hash: "hash".into(),
@@ -56,7 +56,7 @@ impl Fixture {
         }
     }
 
-    async fn claim(&self, worker: &str, lease: Duration) -> Option<Claimed> {
+    pub(crate) async fn claim(&self, worker: &str, lease: Duration) -> Option<Claimed> {
         self.offer(worker, &[], lease).await
     }
 
@@ -66,13 +66,13 @@ impl Fixture {
         self.queue.claim(&by, lease).await.expect("claims")
     }
 
-    async fn has_work(&self, offers: &[&str]) -> bool {
+    pub(crate) async fn has_work(&self, offers: &[&str]) -> bool {
         let offers: Vec<String> = offers.iter().map(ToString::to_string).collect();
         let by = Claimant { worker: "one", build: &build(&self.plan), offers: &offers, unfit: &[] };
         self.queue.has_work(&by).await.expect("asks")
     }
 
-    fn row(&self, claimed: &Claimed, void: Option<VoidCause>) -> TrialRow {
+    pub(crate) fn row(&self, claimed: &Claimed, void: Option<VoidCause>) -> TrialRow {
         let blank = self.rows.lost_row(&claimed.trial, claimed.attempt);
         match void {
             Some(_) => TrialRow { run: claimed.run.clone(), void_cause: void, ..blank },
@@ -88,7 +88,7 @@ impl Fixture {
         }
     }
 
-    async fn deliver(&self, worker: &str, claimed: &Claimed, void: Option<VoidCause>) -> Stored {
+    pub(crate) async fn deliver(&self, worker: &str, claimed: &Claimed, void: Option<VoidCause>) -> Stored {
         self.queue.deliver(worker, &self.row(claimed, void), None).await.expect("delivers")
     }
 }

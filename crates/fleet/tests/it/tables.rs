@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use apprentice_fleet::{DatabaseError, Queue, SchemaError};
 
+use apprentice_protocol::{Clock as _, Why};
+use apprentice_sandbox::SystemClock;
+
 use crate::postgres::{Server, database, impatient};
 
 #[tokio::test]
@@ -21,7 +24,7 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
         include_str!("../../src/migrations/0001_queue.sql")
     ));
     let error = open().await.expect_err("older");
-    assert!(matches!(error, SchemaError::Older { found: 1, expected: 3, .. }), "{error}");
+    assert!(matches!(error, SchemaError::Older { found: 1, expected: 4, .. }), "{error}");
     assert!(error.to_string().contains("apprentice queue --migrate"), "{error}");
     server.psql("INSERT INTO apprentice_queue.runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, priority, attempts) VALUES ('kept', '', '', '', '', '', '', 0, 3)");
     let migrating =
@@ -32,10 +35,10 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     assert_eq!(server.psql("SELECT count(*) FROM apprentice_queue.buckets"), "0");
     assert_eq!(server.psql("SELECT run FROM apprentice_queue.runs"), "kept");
 
-    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (4)");
+    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (5)");
     for opened in [open().await, Queue::open_and_migrate(database(&server.owner())).await.map(drop)] {
         let error = opened.expect_err("newer");
-        assert!(matches!(error, SchemaError::Newer { found: 4, expected: 3, .. }), "{error}");
+        assert!(matches!(error, SchemaError::Newer { found: 5, expected: 4, .. }), "{error}");
     }
 }
 
@@ -86,8 +89,9 @@ async fn a_full_database_is_waited_for_and_told_with_its_place() {
     let server = Server::start().ready().await;
     let queue = server.queue().await;
     // As PostgreSQL says it when its disk is full.
-    let full = "CREATE FUNCTION apprentice_queue.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                  RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+    let full = "CREATE SEQUENCE apprentice_queue.tries;
+                CREATE FUNCTION apprentice_queue.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                  PERFORM nextval('apprentice_queue.tries'); RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
                 CREATE TRIGGER no_room BEFORE INSERT ON apprentice_queue.workers EXECUTE FUNCTION apprentice_queue.no_room()";
     server.psql(full);
     let hasty = Queue::open(impatient(&server.owner(), Duration::from_millis(300))).await.expect("opens");
@@ -96,10 +100,17 @@ async fn a_full_database_is_waited_for_and_told_with_its_place() {
         matches!(error, DatabaseError::Full { .. }) && error.to_string().contains("no room left"),
         "{error}"
     );
+    // No rollback takes back what a sequence has counted.
+    let tries =
+        || server.psql("SELECT last_value FROM apprentice_queue.tries").parse::<i64>().expect("a number");
+    let before = tries();
     let (entered, ()) = tokio::join!(queue.enter("w", "build", &[]), async {
-        while server.psql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO workers%'")
-            == "0"
-        {}
+        let clock = SystemClock::default();
+        let begun = clock.mono();
+        while tries() < before + 2 {
+            assert!(clock.mono().saturating_sub(begun) < Duration::from_secs(60), "it is not tried again");
+            clock.pause(Duration::from_millis(20), Why::PollFloor).await;
+        }
         server.psql("DROP TRIGGER no_room ON apprentice_queue.workers");
     });
     entered.expect("goes on when there is room again");

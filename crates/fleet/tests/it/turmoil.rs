@@ -15,7 +15,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::child::{LEASE, Told, start_told};
+use crate::child::{LEASE, Told, ended, start_told};
 use crate::faults::results;
 use crate::gate::Passage;
 use crate::postgres::{Server, database};
@@ -222,7 +222,7 @@ impl Turmoil {
             self.wake();
         }
         for mut worker in std::mem::take(&mut self.workers) {
-            worker.wait().expect("ends by itself when all is done");
+            ended(&mut worker, STANDSTILL).await;
         }
     }
 

@@ -70,14 +70,20 @@ impl QueueAddress {
             true => Queue::open_and_migrate(database).await,
             false => Queue::open(database).await,
         };
-        Ok(opened.map_err(schema_failure)?.with_stores(store_settings()))
+        Ok(opened.map_err(schema_failure)?.with_stores(patient_store_settings()))
     }
 }
 
-/// What the environment says about object stores, by the names that their own programs use.
+/// What the environment says about object stores, by the names that their own programs use. A person who submits learns soon
+/// that a store does not answer.
 pub(super) fn store_settings() -> StoreSettings {
     let values = STORE_SETTINGS.iter().flat_map(|prefix| process_env::variables(prefix));
     StoreSettings { values: values.collect(), patience: None }
+}
+
+/// The same for what works by itself: a store that is away is waited for as long as the database.
+pub(super) fn patient_store_settings() -> StoreSettings {
+    StoreSettings { patience: Some(Patience::default().0), ..store_settings() }
 }
 
 /// Converts an error of the tables into a failure of the command.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::experiment::ExperimentConfig;
 use apprentice_evaluator::experiment::experiment_config::Located;
+use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Artifacts, ExperimentRecord, build_of, files_below};
 use apprentice_tasks::suite as suites;
@@ -95,7 +95,7 @@ impl Inputs {
             root.file_name().map_or_else(|| "suite".into(), |name| name.to_string_lossy().into_owned());
         let below = format!("suite/{name}");
         inputs.add_folder(&below, &root)?;
-        let file_of_suite = suite.strip_prefix(&root).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+        let file_of_suite = suite.strip_prefix(&root).kind(Kind::Bug)?.to_string_lossy().into_owned();
         inputs.layout.suite = format!("{below}/{file_of_suite}").trim_end_matches('/').to_owned();
         for (named, name, place) in [
             (&config.split, "split.json", &mut inputs.layout.split),
@@ -169,10 +169,10 @@ pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand)
     }
     let inputs = Inputs::of(&file, &loaded.draft.config)?;
     let LoadedExperiment { config, models, .. } = &loaded;
-    let trial_usd = models.trial_cap(&experiment.student)?;
+    let trial_usd = dearest(models.trial_caps(measured_models(&experiment))?);
     if config.cap.run_usd.is_some() && trial_usd.is_none() {
         return Err(Failure::say(Kind::Usage, "an experiment with a cap needs a cap per trial")
-            .hint("set cap.trial_usd in apprentice.toml: what one attempt may cost"));
+            .hint("set cap.trial_usd in apprentice.toml: what one attempt of any of its models may cost"));
     }
     // What is wrong here is told before the database is asked for anything.
     let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
@@ -198,6 +198,18 @@ pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand)
     })
 }
 
+/// The models whose trials workers carry out.
+fn measured_models(experiment: &Experiment) -> impl Iterator<Item = &str> {
+    let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
+    named.map(String::as_str)
+}
+
+/// What a trial may cost if any of these models has it: the highest of their caps, and none if one has none.
+fn dearest(caps: Vec<Option<f64>>) -> Option<f64> {
+    let caps: Option<Vec<f64>> = caps.into_iter().collect();
+    caps.and_then(|caps| caps.into_iter().reduce(f64::max))
+}
+
 fn told(id: &str, json: bool) -> Result<(), Failure> {
     if json {
         let told = serde_json::json!({ "schema": "apprentice.submitted/1", "experiment": id });
@@ -208,4 +220,15 @@ fn told(id: &str, json: bool) -> Result<(), Failure> {
         "submitted; `apprentice worker` carries it out, `apprentice fetch {id}` brings its folder"
     ));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dearest;
+
+    #[test]
+    fn a_trial_of_any_model_is_reserved_what_the_dearest_may_cost() {
+        assert_eq!(dearest(vec![Some(0.1), Some(2.0), Some(0.5)]), Some(2.0));
+        assert_eq!(dearest(vec![Some(0.1), None]), None, "one without a cap may cost anything");
+    }
 }

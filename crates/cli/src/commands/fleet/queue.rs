@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use apprentice_fleet::{
-    Cap, CapKind, Depth, FetchError, QueueStatus, RateLimit, RateUnit, RunStatus, fetch as fetched,
+    Cap, CapKind, Depth, FetchError, Fetched, QueueStatus, RateLimit, RateUnit, RunStatus, fetch as fetched,
 };
 use apprentice_protocol::{RunId, counted};
 use clap::Args;
@@ -44,10 +44,11 @@ pub(crate) struct QueueCommand {
     json: bool,
 }
 
-/// Brings the results of a run into its folder, as `apprentice run` writes it. Called again, it adds what came since.
+/// Brings the results of a run into its folder, as `apprentice run` writes it, or the folder of an experiment. Called again, it
+/// adds what came since.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
-    /// The run.
+    /// The run or the experiment.
     run: String,
     #[command(flatten)]
     queue: QueueAddress,
@@ -58,15 +59,17 @@ pub(crate) struct Fetch {
     /// later.
     #[arg(long)]
     rows_only: bool,
-    /// Go on fetching until every trial has its result, so that `apprentice view` shows a run that is under way.
+    /// Go on fetching until nothing is open, so that `apprentice view` shows a run that is under way.
     #[arg(long)]
     follow: bool,
 }
 
-/// Cancels a run: no trial of it begins any more, and those under way end as void.
+/// Cancels a run or an experiment: no trial of it begins any more, and those under way end as void.
+///
+/// A run of an experiment takes the experiment with it.
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
-    /// The run.
+    /// The run or the experiment.
     run: String,
     #[command(flatten)]
     queue: QueueAddress,
@@ -165,7 +168,7 @@ fn show(status: &QueueStatus) {
         ));
     }
     if status.runs.is_empty() && status.experiments.is_empty() {
-        terminal::note(format_args!("the queue holds no run"));
+        terminal::note(format_args!("the queue holds no run and no experiment"));
     }
 }
 
@@ -196,22 +199,40 @@ pub(super) fn fetch(arguments: &Fetch, config: &Config) -> Result<(), Failure> {
         let (mut first, interrupted) = (true, wire::cancel_on_interrupt());
         loop {
             let found = fetched(&queue, &run, root, depth).await.map_err(fetch_failure)?;
-            if std::mem::take(&mut first) {
+            let here = found.folder.is_dir();
+            if here && std::mem::take(&mut first) {
                 terminal::line(format_args!("{}", found.folder.display()));
             }
-            let open = match found.open {
-                0 => "nothing is open".to_owned(),
-                open => format!("{} without a result", counted(open, "trial")),
-            };
-            if found.added > 0 || found.open == 0 || !arguments.follow {
-                terminal::note(format_args!("{} added; {open}", counted(found.added, "part")));
+            let last = found.open == 0 || !arguments.follow || interrupted.is_cancelled();
+            if last && !here {
+                return Err(Failure::say(
+                    Kind::NothingMatched,
+                    format!("no worker has left anything of the experiment {run} yet"),
+                )
+                .hint("fetch it later, or give --follow; `apprentice queue` shows who leads it"));
             }
-            if found.open == 0 || !arguments.follow || interrupted.is_cancelled() {
+            if found.added > 0 || last {
+                terminal::note(format_args!("{}", brought(&found)));
+            }
+            if last {
                 return Ok(());
             }
             queue.changed_or(FOLLOW, &interrupted).await;
         }
     })
+}
+
+/// What a fetch has brought, and what is open.
+fn brought(found: &Fetched) -> String {
+    if let Some(state) = &found.experiment {
+        return format!("{} brought; the experiment is {state}", counted(found.added, "file"));
+    }
+    let open = match (found.open, found.missing) {
+        (0, 0) => "nothing is open".to_owned(),
+        (0, missing) => format!("nothing is open; {} will have no result", counted(missing, "trial")),
+        (open, _) => format!("{} open", counted(open, "trial")),
+    };
+    format!("{} added; {open}", counted(found.added, "attempt"))
 }
 
 fn fetch_failure(error: FetchError) -> Failure {
@@ -233,12 +254,14 @@ pub(super) fn cancel(arguments: &Cancel) -> Result<(), Failure> {
         match queue.cancel(&run).await.map_err(database_failure)? {
             true => {
                 terminal::note(format_args!(
-                    "run {run} is cancelled; `apprentice fetch {run}` brings what was done"
+                    "{run} is cancelled; `apprentice fetch {run}` brings what was done"
                 ));
                 Ok(())
             }
-            false => Err(Failure::say(Kind::NothingMatched, format!("the queue has no run {run}"))
-                .hint("`apprentice queue` lists its runs")),
+            false => {
+                Err(Failure::say(Kind::NothingMatched, format!("the queue has no run or experiment {run}"))
+                    .hint("`apprentice queue` lists them"))
+            }
         }
     })
 }

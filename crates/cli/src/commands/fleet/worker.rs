@@ -15,7 +15,7 @@ use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use clap::Args;
 
-use super::address::{QueueAddress, store_settings};
+use super::address::{QueueAddress, patient_store_settings};
 use super::leader::LeaderHere;
 use super::metered_models::MeteredModels;
 use crate::commands::run::{BroughtFiles, BroughtRun, ParseCommand, brought, brought_measurement};
@@ -31,6 +31,9 @@ const DESKTOP: [&str; 3] = ["Xvfb", "openbox", "dbus-daemon"];
 const BROWSERS: [&str; 3] = ["chromium", "google-chrome", "chromium-browser"];
 /// The file that a living worker locks in its folder.
 const LOCK: &str = "worker.lock";
+
+/// How long a run is left to others when something that it needs does not answer.
+const RETRY: Duration = Duration::from_secs(120);
 
 /// Takes trials from a queue and carries them out, until it is interrupted or drained. Start as many as you like.
 #[derive(Debug, Args)]
@@ -123,6 +126,7 @@ pub(super) fn run(
         jobs: wire::jobs(config),
         cpu: wire::cores(),
         lease: Duration::from_secs(arguments.lease),
+        retry: RETRY,
         until_done: arguments.until_done,
     };
     let preparation = Preparation {
@@ -156,7 +160,8 @@ pub(super) fn run(
 impl Preparation {
     async fn ready(&self, record: &RunRecord) -> Result<Prepared, Failure> {
         let plan: RunPlan = serde_json::from_str(&record.plan).kind(Kind::Config)?;
-        let artifacts = Artifacts::open(&record.artifacts, &store_settings()).kind(Kind::Environment)?;
+        let artifacts =
+            Artifacts::open(&record.artifacts, &patient_store_settings()).kind(Kind::Environment)?;
         artifacts.check(&self.name).await.kind(Kind::Environment)?;
         let folder = self.folder.join("runs").join(plan.run.as_str());
         let (suite, book) = (folder.join("suite"), folder.join("book"));
@@ -193,7 +198,7 @@ impl Preparation {
                 lacking.into_iter().collect::<Vec<_>>().join("; ")
             );
             return Err(
-                Failure::say(Kind::Environment, failure).hint("install it here; `apprentice doctor` helps")
+                Failure::say(Kind::Config, failure).hint("install it here; `apprentice doctor` helps")
             );
         }
         let inner = Arc::clone(&ready.deps.models);
@@ -235,7 +240,9 @@ impl PrepareRun for Preparation {
         Box::pin(async move {
             self.ready(record).await.map_err(|failure| {
                 terminal::note(format_args!("this worker leaves a run to others: {failure}"));
-                UnfitRun(failure.to_string())
+                // The store or a model may answer again.
+                let passing = matches!(failure.kind, Kind::Environment | Kind::Model);
+                UnfitRun { why: format!("{failure:#}"), passing }
             })
         })
     }
