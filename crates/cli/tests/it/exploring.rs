@@ -91,6 +91,31 @@ fn check_files(out: &Path, episode: &Value) {
     }
 }
 
+/// The proposal with a check whose file is not there: the proposer sees its errors before anybody practises.
+fn with_a_broken_check(proposal: &Value) -> Value {
+    let mut broken: Value = serde_json::from_str(proposal["say"].as_str().expect("words")).expect("JSON");
+    broken["task"]["check"] =
+        json!({ "kind": "command", "command": ["cat", "/home/user/notse.txt"], "contains": "{{word}}" });
+    says(&broken)
+}
+
+/// What is kept of a check that was doubted.
+fn check_mended(out: &Path) {
+    let stored = fs::read_to_string(out.join("tasks/keep-word/proposal.json")).expect("a proposal");
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    let doubted = &stored["mended"][0];
+    assert_eq!(
+        (&doubted["why"], &doubted["showed"][0]["code"]),
+        (&json!("command_fails"), &json!(1)),
+        "{stored}"
+    );
+    assert!(
+        doubted["showed"][0]["errors"].as_str().is_some_and(|said| said.contains("No such file")),
+        "{stored}"
+    );
+    assert_eq!(stored["task"]["check"]["kind"], "file", "{stored}");
+}
+
 #[test]
 fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill() {
     if !worlds_can_start() || !is_installed("mousepad") {
@@ -99,13 +124,9 @@ fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill(
     let place = Place::new();
     fs::write(place.path("notes.txt"), "Notes\n").expect("written");
     let proposal = note("keep-word", WRITE, "{{word}}");
-    // The first check names a file that is not there: the proposer sees its errors before anybody practises.
-    let mut broken: Value = serde_json::from_str(proposal["say"].as_str().expect("words")).expect("JSON");
-    broken["task"]["check"] =
-        json!({ "kind": "command", "command": ["cat", "/home/user/notse.txt"], "contains": "{{word}}" });
     let guidance = "Press Ctrl+S; the title loses its star.";
     let proposes: Vec<Value> =
-        [says(&broken), proposal].into_iter().chain(lessons("mousepad", guidance)).collect();
+        [with_a_broken_check(&proposal), proposal].into_iter().chain(lessons("mousepad", guidance)).collect();
     let learner = script(&place, "learner", &proposes);
     let model = script(&place, "actor", &editor());
     let (notes, book) = (place.path("notes.txt"), place.path("book"));
@@ -152,19 +173,7 @@ fn a_program_is_explored_judged_by_its_files_and_learned_from_also_after_a_kill(
     // The reviewer wrote no function: it has said all it has to say.
     assert_eq!(episode["function"]["verified"], json!(false), "{told}");
     check_files(&out, episode);
-    let stored = fs::read_to_string(out.join("tasks/keep-word/proposal.json")).expect("a proposal");
-    let stored: Value = serde_json::from_str(&stored).expect("JSON");
-    let doubted = &stored["mended"][0];
-    assert_eq!(
-        (&doubted["why"], &doubted["showed"][0]["code"]),
-        (&json!("command_fails"), &json!(1)),
-        "{stored}"
-    );
-    assert!(
-        doubted["showed"][0]["errors"].as_str().is_some_and(|said| said.contains("No such file")),
-        "{stored}"
-    );
-    assert_eq!(stored["task"]["check"]["kind"], "file", "{stored}");
+    check_mended(&out);
     let page = fs::read_to_string(place.path("book/mousepad/keep-text.md")).expect("a page");
     assert!(page.contains(guidance), "{page}");
 

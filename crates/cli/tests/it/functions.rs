@@ -1,6 +1,5 @@
 //! `apprentice functions`: what a model wrote is told in JSON, also where it waits for a person; and what an admission in cells
 //! takes.
-#![expect(clippy::print_stdout, reason = "a measurement prints")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -28,6 +28,7 @@ mod hostile;
 mod imports;
 mod interrupts;
 mod learning;
+mod miniwob;
 mod models;
 mod offline;
 mod osworld;

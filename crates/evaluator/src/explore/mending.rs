@@ -21,7 +21,7 @@ const MENDS: usize = 2;
 /// What came of making a task ready.
 pub(super) enum Readiness {
     /// It can be practised.
-    Ready { proposed: StoredProposal, practice: PracticeSuite, seeds: BTreeSet<u32> },
+    Ready { proposed: StoredProposal, practice: Box<PracticeSuite>, seeds: BTreeSet<u32> },
     /// It cannot: the verdict, and what its check found in untouched worlds.
     Unfit { proposed: StoredProposal, verdict: TryVerdict, check_showed: Vec<CheckOutput> },
 }
@@ -36,7 +36,8 @@ impl Proposing<'_> {
         loop {
             let folder = self.folder.task(&proposed.task.name);
             let suite = folder.join("suite");
-            let practice = PracticeSuite::of_task(&suite, self.start(proposed.start)?, &proposed.task)?;
+            let start = self.start(proposed.start)?;
+            let practice = Box::new(PracticeSuite::of_task(&suite, start, &proposed.task)?);
             let seeds = practice.seeds(number)?;
             let Some(check) = &proposed.task.check else {
                 return Ok(Readiness::Ready { proposed, practice, seeds });

@@ -122,7 +122,7 @@ impl SkillFunction {
             one.attempt.split('/').next()
         }
         let replays = || self.evidence.iter().filter(|one| one.trial == FunctionTrial::Replay);
-        let last = replays().last().and_then(run);
+        let last = replays().next_back().and_then(run);
         replays().filter(move |one| run(one) == last)
     }
 

@@ -129,6 +129,7 @@ pub(super) fn learn(arguments: &LearnArgs, book: &Path, config: &Config, json: b
 }
 
 /// What the book did with the function.
+#[derive(Clone, Copy)]
 enum State {
     /// It holds it, in this version.
     Written(u32),
