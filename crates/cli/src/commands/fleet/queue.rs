@@ -238,9 +238,10 @@ fn brought(found: &Fetched) -> String {
 fn fetch_failure(error: FetchError) -> Failure {
     match error {
         FetchError::NoRun(_) => Failure::new(Kind::NothingMatched, error),
-        FetchError::Other(_) | FetchError::Continued(_) | FetchError::Stored { .. } => {
-            Failure::new(Kind::Config, error)
-        }
+        FetchError::Other(_)
+        | FetchError::Continued(_)
+        | FetchError::Changed(_)
+        | FetchError::Stored { .. } => Failure::new(Kind::Config, error),
         FetchError::Database(error) => database_failure(error),
         other => Failure::new(Kind::Environment, other),
     }
