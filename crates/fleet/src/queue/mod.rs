@@ -400,6 +400,15 @@ impl Queue {
         Ok(usize::try_from(open).unwrap_or(usize::MAX))
     }
 
+    /// Returns those of these runs of which nothing runs or will begin.
+    pub(crate) async fn ended(&self, runs: &[String]) -> Result<Vec<RunId>, DatabaseError> {
+        let sql = "SELECT run FROM runs r WHERE run = ANY ($1) AND NOT EXISTS (
+                     SELECT FROM trials t WHERE t.run = r.run AND (t.state = 'running' OR t.state = 'waiting' AND r.state = 'open'))
+                   ORDER BY seq";
+        let rows = self.database.query(sql, &[&runs]).await?;
+        Ok(rows.iter().map(|row| RunId::new(row.get::<_, String>(0))).collect())
+    }
+
     /// Cancels a run or an experiment: nothing of it is handed out any more, and what runs ends as void. A run takes the open
     /// experiment that it belongs to with it, as that could not end without it. Returns whether there is one.
     pub async fn cancel(&self, run: &RunId) -> Result<bool, DatabaseError> {
