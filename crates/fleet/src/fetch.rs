@@ -353,7 +353,7 @@ mod tests {
                 .map(|writer| {
                     let (row, folder) = (&row, folder.path());
                     threads.spawn(move || {
-                        (1..60).for_each(|at| keep_row(folder, &row(at * 2 + writer)).expect("writes"))
+                        (1..60).for_each(|at| keep_row(folder, &row(at * 2 + writer)).expect("writes"));
                     })
                 })
                 .collect();
