@@ -1,6 +1,8 @@
 //! The address of a queue's database, which may hold a password and is never shown with it.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -58,7 +60,10 @@ fn without_encryption(text: &str) -> (String, Encryption) {
     for option in options.split('&') {
         match option.split_once('=') {
             Some(("sslmode", mode)) => said.mode = Some(mode.to_owned()),
-            Some(("sslrootcert", file)) => said.roots = Some(PathBuf::from(file.replace("%2F", "/"))),
+            Some(("sslrootcert", file)) => {
+                let decoded: Vec<u8> = percent_encoding::percent_decode_str(file).collect();
+                said.roots = Some(PathBuf::from(OsString::from_vec(decoded)));
+            }
             _ => kept.push(option),
         }
     }
@@ -183,5 +188,8 @@ mod tests {
         assert!(error.to_string().contains("sslmode=verify-full") && !error.to_string().contains("s3cret"));
         let error = "postgres://h/d?sslrootcert=/nonexistent".parse::<Address>().expect_err("is missing");
         assert!(error.to_string().contains("/nonexistent"), "{error}");
+        let encoded = "postgres://h/d?sslrootcert=%2fnowhere%2FMy%20CA.pem".parse::<Address>();
+        let error = encoded.expect_err("is missing").to_string();
+        assert!(error.contains("/nowhere/My CA.pem"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Caps per day over all workers and runs: of everything, of one model, or of the key of one provider.
+//! Caps per day on the trials of all workers and runs: of everything, of one model, or of the key of one provider.
 
 use crate::database::DatabaseError;
 use crate::queue::Queue;

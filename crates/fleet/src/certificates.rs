@@ -10,19 +10,27 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 /// The certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the certificates {} by which the database is known cannot be used: {why}", path.display())]
-pub struct CertificatesError {
-    /// The file; empty for those of the system.
-    path: PathBuf,
-    /// The reason.
-    why: String,
+pub enum CertificatesError {
+    /// Those of a file.
+    #[error("{} cannot be used as the certificates by which the database is known: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// Those of the system.
+    #[error("the certificates of the system, by which the database is known, cannot be used: {0}")]
+    System(String),
 }
 
 /// Makes the client's side of encrypted connections. It takes a server whose certificate names its host and leads to a
 /// certificate of the file, or of the system without a file.
 pub(crate) fn client(roots: Option<&Path>) -> Result<ClientConfig, CertificatesError> {
-    let failed =
-        |why: String| CertificatesError { path: roots.map_or_else(PathBuf::new, Path::to_owned), why };
+    let failed = |why: String| match roots {
+        Some(path) => CertificatesError::File { path: path.to_owned(), why },
+        None => CertificatesError::System(why),
+    };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

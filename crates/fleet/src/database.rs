@@ -83,6 +83,15 @@ pub enum DatabaseError {
         /// The database's message.
         message: String,
     },
+    /// What is to be stored cannot be written, or what is stored not read.
+    #[error("{what} cannot be written or read as JSON")]
+    Json {
+        /// The trial, the result, or what else it is.
+        what: &'static str,
+        /// The cause.
+        #[source]
+        source: serde_json::Error,
+    },
     /// It refuses a statement.
     #[error("the database {address} refused a statement: {message}")]
     Refused {

@@ -77,9 +77,12 @@ pub(crate) fn is_of_a_trial(path: &str) -> bool {
     parts.windows(3).any(|part| RUNS.contains(&part[0]) && matches!(part[2], "trials" | "blobs"))
 }
 
-/// Whether a file with this content may be replaced: it was brought as it is, or is made of others at any time.
+/// Whether a file with this content may be replaced: it was brought as it is, or is made of others at any time, as reports and the
+/// cache of a skillbook are.
 fn may_be_replaced(path: &str, here: &str, brought: &BTreeSet<(String, String)>) -> bool {
-    REPORT_FILES.contains(&path) || brought.contains(&(path.to_owned(), here.to_owned()))
+    REPORT_FILES.contains(&path)
+        || path.contains("/.meta/cache/")
+        || brought.contains(&(path.to_owned(), here.to_owned()))
 }
 
 /// What was brought into a folder before.

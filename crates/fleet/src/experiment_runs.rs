@@ -90,6 +90,9 @@ pub enum LeadError {
     /// A run cannot be submitted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
+    /// The suite's path cannot be told to workers.
+    #[error("{} is no file below the folder of its suite, or its name is no Unicode", .0.display())]
+    Suite(PathBuf),
     /// The results cannot be brought.
     #[error(transparent)]
     Fetch(#[from] FetchError),
@@ -184,12 +187,13 @@ impl ExperimentRuns {
 
     async fn submitted(&self, folder: &RunFolder, guidance: String) -> Result<(), LeadError> {
         let root = root_of(&self.suite);
-        let file = self.suite.strip_prefix(&root).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+        let file = self.suite.strip_prefix(&root).ok().and_then(Path::to_str);
+        let file = file.ok_or_else(|| LeadError::Suite(self.suite.clone()))?;
         let book = frozen_book(folder.path());
         let submission = Submission {
             plan: folder.plan(),
             suite: &root,
-            suite_path: &file,
+            suite_path: file,
             book: book.as_deref(),
             priority: self.record.priority,
             max_usd: self.record.max_usd,

@@ -50,9 +50,12 @@ pub enum FetchError {
     /// The folder holds a run of this id with another plan.
     #[error("{} holds another run of this id; name another folder with --out", .0.display())]
     Other(PathBuf),
-    /// The folder holds attempts that the queue does not know, or files that differ from those that were fetched.
-    #[error("{} was continued on this machine: it holds what the queue does not know, and stays as it is; fetch into another folder with --out", .0.display())]
+    /// The folder holds attempts that the queue does not know.
+    #[error("{} was continued on this machine: it holds attempts that the queue does not know; fetch into another folder with --out", .0.display())]
     Continued(PathBuf),
+    /// A file of an experiment differs from what was fetched.
+    #[error("{} was changed on this machine since it was fetched, and stays as it is; fetch into another folder with --out", .0.display())]
+    Changed(PathBuf),
     /// A stored plan or result cannot be read.
     #[error("{what} in the queue cannot be read; it was changed, or is of another version")]
     Stored {
@@ -133,7 +136,7 @@ async fn fetch_experiment(
         Some(list) => {
             let restored = restore(&queue.artifacts(&record.artifacts)?, list, &folder, wanted).await;
             restored.map_err(|error| match error {
-                CopyError::Changed(_) => FetchError::Continued(folder.clone()),
+                CopyError::Changed(file) => FetchError::Changed(file),
                 CopyError::Artifact(error) => error.into(),
                 CopyError::Io { path, source } => FetchError::Io { path, source },
             })?
@@ -167,6 +170,7 @@ async fn bring(
             .map(serde_json::from_str::<TrialRow>)
             .transpose()
             .map_err(unreadable(what))?;
+        let trace = row.as_ref().map(|row| row.trace.clone());
         let staged = match (&row, &one.files) {
             (Some(row), Some(list)) if depth == Depth::Files && !path.join(&row.trace).is_dir() => {
                 Some(staged(artifacts, list, &path).await?)
@@ -181,8 +185,8 @@ async fn bring(
                 added += 1;
             }
         }
-        if let Some(staged) = staged {
-            moved(&staged, &path)?;
+        if let (Some(staged), Some(trace)) = (staged, trace) {
+            moved(&staged, &path, &trace)?;
         }
     }
     Ok(added)
@@ -281,9 +285,14 @@ async fn staged(artifacts: &Artifacts, list: &str, run: &Path) -> Result<PathBuf
     Ok(staging)
 }
 
-/// Moves gathered files to their places: blobs first, as traces refer to them.
-fn moved(staging: &Path, run: &Path) -> Result<(), FetchError> {
-    for path in files_below(staging)? {
+/// Moves gathered files to their places: the folder of the trace last and as one, as it tells later fetches that all is there.
+fn moved(staging: &Path, run: &Path, trace: &str) -> Result<(), FetchError> {
+    let mut parts: Vec<PathBuf> = files_below(staging)?.into_iter().map(PathBuf::from).collect();
+    parts.retain(|path| !path.starts_with(trace));
+    if staging.join(trace).is_dir() {
+        parts.push(trace.into());
+    }
+    for path in parts {
         let (from, to) = (staging.join(&path), run.join(&path));
         let parent = to.parent().unwrap_or(run);
         fs::create_dir_all(parent).and_then(|()| fs::rename(&from, &to)).map_err(failed(&to))?;
@@ -302,7 +311,28 @@ mod tests {
 
     use apprentice_evaluator::run::ROWS_FILE;
 
-    use super::{FetchError, keep_row};
+    use super::{FetchError, keep_row, moved};
+
+    #[test]
+    fn a_trace_comes_whole_or_not_at_all() {
+        let run = tempfile::tempdir().expect("a folder");
+        let staging = run.path().join(".fetch");
+        for path in ["trials/t/attempt-01/a", "trials/t/attempt-01/z", "zz/picture"] {
+            let file = staging.join(path);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, path).expect("writes");
+        }
+        // What stops in the middle leaves no part of a trace, which would pass for the whole.
+        fs::write(run.path().join("zz"), "in the way").expect("writes");
+        moved(&staging, run.path(), "trials/t/attempt-01").expect_err("a file is in the way");
+        assert!(!run.path().join("trials").exists());
+        fs::remove_file(run.path().join("zz")).expect("removes");
+        moved(&staging, run.path(), "trials/t/attempt-01").expect("moves");
+        for path in ["trials/t/attempt-01/a", "trials/t/attempt-01/z", "zz/picture"] {
+            assert_eq!(fs::read_to_string(run.path().join(path)).expect("a file"), path);
+        }
+        assert!(!staging.exists());
+    }
 
     #[test]
     fn rows_are_whole_whenever_they_are_read_and_none_is_lost() {
@@ -323,7 +353,7 @@ mod tests {
                 .map(|writer| {
                     let (row, folder) = (&row, folder.path());
                     threads.spawn(move || {
-                        (1..60).for_each(|at| keep_row(folder, &row(at * 2 + writer)).expect("writes"))
+                        (1..60).for_each(|at| keep_row(folder, &row(at * 2 + writer)).expect("writes"));
                     })
                 })
                 .collect();

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::database::DatabaseError;
 use crate::queue::Queue;
+use crate::rate_limit::BOUNDS;
 
 /// A scrape waits no longer than this.
 const LONGEST_ANSWER: Duration = Duration::from_secs(8);
@@ -94,8 +95,8 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
 
 fn single_values(text: &mut String, rows: &[Row]) {
     let Some(row) = rows.first() else { return };
-    family(text, "apprentice_trials_per_minute", "gauge", "Ended attempts per minute, over the last five.");
-    sample(text, "apprentice_trials_per_minute", &[], row.get(0));
+    family(text, "apprentice_attempts_per_minute", "gauge", "Ended attempts per minute, over the last five.");
+    sample(text, "apprentice_attempts_per_minute", &[], row.get(0));
     family(
         text,
         "apprentice_queue_age_seconds",
@@ -107,26 +108,24 @@ fn single_values(text: &mut String, rows: &[Row]) {
     sample(text, "apprentice_refused_total", &[], count(row, 2));
 }
 
-/// A histogram per model. The table counts each call once; a bucket of Prometheus counts those of smaller ones, too.
+/// A histogram per model, with all of its buckets from the first call on: what appears later has no rate. The table counts each
+/// call once; a bucket of Prometheus counts those of smaller ones, too.
 fn latency(text: &mut String, rows: &[Row]) {
     let name = "apprentice_model_latency_seconds";
-    family(text, name, "histogram", "How long models took to answer, by model.");
-    let (mut at, mut calls, mut seconds) = (0, 0.0, 0.0);
-    while let Some(row) = rows.get(at) {
-        let model: &str = row.get(0);
-        calls += count(row, 2);
-        seconds += row.get::<_, f64>(3);
-        let le: f64 = row.get(1);
-        if le.is_finite() {
-            sample(text, &format!("{name}_bucket"), &[("model", model), ("le", &le.to_string())], calls);
+    family(text, name, "histogram", "How long models took to answer, by model, without waits and retries.");
+    for model in rows.chunk_by(|one, next| one.get::<_, &str>(0) == next.get::<_, &str>(0)) {
+        let label = ("model", model.first().map_or("", |row| row.get(0)));
+        let up_to = |bound: f64| -> f64 {
+            model.iter().filter(|row| row.get::<_, f64>(1) <= bound).map(|row| count(row, 2)).sum()
+        };
+        for bound in BOUNDS {
+            let labels = [label, ("le", &bound.to_string())];
+            sample(text, &format!("{name}_bucket"), &labels, up_to(bound));
         }
-        at += 1;
-        if rows.get(at).is_none_or(|next| next.get::<_, &str>(0) != model) {
-            sample(text, &format!("{name}_bucket"), &[("model", model), ("le", "+Inf")], calls);
-            sample(text, &format!("{name}_sum"), &[("model", model)], seconds);
-            sample(text, &format!("{name}_count"), &[("model", model)], calls);
-            (calls, seconds) = (0.0, 0.0);
-        }
+        let calls = up_to(f64::INFINITY);
+        sample(text, &format!("{name}_bucket"), &[label, ("le", "+Inf")], calls);
+        sample(text, &format!("{name}_sum"), &[label], model.iter().map(|row| row.get::<_, f64>(3)).sum());
+        sample(text, &format!("{name}_count"), &[label], calls);
     }
 }
 

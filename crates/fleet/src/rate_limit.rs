@@ -10,6 +10,7 @@ use apprentice_protocol::{
 use tokio_postgres::types::ToSql;
 
 use crate::database::{Database, DatabaseError};
+use crate::error_chain::error_chain;
 
 /// The longest wait between two looks at the bucket.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -46,7 +47,7 @@ const USED: &str = "
     SET calls = model_latency.calls + 1, seconds = model_latency.seconds + excluded.seconds";
 
 /// Upper bounds of the histogram of answers, in seconds.
-const BOUNDS: [f64; 10] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+pub(crate) const BOUNDS: [f64; 10] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
 /// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,12 +132,17 @@ impl Metered {
         let waited = waited + self.database.take_token(&self.key).await.map_err(unavailable)?;
         let begun = self.database.clock().mono();
         let mut reply = self.inner.reply(request).await?;
-        let seconds = self.database.clock().mono().saturating_sub(begun).as_secs_f64();
+        let took = self.database.clock().mono().saturating_sub(begun);
+        // Waits for limits and before retries are not the model's.
+        let seconds = took.saturating_sub(Duration::from_millis(reply.timing.waiting_ms)).as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "tokens of one call")]
         let used = (reply.usage.input + reply.usage.output) as f64;
         let bounds = BOUNDS.as_slice();
         let parameters: [&(dyn ToSql + Sync); 5] = [&self.tokens, &used, &self.name, &seconds, &bounds];
-        self.database.query(USED, &parameters).await.map_err(unavailable)?;
+        if let Err(error) = self.database.query(USED, &parameters).await {
+            // The reply is good, and paid. If the database stays away, the next call does not begin.
+            tracing::warn!(why = error_chain(&error), "what a call used was not booked");
+        }
         let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         reply.timing.waiting_ms = reply.timing.waiting_ms.saturating_add(waited);
         Ok(reply)

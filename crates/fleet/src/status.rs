@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 use tokio_postgres::Row;
 
 use crate::database::DatabaseError;
@@ -156,7 +155,7 @@ impl Queue {
             lacking.entry(run).or_default().push(format!("{trials} wait for a worker that offers {needs}"));
         }
         let rows = self.database().query(RUNS, &[]).await?;
-        let runs = rows.iter().map(|row| run_status(row, &mut lacking)).collect();
+        let runs = rows.iter().map(|row| run_status(row, &mut lacking)).collect::<Result<_, _>>()?;
         let workers = self.database().query(WORKERS, &[]).await?;
         let worker = |row: &Row| WorkerStatus {
             worker: row.get(0),
@@ -189,7 +188,7 @@ impl Queue {
 }
 
 /// Reads the state of a run; `lacking` says for which workers trials wait.
-fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStatus {
+fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> Result<RunStatus, DatabaseError> {
     let run: String = row.get(0);
     let (at_cap, has_worker, waiting): (bool, bool, i64) = (row.get(11), row.get(12), row.get(3));
     // Those of a cancelled run wait for nothing.
@@ -212,7 +211,7 @@ fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStat
     } else {
         waits_for.extend(lacking.remove(&run).unwrap_or_default());
     }
-    RunStatus {
+    Ok(RunStatus {
         run,
         state: row.get(1),
         priority: row.get(2),
@@ -220,15 +219,15 @@ fn run_status(row: &Row, lacking: &mut BTreeMap<String, Vec<String>>) -> RunStat
         running: row.get(4),
         done: row.get(5),
         dead: row.get(6),
-        void: counts(row.get(7)),
+        void: counts(row.get(7))?,
         refused: row.get(8),
         cost_usd: row.get(9),
         max_usd: row.get(10),
         waits_for,
-    }
+    })
 }
 
-fn counts(json: &str) -> BTreeMap<String, i64> {
-    let map: BTreeMap<String, Value> = serde_json::from_str(json).unwrap_or_default();
-    map.into_iter().filter_map(|(cause, number)| Some((cause, number.as_i64()?))).collect()
+fn counts(json: &str) -> Result<BTreeMap<String, i64>, DatabaseError> {
+    serde_json::from_str(json)
+        .map_err(|source| DatabaseError::Json { what: "the number of void attempts", source })
 }

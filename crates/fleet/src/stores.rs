@@ -24,8 +24,10 @@ use crate::error_chain::error_chain;
 /// The forms of an address.
 pub(crate) const FORMS: &str = "give s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///FOLDER, a folder that all workers share";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A request whose answer has not come whole until then is given up, and repeated.
+/// A request that is not answered until then is given up, and repeated; so is an answer of which nothing more comes for as long.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Bytes per second that a connection is expected to send at least.
+const SLOWEST: u64 = 1 << 20;
 
 /// Keys and addresses of object stores, by the names that their own programs use: `AWS_ACCESS_KEY_ID`. They stay on the
 /// machine: neither the queue nor a run holds them.
@@ -157,12 +159,12 @@ impl HttpConnector for Transport {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain =
             options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|allowed| allowed == "true");
-        let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(REQUEST_TIMEOUT)
-            .https_only(!plain)
-            .build()
-            .map_err(|source| object_store::Error::Generic { store: "HTTP", source: Box::new(source) })?;
+        let client =
+            reqwest::Client::builder()
+                .connect_timeout(CONNECT_TIMEOUT)
+                .https_only(!plain)
+                .build()
+                .map_err(|source| object_store::Error::Generic { store: "HTTP", source: Box::new(source) })?;
         Ok(HttpClient::new(Client(client)))
     }
 }
@@ -176,14 +178,28 @@ impl HttpService for Client {
         let mut sent = reqwest::Request::new(parts.method, url);
         *sent.headers_mut() = parts.headers;
         let body = body.collect().await?.to_bytes();
+        let deadline = time_to_answer(body.len() as u64);
         *sent.body_mut() = (!body.is_empty()).then(|| body.into());
-        let answer = self.0.execute(sent).await.map_err(failure)?;
+        let late = |late| HttpError::new(HttpErrorKind::Timeout, late);
+        let sending = tokio::time::timeout(deadline, self.0.execute(sent));
+        let mut answer = sending.await.map_err(late)?.map_err(failure)?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let mut response = HttpResponse::new(HttpResponseBody::from(answer.bytes().await.map_err(failure)?));
+        let mut content = Vec::new();
+        while let Some(part) =
+            tokio::time::timeout(REQUEST_TIMEOUT, answer.chunk()).await.map_err(late)?.map_err(failure)?
+        {
+            content.extend_from_slice(&part);
+        }
+        let mut response = HttpResponse::new(HttpResponseBody::from(content));
         *response.status_mut() = status;
         *response.headers_mut() = headers;
         Ok(response)
     }
+}
+
+/// How long a request with a body of this size may take to be sent and answered.
+fn time_to_answer(bytes: u64) -> Duration {
+    REQUEST_TIMEOUT + Duration::from_secs(bytes / SLOWEST)
 }
 
 fn failure(error: reqwest::Error) -> HttpError {
@@ -200,4 +216,17 @@ fn failure(error: reqwest::Error) -> HttpError {
     };
     // The address may hold a signature.
     HttpError::new(kind, error.without_url())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::time_to_answer;
+
+    #[test]
+    fn a_large_file_has_the_time_that_it_takes_to_send_it() {
+        assert_eq!(time_to_answer(1000), Duration::from_secs(60));
+        assert!(time_to_answer(1_000_000_000) > Duration::from_secs(80), "1 GB over 100 Mbit/s");
+    }
 }

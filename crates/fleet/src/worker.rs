@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
+use crate::database::DatabaseError;
 use crate::error_chain::error_chain;
 use crate::fetch::{FetchError, bring_prerequisite};
 use crate::leader::{LeadExperiment, Leader, LeaderSettings};
@@ -35,6 +36,9 @@ pub trait PrepareRun: Send + Sync {
 
     /// Whether this machine has what a trial needs.
     fn offers(&self, need: &str) -> bool;
+
+    /// Removes what was made ready for a run that has ended.
+    fn forget(&self, run: &RunId);
 }
 
 /// A run that this worker cannot carry out. Other workers may.
@@ -297,6 +301,7 @@ impl Worker {
         let prepared = match known {
             Some(prepared) => prepared,
             None => {
+                self.forget_ended().await.map_err(remote)?;
                 let record = self.queue.record(&claimed.run).await.map_err(remote)?;
                 let gone = || UnfitRun { why: "the run has disappeared".to_owned(), passing: false };
                 let record = record.ok_or_else(|| Unable::Unfit(gone()))?;
@@ -313,6 +318,23 @@ impl Worker {
         let runner = Runner::new(folder, prepared.suite, deps, self.control.clone());
         let runner = Arc::new(runner.sharing(Arc::clone(&self.permits)));
         Ok(Lease { runner, trial: claimed.trial.clone(), attempt: claimed.attempt })
+    }
+
+    /// Forgets the runs that have ended, of which no attempt is under way here, so that a worker that lives for weeks keeps no room.
+    async fn forget_ended(&self) -> Result<(), DatabaseError> {
+        let kept: Vec<String> = {
+            let state = self.lock();
+            let held = |run: &&RunId| state.held.keys().any(|one| one.run == **run);
+            state.prepared.keys().filter(|run| !held(run)).map(ToString::to_string).collect()
+        };
+        if kept.is_empty() {
+            return Ok(());
+        }
+        for run in self.queue.ended(&kept).await? {
+            self.lock().prepared.remove(&run);
+            self.prepare.forget(&run);
+        }
+        Ok(())
     }
 
     /// Brings what the trial that must end before this one has left, and returns what this one needs.

@@ -9,7 +9,7 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_evaluator::run::{ModelSource, RunControl};
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, TaskId, counted};
+use apprentice_protocol::{ChatModel, Clock, TaskId, counted};
 use apprentice_results::report::Report;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::{Selection, Suite};
@@ -57,26 +57,36 @@ pub(crate) struct Performance {
     control: Option<RunControl>,
     /// What wraps each model.
     wrap: Option<WrapModels>,
+    /// What wraps each reader of what is learned.
+    wrap_reader: Option<WrapReader>,
 }
 
 /// Wraps the source of models.
 pub(crate) type WrapModels = Box<dyn FnOnce(Arc<dyn ModelSource>) -> Arc<dyn ModelSource>>;
+/// Wraps a model that reads what is learned.
+pub(crate) type WrapReader = Box<dyn Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel>>;
 
 impl From<Verbosity> for Performance {
     fn from(verbosity: Verbosity) -> Self {
-        Self { verbosity, elsewhere: None, control: None, wrap: None }
+        Self { verbosity, elsewhere: None, control: None, wrap: None, wrap_reader: None }
     }
 }
 
 #[cfg(feature = "fleet")]
 impl Performance {
     /// The leader's part of an experiment whose measurement others carry out.
-    pub(crate) fn led(elsewhere: Arc<dyn RunsElsewhere>, control: RunControl, wrap: WrapModels) -> Self {
+    pub(crate) fn led(
+        elsewhere: Arc<dyn RunsElsewhere>,
+        control: RunControl,
+        wrap: WrapModels,
+        wrap_reader: WrapReader,
+    ) -> Self {
         Self {
             verbosity: Verbosity::Silent,
             elsewhere: Some(elsewhere),
             control: Some(control),
             wrap: Some(wrap),
+            wrap_reader: Some(wrap_reader),
         }
     }
 }
@@ -89,7 +99,7 @@ pub(crate) async fn perform(
     folder: &Path,
     performance: impl Into<Performance>,
 ) -> Result<ExperimentResult, Failure> {
-    let Performance { verbosity, elsewhere, control, wrap } = performance.into();
+    let Performance { verbosity, elsewhere, control, wrap, wrap_reader } = performance.into();
     reach(experiment, models).await?;
     let display = ExperimentProgress::open(&experiment.suite, Arc::clone(models.clock()), verbosity);
     let (progress, records) = display.senders();
@@ -106,8 +116,15 @@ pub(crate) async fn perform(
     );
     let lines = (verbosity == Verbosity::Aloud).then(|| LiveLines::show(&control.live));
     let mut run = wire::deps(config, Arc::new(|_| Ok(ArmGuidance::unaided())), models)?;
+    let mut readers = match learner {
+        Some(learner) => models.safety_readers(learner)?,
+        None => Vec::new(),
+    };
     if let Some(wrap) = wrap {
         run.models = wrap(run.models);
+    }
+    if let Some(wrap) = wrap_reader {
+        readers = readers.into_iter().map(wrap).collect();
     }
     let deps = ExperimentDeps {
         run,
@@ -121,10 +138,7 @@ pub(crate) async fn perform(
         control,
         records,
         embedding: models.embedding()?,
-        readers: match learner {
-            Some(learner) => models.safety_readers(learner)?,
-            None => Vec::new(),
-        },
+        readers,
         effects: learner.map(|learner| models.effect_rule(learner)).transpose()?.unwrap_or_default(),
     };
     let outcome = run_experiment(experiment, &deps, folder).await;

@@ -67,4 +67,11 @@ ALTER TABLE attempts ADD COLUMN verdict text, ADD COLUMN void_cause text, ADD CO
 UPDATE attempts
 SET verdict = coalesce(result::jsonb ->> 'verdict', 'void'),
     void_cause = CASE WHEN result IS NULL THEN 'worker_lost' ELSE result::jsonb ->> 'void_cause' END,
-    cost_usd = (result::jsonb ->> 'cost_usd')::double precision;
+    cost_usd = (result::jsonb ->> 'cost_usd')::double precision
+WHERE result IS NULL OR result NOT LIKE '%\\u0000%';
+-- A text may hold a zero byte, with which no jsonb is made. Inside a text, quotes have a backslash before them.
+UPDATE attempts
+SET verdict = coalesce(substring(result FROM '"verdict":"([a-z_]+)"'), 'void'),
+    void_cause = substring(result FROM '"void_cause":"([a-z_]+)"'),
+    cost_usd = substring(result FROM '"cost_usd":([0-9.eE+-]+)')::double precision
+WHERE result LIKE '%\\u0000%';

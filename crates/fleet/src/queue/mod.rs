@@ -191,9 +191,9 @@ impl Queue {
         record: &RunRecord,
         needs: &(dyn Fn(&TrialSpec) -> Vec<String> + Sync),
     ) -> Result<bool, DatabaseError> {
-        let text = |trial: &TrialSpec| serde_json::to_string(trial).unwrap_or_default();
         let ids: Vec<String> = plan.trials.iter().map(|trial| trial.trial.to_string()).collect();
-        let specs: Vec<String> = plan.trials.iter().map(text).collect();
+        let specs: Result<Vec<String>, _> = plan.trials.iter().map(serde_json::to_string).collect();
+        let specs = specs.map_err(|source| DatabaseError::Json { what: "a trial", source })?;
         let needs: Vec<String> = plan.trials.iter().map(|trial| needs(trial).join("\n")).collect();
         let before = |trial: &TrialSpec| {
             plan.prerequisite(trial).map_or_else(String::new, |one| one.trial.to_string())
@@ -348,9 +348,11 @@ impl Queue {
         files: Option<&str>,
     ) -> Result<Stored, DatabaseError> {
         let (run, trial, attempt) = (row.run.as_str(), row.trial.as_str(), count(row.attempt));
-        let result = serde_json::to_string(row).unwrap_or_default();
+        let unwritten = |source| DatabaseError::Json { what: "the result of a trial", source };
+        let result = serde_json::to_string(row).map_err(unwritten)?;
         let outcome = Outcome::of(row).as_str();
-        let (verdict, cause) = (word(&row.verdict), row.void_cause.as_ref().map(word));
+        let verdict = word(&row.verdict).map_err(unwritten)?;
+        let cause = row.void_cause.as_ref().map(word).transpose().map_err(unwritten)?;
         let rows = self
             .database
             .query(
@@ -398,6 +400,15 @@ impl Queue {
         Ok(usize::try_from(open).unwrap_or(usize::MAX))
     }
 
+    /// Returns those of these runs of which nothing runs or will begin.
+    pub(crate) async fn ended(&self, runs: &[String]) -> Result<Vec<RunId>, DatabaseError> {
+        let sql = "SELECT run FROM runs r WHERE run = ANY ($1) AND NOT EXISTS (
+                     SELECT FROM trials t WHERE t.run = r.run AND (t.state = 'running' OR t.state = 'waiting' AND r.state = 'open'))
+                   ORDER BY seq";
+        let rows = self.database.query(sql, &[&runs]).await?;
+        Ok(rows.iter().map(|row| RunId::new(row.get::<_, String>(0))).collect())
+    }
+
     /// Cancels a run or an experiment: nothing of it is handed out any more, and what runs ends as void. A run takes the open
     /// experiment that it belongs to with it, as that could not end without it. Returns whether there is one.
     pub async fn cancel(&self, run: &RunId) -> Result<bool, DatabaseError> {
@@ -437,8 +448,8 @@ impl Queue {
 }
 
 /// The word by which a row writes a value.
-fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+fn word(value: &impl serde::Serialize) -> Result<String, serde_json::Error> {
+    serde_json::to_string(value).map(|quoted| quoted.trim_matches('"').to_owned())
 }
 
 fn claimed(row: &Row) -> Option<Claimed> {

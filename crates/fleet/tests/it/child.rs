@@ -10,7 +10,7 @@ use apprentice_fleet::{
     Artifacts, Database, Patience, PrepareRun, Prepared, Queue, RunRecord, StoreSettings, UnfitRun, Worker,
     WorkerLimits, build,
 };
-use apprentice_protocol::{Clock, PortFuture, Why};
+use apprentice_protocol::{Clock, PortFuture, RunId, Why};
 use apprentice_sandbox::SystemClock;
 use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
@@ -57,6 +57,8 @@ impl PrepareRun for Ready {
     fn offers(&self, need: &str) -> bool {
         need == "world:scene"
     }
+
+    fn forget(&self, _run: &RunId) {}
 }
 
 /// How the workers of the tests claim.

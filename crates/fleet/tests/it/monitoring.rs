@@ -152,7 +152,8 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
         ("apprentice_cap_spent_usd{kind=\"day\"}", 1.5),
         ("apprentice_workers{state=\"working\"}", 1.0),
         ("apprentice_model_latency_seconds_count{model=\"baseline/noop\"}", 1.0),
-        ("apprentice_trials_per_minute", 0.6),
+        ("apprentice_attempts_per_minute", 0.6),
+        ("count(apprentice_model_latency_seconds_bucket)", 11.0),
     ] {
         let value = prometheus.value(query).await;
         assert!((value - expected).abs() < 1e-9, "{query}: {value}, expected {expected}\n{text}");

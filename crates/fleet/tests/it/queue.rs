@@ -8,8 +8,12 @@ use apprentice_evaluator::run::{RunFolder, RunPlan};
 use apprentice_fleet::{
     Cap, CapKind, Claimant, Claimed, Metered, Queue, RateLimit, RateUnit, RunRecord, Stored, build,
 };
-use apprentice_protocol::{ChatModel as _, ChatRequest, RunId, StopReason, Verdict, VoidCause};
+use apprentice_protocol::{
+    ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, PortFuture, RunId, StopReason,
+    Verdict, VoidCause, Why,
+};
 use apprentice_results::row::TrialRow;
+use apprentice_sandbox::SystemClock;
 use apprentice_tasks::solution::FixedModel;
 use tempfile::TempDir;
 
@@ -337,4 +341,37 @@ async fn a_bucket_of_tokens_is_emptied_by_what_calls_used_and_fills_again() {
     assert!(reply.timing.waiting_ms >= 300, "the debt is waited for: {:?}", reply.timing);
     let counted = server.psql("SELECT model, sum(calls) FROM apprentice_queue.model_latency GROUP BY 1");
     assert_eq!(counted, "baseline/noop|1", "the answer's time is counted");
+}
+
+/// A model that waited for its provider before it answered.
+struct Waited(FixedModel);
+
+impl ChatModel for Waited {
+    fn profile(&self) -> &ModelProfile {
+        self.0.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            SystemClock::default().pause(Duration::from_millis(600), Why::Backoff).await;
+            let mut reply = self.0.reply(request).await?;
+            reply.timing.waiting_ms += 600;
+            Ok(reply)
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_an_answer_holds_no_waits_and_an_answer_that_cannot_be_booked_is_kept() {
+    let server = Server::start();
+    let _queue = server.queue().await;
+    let database = Arc::new(database(&server.owner()));
+    let model = Metered::new(Arc::new(Waited(FixedModel::noop())), "baseline/noop", database);
+    let request = ChatRequest::default();
+    model.reply(&request).await.expect("an answer");
+    let seconds: f64 =
+        server.psql("SELECT sum(seconds) FROM apprentice_queue.model_latency").parse().expect("a number");
+    assert!(seconds < 0.5, "{seconds}");
+    server.psql("DROP TABLE apprentice_queue.model_latency");
+    model.reply(&request).await.expect("a paid answer");
 }

@@ -27,6 +27,14 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     assert!(matches!(error, SchemaError::Older { found: 1, expected: 4, .. }), "{error}");
     assert!(error.to_string().contains("apprentice queue --migrate"), "{error}");
     server.psql("INSERT INTO apprentice_queue.runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, priority, attempts) VALUES ('kept', '', '', '', '', '', '', 0, 3)");
+    // A result whose text holds a zero byte, as PostgreSQL keeps it and cannot read it.
+    let zero = r#"{"verdict":"fail","why":"a \"verdict\":\"pass\" \u0000","void_cause":null,"cost_usd":0.5}"#;
+    for (attempt, result) in [(1, zero), (2, r#"{"verdict":"void","void_cause":"setup","cost_usd":null}"#)] {
+        server.psql(&format!(
+            "INSERT INTO apprentice_queue.trials (run, trial, seq, ord, priority, spec, needs) VALUES ('kept', 't{attempt}', 0, 0, 0, '{{}}', '{{}}');
+             INSERT INTO apprentice_queue.attempts (run, trial, attempt, worker, result) VALUES ('kept', 't{attempt}', 1, 'w', '{result}')"
+        ));
+    }
     let migrating =
         (0..6).map(|_| async { Queue::open_and_migrate(database(&server.owner())).await.map(drop) });
     for migrated in futures_util::future::join_all(migrating).await {
@@ -34,6 +42,8 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     }
     assert_eq!(server.psql("SELECT count(*) FROM apprentice_queue.buckets"), "0");
     assert_eq!(server.psql("SELECT run FROM apprentice_queue.runs"), "kept");
+    let counted = "SELECT verdict, void_cause, cost_usd FROM apprentice_queue.attempts ORDER BY trial";
+    assert_eq!(server.psql(counted), "fail||0.5\nvoid|setup|");
 
     server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (5)");
     for opened in [open().await, Queue::open_and_migrate(database(&server.owner())).await.map(drop)] {

@@ -1,8 +1,8 @@
 //! What a worker does when something that a run needs does not work.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_evaluator::run::{
@@ -12,7 +12,7 @@ use apprentice_fleet::{
     Artifacts, Claimant, ExperimentRecord, LeadExperiment, Leaving, Led, PrepareRun, Prepared, Queue,
     RunRecord, StoreSettings, UnfitRun, Worker, WorkerLimits, build,
 };
-use apprentice_protocol::{Clock as _, PortFuture, StopReason, Verdict, Why};
+use apprentice_protocol::{Clock as _, PortFuture, RunId, StopReason, Verdict, Why};
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_sandbox::SystemClock;
 use tempfile::TempDir;
@@ -65,9 +65,12 @@ impl Place {
 }
 
 /// Makes runs ready from the test's folder, after this many failures.
+#[derive(Default)]
 struct Ready {
     suite: PathBuf,
     failures: Arc<AtomicUsize>,
+    /// The runs that have ended.
+    forgotten: Arc<Mutex<Vec<RunId>>>,
     /// Where the results of trials stand that must end before others.
     prerequisites: Option<PathBuf>,
 }
@@ -93,6 +96,10 @@ impl PrepareRun for Ready {
     fn offers(&self, _need: &str) -> bool {
         true
     }
+
+    fn forget(&self, run: &RunId) {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).push(run.clone());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -101,13 +108,29 @@ async fn a_run_whose_store_was_away_is_taken_up_again_and_is_work_until_then() {
     let plan = scene::planned(&scene::suite(&place.suite()), 1, "passing");
     assert!(scene::submitted(&place.queue, &place.artifacts(), &plan, &place.suite()).await);
     let failures = Arc::new(AtomicUsize::new(2));
-    let prepare = Ready { suite: place.suite(), failures: Arc::clone(&failures), prerequisites: None };
+    let prepare = Ready { suite: place.suite(), failures: Arc::clone(&failures), ..Ready::default() };
     let limits = WorkerLimits { jobs: 1, retry: Duration::from_millis(300), ..limits("w", &plan) };
     let worker = place.worker(limits, Box::new(prepare), &CancellationToken::new()).await;
     tokio::time::timeout(DEADLINE, worker.run()).await.expect("ends").expect("works");
     assert_eq!(failures.load(Ordering::SeqCst), 0, "it was asked again");
     let run = place.queue.status().await.expect("a status").runs.remove(0);
     assert_eq!((run.done, run.waiting), (2, 0), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_made_ready_for_a_run_is_removed_when_the_run_has_ended() {
+    let place = Place::new().await;
+    let first = scene::planned(&scene::suite(&place.suite()), 1, "ended");
+    let second = RunPlan { run: RunId::new("20990101T000000Z-0001"), ..first.clone() };
+    for plan in [&first, &second] {
+        assert!(scene::submitted(&place.queue, &place.artifacts(), plan, &place.suite()).await);
+    }
+    let forgotten = Arc::new(Mutex::default());
+    let prepare = Ready { suite: place.suite(), forgotten: Arc::clone(&forgotten), ..Ready::default() };
+    let limits = WorkerLimits { jobs: 1, ..limits("w", &first) };
+    let worker = place.worker(limits, Box::new(prepare), &CancellationToken::new()).await;
+    tokio::time::timeout(DEADLINE, worker.run()).await.expect("ends").expect("works");
+    assert_eq!(*forgotten.lock().unwrap_or_else(PoisonError::into_inner), [first.run]);
 }
 
 /// Plans a trial of `inline` and the one of `pull` that must end before it.
@@ -163,8 +186,8 @@ async fn a_damaged_trace_makes_the_trial_void_that_needs_it_and_ends_no_worker()
 
     let prepare = Ready {
         suite: place.suite(),
-        failures: Arc::default(),
         prerequisites: Some(place.folder.path().join("before")),
+        ..Ready::default()
     };
     let worker = place.worker(limits("w", &plan), Box::new(prepare), &CancellationToken::new()).await;
     tokio::time::timeout(DEADLINE, worker.run()).await.expect("ends").expect("works");
@@ -220,7 +243,7 @@ async fn a_worker_that_met_trouble_leaves_the_experiment_to_others_for_a_while()
     let (cancel, mut counts, mut working) = (CancellationToken::new(), Vec::new(), Vec::new());
     for (name, wanted) in [("one", "1"), ("two", "2"), ("three", "3")] {
         let limits = WorkerLimits { lease: Duration::from_secs(600), ..limits(name, &plan) };
-        let prepare = Ready { suite: place.suite(), failures: Arc::default(), prerequisites: None };
+        let prepare = Ready { suite: place.suite(), ..Ready::default() };
         let count = Arc::new(AtomicUsize::new(0));
         let worker = place.worker(limits, Box::new(prepare), &cancel).await;
         let worker = worker.leading(Box::new(Troubled(Arc::clone(&count))));

@@ -7,13 +7,13 @@ use apprentice_evaluator::experiment::{BookSource, Experiment, Prereg, RunsElsew
 use apprentice_evaluator::run::TrialSpec;
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Database, ExperimentRuns, LeadExperiment, LeaderPlace, Leaving, Led, Metered};
-use apprentice_protocol::PortFuture;
+use apprentice_protocol::{ChatModel, PortFuture};
 
 use super::experiment::{FILE, Layout};
 use super::metered_models::MeteredModels;
 use super::submit::needs;
 use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment_with};
-use crate::commands::experiment_command::{self, Performance, WrapModels};
+use crate::commands::experiment_command::{self, Performance, WrapModels, WrapReader};
 use crate::commands::run::{ParseCommand, RecordedCommand, StartedBy};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::{self, Overrides};
@@ -63,9 +63,7 @@ impl LeaderHere {
         let mut experiment = Experiment { registered, ..experiment };
         if let BookSource::Learned(learning) = &mut experiment.book {
             learning.cycle.learn.reflect.pictures = distill.reflector_pictures();
-            let name = learning.learner.profile().name.clone();
-            let metered = Metered::new(Arc::clone(&learning.learner), &name, Arc::clone(&self.database));
-            learning.learner = Arc::new(metered);
+            learning.learner = metered(Arc::clone(&learning.learner), &self.database);
         }
         let suite = layout.suite(&inputs);
         Ok(Ready { experiment, loaded, suite })
@@ -79,9 +77,10 @@ impl LeaderHere {
         let place = LeaderPlace { folder: folder.clone(), suite, needs, control: control.clone() };
         let runs = ExperimentRuns::new(queue, record, leadership, place).kind(Kind::Environment)?;
         let runs: Arc<dyn RunsElsewhere> = Arc::new(runs);
-        let database = Arc::clone(&self.database);
+        let (database, of_readers) = (Arc::clone(&self.database), Arc::clone(&self.database));
         let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
-        let performance = Performance::led(Arc::clone(&runs), control.clone(), wrap);
+        let wrap_reader: WrapReader = Box::new(move |reader| metered(reader, &of_readers));
+        let performance = Performance::led(Arc::clone(&runs), control.clone(), wrap, wrap_reader);
         let LoadedExperiment { config, models, .. } = &loaded;
         let outcome =
             Box::pin(experiment_command::perform(&experiment, config, models, &folder, performance)).await;
@@ -92,6 +91,12 @@ impl LeaderHere {
         }
         outcome.map(drop)
     }
+}
+
+/// A model whose calls take tokens of the buckets of all workers.
+fn metered(model: Arc<dyn ChatModel>, database: &Arc<Database>) -> Arc<dyn ChatModel> {
+    let name = model.profile().name.clone();
+    Arc::new(Metered::new(model, &name, Arc::clone(database)))
 }
 
 impl LeadExperiment for LeaderHere {

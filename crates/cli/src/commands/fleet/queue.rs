@@ -32,7 +32,7 @@ pub(crate) struct QueueCommand {
     /// Limit the tokens of all workers' calls to a provider, as PROVIDER=TOKENS per minute; may be repeated.
     #[arg(long, value_name = "PROVIDER=N", value_parser = token_rate)]
     rate_tokens: Vec<RateLimit>,
-    /// Cap what all workers spend per UTC day: on everything (USD), on a model (MODEL=USD), or with a provider's key
+    /// Cap what the trials of all workers cost per UTC day: on everything (USD), on a model (MODEL=USD), or with a provider's key
     /// (PROVIDER=USD); `none` in place of USD lifts the cap. May be repeated.
     #[arg(long, value_name = "[NAME=]USD", value_parser = cap)]
     day_usd: Vec<Cap>,
@@ -238,9 +238,10 @@ fn brought(found: &Fetched) -> String {
 fn fetch_failure(error: FetchError) -> Failure {
     match error {
         FetchError::NoRun(_) => Failure::new(Kind::NothingMatched, error),
-        FetchError::Other(_) | FetchError::Continued(_) | FetchError::Stored { .. } => {
-            Failure::new(Kind::Config, error)
-        }
+        FetchError::Other(_)
+        | FetchError::Continued(_)
+        | FetchError::Changed(_)
+        | FetchError::Stored { .. } => Failure::new(Kind::Config, error),
         FetchError::Database(error) => database_failure(error),
         other => Failure::new(Kind::Environment, other),
     }

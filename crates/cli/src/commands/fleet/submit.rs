@@ -155,7 +155,7 @@ pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
 fn place(path: &Path) -> Result<(PathBuf, String), Failure> {
     let found = suite::found(path)?;
     let folder = suites::root_of(&found);
-    let file = found.strip_prefix(&folder).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let file = found.strip_prefix(&folder).kind(Kind::Bug)?.to_string_lossy().into_owned();
     Ok((folder, file))
 }
 

@@ -10,7 +10,7 @@ use apprentice_evaluator::run::{RunPlan, drift};
 use apprentice_fleet::{
     Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
 };
-use apprentice_protocol::{EnvironmentKind, PortFuture};
+use apprentice_protocol::{EnvironmentKind, PortFuture, RunId};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use clap::Args;
@@ -163,7 +163,7 @@ impl Preparation {
         let artifacts =
             Artifacts::open(&record.artifacts, &patient_store_settings()).kind(Kind::Environment)?;
         artifacts.check(&self.name).await.kind(Kind::Environment)?;
-        let folder = self.folder.join("runs").join(plan.run.as_str());
+        let folder = self.run_folder(&plan.run);
         let (suite, book) = (folder.join("suite"), folder.join("book"));
         artifacts.get_files(&record.suite_list, &suite).await.kind(Kind::Environment)?;
         if let Some(list) = &record.book_list {
@@ -205,6 +205,11 @@ impl Preparation {
         let mut deps = ready.deps;
         deps.models = Arc::new(MeteredModels { inner, database: Arc::clone(&self.database) });
         Ok(Prepared { plan: Arc::new(plan), suite: ready.current.suite, deps, artifacts, prerequisites })
+    }
+
+    /// Where the files of a run are on this machine.
+    fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.folder.join("runs").join(run.as_str())
     }
 
     /// What the cells of this machine lack of what the run's tasks need.
@@ -249,5 +254,12 @@ impl PrepareRun for Preparation {
 
     fn offers(&self, need: &str) -> bool {
         self.has(need)
+    }
+
+    fn forget(&self, run: &RunId) {
+        let folder = self.run_folder(run);
+        if let Err(error) = std::fs::remove_dir_all(&folder) {
+            terminal::note(format_args!("cannot remove {}: {error}", folder.display()));
+        }
     }
 }
