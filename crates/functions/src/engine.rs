@@ -4,7 +4,7 @@ use rhai::packages::{
     ArithmeticPackage, BasicArrayPackage, BasicIteratorPackage, BasicStringPackage, LogicPackage,
     Package as _,
 };
-use rhai::{Engine, OptimizationLevel, Token};
+use rhai::{Engine, Token};
 
 /// Largest source of a function, in characters.
 pub const SOURCE_CAP: usize = 8000;
@@ -39,7 +39,6 @@ pub(crate) fn engine() -> Engine {
         engine.disable_symbol(word);
     }
     engine
-        .set_optimization_level(OptimizationLevel::None)
         .set_max_operations(OPERATIONS)
         .set_max_call_levels(4)
         .set_max_expr_depths(DEPTH, DEPTH)

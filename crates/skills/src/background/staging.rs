@@ -62,7 +62,7 @@ pub(super) fn stage(book: &Path, staged: &StagedChange) -> Result<(), BookError>
 /// Returns the change that a review left. A file that cannot be read is no change: its review is done again.
 pub(super) fn staged(book: &Path) -> Result<Option<StagedChange>, BookError> {
     match fs::read(path(book)) {
-        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+        Ok(bytes) => Ok(String::from_utf8(bytes).ok().and_then(|text| serde_json::from_str(&text).ok())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(book)(error)),
     }
