@@ -140,9 +140,6 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
-    // Both change what models see.
-    let no_pointer = (config.pointer == OnOff::Off).then(|| "pointer: off".to_owned());
-    let with_ocr = (config.ocr == OnOff::On).then(|| "ocr: on".to_owned());
     let desktop = desktop(config, &cell);
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
@@ -154,8 +151,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
             .into_iter()
             .chain(no_sandbox)
             .chain(with_scripts)
-            .chain(no_pointer)
-            .chain(with_ocr)
+            .chain(sight(config))
             .chain(connected)
             .chain(moved)
             .chain(vms)
@@ -165,6 +161,13 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         0 => worlds,
         most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
     })
+}
+
+/// What changes the views of models, as far as it is set.
+fn sight(config: &Config) -> impl Iterator<Item = String> {
+    let pointer = (config.pointer == OnOff::Off).then(|| "pointer: off".to_owned());
+    let ocr = (config.ocr == OnOff::On).then(|| "ocr: on".to_owned());
+    pointer.into_iter().chain(ocr)
 }
 
 /// What desktops need, in cells like this one.
