@@ -138,10 +138,7 @@ impl ProgressState {
                 };
                 let learning = folder.parent().is_some_and(|above| above.ends_with("learning"));
                 let (name, what) = if learning {
-                    (
-                        "learning",
-                        "the teacher works on training tasks and fills the skillbook, then the student rehearses",
-                    )
+                    ("learning", "attempts at training tasks fill the skillbook")
                 } else {
                     ("measuring", "the same tasks with and without help")
                 };

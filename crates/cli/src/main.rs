@@ -21,6 +21,7 @@ mod interrupts;
 mod key;
 mod live_lines;
 mod live_words;
+mod log;
 mod models;
 mod overrides;
 mod pick;
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
     for hint in renamed::hints(std::env::args_os().skip(1).collect::<Vec<_>>().iter().map(AsRef::as_ref)) {
         terminal::note(format_args!("{hint}"));
     }
-    match args::dispatch(&arguments) {
+    match log::start().and_then(|()| args::dispatch(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::note(format_args!("{failure}"));

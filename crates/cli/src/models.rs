@@ -219,12 +219,8 @@ impl Models {
         if provider_of(name).is_none() {
             return Ok(Pricing::free());
         }
-        let tariff = self.tariff(name)?;
-        let profile = match tariff {
-            Some(Tariff::Tokens(_)) => Some(self.profile(name)?),
-            Some(Tariff::Hour(_)) | None => None,
-        };
-        Ok(Pricing { tariff, profile, attempt_cap: self.trial_cap(name)? })
+        let profile = Some(self.profile(name)?);
+        Ok(Pricing { tariff: self.tariff(name)?, profile, attempt_cap: self.trial_cap(name)? })
     }
 
     /// Returns the effective price list.

@@ -118,7 +118,7 @@ impl AddAssign for CostRange {
 pub struct Pricing {
     /// The model's price; `None` if unknown.
     pub tariff: Option<Tariff>,
-    /// The model's observation profile; only needed for per-token prices.
+    /// The model's observation profile; `None` for a rule-based policy.
     pub profile: Option<ModelProfile>,
     /// Maximum cost per attempt, in US dollars.
     pub attempt_cap: Option<f64>,

@@ -150,7 +150,7 @@ impl AttemptExecution<'_> {
             AssertUnwindSafe(self.run_phases(&mut recorder, &mut world, &mut done)).catch_unwind().await;
         let acted = acted.unwrap_or_else(|_| {
             let cause = if done.ended.is_some() { VoidCause::CheckCrashed } else { VoidCause::Internal };
-            Err(Void::new(cause, "panic around the agent; see the log"))
+            Err(Void::new(cause, "panic around the agent; the message of the panic is on standard error"))
         });
         if let Err(void) = acted {
             let void = self.stopped_by_person(void);

@@ -126,7 +126,7 @@ impl Account {
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match serde_json::from_slice::<Entry>(line) {
                 Ok(entry) => self.spent += entry.usd,
-                Err(error) => tracing::warn!(%error, "skipped an unreadable line of the daybook"),
+                Err(error) => tracing::warn!(%error, "skipped an unreadable line of the day's ledger"),
             }
         }
         Ok(())
