@@ -206,19 +206,18 @@ fn a_vendors_key_is_never_sent_to_another_platform() {
 #[test]
 fn trouble_that_stops_nothing_is_told_on_standard_error() {
     let home = tempfile::tempdir().expect("a home");
-    let spent = home.path().join(".local/state/apprentice/spent");
-    std::fs::create_dir_all(&spent).expect("a folder");
-    let now = jiff::Timestamp::now();
-    for day in [now, now + jiff::SignedDuration::from_mins(10)] {
-        let file = spent.join(format!("{}.jsonl", day.strftime("%Y-%m-%d")));
-        std::fs::write(file, "{\"at\":\"2026-\n").expect("writes");
-    }
     let (base, _) = serving_by(|_| json!({ "choices": [{ "message": { "content": "ready" } }] }));
     let told = |levels: &[(&str, &str)]| {
         let words = ["models", "check", "compat/m", "--base-url", base.as_str()];
         let (code, _, told) = apprentice(home.path(), &words, levels);
         (code, told)
     };
+    let (_, said) = told(&[]);
+    assert!(!said.contains("WARN"), "{said}");
+    let ledger = std::fs::read_dir(home.path().join(".local/state/apprentice/spent")).expect("a folder");
+    for file in ledger {
+        std::fs::write(file.expect("a file").path(), "{\"at\":\"2026-\n").expect("writes");
+    }
     let (code, said) = told(&[]);
     assert_ne!(code, 2, "{said}");
     let warning = "WARN apprentice_harness::model::middleware::spending: skipped an unreadable line of the day's ledger error=";
