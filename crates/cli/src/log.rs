@@ -9,6 +9,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::failure::{Failure, Kind};
+use crate::process_env;
 use crate::terminal;
 
 /// The variable that asks for other messages than warnings: a level, or levels by crate and module.
@@ -16,7 +17,7 @@ const LEVELS: &str = "APPRENTICE_LOG";
 
 /// Shows from now on what is logged.
 pub(crate) fn start() -> Result<(), Failure> {
-    let levels = levels(std::env::var_os(LEVELS))?;
+    let levels = levels(process_env::variable(LEVELS))?;
     // A terminal obeys colours, and `terminal` shows what a terminal would obey.
     let lines =
         tracing_subscriber::fmt::layer().without_time().with_ansi(false).with_writer(|| Lines(Vec::new()));
