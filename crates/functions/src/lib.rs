@@ -20,6 +20,6 @@ pub use argument::{ArgumentError, arguments_of};
 pub use check::{SourceConstant, Violation, holds, replace_words};
 pub use engine::{ACTS, OPERATIONS, SOURCE_CAP};
 pub use locator::{Locator, LocatorError, Query};
-pub use playwright::{PlaywrightError, PlaywrightFunction, Untranslated, translate};
+pub use playwright::{PlaywrightError, PlaywrightFunction, SYNTAX_PROGRAM, Untranslated, translate};
 pub use signature::{Parameter, ParameterKind, Signature, Surface};
 pub use source::{Source, StartError};

@@ -90,3 +90,16 @@ fn a_library_becomes_unverified_functions_with_origin_and_licence() {
 
     assert_eq!(shelf.functions(), 1);
 }
+
+#[test]
+fn a_file_that_is_not_python_is_named_with_its_line_and_nothing_is_imported() {
+    let shelf = Shelf(Place::new());
+    fs::create_dir_all(shelf.0.path("library")).expect("a folder");
+    fs::write(shelf.0.path("library/map_code.py"), "import re\n\nasync def open(page:\n").expect("written");
+    let library = shelf.0.path("library").to_string_lossy().into_owned();
+    let book = shelf.0.path("book").to_string_lossy().into_owned();
+    let told = shelf.0.output(&["skills", "--skillbook", &book, "import", "--from", "skillweaver", &library]);
+    assert_eq!(told.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("map_code.py: line 3: not Python: '(' was never closed"), "{told}");
+}

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use tree_sitter::Node;
-
 use super::docs::Docs;
+use super::syntax::{self, Call, Comparison, Condition, Expression, Function, Loop, Statement};
 use super::text::quoted;
-use super::values::{Kind, Values, children};
+use super::values::{Kind, Values};
 use super::{PlaywrightFunction, Untranslated};
 use crate::source::Source;
 
@@ -29,25 +28,22 @@ struct Translation<'a> {
 }
 
 /// Translates a function of a file. `base` is the address of the site that relative addresses begin with.
-pub(super) fn translated(text: &str, base: Option<&str>, node: Node<'_>) -> PlaywrightFunction {
-    let mut translation = Translation { values: Values::new(text, base), body: String::new() };
-    let name = node.child_by_field_name("name").map(|name| translation.values.of(name)).unwrap_or_default();
-    let statements = node.child_by_field_name("body").map(children).unwrap_or_default();
-    let comment = statements.first().and_then(|first| docstring(*first));
-    let docs = Docs::read(comment.map(|comment| translation.values.of(comment)).unwrap_or_default());
-    let parameters = translation.parameters(node, &docs);
-    translation.block(&statements[usize::from(comment.is_some())..], 1);
-    let source = assembled(name, &docs, &parameters, &translation.body);
+pub(super) fn translated(function: &Function, base: Option<&str>) -> PlaywrightFunction {
+    let mut translation = Translation { values: Values::new(base), body: String::new() };
+    let docs = Docs::read(function.comment.as_deref().unwrap_or_default());
+    let parameters = translation.parameters(function, &docs);
+    translation.block(&function.body, 1);
+    let source = assembled(&function.name, &docs, &parameters, &translation.body);
     let mut problems = translation.values.problems;
     if problems.is_empty()
         && let Err(violations) = Source::read(&source, &[])
     {
-        let line = node.start_position().row + 1;
+        let line = function.line;
         let reason = |one: &crate::check::Violation| format!("{}; {}", one.problem, one.remedy);
         problems.extend(violations.iter().map(|one| Untranslated { line, reason: reason(one) }));
     }
     let translated = if problems.is_empty() { Ok(source) } else { Err(problems) };
-    PlaywrightFunction { name: name.to_owned(), about: docs.about, translated }
+    PlaywrightFunction { name: function.name.clone(), about: docs.about, translated }
 }
 
 fn assembled(name: &str, docs: &Docs, parameters: &[Parameter], body: &str) -> String {
@@ -67,52 +63,42 @@ fn assembled(name: &str, docs: &Docs, parameters: &[Parameter], body: &str) -> S
 
 impl Translation<'_> {
     /// The parameters without the page.
-    fn parameters(&mut self, node: Node<'_>, docs: &Docs) -> Vec<Parameter> {
-        let list = node.child_by_field_name("parameters").map(children).unwrap_or_default();
+    fn parameters(&mut self, function: &Function, docs: &Docs) -> Vec<Parameter> {
         let mut found = Vec::new();
-        for one in list.into_iter().skip(1) {
-            let named = match one.kind() {
-                "identifier" => Some(one),
-                "typed_parameter" => one.named_child(0),
-                "default_parameter" | "typed_default_parameter" => one.child_by_field_name("name"),
-                _ => None,
-            };
-            let Some(named) = named.filter(|named| named.kind() == "identifier") else {
-                self.values.lacks(one, "a parameter that collects others");
-                continue;
-            };
-            let name = self.values.of(named).to_owned();
-            let default = one.child_by_field_name("value");
-            let Some(kind) = self.kind_of(one, default, docs.kinds.get(&name)) else {
+        for one in function.parameters.iter().skip(1) {
+            let name = one.name.clone();
+            let Some(kind) = self.kind_of(one, docs.kinds.get(&name)) else {
                 self.values.lacks(
-                    one,
+                    one.line,
                     format!("the kind of {name}: texts, whole numbers, yes or no, lists of texts"),
                 );
                 continue;
             };
-            let is_optional = default.is_some_and(|value| value.kind() == "none");
+            let is_optional = one.default.as_ref().is_some_and(Expression::is_none);
             if is_optional && kind != Kind::Text && kind != Kind::Unknown {
-                self.values.lacks(one, format!("{name}, which may be None and is no text"));
+                self.values.lacks(one.line, format!("{name}, which may be None and is no text"));
             }
             self.values.names.insert(name.clone(), if is_optional { Kind::Text } else { kind });
             found.push(Parameter { name, kind: word(kind), is_optional });
+        }
+        for line in &function.others {
+            self.values.lacks(*line, "a parameter that collects others, or is given by its name alone");
         }
         found
     }
 
     /// Returns the kind of a parameter by its type, its default or its comment. A parameter of which none says anything is
     /// passed on as a text, and decides nothing.
-    fn kind_of(&self, one: Node<'_>, default: Option<Node<'_>>, said: Option<&String>) -> Option<Kind> {
-        let typed = one.child_by_field_name("type").map(|kind| self.values.of(kind).to_owned());
-        if let Some(kind) = typed.as_ref().or(said) {
+    fn kind_of(&self, one: &syntax::Parameter, said: Option<&String>) -> Option<Kind> {
+        if let Some(kind) = one.annotation.as_ref().or(said) {
             return by_type(kind);
         }
-        Some(default.map_or(Kind::Unknown, |value| self.values.kind(value)))
+        Some(one.default.as_ref().map_or(Kind::Unknown, |value| self.values.kind(value)))
     }
 
-    fn block(&mut self, statements: &[Node<'_>], depth: usize) {
+    fn block(&mut self, statements: &[Statement], depth: usize) {
         for statement in statements {
-            let line = self.statement(*statement, depth);
+            let line = self.statement(statement, depth);
             if !line.is_empty() {
                 let _ = writeln!(self.body, "{}{line}", "    ".repeat(depth));
             }
@@ -120,117 +106,83 @@ impl Translation<'_> {
     }
 
     /// The statements of a block, in brackets. What is first named in it is not known behind it.
-    fn braced(&mut self, block: Option<Node<'_>>, depth: usize) -> String {
+    fn braced(&mut self, block: &[Statement], depth: usize) -> String {
         let outer = std::mem::take(&mut self.body);
         let known = self.values.names.clone();
-        self.block(&block.map(children).unwrap_or_default(), depth + 1);
+        self.block(block, depth + 1);
         self.values.names = known;
         let inner = std::mem::replace(&mut self.body, outer);
         format!("{{\n{inner}{}}}", "    ".repeat(depth))
     }
 
-    fn statement(&mut self, node: Node<'_>, depth: usize) -> String {
-        match node.kind() {
-            // A module that is used is missed where it is used.
-            "import_statement" | "import_from_statement" | "comment" | "pass_statement" => String::new(),
-            "return_statement" => match node.named_child(0).filter(|value| value.kind() != "none") {
+    fn statement(&mut self, statement: &Statement, depth: usize) -> String {
+        match statement {
+            Statement::Return { value } => match value.as_ref().filter(|value| !value.is_none()) {
                 Some(value) => format!("return {};", self.values.value(value)),
                 None => "return;".to_owned(),
             },
-            "break_statement" => "break;".to_owned(),
-            "continue_statement" => "continue;".to_owned(),
-            "expression_statement" => match node.named_child(0) {
-                Some(one) if one.kind() == "assignment" => self.assignment(one),
-                Some(one) if one.kind() == "string" || self.is_dropped(one) => String::new(),
-                Some(one) => format!("{};", self.values.value(one)),
-                None => String::new(),
-            },
-            "if_statement" => self.condition(node, depth),
-            "for_statement" => self.each(node, depth),
-            "while_statement" | "try_statement" | "with_statement" => {
-                let word = node.kind().trim_end_matches("_statement");
-                self.values.lacks(node, format!("`{word}` is not translated"))
+            Statement::Break {} => "break;".to_owned(),
+            Statement::Continue {} => "continue;".to_owned(),
+            Statement::Raise { line } => self.values.lacks(*line, "raise statement is not translated"),
+            Statement::Expression(Expression::Call(call))
+                if call.last_name().is_some_and(|name| DROPPED.contains(&name)) =>
+            {
+                String::new()
             }
-            other => self.values.lacks(node, format!("{} is not translated", other.replace('_', " "))),
+            Statement::Expression(value) => format!("{};", self.values.value(value)),
+            Statement::Assignment { name, value } => self.assignment(name, value),
+            Statement::Condition(condition) => self.condition(condition, depth),
+            Statement::Loop(each) => self.each(each, depth),
+            Statement::Other(lacking) => self.values.lacks(lacking.line, lacking.reason.as_str()),
         }
     }
 
-    fn is_dropped(&self, node: Node<'_>) -> bool {
-        let call = if node.kind() == "await" { node.named_child(0).unwrap_or(node) } else { node };
-        let called = call.child_by_field_name("function");
-        let last = called.map(|one| one.child_by_field_name("attribute").unwrap_or(one));
-        call.kind() == "call" && last.is_some_and(|name| DROPPED.contains(&self.values.of(name)))
-    }
-
-    fn assignment(&mut self, node: Node<'_>) -> String {
-        let (left, right) = (node.child_by_field_name("left"), node.child_by_field_name("right"));
-        let (Some(left), Some(right)) = (left.filter(|left| left.kind() == "identifier"), right) else {
-            return self.values.lacks(node, "only a value for one name can be kept");
-        };
-        let (name, kind) = (self.values.of(left).to_owned(), self.values.kind(right));
-        let value = self.values.value(right);
-        match self.values.names.insert(name.clone(), kind) {
+    fn assignment(&mut self, name: &str, value: &Expression) -> String {
+        let kind = self.values.kind(value);
+        let value = self.values.value(value);
+        match self.values.names.insert(name.to_owned(), kind) {
             Some(_) => format!("{name} = {value};"),
             None => format!("let {name} = {value};"),
         }
     }
 
-    fn condition(&mut self, node: Node<'_>, depth: usize) -> String {
-        let Some(asked) = node.child_by_field_name("condition") else {
-            return self.values.lacks(node, "an incomplete condition");
-        };
-        let others: Vec<Node<'_>> = {
-            let mut cursor = node.walk();
-            node.children_by_field_name("alternative", &mut cursor).collect()
-        };
-        let consequence = node.child_by_field_name("consequence");
-        if let (Some(missed), true) = (self.missed(asked), others.is_empty() && is_raise(consequence)) {
+    fn condition(&mut self, condition: &Condition, depth: usize) -> String {
+        if let ([(asked, then)], None) = (condition.branches.as_slice(), &condition.otherwise)
+            && matches!(then.as_slice(), [Statement::Raise { .. }])
+            && let Some(missed) = self.missed(asked)
+        {
             return format!("expect({missed}).to_be_visible();");
         }
-        let mut line = format!("if {} {}", self.values.condition(asked), self.braced(consequence, depth));
-        for other in others {
-            match other.child_by_field_name("condition") {
-                Some(asked) => {
-                    let _ = write!(line, " else if {} ", self.values.condition(asked));
-                    line += &self.braced(other.child_by_field_name("consequence"), depth);
-                }
-                None => {
-                    line += " else ";
-                    line += &self.braced(other.child_by_field_name("body"), depth);
-                }
-            }
+        let mut branches = Vec::new();
+        for (asked, then) in &condition.branches {
+            let asked = self.values.condition(asked);
+            branches.push(format!("if {asked} {}", self.braced(then, depth)));
         }
-        line
+        branches.extend(condition.otherwise.iter().map(|otherwise| self.braced(otherwise, depth)));
+        branches.join(" else ")
     }
 
     /// Returns the element of `element.count() == 0`: what raises an error then expects the element.
-    fn missed(&mut self, asked: Node<'_>) -> Option<String> {
-        let sides = (asked.kind() == "comparison_operator").then(|| children(asked))?;
-        let [left, right] = sides.as_slice() else { return None };
-        let is_none = self.values.of(*right) == "0" && self.values.of(asked).contains("==");
-        let call = if left.kind() == "await" { left.named_child(0)? } else { *left };
-        let called = call.child_by_field_name("function").filter(|_| is_none)?;
-        let counts = self.values.of(called.child_by_field_name("attribute")?) == "count";
-        let element = called.child_by_field_name("object").filter(|_| counts)?;
+    fn missed(&mut self, asked: &Expression) -> Option<String> {
+        let Expression::Comparison(Comparison { left, sign, right, .. }) = asked else { return None };
+        let is_none = sign == "==" && matches!(&**right, Expression::Number { digits, .. } if digits == "0");
+        let Expression::Call(call) = &**left else { return None };
+        let (element, _) = call.method().filter(|(_, name)| is_none && *name == "count")?;
         Some(self.values.value(element))
     }
 
-    fn each(&mut self, node: Node<'_>, depth: usize) -> String {
-        let (left, right) = (node.child_by_field_name("left"), node.child_by_field_name("right"));
-        let (Some(left), Some(right)) = (left.filter(|left| left.kind() == "identifier"), right) else {
-            return self.values.lacks(node, "`for` over more than one name");
+    fn each(&mut self, each: &Loop, depth: usize) -> String {
+        let (kind, list) = match &each.over {
+            over if self.values.kind(over) == Kind::Texts => (Kind::Text, self.values.value(over)),
+            Expression::Call(call) if call.written == "range" => (Kind::Number, self.range(call)),
+            _ => (Kind::Unknown, self.values.lacks(each.line, "`for` over what is no list of texts")),
         };
-        let (kind, list) = match self.values.kind(right) {
-            Kind::Texts => (Kind::Text, self.values.value(right)),
-            _ if self.values.of(right).starts_with("range(") => (Kind::Number, self.range(right)),
-            _ => (Kind::Unknown, self.values.lacks(node, "`for` over what is no list of texts")),
-        };
-        let name = match self.values.of(left) {
+        let name = match each.name.as_str() {
             "_" => "_turn".to_owned(),
             name => name.to_owned(),
         };
         let shadowed = self.values.names.insert(name.clone(), kind);
-        let block = self.braced(node.child_by_field_name("body"), depth);
+        let block = self.braced(&each.body, depth);
         match shadowed {
             Some(kind) => self.values.names.insert(name.clone(), kind),
             None => self.values.names.remove(&name),
@@ -238,23 +190,12 @@ impl Translation<'_> {
         format!("for {name} in {list} {block}")
     }
 
-    fn range(&mut self, node: Node<'_>) -> String {
-        let ends = node.child_by_field_name("arguments").map(children).unwrap_or_default();
-        match ends.as_slice() {
-            [end] if self.values.kind(*end) == Kind::Number => format!("0..{}", self.values.value(*end)),
-            _ => self.values.lacks(node, "a range of more than an end"),
+    fn range(&mut self, call: &Call) -> String {
+        match call.plain.as_slice() {
+            [end] if self.values.kind(end) == Kind::Number => format!("0..{}", self.values.value(end)),
+            _ => self.values.lacks(call.line, "a range of more than an end"),
         }
     }
-}
-
-fn is_raise(block: Option<Node<'_>>) -> bool {
-    let statements = block.map(children).unwrap_or_default();
-    matches!(statements.as_slice(), [one] if one.kind() == "raise_statement")
-}
-
-fn docstring(statement: Node<'_>) -> Option<Node<'_>> {
-    let inner = statement.named_child(0).filter(|_| statement.kind() == "expression_statement")?;
-    (inner.kind() == "string").then_some(inner)
 }
 
 /// Returns the kind that a type names.

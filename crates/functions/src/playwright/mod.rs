@@ -4,10 +4,15 @@
 mod docs;
 mod function;
 mod selector;
+mod syntax;
 mod text;
 mod values;
 
-use tree_sitter::{Node, Parser};
+use self::syntax::Parsed;
+
+/// A program in Python, 3.9 or newer, that reads a Python file from standard input and prints its functions as JSON, for
+/// [`translate`]. It parses the file, bounded in memory and time, and runs nothing of it.
+pub const SYNTAX_PROGRAM: &str = include_str!("syntax.py");
 
 /// A Python function that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,33 +34,31 @@ pub struct Untranslated {
     pub reason: String,
 }
 
-/// The text is not Python.
+/// The functions of a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaywrightError {
-    /// The parser could not be set up.
-    #[error("the grammar of Python cannot be loaded")]
-    Grammar(#[from] tree_sitter::LanguageError),
-    /// The parser gave no tree.
-    #[error("the text could not be read as Python")]
-    NoTree,
+    /// Python does not take the file.
+    #[error("line {line}: not Python: {reason}")]
+    NotPython {
+        /// The line, from 1; 0 if Python names none.
+        line: usize,
+        /// What its parser says.
+        reason: String,
+    },
+    /// The parser's output is not what [`SYNTAX_PROGRAM`] prints.
+    #[error("the output of Python's parser cannot be read")]
+    Unreadable(#[from] serde_json::Error),
 }
 
-/// Reads the functions of a Python file. `base` is the address of the site that relative addresses begin with.
-pub fn translate(text: &str, base: Option<&str>) -> Result<Vec<PlaywrightFunction>, PlaywrightError> {
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_python::LANGUAGE.into())?;
-    let tree = parser.parse(text, None).ok_or(PlaywrightError::NoTree)?;
-    let root = tree.root_node();
-    let mut cursor = root.walk();
-    let definitions: Vec<Node<'_>> = root.named_children(&mut cursor).filter_map(definition).collect();
-    Ok(definitions.into_iter().map(|node| function::translated(text, base, node)).collect())
-}
-
-/// Returns the function of a statement of the file, also behind a decorator.
-fn definition(node: Node<'_>) -> Option<Node<'_>> {
-    match node.kind() {
-        "function_definition" => Some(node),
-        "decorated_definition" => node.child_by_field_name("definition").and_then(definition),
-        _ => None,
+/// Translates the functions of a Python file, given as [`SYNTAX_PROGRAM`] prints them. `base` is the address of the site that
+/// relative addresses begin with.
+pub fn translate(syntax: &[u8], base: Option<&str>) -> Result<Vec<PlaywrightFunction>, PlaywrightError> {
+    match serde_json::from_slice(syntax)? {
+        Parsed::Functions(functions) => {
+            Ok(functions.iter().map(|one| function::translated(one, base)).collect())
+        }
+        Parsed::Refused(refused) => {
+            Err(PlaywrightError::NotPython { line: refused.line, reason: refused.reason })
+        }
     }
 }

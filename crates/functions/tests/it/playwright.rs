@@ -1,6 +1,9 @@
 //! Python functions over Playwright, translated as far as the language goes.
 
-use apprentice_functions::{PlaywrightFunction, Source, translate};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use apprentice_functions::{PlaywrightError, PlaywrightFunction, SYNTAX_PROGRAM, Source};
 use apprentice_protocol::FunctionEnd;
 use serde_json::json;
 
@@ -98,10 +101,18 @@ async def read_title(page, unused):
 async def go_home(page, unused):
     """Goes home."""
     await page.get_by_role("link", name="Home").click()
-
-
-def broken(page:
 "#;
+
+fn translate(text: &str, base: Option<&str>) -> Result<Vec<PlaywrightFunction>, PlaywrightError> {
+    let mut python = Command::new("python3")
+        .args(["-I", "-S", "-c", SYNTAX_PROGRAM])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3 starts");
+    python.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("is read");
+    apprentice_functions::translate(&python.wait_with_output().expect("ends").stdout, base)
+}
 
 fn of<'a>(all: &'a [PlaywrightFunction], name: &str) -> &'a PlaywrightFunction {
     all.iter().find(|one| one.name == name).expect("a function")
@@ -198,5 +209,45 @@ fn what_the_language_lacks_is_named_with_its_line() {
     }
     assert!(reasons("go_home").contains("the parameter unused is not used"), "a rule of every function");
     assert!(reasons("read_title").contains("dictionary is not translated"));
-    assert!(translate("\u{0}\u{1} not python at all ((((", None).expect("reads").is_empty());
+    for (text, line) in [("x = 1\ndef broken(page:\n", 2), ("\u{0}\u{1} not python at all ((((", 0)] {
+        let refused = translate(text, None).expect_err("not Python").to_string();
+        assert!(refused.starts_with(&format!("line {line}: not Python: ")), "{refused}");
+    }
+}
+
+#[test]
+fn texts_are_as_python_reads_them() {
+    let text = r#"
+async def add(page, note: str):
+    """Adds a note."""
+    await page.get_by_label('A "b"' ' c', exact=True).fill(rf"\d {note}" '!')
+    await page.get_by_text("half \ud800").click()
+    await page.get_by_text(f"{note:>3}").click()
+"#;
+    let all = translate(text, None).expect("reads");
+    let reasons = of(&all, "add").translated.clone().expect_err("left out");
+    let told: Vec<(usize, &str)> = reasons.iter().map(|one| (one.line, one.reason.as_str())).collect();
+    assert_eq!(told, [(5, "a text with half of a character"), (6, "only names can stand in a text")]);
+    let kept = text.lines().take(4).collect::<Vec<_>>().join("\n");
+    let all = translate(&kept, None).expect("reads");
+    let source = of(&all, "add").translated.clone().expect("translated");
+    assert!(source.contains(r#"page.get_by_label("A \"b\" c").fill("\\d " + note + "!");"#), "{source}");
+}
+
+#[test]
+fn what_is_nested_without_end_is_left_out_or_refused() {
+    let deep = |inner: String| format!("def f(page):\n    \"\"\"Does it.\"\"\"\n{inner}");
+    let calls = deep(format!("    page{}\n", ".locator('a')".repeat(200)));
+    let blocks = deep(
+        (1..60).map(|depth| format!("{}if page.x():\n", "    ".repeat(depth))).collect::<String>()
+            + "    ".repeat(60).as_str()
+            + "pass\n",
+    );
+    for text in [calls, blocks] {
+        let all = translate(&text, None).expect("reads");
+        let reasons = of(&all, "f").translated.clone().expect_err("left out");
+        assert!(reasons.iter().any(|one| one.reason.contains(" deep")), "{reasons:?}");
+    }
+    let brackets = deep(format!("    page.x({}1{})\n", "(".repeat(5000), ")".repeat(5000)));
+    assert!(matches!(translate(&brackets, None), Err(PlaywrightError::NotPython { .. })));
 }

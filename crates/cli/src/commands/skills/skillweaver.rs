@@ -1,13 +1,17 @@
 //! SkillWeaver's library: Python files of functions over Playwright, each function as a package of its own.
 
+use std::error::Error;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use apprentice_functions::{PlaywrightFunction, Untranslated, translate};
+use apprentice_functions::{PlaywrightFunction, SYNTAX_PROGRAM, Untranslated, translate};
 use apprentice_skills::package::{Imported, Package, SKILL_FILE};
 use serde_json::Value;
 
-use crate::failure::{Failure, Kind, WithKind as _};
+use crate::failure::{Failure, Kind};
+use crate::process_env;
 
 /// How the names of the library's files end.
 const ENDINGS: [&str; 3] = ["_kb_post_code", "_kb_code", "_code"];
@@ -34,10 +38,10 @@ pub(super) fn read(place: &Path, base: Option<&str>) -> Result<Library, Failure>
     let licence = licence(place)?;
     let mut library = Library { packages: Vec::new(), left_out: Vec::new() };
     for file in files {
-        let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", file.display()));
-        let text = fs::read_to_string(&file).map_err(failed)?;
+        let failed = |error: &dyn Error| Failure::say(Kind::Config, format!("{}: {error}", file.display()));
+        let functions = translate(&syntax(&file)?, base);
         let named = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for function in translate(&text, base).kind(Kind::Config)? {
+        for function in functions.map_err(|error| failed(&error))? {
             let package = Origin { file: &named, licence: licence.as_deref(), function: &function };
             match &function.translated {
                 Ok(source) => library.packages.push(package.package(source)),
@@ -46,6 +50,35 @@ pub(super) fn read(place: &Path, base: Option<&str>) -> Result<Library, Failure>
         }
     }
     Ok(library)
+}
+
+/// Has Python's own parser read a file. Nothing of it is run, and neither settings nor packages of the user are loaded.
+fn syntax(file: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", file.display()));
+    let text = fs::read(file).map_err(failed)?;
+    let python = process_env::find_program("python3").ok_or_else(|| {
+        Failure::say(Kind::Environment, "program python3 is not installed: it reads functions in Python")
+            .hint("install python3 (3.9 or newer), for example: apt-get install -y python3")
+    })?;
+    let broke = |error| Failure::say(Kind::Environment, format!("{}: {error}", python.display()));
+    let mut parser = Command::new(&python)
+        .args(["-I", "-S", "-c", SYNTAX_PROGRAM])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(broke)?;
+    // The pipe closes at the end of the statement; the program reads all before it writes.
+    let written = parser.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(&text));
+    let output = parser.wait_with_output().map_err(broke)?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        let last = told.lines().last().unwrap_or("no message").to_owned();
+        let what = format!("{}: Python's parser ended with {}: {last}", file.display(), output.status);
+        return Err(Failure::say(Kind::Config, what).hint("Python 3.9 or newer is needed"));
+    }
+    written.map_err(broke)?;
+    Ok(output.stdout)
 }
 
 fn collect(place: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
