@@ -28,7 +28,7 @@ pub(super) enum Expression {
     },
     Attribute {
         line: usize,
-        object: Box<Expression>,
+        object: Box<Self>,
         name: String,
     },
     Call(Call),
@@ -37,15 +37,15 @@ pub(super) enum Expression {
     Logic {
         line: usize,
         sign: String,
-        sides: Vec<Expression>,
+        sides: Vec<Self>,
     },
     Not {
         line: usize,
-        value: Box<Expression>,
+        value: Box<Self>,
     },
     List {
         line: usize,
-        items: Vec<Expression>,
+        items: Vec<Self>,
     },
     /// What this language has no counterpart of.
     Other(Lacking),
