@@ -51,8 +51,29 @@ fn hidden(line: u32, said: &str) -> Option<Violation> {
 
 /// Returns the words of the comments.
 fn comment(text: &str) -> String {
-    let comments = text.lines().filter_map(|line| line.split_once("//").map(|(_, said)| said));
-    comments.map(|said| said.trim_start_matches('/').trim()).collect::<Vec<_>>().join(" ")
+    text.lines()
+        .filter_map(said)
+        .map(|said| said.trim_start_matches('/').trim())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns what a line says behind two slashes, which may also stand in a text: in an address, for example.
+fn said(line: &str) -> Option<&str> {
+    let mut quote = None;
+    let mut letters = line.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match (quote, letter) {
+            (Some('"' | '\''), '\\') => {
+                letters.next();
+            }
+            (Some(open), letter) if open == letter => quote = None,
+            (None, '"' | '\'' | '`') => quote = Some(letter),
+            (None, '/') if line[at..].starts_with("//") => return Some(&line[at + 2..]),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Returns the text of a function as it is judged: the words that an agent reads, and what the code does.
@@ -93,5 +114,25 @@ pub(super) fn known(skill: &Skill, name: &str, version: Option<u32>) -> Result<(
             Err(("other_version", format!("{name} is at version {}, not {version}", known.version)))
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_begins_behind_slashes_that_stand_in_no_text() {
+        for (line, expected) in [
+            ("/// Opens it.", Some("/ Opens it.")),
+            ("    page.goto(\"https://a.example/\"); // the shop", Some(" the shop")),
+            ("    page.goto(\"https://a.example/\");", None),
+            (r#"    page.fill("a \" // b");"#, None),
+            (r#"    let quote = '"'; // said"#, Some(" said")),
+            ("    let path = `C:\\`; // said", Some(" said")),
+            ("    let half = 4 / 2;", None),
+        ] {
+            assert_eq!(said(line), expected, "{line}");
+        }
     }
 }
