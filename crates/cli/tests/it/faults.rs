@@ -70,7 +70,9 @@ fn check_loss(place: &Place, mut command: Command, part: &str, cause: &str) {
         let events = fs::read_to_string(attempts.next()?.path().join("attempt-01/events.jsonl")).ok()?;
         events.contains("model.replied").then_some(())
     });
-    let found = below(running.id()).into_iter().find(|process| process.name == part);
+    // The oldest one: worlds of later trials may be prepared already, and numbers of processes begin anew.
+    let found = below(running.id()).into_iter().filter(|process| process.name == part);
+    let found = found.min_by_key(|process| process.began.parse::<u64>().expect("ticks since the start"));
     send(found.unwrap_or_else(|| panic!("{part} runs")).id, Signal::KILL);
     // Both trials end as the script has it: the run has lost an attempt and nothing else.
     assert_eq!(running.ended().code(), Some(10), "{}", place.text("stderr"));
