@@ -91,17 +91,29 @@ pub fn derive(session: &SessionRecord, reading: &SessionReading) -> Derived {
     derived
 }
 
-/// Faults of skills come first: they hurt every later use.
-fn weight(candidate: &Candidate) -> u8 {
+/// The weights of candidates, the weightiest first. Faults of skills come first: they hurt every later use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    UnsafeInstruction,
+    ReportedFault,
+    Request,
+    SeenFault,
+    Correction,
+    Recovery,
+    Repetition,
+    LongWork,
+}
+
+fn weight(candidate: &Candidate) -> Weight {
     match (&candidate.route, candidate.origin) {
-        (Route::Patch { issue: Some(Issue::UnsafeInstruction), .. }, _) => 0,
-        (Route::Patch { .. }, Origin::Reported) => 1,
-        (Route::Create { trigger: CreateTrigger::ExplicitUserRequest, .. }, _) => 2,
-        (Route::Patch { .. }, Origin::Nudge) => 3,
-        (Route::Create { trigger: CreateTrigger::UserCorrection, .. }, _) => 4,
-        (Route::Create { trigger: CreateTrigger::RecoveredSurprise, .. }, _) => 5,
-        (Route::Create { trigger: CreateTrigger::RepeatedToolPattern, .. }, _) => 6,
-        (Route::Create { trigger: CreateTrigger::MultiStepWorkflow, .. }, _) => 7,
+        (Route::Patch { issue: Some(Issue::UnsafeInstruction), .. }, _) => Weight::UnsafeInstruction,
+        (Route::Patch { .. }, Origin::Reported) => Weight::ReportedFault,
+        (Route::Create { trigger: CreateTrigger::ExplicitUserRequest, .. }, _) => Weight::Request,
+        (Route::Patch { .. }, Origin::Nudge) => Weight::SeenFault,
+        (Route::Create { trigger: CreateTrigger::UserCorrection, .. }, _) => Weight::Correction,
+        (Route::Create { trigger: CreateTrigger::RecoveredSurprise, .. }, _) => Weight::Recovery,
+        (Route::Create { trigger: CreateTrigger::RepeatedToolPattern, .. }, _) => Weight::Repetition,
+        (Route::Create { trigger: CreateTrigger::MultiStepWorkflow, .. }, _) => Weight::LongWork,
     }
 }
 
@@ -232,4 +244,32 @@ fn long(session: &SessionRecord, turn: &SessionTurn) -> Option<Candidate> {
     refs.extend(turn.report.clone());
     let words = "The work took many actions and ended well.";
     Some(candidate(session, turn, create(CreateTrigger::MultiStepWorkflow), refs, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Candidate, CreateTrigger, Effect, Issue, Origin, Route, create, weight};
+
+    fn candidate(route: Route, origin: Origin) -> Candidate {
+        let (key, summary) = (String::new(), String::new());
+        Candidate { key, turn: 1, origin, route, event_refs: Vec::new(), summary }
+    }
+
+    #[test]
+    fn what_the_agent_reports_of_a_skill_comes_before_a_request_and_what_is_unsafe_before_all() {
+        let patch = |issue| Route::Patch {
+            skill_name: "gimp/layers".into(),
+            issue,
+            observed_effect: Effect::RetryAfterUserCorrection,
+        };
+        let unsafe_words = candidate(patch(Some(Issue::UnsafeInstruction)), Origin::Reported);
+        let reported = candidate(patch(None), Origin::Reported);
+        let request = candidate(create(CreateTrigger::ExplicitUserRequest), Origin::Nudge);
+        let seen = candidate(patch(None), Origin::Nudge);
+        assert!(
+            [unsafe_words, reported, request, seen]
+                .windows(2)
+                .all(|pair| weight(&pair[0]) < weight(&pair[1]))
+        );
+    }
 }

@@ -212,11 +212,9 @@ impl SessionTurn {
         }
     }
 
-    /// Notes the action after a failure, once for each run of failures.
+    /// Notes the action after a failure, for each failure that has none yet.
     fn recover(&mut self, id: &str) {
-        if self.recoveries.len() < self.failures.len() {
-            self.recoveries.resize(self.failures.len(), id.to_owned());
-        }
+        self.recoveries.resize(self.failures.len(), id.to_owned());
     }
 
     /// Returns whether a failure was got over and the turn ended well.

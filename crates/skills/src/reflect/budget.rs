@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 pub(super) const MAX_OUTPUT_TOKENS: u32 = 8000;
 /// The words of a step get this fraction of a request's tokens.
 pub(super) const STEP_SHARE: u64 = 16;
-/// Side in pixels of the square that counts as one token of a picture, if the profile does not tell it.
-const PATCH: u32 = 28;
 
 /// How a reflection is made, and where its author has read the skills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -87,9 +85,8 @@ impl Default for ReflectOptions {
 /// What a reviewing model can take in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReviewerLimits {
-    /// Tokens of a request and its reply together; `None` if unknown.
-    context: Option<u64>,
-    patch: u32,
+    /// Tokens of a request and its reply together, and of pictures; `None` if unknown.
+    context: Option<ContextRule>,
     /// Largest number of pictures.
     pub pictures: usize,
 }
@@ -97,42 +94,33 @@ pub struct ReviewerLimits {
 impl ReviewerLimits {
     /// Returns the limits of a model. A model without pictures gets none, whatever is asked for.
     pub fn of(profile: &ModelProfile, pictures: usize) -> Self {
-        let (context, patch, most) = match &profile.history {
-            HistoryRule::AppendOnly { .. } => (None, PATCH, usize::MAX),
-            HistoryRule::Blocks { at_most, .. } => {
-                (None, PATCH, usize::try_from(*at_most).unwrap_or(usize::MAX))
+        let (context, most) = match &profile.history {
+            HistoryRule::AppendOnly { .. } => (None, usize::MAX),
+            HistoryRule::Blocks { at_most, .. } => (None, usize::try_from(*at_most).unwrap_or(usize::MAX)),
+            HistoryRule::Window { images, context } => {
+                (*context, usize::try_from(*images).unwrap_or(usize::MAX))
             }
-            HistoryRule::Window { images, context } => (
-                context.map(|rule| rule.tokens),
-                context.map_or(PATCH, |rule| rule.patch),
-                usize::try_from(*images).unwrap_or(usize::MAX),
-            ),
         };
         let sees = profile.images != ImageRule::None;
-        Self { context, patch, pictures: if sees { pictures.min(most) } else { 0 } }
+        Self { context, pictures: if sees { pictures.min(most) } else { 0 } }
     }
 
     /// Returns the tokens of the answer: a quarter of a small context.
     pub fn output(&self) -> u32 {
-        let quarter = self.context.map_or(u64::MAX, |context| context / 4);
+        let quarter = self.context.map_or(u64::MAX, |context| context.tokens / 4);
         u32::try_from(quarter).map_or(MAX_OUTPUT_TOKENS, |quarter| quarter.min(MAX_OUTPUT_TOKENS))
     }
 
     /// Returns the tokens for steps and pictures in one request, of which `fixed` are taken. `None` if nothing is left.
     pub(super) fn room(&self, wanted: u64, fixed: u64) -> Option<u64> {
         let Some(context) = self.context else { return Some(wanted) };
-        let left = context.checked_sub(fixed + u64::from(self.output())).filter(|left| *left > 0)?;
+        let left = context.tokens.checked_sub(fixed + u64::from(self.output())).filter(|left| *left > 0)?;
         Some(left.min(wanted))
     }
 
-    /// Estimates the tokens of a picture.
+    /// Estimates the tokens that a picture takes of a known context, which steps and pictures must share; otherwise 0.
     pub(super) fn picture(&self, size: Size) -> u64 {
-        ContextRule { tokens: 0, patch: self.patch }.picture(size)
-    }
-
-    /// Returns whether the size of the context is known, so that pictures and steps must share it.
-    pub(super) fn is_bounded(&self) -> bool {
-        self.context.is_some()
+        self.context.map_or(0, |context| context.picture(size))
     }
 }
 
@@ -177,12 +165,19 @@ mod tests {
     fn a_small_context_bounds_steps_and_answer() {
         let limits = |tokens| ReviewerLimits::of(&profile(ImageRule::None, window(tokens)), 0);
         assert_eq!((limits(32_000).output(), limits(31_996).output()), (8000, 7999));
+        assert_eq!(
+            limits(1_000_000).output(),
+            8000,
+            "a large context is for the attempt, not for a longer answer"
+        );
         assert_eq!(limits(32_000).room(40_000, 4000), Some(20_000));
         assert_eq!(limits(32_000).room(10_000, 4000), Some(10_000));
         assert_eq!(limits(8000).room(40_000, 5999), Some(1));
         assert_eq!(limits(8000).room(40_000, 6000), None, "nothing is left");
         let unknown = HistoryRule::Window { images: 0, context: None };
-        assert_eq!(ReviewerLimits::of(&profile(ImageRule::None, unknown), 0).room(40_000, 1), Some(40_000));
+        let unknown = ReviewerLimits::of(&profile(ImageRule::None, unknown), 0);
+        assert_eq!((unknown.output(), unknown.room(40_000, 1)), (8000, Some(40_000)));
+        assert_eq!(unknown.picture(Size::new(64, 33)), 0, "it takes nothing from the steps");
         assert_eq!(limits(8000).picture(Size::new(64, 33)), 4);
     }
 }

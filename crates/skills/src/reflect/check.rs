@@ -177,10 +177,10 @@ fn did_it(learning: &Learning, cited: &[StepId], steps: &[TrajectoryStep]) -> bo
 /// Returns whether a step came after the last one that changed what the checks read, and is known to have changed
 /// nothing of it. Such a step did not bring the attempt to its end.
 fn is_afterthought(step: StepId, steps: &[TrajectoryStep]) -> bool {
-    let last = steps.iter().rev().find(|step| step.changed_checked_state == Some(true)).map(|step| step.id);
-    let unchanged =
-        || steps.iter().any(|known| known.id == step && known.changed_checked_state == Some(false));
-    last.is_some_and(|last| step > last) && unchanged()
+    let changed = |step: &TrajectoryStep| step.changed_checked_state == Some(true);
+    let mut after = steps.iter().rev().take_while(|step| !changed(step));
+    steps.iter().any(changed)
+        && after.any(|known| known.id == step && known.changed_checked_state == Some(false))
 }
 
 /// A fault of one learning that the model can correct.

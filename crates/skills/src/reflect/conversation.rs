@@ -142,7 +142,7 @@ async fn reflect_in_parts(
     let less = u64::try_from(share).unwrap_or(u64::MAX);
     let left = limits.room(u64::MAX, fixed_tokens(reviewed, options)).ok_or(ReflectError::Full)? / less;
     let (pictures, taken) = chosen(pictures, &limits, left / 2);
-    let room = left.saturating_sub(if limits.is_bounded() { taken } else { 0 });
+    let room = left.saturating_sub(taken);
     let room = room.min(options.budget.tokens / less);
     let steps = BoundedSteps::of(trajectory, &options.budget, room);
     let mut whole = Reflected::default();

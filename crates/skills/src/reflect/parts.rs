@@ -72,8 +72,8 @@ pub(super) fn parted(steps: &[TrajectoryStep], costs: &[u64], room: u64, most: u
         if parts.len() <= most {
             return parts.into_iter().map(|part| kept[part].to_vec()).collect();
         }
-        // What the ends of the requests waste is taken from the whole.
-        limit = limit.saturating_sub((room / 16).max(1));
+        // The ends of the requests waste room, so the step that tells least is left out.
+        limit = chosen.iter().sum::<u64>().saturating_sub(1);
     }
 }
 
@@ -134,6 +134,17 @@ mod tests {
         assert_eq!(shown.concat(), [97, 98, 99]);
         assert_eq!(parted(&steps, &[1; 100], 50, 3), [(0..50).collect::<Vec<_>>(), (50..100).collect()]);
         assert_eq!(parted(&steps[..1], &[1], 50, 0), [[0]]);
+    }
+
+    #[test]
+    fn no_more_steps_are_left_out_than_the_ends_of_the_requests_waste() {
+        let steps = steps(10);
+        // Two requests of 100 hold four steps of 40, although 200 tokens hold five. The first and the last ones stay.
+        assert_eq!(parted(&steps, &[40; 10], 100, 2), [[6, 7], [8, 9]]);
+        // All steps but one have room: of those in the middle, the one that tells least goes.
+        let mut costs = [18; 10];
+        costs[4] = 38;
+        assert_eq!(parted(&steps, &costs, 100, 2), [vec![0, 1, 2, 4], vec![5, 6, 7, 8, 9]]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct StepPicture {
 }
 
 /// Chooses the pictures that a request can hold, and returns them in the order of the attempt with their tokens. The
-/// given order is their precedence. Of a known context, pictures take at most `room` tokens.
+/// given order is their precedence. Of a known context, pictures take at most `room` tokens; of another they take none.
 pub(super) fn chosen<'a>(
     pictures: &'a [StepPicture],
     limits: &ReviewerLimits,
@@ -47,7 +47,7 @@ pub(super) fn chosen<'a>(
     let mut chosen: Vec<&StepPicture> = Vec::new();
     for picture in pictures.iter().take(limits.pictures) {
         let cost = limits.picture(picture.image.size);
-        if limits.is_bounded() && used + cost > room {
+        if used + cost > room {
             break;
         }
         used += cost;
@@ -66,4 +66,47 @@ pub(super) fn contents<'a>(pictures: impl Iterator<Item = &'a StepPicture>) -> V
         parts.push(Content::Image { image: picture.image.clone() });
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{
+        BlobHash, ContextRule, CoordinateSpace, HistoryRule, Image, ImageBytes, ImageRule, MediaType,
+        ModelProfile, Size, StepId, ToolRule, ViewRule,
+    };
+
+    use super::{Moment, ReviewerLimits, StepPicture, chosen};
+
+    /// Returns how many of five pictures, of 100 tokens each, a model gets, and what they take.
+    fn taken(context: Option<ContextRule>, room: u64) -> (usize, u64) {
+        let profile = ModelProfile {
+            name: "test/reviewer".into(),
+            consumer: "reviewer".into(),
+            space: CoordinateSpace::ImagePixels,
+            images: ImageRule::AsIs,
+            outline: true,
+            views: ViewRule::Whole,
+            history: HistoryRule::Window { images: 9, context },
+            tools: ToolRule::Fixed,
+            max_output_tokens: 4096,
+        };
+        let image = Image {
+            hash: BlobHash::new("00"),
+            size: Size::new(280, 280),
+            media: MediaType::Png,
+            bytes: ImageBytes::default(),
+        };
+        let picture =
+            StepPicture { step: StepId(1), moment: Moment::Before, shows: "the whole screen".into(), image };
+        let pictures = vec![picture; 5];
+        let (pictures, tokens) = chosen(&pictures, &ReviewerLimits::of(&profile, 9), room);
+        (pictures.len(), tokens)
+    }
+
+    #[test]
+    fn pictures_fill_their_room_to_the_last_token() {
+        let context = Some(ContextRule { tokens: 9000, patch: 28 });
+        assert_eq!([taken(context, 299), taken(context, 300)], [(2, 200), (3, 300)]);
+        assert_eq!(taken(None, 0), (5, 0), "a context of unknown size shares nothing");
+    }
 }

@@ -158,6 +158,10 @@ fn a_correction_after_a_received_skill_is_about_the_skill() {
         (&shown["may_only"], &shown["observed_effect"], &shown["origin"]),
         (&json!("patch"), &json!("retry_after_user_correction"), &json!("nudge"))
     );
+    let session = Script::default().asks("a").clicks("Bold").reports("Done.");
+    let session = session.asks("No.").views("gimp/layers").clicks("Open").reports("Done.").read();
+    let derived = derive(&session, &correction());
+    assert_eq!(keys(&derived), ["run-1#2:patch:gimp/layers"], "read during the correction, it did not help");
     // The report, the correction and the skill's delivery, in no other turn's words.
     assert!(
         candidate.event_refs.len() >= 3 && candidate.event_refs.contains(&"e2".to_owned()),

@@ -108,6 +108,15 @@ fn a_reading_is_tried_three_times_and_a_candidate_has_ten_replies() {
     assert_eq!((readings.count(), requests.len()), (3, 13));
 }
 
+/// What a person pays for at most: a reading is short, and a decision holds the text of a skill.
+#[test]
+fn a_reading_may_take_3000_tokens_and_a_decision_4000() {
+    let asked = model(vec![left()]);
+    Desk::recovered(shelf()).review(&asked);
+    let requests = asked.requests.lock().expect("unpoisoned");
+    assert_eq!(requests.iter().map(|request| request.max_output_tokens).collect::<Vec<_>>(), [3000, 4000]);
+}
+
 #[test]
 fn a_session_of_48_000_characters_is_shown_whole_and_a_longer_one_by_weight() {
     let script = |filler: usize| {

@@ -92,21 +92,66 @@ fn a_long_attempt_is_reviewed_in_parts_and_what_was_found_goes_along() {
     assert!(steps.contains(&json!("s250")) && steps.contains(&json!("s500")));
 }
 
+/// Returns the blocks of the first messages that a model got.
+fn blocks(model: &Written) -> Vec<Material> {
+    let requests = model.requests.lock().expect("unpoisoned");
+    let block = |message: &Message| {
+        let Message::User { content } = message else { panic!("{message:?}") };
+        let text = content[0].as_text().expect("text");
+        let block = text.split("```json").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+        serde_json::from_str(block).expect("the material")
+    };
+    requests.iter().map(|request| block(&request.messages[0])).collect()
+}
+
+#[test]
+fn a_part_shows_the_skills_that_arrived_up_to_its_end_and_the_last_part_all() {
+    let mut trajectory = long_attempt(40);
+    let skills: Vec<(String, u32)> = (1..=40).map(|step| (format!("gimp/s{step}"), step)).collect();
+    let named: Vec<(&str, u32)> = skills.iter().map(|(name, _)| (name.as_str(), 1)).collect();
+    trajectory.skills = attempt("t", "goal", Verdict::Fail, &named).skills;
+    for (skill, (_, step)) in trajectory.skills.iter_mut().zip(&skills) {
+        skill.step = StepId(*step);
+    }
+    // This one arrived after the last step.
+    trajectory.skills[39].step = StepId(41);
+    let model = Written::words(&["{}"; 6]);
+    let budget = MaterialBudget { skills: 40, ..MaterialBudget::default() };
+    let options = ReflectOptions { budget, ..ReflectOptions::default() };
+    run(reflect(&model, &trajectory, &[], &options)).expect("reflects");
+    let parts = blocks(&model);
+    let steps = |part: &Material| part.skills.iter().map(|skill| skill.step.0).collect::<Vec<_>>();
+    assert!(parts.len() > 1, "a long attempt");
+    for (part, next) in parts.iter().zip(&parts[1..]) {
+        assert_eq!(
+            steps(part),
+            (1..next.steps[0].id.0).collect::<Vec<_>>(),
+            "what the next part begins with"
+        );
+    }
+    assert_eq!(steps(&parts[parts.len() - 1]), (1..=39).chain([41]).collect::<Vec<_>>());
+}
+
 #[test]
 fn an_attempt_is_spread_over_no_more_requests_than_a_forecast_counts() {
     let options = ReflectOptions::default();
-    for steps in [1, 8, 9, 33, 40] {
+    for steps in [1, 8, 9, 16, 33, 40] {
         let mut trajectory = long_attempt(steps);
         for step in &mut trajectory.steps {
             step.say = vec!["word ".repeat(20_000)];
-            step.seen.changed = vec!["+ button \"A name that is long\"".repeat(5); 2_000];
+            step.seen.changed = vec!["+ button \"OK\"".to_owned(); 2_000];
             step.finish = Some("done ".repeat(20_000));
+            step.actions = vec![step.actions[0].clone(); 20];
         }
         let model = Written::words(&["{}"; 6]);
         let reflected = run(reflect(&model, &trajectory, &[], &options)).expect("reflects");
         let most = options.budget.most_parts(usize::try_from(steps).expect("few"));
         let requests = usize::try_from(reflected.tries).expect("few");
         assert!(requests <= most, "{steps} steps: {requests} requests, at most {most} counted");
+        assert!(
+            ![1, 8, 16].contains(&steps) || requests == most,
+            "{steps} full steps: {requests}, not {most}"
+        );
         assert!(steps < 33 || requests > 1, "{steps} steps are long enough for several requests");
     }
 }
@@ -137,13 +182,20 @@ fn a_request_that_a_server_finds_too_long_is_asked_again_with_less_material() {
     let trajectory = long_attempt(10);
     let good = || reply("{}", Vec::new());
     let model = Written::of([full(), full(), good(), good(), good(), good(), good(), good()].into());
-    run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
+    let model = model.seeing_up_to(100);
+    let pictures: Vec<StepPicture> = (0..30).map(|_| picture(1, Moment::Before)).collect();
+    run(reflect(&model, &trajectory, &pictures, &ReflectOptions::default())).expect("reflects");
     let requests = model.requests.lock().expect("unpoisoned");
     let size = |place: usize| {
         let Message::User { content } = &requests[place].messages[0] else { panic!("{requests:?}") };
         content[0].as_text().expect("text").len()
     };
     assert!(size(1) < size(0) && size(2) < size(1), "{} {} {}", size(0), size(1), size(2));
+    let images = |place: usize| {
+        let Message::User { content } = &requests[place].messages[0] else { panic!("{requests:?}") };
+        content.iter().filter(|part| matches!(part, Content::Image { .. })).count()
+    };
+    assert_eq!([images(0), images(1), images(2)], [24, 12, 6], "half as much each time");
     drop(requests);
     let model = Written::of([full(), full(), full(), good()].into());
     let error = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect_err("full");
@@ -368,6 +420,25 @@ fn a_wrong_answer_is_handed_back_with_its_fault() {
 }
 
 #[test]
+fn a_fault_is_handed_back_whole_up_to_1000_characters() {
+    // The message names the unknown field, so its length is that of the field and what stands around it.
+    let told = |field: usize| {
+        let wrong = json!({"n".repeat(field): []}).to_string();
+        let model = Written::words(&[&wrong, "{}"]);
+        let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+        let reflected = run(reflect(&model, &trajectory, &[], &ReflectOptions::default())).expect("reflects");
+        let problem = reflected.problems[0].clone();
+        let requests = model.requests.lock().expect("unpoisoned");
+        let Some(Message::User { content }) = requests[1].messages.last() else { panic!("{requests:?}") };
+        let is_whole = content[0].as_text().expect("text").contains(&problem);
+        (problem.chars().count(), is_whole)
+    };
+    let around = told(900).0 - 900;
+    assert_eq!(told(1000 - around), (1000, true));
+    assert_eq!(told(1001 - around), (1001, false));
+}
+
+#[test]
 fn after_three_unreadable_answers_there_is_none_and_they_are_kept() {
     let model = Written::words(&["no", "never", "not at all", "no"]);
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
@@ -496,6 +567,15 @@ fn learnings_over_the_cap_are_set_aside() {
     assert_eq!(checked.dropped, [Dropped::OverCap { index: 3 }, Dropped::OverCap { index: 4 }]);
 }
 
+#[test]
+fn learnings_over_the_cap_reach_whoever_sets_them_aside_with_a_word() {
+    let said = json!({"new_learnings": vec![learning("high", &["s1"], 1); 5]}).to_string();
+    let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let options = ReflectOptions { max_learnings: 3, ..ReflectOptions::default() };
+    let reflected = run(reflect(&Written::words(&[&said]), &trajectory, &[], &options)).expect("reflects");
+    assert_eq!(reflected.reflection.new_learnings.len(), 5, "one request: its answer is kept whole");
+}
+
 /// What a reviewer is told beside an attempt of a book with four pages, which have so many characters together.
 fn asked_beside_pages(characters: usize) -> String {
     let shelf = Shelf::new();
@@ -556,4 +636,23 @@ fn a_reviewer_sees_the_pages_of_the_attempts_programs_that_the_agent_did_not_rec
     };
     assert_eq!(asked("one", 12), [("gimp/other".to_owned(), true)]);
     assert_eq!(asked("two", 0), []);
+}
+
+#[test]
+fn of_a_large_book_a_reviewer_sees_the_twelve_pages_nearest_to_the_instruction() {
+    let names: Vec<String> = (0..14).map(|number| format!("gimp/s{number:02}")).collect();
+    // The last pages are the nearest.
+    let texts: Vec<String> =
+        (0..14).map(|number| if number < 2 { "gamma" } else { "beta" }.to_owned()).collect();
+    let skills: Vec<(&str, &str)> =
+        names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+    let (mut gateway, _) = Shelf::with(&skills).open();
+    let reflector = Arc::new(Written::words(&["{}"]));
+    let manager = Arc::new(Written::turns(Vec::new()));
+    let models = LearnerModels { reflector: Arc::clone(&reflector) as Arc<dyn ChatModel>, manager };
+    let trajectory = Trajectory { apps: vec!["gimp".into()], ..attempt("t", "Do beta", Verdict::Pass, &[]) };
+    let input = LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH);
+    run(learn_trajectory(&mut gateway, &models, &input, &LearnOptions::default())).expect("learns");
+    let shown: Vec<String> = blocks(&reflector)[0].book.iter().map(|page| page.id.to_string()).collect();
+    assert_eq!(shown, names[2..]);
 }
