@@ -2,11 +2,21 @@
 
 import base64
 import csv
+import gzip
+import http.server
+import importlib.util
 import json
 import os
+import queue
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 PROGRAM, SAMPLE, WORK, GUIDE = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
@@ -14,6 +24,10 @@ BIN = Path(sys.executable).parent
 FORMATS = ["osworld", "csv", "openai", "sharegpt", "parquet", "atif", "inspect", "otel"]
 # What the sample run says, and the program that recorded it did not know as a key (`tests/it/sample.rs`).
 SECRET = "a-key-that-only-the-exporter-knows"
+# Seconds that one wait for the collector may take.
+DEADLINE = 60
+# The applications that some versions of OSWorld's show_result.py cannot do without.
+OSWORLD_APPS = ["chrome", "gimp", "libreoffice_calc", "libreoffice_impress", "libreoffice_writer", "thunderbird", "vlc", "vs_code"]
 
 
 def run(*command, code=0, **more):
@@ -85,14 +99,30 @@ def osworld(folder):
                     assert picture is None or (task / picture).is_file(), line
     assert scores, folder
     checkout = os.environ.get("APPRENTICE_OSWORLD")
-    if checkout and (Path(checkout) / "show_result.py").is_file():
-        sys.path.insert(0, checkout)
-        import show_result
-
-        for model in kind.iterdir():
-            found = show_result.get_result(space.name, model.name, kind.name, str(folder))
-            assert found, model
+    if checkout:
+        as_osworld_reads(Path(checkout), folder)
     return {app: sum(one) / len(one) for app, one in scores.items()}
+
+
+def as_osworld_reads(checkout, folder):
+    """OSWorld's own script finds the same scores. It wants results of eight applications, which are added to a copy of the tree."""
+    assert (checkout / "show_result.py").is_file(), f"APPRENTICE_OSWORLD: {checkout} has no show_result.py"
+    sys.path.insert(0, str(checkout))
+    import show_result
+
+    copy = WORK / "osworld-copies" / folder.parent.name
+    shutil.copytree(folder, copy)
+    for model in copy.glob("*/*/*/"):
+        done = next(model.glob("*/*/result.txt"), None)
+        if done is None:
+            continue
+        for app in OSWORLD_APPS:
+            shutil.copytree(done.parent, model / app / "added")
+        kind = model.parent
+        own = sorted(float(path.read_text()) for path in model.glob("*/*/result.txt"))
+        found = show_result.get_result(kind.parent.name, model.name, kind.name, str(copy))
+        assert sorted(found) == own, (model, found, own)
+        print("read by OSWorld's show_result.py:", model.name, len(found))
 
 
 def tables(folder):
@@ -229,28 +259,145 @@ def inspect(folder):
     assert log.version == 2 and log.samples[0].messages
 
 
-def otel(folder):
+def messages_of(line):
+    """A line of OTLP in JSON as a message of protobuf: the former has ids in hexadecimal, the latter in Base64."""
     from google.protobuf import json_format
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-    ids, parents, traces = set(), set(), set()
+    for resource in line["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                for name, length in (("traceId", 16), ("spanId", 8), ("parentSpanId", 8)):
+                    if name in span:
+                        number = bytes.fromhex(span[name])
+                        assert len(number) == length
+                        span[name] = base64.b64encode(number).decode()
+    return json_format.ParseDict(line, TracesData())
+
+
+def spans_of(data):
+    """Each span by its id, with the resource and the scope that it stands in."""
+    found = {}
+    for resource in data.resource_spans:
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                assert span.span_id not in found, span
+                found[span.span_id] = (resource.resource, resource.schema_url, scope.scope, scope.schema_url, span)
+    return found
+
+
+def otel(folder):
+    parents, traces, sent = set(), set(), {}
     for line in lines(folder / "traces.jsonl"):
-        # OTLP in JSON has ids in hexadecimal, and the messages of protobuf have them in Base64.
-        for resource in line["resourceSpans"]:
-            for scope in resource["scopeSpans"]:
-                for span in scope["spans"]:
-                    for name, length in (("traceId", 16), ("spanId", 8), ("parentSpanId", 8)):
-                        if name in span:
-                            number = bytes.fromhex(span[name])
-                            assert len(number) == length
-                            span[name] = base64.b64encode(number).decode()
-        data = json_format.ParseDict(line, TracesData())
-        for span in data.resource_spans[0].scope_spans[0].spans:
-            assert span.span_id not in ids and span.start_time_unix_nano <= span.end_time_unix_nano
-            ids.add(span.span_id)
+        for number, told in spans_of(messages_of(line)).items():
+            span = told[-1]
+            assert number not in sent and span.start_time_unix_nano <= span.end_time_unix_nano
+            sent[number] = told
             traces.add(span.trace_id)
             parents |= {span.parent_span_id} - {b""}
-    assert len(traces) == 1 and parents <= ids, "one trace, and every parent is there"
+    assert len(traces) == 1 and parents <= set(sent), "one trace, and every parent is there"
+    attributes = [attribute for *_, span in sent.values() for attribute in span.attributes]
+    kinds = {one.value.string_value for one in attributes if one.key == "gen_ai.operation.name"}
+    assert {"invoke_workflow", "invoke_agent", "chat"} <= kinds, kinds
+    taken = collector(folder)
+    assert taken == sent, "the collector passes on each span as it was sent, with its name and attributes"
+    return len(taken)
+
+
+def collector(folder):
+    """Sends each line to a collector as it stands, and returns the spans that the collector sends on."""
+    received = queue.Queue()
+
+    class Backend(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.put((self.path, gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-protobuf")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend) as backend:
+        threading.Thread(target=backend.serve_forever, daemon=True).start()
+        try:
+            return passed_on(folder, backend.server_port, received)
+        finally:
+            backend.shutdown()
+
+
+def passed_on(folder, backend, received):
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    [package] = importlib.util.find_spec("rotel").submodule_search_locations
+    ports = free_ports(2)
+    options = {
+        "otlp-http-endpoint": f"127.0.0.1:{ports[0]}",
+        "otlp-grpc-endpoint": f"127.0.0.1:{ports[1]}",
+        "exporter": "otlp",
+        "otlp-exporter-protocol": "http",
+        "otlp-exporter-endpoint": f"http://127.0.0.1:{backend}",
+        "pid-file": WORK / "collector.pid",
+        "log-file": WORK / "collector.log",
+    }
+    command = [Path(package) / "rotel-agent", "start", *(f"--{name}={value}" for name, value in options.items())]
+    told = WORK / "collector.out"
+    with told.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out, env={}) as agent:
+        try:
+            listening(agent, ports[0], told)
+            awaited, found = 0, {}
+            for line in (folder / "traces.jsonl").read_text().splitlines():
+                awaited += accepted(ports[0], line)
+            until = time.monotonic() + DEADLINE
+            while len(found) < awaited:
+                path, body = received.get(timeout=max(0.0, until - time.monotonic()))
+                assert path == "/v1/traces", path
+                more = spans_of(ExportTraceServiceRequest.FromString(body))
+                assert not found.keys() & more.keys(), "no span is sent on twice"
+                found |= more
+            agent.terminate()
+            agent.wait(DEADLINE)
+        finally:
+            agent.kill()
+    assert received.empty(), "the collector sent on more than it was given"
+    return found
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def listening(agent, port, told):
+    """Returns when the collector takes connections. Between two attempts it waits for the collector's end, which is an error."""
+    until = time.monotonic() + DEADLINE
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), DEADLINE).close()
+        except ConnectionRefusedError:
+            assert time.monotonic() < until, told.read_text()
+        try:
+            raise AssertionError(f"the collector ended with {agent.wait(0.05)}: {told.read_text()}")
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def accepted(port, line):
+    """Sends a line to the collector, which must accept the whole of it. Returns the number of its spans."""
+    address = f"http://127.0.0.1:{port}/v1/traces"
+    request = urllib.request.Request(address, line.encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+            partial = (json.loads(answer.read() or b"{}").get("partialSuccess")) or {}
+            assert answer.status == 200 and not int(partial.get("rejectedSpans", 0)) and not partial.get("errorMessage"), partial
+    except urllib.error.HTTPError as error:
+        raise AssertionError(f"the collector refused a line: {error} {error.read()}") from error
+    return sum(len(scope["spans"]) for resource in json.loads(line)["resourceSpans"] for scope in resource["scopeSpans"])
 
 
 def guide(made, exported):
@@ -280,7 +427,7 @@ def main():
         print(name, "parquet", *parquet(WORK / name / "parquet", WORK / name / "openai"))
         atif(WORK / name / "atif")
         inspect(WORK / name / "inspect")
-        otel(WORK / name / "otel")
+        print(name, "spans through a collector", otel(WORK / name / "otel"))
     guide(made, WORK / "own")
     assert not (WORK.parent / "evil").exists() and not (WORK / "evil").exists()
     print("every export was opened by the other side")

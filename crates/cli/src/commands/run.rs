@@ -1,8 +1,8 @@
 //! `apprentice run` and `apprentice resume`: run a suite's tasks with one model, and continue a stopped run.
 
 mod inputs;
+mod selection;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use apprentice_evaluator::experiment::Definition;
 #[cfg(feature = "fleet")]
 use apprentice_evaluator::experiment::SharedGuidance;
 use apprentice_evaluator::run::{
-    Contender, Conversations, PlanRequest, PlannedArm, PlannedRun, ResumeInputs, RunDeps, RunPlan,
-    RunSummary, final_results, plan, read_run, resume, start_plan,
+    Contender, Conversations, PlanRequest, PlannedRun, ResumeInputs, RunDeps, RunPlan, RunSummary,
+    final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, Limits, TaskId};
+use apprentice_protocol::{Clock, Limits};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split};
 use apprentice_sandbox::SystemClock;
@@ -26,6 +26,7 @@ use apprentice_tasks::suite::Suite;
 use clap::Args;
 
 use self::inputs::{Loaded, RunInputs, load};
+use self::selection::{eligible, selected};
 use super::bench::Bench;
 use super::ci::{self, CiArgs};
 use super::demo::Demo;
@@ -40,7 +41,7 @@ use crate::models::Models;
 use crate::overrides::{self, Overrides};
 use crate::pick::Pick;
 use crate::run_progress::{RunProgress, conclude};
-use crate::{process_env, terminal, wire};
+use crate::{process_env, wire};
 
 /// Runs tasks of a suite with one model.
 #[derive(Debug, Args)]
@@ -368,50 +369,6 @@ pub(crate) fn brought_measurement(
     };
     let network = config.network.clone();
     Ok(BroughtRun { deps, on_vm: config.world == WorldChoice::Vm, network, current })
-}
-
-/// Returns the selected tasks, or a failure that suggests the nearest id.
-fn selected(arguments: &Run, loaded: &Loaded, config: &Config) -> Result<BTreeSet<TaskId>, Failure> {
-    let mut tasks = BTreeSet::new();
-    for name in &arguments.tasks {
-        let Some(task) = loaded.suite.task(name) else {
-            let known = loaded.suite.tasks.iter().map(|task| task.id.as_str());
-            let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {name:?}"));
-            return Err(failure.hint_nearest(name, known));
-        };
-        tasks.insert(task.id.clone());
-    }
-    if arguments.tasks.is_empty() {
-        tasks = loaded.suite.tasks.iter().map(|task| task.id.clone()).collect();
-    }
-    if let (Some(lock), Some(only)) = (&loaded.split, arguments.only) {
-        lock.check_suite(&loaded.suite).kind(Kind::Config)?;
-        tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
-    }
-    let tasks = arguments.pick.narrow(&loaded.suite, config, Some(tasks))?.unwrap_or_default();
-    match tasks.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
-        false => Ok(tasks),
-    }
-}
-
-/// Returns the tasks for which the arm has an eligible skill; prints the others.
-fn eligible(
-    arm: Arm,
-    provider: &GuidanceProvider,
-    tasks: &BTreeSet<TaskId>,
-) -> Result<BTreeSet<TaskId>, Failure> {
-    let eligible = PlannedArm::new(arm, provider, tasks).kind(Kind::Config)?.tasks;
-    for task in tasks.difference(&eligible) {
-        terminal::note(format_args!("{task}: skipped, the arm {arm} has no eligible skill"));
-    }
-    match eligible.is_empty() {
-        true => Err(Failure::say(
-            Kind::NothingMatched,
-            format!("the arm {arm} has no eligible skill for any task"),
-        )),
-        false => Ok(eligible),
-    }
 }
 
 /// Runs `apprentice resume`: executes the unfinished trials of the stored plan.

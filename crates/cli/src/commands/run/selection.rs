@@ -1,0 +1,62 @@
+//! The tasks of a run: those that its command selects, and those for which its arm has help.
+
+use std::collections::BTreeSet;
+
+use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::run::PlannedArm;
+use apprentice_protocol::TaskId;
+use apprentice_results::arm::Arm;
+
+use super::Run;
+use super::inputs::Loaded;
+use crate::config::Config;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::terminal;
+
+/// Returns the selected tasks, or a failure that suggests the nearest id.
+pub(super) fn selected(
+    arguments: &Run,
+    loaded: &Loaded,
+    config: &Config,
+) -> Result<BTreeSet<TaskId>, Failure> {
+    let mut tasks = BTreeSet::new();
+    for name in &arguments.tasks {
+        let Some(task) = loaded.suite.task(name) else {
+            let known = loaded.suite.tasks.iter().map(|task| task.id.as_str());
+            let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {name:?}"));
+            return Err(failure.hint_nearest(name, known));
+        };
+        tasks.insert(task.id.clone());
+    }
+    if arguments.tasks.is_empty() {
+        tasks = loaded.suite.tasks.iter().map(|task| task.id.clone()).collect();
+    }
+    if let (Some(lock), Some(only)) = (&loaded.split, arguments.only) {
+        lock.check_suite(&loaded.suite).kind(Kind::Config)?;
+        tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
+    }
+    let tasks = arguments.pick.narrow(&loaded.suite, config, Some(tasks))?.unwrap_or_default();
+    match tasks.is_empty() {
+        true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
+        false => Ok(tasks),
+    }
+}
+
+/// Returns the tasks for which the arm has an eligible skill; prints the others.
+pub(super) fn eligible(
+    arm: Arm,
+    provider: &GuidanceProvider,
+    tasks: &BTreeSet<TaskId>,
+) -> Result<BTreeSet<TaskId>, Failure> {
+    let eligible = PlannedArm::new(arm, provider, tasks).kind(Kind::Config)?.tasks;
+    for task in tasks.difference(&eligible) {
+        terminal::note(format_args!("{task}: skipped, the arm {arm} has no eligible skill"));
+    }
+    match eligible.is_empty() {
+        true => Err(Failure::say(
+            Kind::NothingMatched,
+            format!("the arm {arm} has no eligible skill for any task"),
+        )),
+        false => Ok(eligible),
+    }
+}
