@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use std::fs::{self, Metadata};
 use std::path::Path;
 
+#[cfg(unix)]
+use jiff::Timestamp;
+
 /// A file that changed this shortly before the stamps were written may have changed again with the same timestamp,
 /// because file system clocks are coarse.
 const TICK_NS: i128 = 100_000_000;
@@ -38,7 +41,10 @@ impl Stamp {
 #[cfg(unix)]
 fn outside(meta: &Metadata) -> (i128, u64) {
     use std::os::unix::fs::MetadataExt as _;
-    (i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()), meta.ino())
+    let nanoseconds = i32::try_from(meta.ctime_nsec()).ok();
+    let changed = nanoseconds.and_then(|part| Timestamp::new(meta.ctime(), part).ok());
+    // A file whose time cannot be told is read every time.
+    (changed.map_or(i128::MAX, Timestamp::as_nanosecond), meta.ino())
 }
 
 /// On other systems every file is read every time.

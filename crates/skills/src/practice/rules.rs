@@ -163,7 +163,7 @@ fn novelty_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String>
     for one in rules.practised {
         let other: BTreeSet<String> = words(&one.instruction).into_iter().collect();
         let common = own.intersection(&other).count();
-        if common > 0 && 200 * common >= SAME * (own.len() + other.len()) {
+        if 200 * common >= SAME * (own.len() + other.len()) {
             found.push(format!("it asks for nearly the same as the earlier task {:?}", one.name));
         }
     }

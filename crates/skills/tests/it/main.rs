@@ -31,6 +31,7 @@ mod manage;
 mod package;
 mod poison;
 mod practice;
+mod practice_limits;
 mod proposal;
 mod prose;
 mod recall;

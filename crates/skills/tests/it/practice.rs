@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::clerk::{Written, run};
 use crate::shelf::Shelf;
 
-fn start() -> PracticeStart {
+pub(crate) fn start() -> PracticeStart {
     let elements = [
         "menu item \"File\"",
         "menu item \"Document\"",
@@ -22,7 +22,7 @@ fn start() -> PracticeStart {
     PracticeStart { title: "notes.txt".into(), elements: elements.map(str::to_owned).into() }
 }
 
-fn practised() -> Vec<PractisedTask> {
+pub(crate) fn practised() -> Vec<PractisedTask> {
     vec![PractisedTask {
         name: "line-ends".into(),
         instruction: "Give the open file Windows line endings and save it.".into(),
@@ -36,7 +36,7 @@ fn practised() -> Vec<PractisedTask> {
     }]
 }
 
-fn good() -> Value {
+pub(crate) fn good() -> Value {
     json!({
         "name": "add-line",
         "instruction": "Add a line with the word {{word}} to the open notes and keep them.",
