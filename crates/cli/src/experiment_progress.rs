@@ -189,6 +189,9 @@ impl ProgressState {
         if let Some(unread) = &record.unread {
             self.say(&format!("      not learned from {}: {}", record.task, unread.why));
         }
+        for lost in &record.not_written {
+            self.say(&format!("      not written from {}: {lost}", record.task));
+        }
         for skill in &record.changed {
             self.say(&format!(
                 "      learned from {}: {skill} (skillbook: {})",

@@ -397,6 +397,9 @@ fn print_record(record: &LearningRecord) {
         counted(record.learnings, "learning"),
         counted(record.skills, "skill")
     ));
+    for lost in &record.not_written {
+        terminal::note(format_args!("    not written: {lost}"));
+    }
     if let Some(why) = &record.fallback {
         terminal::note(format_args!("    reviewed in a new conversation: {why}"));
     }

@@ -12,7 +12,7 @@ use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLi
 use apprentice_skills::verification::note_trial;
 use apprentice_skills::{
     FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection,
-    clean_book, learn_trajectory,
+    clean_book, learn_trajectory, Refusal,
 };
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -154,6 +154,9 @@ pub struct LearningRecord {
     pub decisions: Vec<(String, Option<String>)>,
     /// Rejected writes, as `code: reason`.
     pub refusals: Vec<String>,
+    /// Those of them that nobody could put otherwise, such as figures: what they would have added is lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_written: Vec<String>,
     /// New skills and skills with a new text.
     pub changed: Vec<SkillId>,
     /// Number of skills in the book afterwards.
@@ -329,6 +332,7 @@ pub(super) fn empty_record(gateway: &Gateway, phase: Phase, task: TaskId, arm: S
         learnings: 0,
         decisions: Vec::new(),
         refusals: Vec::new(),
+        not_written: Vec::new(),
         changed: Vec::new(),
         skills: gateway.state().skills.len(),
     }
@@ -417,8 +421,10 @@ fn add_result(record: &mut LearningRecord, result: LearnResult) {
         *record.review_kinds.entry(review.kind().to_owned()).or_default() += 1;
     }
     record.learnings = result.checked.learnings.len();
-    let refused = result.refusals.iter().chain(result.decisions.iter().flat_map(|one| &one.refusals));
-    record.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
+    let told = |refusal: &Refusal| format!("{}: {}", refusal.code, refusal.why);
+    record.not_written = result.refusals.iter().map(told).collect();
+    let answered = result.decisions.iter().flat_map(|one| &one.refusals).map(told);
+    record.refusals = record.not_written.iter().cloned().chain(answered).collect();
     record.decisions = result.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
 }
 

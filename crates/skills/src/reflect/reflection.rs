@@ -278,9 +278,9 @@ impl JsonSchema for SkillReview {
 pub enum Confidence {
     /// A guess.
     Low,
-    /// Seen once.
+    /// Seen once, and not confirmed.
     Medium,
-    /// Seen and confirmed.
+    /// Seen, and seen to work.
     High,
 }
 
@@ -341,7 +341,7 @@ pub struct FrictionLearning {
     /// Steps lost before it was found.
     #[schemars(range(min = 1))]
     pub steps_wasted: u32,
-    /// The steps that show it.
+    /// The steps that show it. A learning without any is refused.
     #[serde(default)]
     pub evidence: Vec<StepId>,
     /// Parts of the steps' pictures that a reader should see. Absent or empty where words are enough.
@@ -361,7 +361,7 @@ pub struct DiscoveredLearning {
     pub guidance: String,
     /// How sure.
     pub confidence: Confidence,
-    /// The steps that show it.
+    /// The steps that show it. A learning without any is refused.
     #[serde(default)]
     pub evidence: Vec<StepId>,
     /// Parts of the steps' pictures that a reader should see. Absent or empty where words are enough.
