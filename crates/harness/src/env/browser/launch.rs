@@ -64,8 +64,6 @@ fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
         "--no-first-run",
         "--no-default-browser-check",
         "--no-pings",
-        // Between a page's load and its first frame Chromium drops input, without a word to whoever sent it.
-        "--allow-pre-commit-input",
         "--password-store=basic",
         "--disable-background-networking",
         "--disable-background-timer-throttling",
