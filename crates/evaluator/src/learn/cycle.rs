@@ -155,7 +155,6 @@ pub struct LearningRecord {
     /// Rejected writes, as `code: reason`.
     pub refusals: Vec<String>,
     /// Those of them that nobody could put otherwise, such as figures: what they would have added is lost.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_written: Vec<String>,
     /// New skills and skills with a new text.
     pub changed: Vec<SkillId>,
