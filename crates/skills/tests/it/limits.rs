@@ -18,7 +18,7 @@ use apprentice_skills::guidance::{
     ArmPolicy, SKILL_FILE, SKILL_SEARCH, SKILL_VIEW, TaskView, build_guidance,
 };
 use apprentice_skills::manage::ManageOptions;
-use apprentice_skills::package::{ImportOptions, Package, SKILL_FILE as PACKAGE_PAGE, check, import};
+use apprentice_skills::package::{ImportOptions, Package, SKILL_FILE as PACKAGE_PAGE, check, export, import};
 use apprentice_skills::reflect::ReflectOptions;
 use apprentice_skills::{EmbeddingModel, HandlerOptions, author_tools};
 use jiff::Timestamp;
@@ -449,6 +449,32 @@ fn a_package_is_valid_up_to_the_formats_caps() {
         check(&Package { name: "n".into(), files }).iter().any(|one| one.code == "long_body")
     };
     assert!(!whole(100_000) && whole(100_001));
+}
+
+/// Returns the package that a book of one skill becomes, as its name and the line of its description.
+fn exported(skill: &str, description: usize, situation: usize) -> (String, String) {
+    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+    let (mut gateway, _) = shelf.open();
+    let texts = [&*"d".repeat(description), &*"s".repeat(situation), "1. Go."];
+    write(&mut gateway, created(skill, texts, Origin::Learned)).expect("written");
+    let mut packages = export(&shelf.snapshot());
+    packages.retain(|package| package.name != "gimp-a");
+    let package = packages.remove(0);
+    let page = String::from_utf8(package.files[PACKAGE_PAGE].clone()).expect("text");
+    let line = page.lines().find(|line| line.starts_with("description:")).expect("a description").to_owned();
+    (package.name, line)
+}
+
+#[test]
+fn an_exported_name_is_whole_up_to_64_characters_and_a_description_up_to_1024() {
+    let slug = |length: usize| "n".repeat(length);
+    // The name begins with the domain and a hyphen.
+    assert_eq!(exported(&format!("gimp/{}", slug(59)), 9, 9).0, format!("gimp-{}", slug(59)));
+    let cut = exported(&format!("gimp/{}", slug(60)), 9, 9).0;
+    assert!(cut.len() == 64 && !cut.ends_with(&slug(7)), "{cut}: a hash tells it from others");
+    let between = ". Use when: ".len();
+    let is_cut = |length: usize| exported("gimp/b", 100, length - 100 - between).1.contains('…');
+    assert!(!is_cut(1024) && is_cut(1025));
 }
 
 #[test]
