@@ -26,6 +26,9 @@ pub(crate) struct Collect {
     /// Number of variations per task, for tasks whose world varies; others are attempted once.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
     count: u32,
+    /// Number of tries at each variation; a model that accepts a seed gets another one in each.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    tries: u32,
     /// The attempts to keep: passed, or judged (failed ones too).
     #[arg(long, value_name = "WHICH", default_value = "passed", value_parser = keep)]
     keep: Keep,
@@ -69,6 +72,7 @@ impl Collect {
             suite: self.suite.clone(),
             model: self.model.clone(),
             seeds: self.count,
+            tries: self.tries,
             tasks: self.tasks.clone(),
             max_steps: None,
             consent: self.consent,

@@ -12,7 +12,7 @@ use apprentice_evaluator::experiment::Definition;
 #[cfg(feature = "fleet")]
 use apprentice_evaluator::experiment::SharedGuidance;
 use apprentice_evaluator::run::{
-    Contender, Conversations, PlanRequest, PlannedRun, ResumeInputs, RunDeps, RunPlan, RunSummary,
+    ArmPlan, Contender, Conversations, PlanRequest, PlannedRun, ResumeInputs, RunDeps, RunPlan, RunSummary,
     final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
@@ -26,7 +26,7 @@ use apprentice_tasks::suite::Suite;
 use clap::Args;
 
 use self::inputs::{Loaded, RunInputs, load};
-use self::selection::{eligible, selected};
+use self::selection::{eligible, selected, with_tries};
 use super::bench::Bench;
 use super::ci::{self, CiArgs};
 use super::demo::Demo;
@@ -80,6 +80,9 @@ pub(crate) struct Run {
     /// Number of variations per task, for tasks whose world varies.
     #[arg(long, default_value_t = 1)]
     seeds: u32,
+    /// Number of tries at each variation, in the arm `none`; a model that accepts a seed gets another one in each.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    tries: u32,
     /// Maximum number of actions per trial, in place of the tasks' own caps.
     #[arg(long, alias = "steps", value_name = "N")]
     max_steps: Option<u32>,
@@ -106,6 +109,7 @@ pub(crate) struct CollectedRun {
     pub(crate) suite: PathBuf,
     pub(crate) model: String,
     pub(crate) seeds: u32,
+    pub(crate) tries: u32,
     pub(crate) tasks: Vec<String>,
     pub(crate) max_steps: Option<u32>,
     pub(crate) consent: SpendingArgs,
@@ -121,7 +125,7 @@ impl Run {
 
     /// The arguments of a collection's run.
     pub(crate) fn for_collection(collected: CollectedRun) -> Self {
-        let CollectedRun { suite, model, seeds, tasks, max_steps, consent, json } = collected;
+        let CollectedRun { suite, model, seeds, tries, tasks, max_steps, consent, json } = collected;
         Self {
             suite,
             model,
@@ -135,6 +139,7 @@ impl Run {
             split: None,
             only: None,
             seeds,
+            tries,
             max_steps,
             order_seed: 0,
             keep_conversations: false,
@@ -249,17 +254,21 @@ pub(crate) fn planned(
     }
     let loaded = load(&RunInputs::given(arguments), config, &models)?;
     let tasks = selected(arguments, &loaded, config)?;
+    let books = with_tries(loaded.books.clone(), arguments)?;
+    let model = models.resolve(&arguments.model)?.to_owned();
+    let tasks_of_arm = eligible(arguments.arm, &loaded.provider, &tasks)?;
+    let contender = |book: &ArmPlan| Contender {
+        role: Role::Solo,
+        model: model.clone(),
+        arm: book.arm.clone(),
+        tasks: Some(tasks_of_arm.clone()),
+        seeds: None,
+    };
     let request = PlanRequest {
         suite: &loaded.suite,
         split: loaded.split.as_ref(),
         tasks: Some(tasks.clone()),
-        contenders: vec![Contender {
-            role: Role::Solo,
-            model: models.resolve(&arguments.model)?.to_owned(),
-            arm: arguments.arm.to_string(),
-            tasks: Some(eligible(arguments.arm, &loaded.provider, &tasks)?),
-            seeds: None,
-        }],
+        contenders: books.iter().map(contender).collect(),
         seeds: arguments.seeds.max(1),
         limits: arguments.max_steps.map(|world_steps| Limits {
             world_steps,
@@ -274,7 +283,7 @@ pub(crate) fn planned(
         },
         command,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        books: loaded.books.clone(),
+        books,
     };
     let plan = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &[])?;

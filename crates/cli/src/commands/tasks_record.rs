@@ -41,6 +41,7 @@ pub(super) fn run(arguments: &Record, config: &Config) -> Result<(), Failure> {
         suite: arguments.suite.clone(),
         model: PERSON.to_owned(),
         seeds: 1,
+        tries: 1,
         tasks: vec![arguments.task.clone()],
         max_steps: Some(arguments.max_steps),
         consent: SpendingArgs::default(),

@@ -60,6 +60,64 @@ fn a_collection_is_exported_and_its_run_can_be_resumed_and_exported_again() {
 }
 
 #[test]
+fn a_collection_tries_each_variation_several_times() {
+    let place = garden();
+    let collect = [
+        "collect",
+        "garden",
+        "--model",
+        "builtin/explorer",
+        "--tries",
+        "3",
+        "--keep-duplicates",
+        "--out",
+        "data",
+        "--json",
+    ];
+    let done = place.output(&collect);
+    assert_eq!(code(&done), Some(0), "{}", text(&done.stderr));
+    let index = fs::read_to_string(place.path("data/index.jsonl")).expect("read");
+    let lines = index.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let mut tried: Vec<String> =
+        lines.map(|line| format!("{} {} {}", line["task"], line["seed"], line["arm"])).collect();
+    tried.sort();
+    let tasks = ["mow", "prune", "trim", "water"];
+    let arms = ["none", "try-2", "try-3"];
+    let wanted = tasks.iter().flat_map(|task| arms.map(|arm| format!("\"{task}\" 0 \"{arm}\"")));
+    assert_eq!(tried, wanted.collect::<Vec<_>>());
+
+    // A try that is missing is made up for, and nothing else.
+    let run = only_run(&place);
+    let rows = fs::read_to_string(run.join("trials.jsonl")).expect("read");
+    let kept: Vec<&str> =
+        rows.lines().filter(|row| !(row.contains("try-3") && row.contains("mow"))).collect();
+    fs::write(run.join("trials.jsonl"), kept.join("\n") + "\n").expect("written");
+    let resumed = place.output(&["resume", &run.to_string_lossy(), "--json"]);
+    assert_eq!(code(&resumed), Some(0), "{}", text(&resumed.stderr));
+    let summary: serde_json::Value = serde_json::from_slice(&resumed.stdout).expect("JSON");
+    assert_eq!((&summary["planned"], &summary["passed"]), (&12.into(), &12.into()), "{summary}");
+
+    let helped = [
+        "run",
+        "garden",
+        "--model",
+        "builtin/explorer",
+        "--arm",
+        "pull",
+        "--skillbook",
+        "book",
+        "--tries",
+        "2",
+    ];
+    let refused = place.output(&helped);
+    assert!(
+        code(&refused) == Some(2) && text(&refused.stderr).contains("--tries"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
+
+#[test]
 fn an_export_to_a_full_disk_leaves_nothing_behind() {
     let place = garden();
     let done = place.output(&["run", "garden", "--model", "builtin/explorer"]);

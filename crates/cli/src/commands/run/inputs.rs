@@ -70,7 +70,9 @@ impl RunInputs {
         parse: ParseCommand,
     ) -> Result<(Self, RecordedCommand), Failure> {
         let command = parse(&plan.command)?;
-        let (StartedBy::Run(given), [arm]) = (&command.started, plan.arms.as_slice()) else {
+        // Further tries have arms of their own, without help, that follow from the plan.
+        let first: Vec<&ArmPlan> = plan.arms.iter().filter(|arm| arm.try_number.is_none()).collect();
+        let (StartedBy::Run(given), [arm]) = (&command.started, first.as_slice()) else {
             return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
                 .hint(format!("start it again: {}", plan.command.join(" "))));
         };

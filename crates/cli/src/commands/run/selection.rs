@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::run::PlannedArm;
+use apprentice_evaluator::run::{ArmPlan, PlannedArm};
 use apprentice_protocol::TaskId;
+use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 
 use super::Run;
@@ -59,4 +60,18 @@ pub(super) fn eligible(
         )),
         false => Ok(eligible),
     }
+}
+
+/// Adds an arm for each further try: the first is the arm `none`, the others are `try-2`, `try-3` and so on.
+pub(super) fn with_tries(mut arms: Vec<ArmPlan>, arguments: &Run) -> Result<Vec<ArmPlan>, Failure> {
+    if arguments.tries > 1 && arguments.arm != Arm::None {
+        let failure = format!("--tries goes with the arm none, not with {}", arguments.arm);
+        return Err(Failure::say(Kind::Usage, failure).hint("run the command once for each try"));
+    }
+    arms.extend((2..=arguments.tries).map(|number| ArmPlan {
+        arm: AblationArm::Retry(number).to_string(),
+        try_number: Some(number),
+        ..ArmPlan::default()
+    }));
+    Ok(arms)
 }
