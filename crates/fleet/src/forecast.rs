@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the database keeps of an attempt besides its result: the trial, its index entries, and the attempt's own.
@@ -46,7 +47,7 @@ pub struct FleetQuestion {
 }
 
 /// What is to be expected of a fleet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FleetForecast {
     /// Workers.
     pub workers: usize,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use apprentice_evaluator::bundle::{UnpackLimits, Verification, pack, verify, verify_folder};
 use apprentice_evaluator::grade::GradeComparison;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::signature;
@@ -75,8 +76,8 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
 }
 
 /// The result of `apprentice verify`.
-#[derive(Serialize)]
-struct Checked<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Checked<'a> {
     #[serde(flatten)]
     found: &'a Verification,
     /// Who signed the bundle; `None` if no signature was asked for.

@@ -8,6 +8,7 @@ use apprentice_evaluator::experiment::{Definition, Forecast, Prereg, forecast};
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_results::report::Deviation;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
@@ -42,8 +43,8 @@ pub(crate) struct Plan {
 }
 
 /// The output of the command.
-#[derive(Serialize)]
-struct PlanOutput {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PlanOutput {
     #[serde(flatten)]
     forecast: Forecast,
     /// Path of the registration, if there is one.
@@ -52,7 +53,7 @@ struct PlanOutput {
     deviations: Vec<Deviation>,
     /// What fleets of several sizes would take.
     #[cfg(feature = "fleet")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     fleet: Vec<apprentice_fleet::FleetForecast>,
 }
 

@@ -182,6 +182,31 @@ fn what_servers_say_when_they_answer_is_as_published() {
 }
 
 #[test]
+fn examinations_are_as_published() {
+    check("verify-1", &schema_for!(super::bundle::Checked<'_>));
+}
+
+#[cfg(feature = "fleet")]
+#[test]
+fn plans_are_as_published() {
+    check("plan-1", &schema_for!(super::plan::PlanOutput));
+}
+
+/// Without the feature `fleet`, plans say nothing of fleets; all else is as published.
+#[cfg(not(feature = "fleet"))]
+#[test]
+fn plans_are_as_published() {
+    let text = fs::read_to_string(path("plan-1")).expect("read");
+    let mut published: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (place, name) in [("properties", "fleet"), ("$defs", "FleetForecast")] {
+        let gone = published[place].as_object_mut().and_then(|fields| fields.remove(name));
+        assert!(gone.is_some(), "schemas/plan-1.json has no {name} in {place}");
+    }
+    let own = serde_json::to_value(schema_for!(super::plan::PlanOutput)).expect("JSON");
+    assert_eq!(own, published, "schemas/plan-1.json; a test with the feature fleet writes it anew");
+}
+
+#[test]
 fn answers_to_queries_are_as_published() {
     check("sql-1", &schema_for!(apprentice_exports::SqlAnswer));
 }

@@ -8,6 +8,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::place::Place;
+use crate::published;
 
 /// Templates: what a novice is to do in a program whose commands hide two menus deep.
 const TASKS: [(&str, &str, &str); 4] = [
@@ -92,9 +93,12 @@ fn arms(report: &Value) -> Vec<(String, u64, u64)> {
     report["arms"].as_array().expect("arms").iter().map(arm).collect()
 }
 
+/// What a command printed with `--json`, which has its published form.
 fn json_of(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)))
+    let told = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)));
+    assert_eq!(published::differences(&told), [""; 0]);
+    told
 }
 
 #[test]
@@ -193,6 +197,8 @@ fn an_experiment_from_a_file_is_planned_registered_carried_out_packed_and_verifi
     assert_eq!(packed.status.code(), Some(0), "{}", text(&packed.stderr));
     fs::rename(place.path("out.tar.gz"), place.path("elsewhere.tar.gz")).expect("moves");
     fs::remove_dir_all(place.path("out")).expect("removes");
+    let told = json_of(&place.output(&["verify", "elsewhere.tar.gz", "--json"]));
+    assert_eq!((&told["holds"], &told["signed_by"]), (&true.into(), &Value::Null));
     let verified = place.output(&["verify", "elsewhere.tar.gz"]);
     assert_eq!(verified.status.code(), Some(0), "{}{}", text(&verified.stdout), text(&verified.stderr));
     assert!(text(&verified.stdout).lines().any(|line| line == "verified"));

@@ -39,6 +39,7 @@ mod poisoned_pages;
 mod prompts;
 mod proofs;
 mod proposals;
+mod published;
 mod readings;
 mod recording;
 mod reviews;

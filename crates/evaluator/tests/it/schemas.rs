@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::bundle::{Manifest, Verification};
-use apprentice_evaluator::experiment::{Definition, Forecast, Prereg};
+use apprentice_evaluator::bundle::Manifest;
+use apprentice_evaluator::experiment::{Definition, Prereg};
 use apprentice_evaluator::explore::{Episode, ExplorePlan, StoredProposal};
 use apprentice_evaluator::fork::ForkReport;
 use apprentice_evaluator::grade::GradeReport;
@@ -116,18 +116,8 @@ fn bundles_are_as_published() {
 }
 
 #[test]
-fn examinations_are_as_published() {
-    check("verify-1", &schema_for!(Verification));
-}
-
-#[test]
 fn task_files_are_as_published() {
     check_file("tasks/schema.json", &task_schema());
-}
-
-#[test]
-fn forecasts_are_as_published() {
-    check("plan-1", &schema_for!(Forecast));
 }
 
 #[test]
