@@ -11,8 +11,8 @@ use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLimits, StepPicture};
 use apprentice_skills::verification::note_trial;
 use apprentice_skills::{
-    FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, UnreadReflection,
-    clean_book, learn_trajectory, Refusal,
+    FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, Refusal,
+    UnreadReflection, clean_book, learn_trajectory,
 };
 use futures_util::future::join_all;
 use jiff::Timestamp;
