@@ -55,7 +55,7 @@ const DELAYED_FILES: &[DelayedFile] = &[
     DelayedFile {
         path: "/Default/Bookmarks",
         program: "chrom(e|ium)",
-        max_delay: Duration::from_secs(4),
+        max_delay: Duration::from_secs(12),
         completion: Completion::Written,
     },
     DelayedFile {
@@ -176,8 +176,8 @@ mod tests {
         check("Preferences", "100.5 97.8 30", 3, false);
         check("Preferences", "100.5 98.5 30", 3, true);
         check("Preferences", "100.5 90.0 30", 11, true);
-        check("Bookmarks", "100.5 - 30", 3, false);
-        check("Bookmarks", "100.5 - 30", 4, true);
+        check("Bookmarks", "100.5 - 30", 11, false);
+        check("Bookmarks", "100.5 - 30", 12, true);
         // Started by a step of the check; or possibly just before the end.
         check("Preferences", "100.5 90.0 2", 3, true);
         check("Preferences", "100.5 90.0 3", 3, false);
