@@ -19,8 +19,10 @@ const LEVELS: &str = "APPRENTICE_LOG";
 pub(crate) fn start() -> Result<(), Failure> {
     let levels = levels(process_env::variable(LEVELS))?;
     // A terminal obeys colours, and `terminal` shows what a terminal would obey.
-    let lines =
-        tracing_subscriber::fmt::layer().without_time().with_ansi(false).with_writer(|| Lines(Vec::new()));
+    let lines = tracing_subscriber::fmt::layer()
+        .without_time()
+        .with_ansi(false)
+        .with_writer(|| LogMessage(Vec::new()));
     tracing_subscriber::registry().with(levels).with(lines).init();
     Ok(())
 }
@@ -47,9 +49,9 @@ fn levels(asked: Option<OsString>) -> Result<Targets, Failure> {
 }
 
 /// One message, which is printed when it is complete.
-struct Lines(Vec<u8>);
+struct LogMessage(Vec<u8>);
 
-impl io::Write for Lines {
+impl io::Write for LogMessage {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
         self.0.write(part)
     }
@@ -59,7 +61,7 @@ impl io::Write for Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for LogMessage {
     fn drop(&mut self) {
         terminal::note(format_args!("{}", String::from_utf8_lossy(&self.0).trim()));
     }

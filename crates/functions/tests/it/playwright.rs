@@ -235,6 +235,21 @@ async def add(page, note: str):
 }
 
 #[test]
+fn the_parser_ends_by_itself_although_its_input_does_not() {
+    let hurried = SYNTAX_PROGRAM.replace("SECONDS = 1 << 30, 20", "SECONDS = 1 << 30, 1");
+    assert_ne!(hurried, SYNTAX_PROGRAM);
+    let mut python = Command::new("python3")
+        .args(["-I", "-S", "-c", hurried.as_str()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("python3 starts");
+    let open = python.stdin.take();
+    assert!(!python.wait().expect("ends").success());
+    drop(open);
+}
+
+#[test]
 fn what_is_nested_without_end_is_left_out_or_refused() {
     let deep = |inner: String| format!("def f(page):\n    \"\"\"Does it.\"\"\"\n{inner}");
     let calls = deep(format!("    page{}\n", ".locator('a')".repeat(200)));
