@@ -35,7 +35,10 @@ const LOADING: Duration = Duration::from_secs(10);
 const SCRIPT_REQUESTS: Duration = Duration::from_secs(2);
 /// Longest wait for a download.
 const DOWNLOADING: Duration = Duration::from_secs(10);
-/// How long a page must have nothing to do, or its document stay unchanged, in milliseconds of the page's clock.
+/// How long a page must have nothing to do, in milliseconds of the page's clock. Longer than a frame. The browser's own timers
+/// count as well, and come often.
+const IDLE_MS: u32 = 20;
+/// How long the document of a page that is never idle must stay unchanged, in milliseconds of the page's clock.
 const UNCHANGED_MS: u32 = 40;
 /// How long a document may keep changing, in milliseconds of the page's clock.
 const MAX_CHANGING_MS: u32 = 1000;
@@ -264,7 +267,7 @@ impl Browser {
         let waits = sessions.iter().map(|(session, _)| {
             let is_tab = session == tab;
             let page = self.session(session);
-            let quiet = format!("({QUIET})({UNCHANGED_MS}, {MAX_CHANGING_MS}, {is_tab})");
+            let quiet = format!("({QUIET})({IDLE_MS}, {UNCHANGED_MS}, {MAX_CHANGING_MS}, {is_tab})");
             async move { (is_tab, self.evaluate::<bool>(&page, quiet).await) }
         });
         let mut replaced = false;

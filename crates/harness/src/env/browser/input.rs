@@ -8,6 +8,7 @@ use apprentice_cdp::domain::input::{
 };
 use apprentice_cdp::{EventFilter, EventPayload, Session};
 use apprentice_protocol::{Button, Chord, Clock, Key, ScreenPoint, Why};
+use futures_util::future::try_join_all;
 
 use super::driver::{ActionError, Browser, lost};
 use super::keyboard;
@@ -98,20 +99,18 @@ impl InputState {
             strike(browser, &session, &keyboard::press(keys, self.modifiers())).await?;
         }
         let modifiers = self.modifiers() | keyboard::modifiers_of(keys);
-        for count in 1..=click.count.clamp(1, 3) {
-            let button = MouseButton::from(Pressed(click.button));
-            let bits = self.buttons | bit(click.button);
-            let down = DispatchMouseEvent {
-                modifiers,
-                click_count: count,
-                ..self.event(MouseEventKind::MousePressed, button)
-            };
-            let up = DispatchMouseEvent { kind: MouseEventKind::MouseReleased, ..down };
-            let mut release = Release { session: &session, held: Some(Held::Button(up)) };
-            browser.call(&session, &DispatchMouseEvent { buttons: bits, ..down }).await?;
-            release.held = None;
-            browser.call(&session, &up).await?;
-        }
+        let button = MouseButton::from(Pressed(click.button));
+        let bits = self.buttons | bit(click.button);
+        let events: Vec<DispatchMouseEvent> = (1..=click.count.clamp(1, 3))
+            .flat_map(|count| {
+                let event =
+                    |kind| DispatchMouseEvent { modifiers, click_count: count, ..self.event(kind, button) };
+                let down = DispatchMouseEvent { buttons: bits, ..event(MouseEventKind::MousePressed) };
+                [down, event(MouseEventKind::MouseReleased)]
+            })
+            .collect();
+        // All are sent before the first is answered, so nothing stays pressed if the action ends early.
+        browser.guard(try_join_all(events.iter().map(|event| session.call(event)))).await?;
         if !keys.is_empty() {
             release_keys.held = None;
             strike(browser, &session, &keyboard::release(keys, self.modifiers())).await?;

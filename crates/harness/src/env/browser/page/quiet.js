@@ -1,8 +1,8 @@
 // Resolves once the page has come to rest: a frame was drawn, and its main thread has no task, timer or frame to come
-// for `still` milliseconds. Where it never rests (an animation by script), once the document has been unchanged for
-// that long and was drawn twice. In any case after `cap`. The browser draws no frames of a document that is out of sight,
+// for `idle` milliseconds. Where it never rests (an animation by script), once the document has been unchanged for
+// `still` milliseconds and was drawn twice. In any case after `cap`. The browser draws no frames of a document that is out of sight,
 // so those of other processes are not waited for (`draws` is false).
-(still, cap, draws) => new Promise((resolve) => {
+(idle, still, cap, draws) => new Promise((resolve) => {
   let changed = performance.now();
   const observer = new MutationObserver(() => { changed = performance.now(); });
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
@@ -15,8 +15,8 @@
   const frame = (then) => { if (draws) requestAnimationFrame(then); else then(); };
   // An idle callback is told how long nothing will happen that the browser knows of: up to 50 ms. The time limits here
   // count as tasks to come, so they are longer.
-  const look = (idle) => {
-    if (idle.timeRemaining() >= still) done(true);
+  const look = (period) => {
+    if (period.timeRemaining() >= idle) done(true);
     else if (performance.now() - changed >= still) frame(() => frame(() => done(true)));
     else requestIdleCallback(look, { timeout: 100 });
   };
