@@ -378,11 +378,11 @@ class Tests:
                     self.reach[site].append(self.all[at])
 
 
-def by_constant(sites, only: str) -> dict:
+def by_constant(sites, only: str, kinds: str) -> dict:
     """The sites that change together: all uses of one constant."""
     groups = defaultdict(list)
     for site in sites:
-        if re.search(only, site.file):
+        if re.search(only, site.file) and re.fullmatch(kinds or ".*", site.kind):
             groups[site.constant or site.number].append(site)
     return groups
 
@@ -394,10 +394,11 @@ def main():
     options.add_argument("--scratch", type=Path, default=ROOT / "target/mutants")
     options.add_argument("--target", type=Path)
     options.add_argument("--tests", default="", help="only tests whose name matches this expression: quicker, to try new tests")
+    options.add_argument("--kinds", default="", help="only changes of these kinds: number, order, list, array, pattern, joined by |")
     options.add_argument("--list", action="store_true", help="only count the mutants")
     chosen = options.parse_args()
     copy = Copy(chosen.scratch / "copy", chosen.target or chosen.scratch / "target")
-    groups = by_constant(copy.sites.values(), chosen.only)
+    groups = by_constant(copy.sites.values(), chosen.only, chosen.kinds)
     if chosen.list:
         print(Counter(site.kind for site in copy.sites.values()), sum(len(one[0].forms) for one in groups.values()))
         return

@@ -55,7 +55,7 @@ pub use event::{
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
-pub use limits::{Limits, ResourceUsage, TaskBrief};
+pub use limits::{CapOverrides, Limits, ResourceUsage, TaskBrief};
 pub use machine::{
     Capability, ChildProcess, Command, DirEntry, EntryKind, Machine, MachineError, MachineInfo, Output,
     PortForward, Window,

@@ -16,7 +16,7 @@ use apprentice_evaluator::run::{
     final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{Clock, Limits};
+use apprentice_protocol::{CapOverrides, Clock};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split};
 use apprentice_sandbox::SystemClock;
@@ -83,7 +83,7 @@ pub(crate) struct Run {
     /// Number of tries at each variation, in the arm `none`; a model that accepts a seed gets another one in each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     tries: u32,
-    /// Maximum number of actions per trial, in place of the tasks' own caps.
+    /// Maximum number of actions per trial, and twice as many turns, in place of the tasks' own.
     #[arg(long, alias = "steps", value_name = "N")]
     max_steps: Option<u32>,
     /// Seed for the order of trials.
@@ -270,11 +270,9 @@ pub(crate) fn planned(
         tasks: Some(tasks.clone()),
         contenders: books.iter().map(contender).collect(),
         seeds: arguments.seeds.max(1),
-        limits: arguments.max_steps.map(|world_steps| Limits {
-            world_steps,
-            turns: world_steps.saturating_mul(2),
-            ..Limits::default()
-        }),
+        limits: arguments
+            .max_steps
+            .map(|world_steps| CapOverrides { world_steps: Some(world_steps), ..CapOverrides::default() }),
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
         conversations: match arguments.keep_conversations {

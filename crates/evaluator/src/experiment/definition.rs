@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{Limits, TaskId};
+use apprentice_protocol::{CapOverrides, TaskId};
 use apprentice_skills::book::BookError;
 use apprentice_skills::cleanup::CleanupOptions;
 use apprentice_skills::reflect::ReflectMode;
@@ -102,10 +102,10 @@ pub struct Definition {
     pub order_seed: u64,
     /// Limits for every trial; `None` means the tasks' own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<CapOverrides>,
     /// Limits for the student's trials; `None` means those of every trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub student_limits: Option<Limits>,
+    pub student_limits: Option<CapOverrides>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
     #[serde(default, skip_serializing_if = "Ablations::is_none")]
     pub further: Ablations,

@@ -317,9 +317,10 @@ fn parts(ahead: &[RemainingTrial]) -> Vec<PlannedPart> {
 }
 
 fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
-    let own = || experiment.suite.task(one.task.as_str()).map(|task| task.limits());
+    let own = experiment.suite.task(one.task.as_str()).map(|task| task.limits()).unwrap_or_default();
     let students = experiment.student_limits.filter(|_| one.role == Role::Student);
-    let limits = students.or(experiment.limits).or_else(own).unwrap_or_default();
+    let limits = experiment.limits.unwrap_or_default().over(own);
+    let limits = students.unwrap_or_default().over(limits);
     match AblationArm::parse(&one.arm) {
         Some(AblationArm::MoreSteps) => scaled_limits(limits, experiment.ablations.more_steps.unwrap_or(1)),
         Some(AblationArm::Without(_) | AblationArm::Retry(_) | AblationArm::Reworded(_)) | None => limits,

@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict, counted};
+use apprentice_protocol::{CapOverrides, ChatModel, TaskId, Verdict, counted};
 use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::effect::EffectRule;
@@ -101,9 +101,9 @@ pub struct Experiment {
     /// Seed of the shuffle that orders the trials.
     pub order_seed: u64,
     /// Limits for every trial, overriding the tasks' own.
-    pub limits: Option<Limits>,
+    pub limits: Option<CapOverrides>,
     /// Limits for the student's trials, in place of all others.
-    pub student_limits: Option<Limits>,
+    pub student_limits: Option<CapOverrides>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
     pub ablations: Ablations,
     /// Skills hidden from the tasks of certain apps.

@@ -81,7 +81,7 @@ impl TrialRun<'_> {
                 seeds: None,
             }],
             seeds: self.seeds.last().map_or(1, |seed| seed + 1),
-            limits: Some(self.limits),
+            limits: Some(self.limits.into()),
             attempts: 2,
             order_seed: 0,
             conversations: Conversations::Dropped,

@@ -99,7 +99,7 @@ impl Fork {
             tasks: Some(BTreeSet::from([trial.task.clone()])),
             contenders: self.arms().into_iter().map(contender).collect(),
             seeds: trial.seed.saturating_add(1),
-            limits: Some(self.site.header.brief.limits),
+            limits: Some(self.site.header.brief.limits.into()),
             attempts: 1,
             order_seed: u64::from(replicate),
             conversations: Conversations::Dropped,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_protocol::{Limits, RunId, TaskId, TrialId};
+use apprentice_protocol::{CapOverrides, Limits, RunId, TaskId, TrialId};
 use apprentice_skills::verification::AdmissionPolicy;
 use jiff::Timestamp;
 use rand::SeedableRng;
@@ -39,7 +39,7 @@ pub struct PlanRequest<'a> {
     /// The number of variations of each task.
     pub seeds: u32,
     /// Caps that replace the tasks' own.
-    pub limits: Option<Limits>,
+    pub limits: Option<CapOverrides>,
     /// The maximum number of attempts per trial while its attempts are void.
     pub attempts: u32,
     /// The seed that shuffles the order of trials.
@@ -179,10 +179,10 @@ pub struct RunPlan {
     pub attempts: u32,
     /// Caps that replace the tasks' own.
     #[serde(default)]
-    pub limits: Option<Limits>,
+    pub limits: Option<CapOverrides>,
     /// Caps of the student's trials, in place of all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub student_limits: Option<Limits>,
+    pub student_limits: Option<CapOverrides>,
     /// Isolation guarantees that the worlds do not give, by name; usually empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concessions: Vec<String>,
@@ -223,7 +223,8 @@ impl RunPlan {
     pub fn limits_of(&self, trial: &TrialSpec, own: Limits) -> Limits {
         let times = self.arm_of(trial).and_then(|arm| arm.cap_factor);
         let students = self.student_limits.filter(|_| trial.role == Role::Student);
-        scaled_limits(students.or(self.limits).unwrap_or(own), times.unwrap_or(1))
+        let limits = self.limits.unwrap_or_default().over(own);
+        scaled_limits(students.unwrap_or_default().over(limits), times.unwrap_or(1))
     }
 
     /// Returns the seed sent to a model in a trial; `own` is the seed of the task's variation.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use apprentice_protocol::Limits;
+use apprentice_protocol::CapOverrides;
 
 use super::{CleanupRule, PrimaryComparison};
 use apprentice_results::ablations::Ablations;
@@ -65,9 +65,9 @@ pub struct ExperimentConfig {
     /// Whether to run the baselines (reference solution, no-op, give up).
     pub baselines: bool,
     /// Limits for every trial, overriding the tasks' own.
-    pub limits: Option<Limits>,
+    pub limits: Option<CapOverrides>,
     /// Limits for the students' trials, in place of all others.
-    pub student_limits: Option<Limits>,
+    pub student_limits: Option<CapOverrides>,
     /// Budget for all model calls, in US dollars.
     pub most_usd: Option<f64>,
     /// Ablations and compute-matched baselines run with the first student.

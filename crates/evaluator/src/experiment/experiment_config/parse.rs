@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{Limits, nearest};
+use apprentice_protocol::{CapOverrides, nearest};
 use apprentice_skills::reflect::ReflectMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -179,18 +179,17 @@ fn primary(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<PrimaryCompar
     Located { value: PrimaryComparison { treatment, control }, spot }
 }
 
-fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>, key: &str) -> Option<Limits> {
+fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>, key: &str) -> Option<CapOverrides> {
     let table = reader.table(root, key, &LIMITS)?;
-    let standard = Limits::default();
     let large =
         |reader: &mut Reader<'_>, key| reader.whole(table, key, 1..=MAX_NUMBER).map(i64::unsigned_abs);
-    Some(Limits {
-        world_steps: reader.count(table, "world_steps", 1..=MAX_NUMBER).unwrap_or(standard.world_steps),
-        turns: reader.count(table, "turns", 1..=MAX_NUMBER).unwrap_or(standard.turns),
+    Some(CapOverrides {
+        world_steps: reader.count(table, "world_steps", 1..=MAX_NUMBER),
+        turns: reader.count(table, "turns", 1..=MAX_NUMBER),
         tokens: large(reader, "tokens"),
         cost_usd: reader.real(table, "cost_usd", 0.0..=1e9),
-        working_s: large(reader, "working_s").unwrap_or(standard.working_s),
-        repeats: reader.count(table, "repeats", 2..=MAX_NUMBER).unwrap_or(standard.repeats),
+        working_s: large(reader, "working_s"),
+        repeats: reader.count(table, "repeats", 2..=MAX_NUMBER),
     })
 }
 
