@@ -162,6 +162,10 @@ mod tests {
             ][1..]
         );
         assert_eq!(anchors("Look at the toolbar first."), []);
+        for quoted in ["\"Keep ratio\"", "\u{201c}Keep ratio\u{201d}", "`Keep ratio`"] {
+            let label = Anchor::Label { name: "keep ratio".into() };
+            assert_eq!(anchors(&format!("Tick {quoted} first")), [label], "{quoted}");
+        }
     }
 
     #[test]

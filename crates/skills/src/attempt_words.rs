@@ -155,3 +155,50 @@ pub(crate) fn tokens(text: &str) -> Words {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Seen, StepId};
+
+    use super::*;
+
+    fn act(action: &str, role: &str, name: &str) -> StepAction {
+        StepAction {
+            action: action.into(),
+            role: Some(role.into()),
+            name: Some(name.into()),
+            at: None,
+            near: None,
+            outcome: "done".into(),
+        }
+    }
+
+    #[test]
+    fn a_click_on_a_text_of_a_page_does_not_do_what_the_text_says() {
+        for control in ["button", "menu item", "check box", "link", "textbox", "tab", "row"] {
+            assert_eq!(target_name(&act("click", control, "Export")), Some("Export"), "{control}");
+        }
+        let on_a_page = ["heading", "paragraph", "section", "article", "document", "alert"];
+        let of_toolkits = ["text", "static", "statictext", "label", "list item", "listitem"];
+        for text in on_a_page.iter().chain(&of_toolkits) {
+            assert_eq!(target_name(&act("click", text, "Export")), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_have_as_many_characters_as_names_of_controls_have() {
+        let (longest, longer) = ("ü".repeat(NAME), "ü".repeat(NAME + 1));
+        assert_eq!(target_name(&act("click", "button", &longest)), Some(longest.as_str()));
+        assert_eq!(target_name(&act("click", "button", &longer)), None);
+        // What was chosen stood there before, so only a choice makes these words done.
+        let chosen = |option: &str| {
+            let step = TrajectoryStep {
+                actions: vec![act(&format!("select \"{option}"), "combobox", "Kind")],
+                ..TrajectoryStep::new(StepId(1), Seen::default())
+            };
+            let mut read = BTreeSet::from([option.to_owned()]);
+            AttemptWords::of_step(&step, None, &mut read).done.contains(&vec![option.to_owned()])
+        };
+        assert!(chosen(&longest) && !chosen(&longer));
+    }
+}
