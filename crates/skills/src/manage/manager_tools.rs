@@ -10,6 +10,7 @@ use super::change_parts::{cited_ids, left, names, not_seen, parse, refusal, targ
 use super::citation_check::{UNJUDGED, harm_shown, no_conflict, read_citation, supported};
 use super::item::{InputType, ManageItem};
 use super::kept_lines::missing_line;
+use super::pending_domain::PendingDomain;
 use super::read_reports::read_reports;
 use super::skill_view::shown;
 use super::tools::{
@@ -81,13 +82,6 @@ pub(super) struct PermittedChanges<'a> {
     pub(super) skills: &'a [SkillId],
     /// The attempt, with which the sentences of a text are compared. `None` for a cleanup.
     pub(super) attempt: Option<&'a Trajectory>,
-}
-
-/// A new domain that waits for its first skill.
-struct PendingDomain {
-    domain: NewDomain,
-    /// Whether its skill was refused. The domain then no longer counts as the item's change.
-    refused: bool,
 }
 
 impl<'a> ManagerTools<'a> {
@@ -491,12 +485,5 @@ impl<'a> ManagerTools<'a> {
             skills.push(shown(&skill));
         }
         json!({ "skills": skills, "missing": missing })
-    }
-}
-
-impl PendingDomain {
-    /// Returns whether a call creates the skill that the domain waits for.
-    fn awaits(&self, call: &ToolCall) -> bool {
-        matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
     }
 }

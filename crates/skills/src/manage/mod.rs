@@ -12,6 +12,7 @@ mod conversation;
 mod item;
 mod kept_lines;
 mod manager_tools;
+mod pending_domain;
 mod read_reports;
 mod reports;
 mod skill_view;
