@@ -30,6 +30,25 @@ pub struct Area {
     pub height: u32,
 }
 
+impl Area {
+    /// Returns the smallest area around both.
+    #[must_use]
+    pub fn around(&self, other: &Self) -> Self {
+        let (x, y) = (self.x.min(other.x), self.y.min(other.y));
+        let right = (self.x + self.width).max(other.x + other.width);
+        let bottom = (self.y + self.height).max(other.y + other.height);
+        Self { x, y, width: right - x, height: bottom - y }
+    }
+
+    /// Returns whether the areas have a pixel in common.
+    pub fn meets(&self, other: &Self) -> bool {
+        let along = |at: u32, length: u32, other_at: u32, other_length: u32| {
+            at < other_at + other_length && other_at < at + length
+        };
+        along(self.x, self.width, other.x, other.width) && along(self.y, self.height, other.y, other.height)
+    }
+}
+
 /// Why a picture could not be processed.
 #[derive(Debug, thiserror::Error)]
 pub enum PixelError {
@@ -163,9 +182,56 @@ pub fn diff(one: &Frame, other: &Frame) -> Option<Area> {
     })
 }
 
+/// Side of the squares in which [`changed_areas`] groups differences, in pixels.
+const SQUARE: u32 = 16;
+
+/// Returns the smallest areas around differences that lie together, from top to bottom: differences in the same square of
+/// 16 pixels, or in adjacent squares, belong to one area. Frames of different sizes differ everywhere.
+pub fn changed_areas(one: &Frame, other: &Frame) -> Vec<Area> {
+    let Some(all) = diff(one, other) else { return Vec::new() };
+    if (one.width, one.height) != (other.width, other.height) {
+        return vec![all];
+    }
+    let columns = other.width.div_ceil(SQUARE) as usize;
+    let mut squares = changed_squares(one, other, columns);
+    let mut areas = Vec::new();
+    for first in 0..squares.len() {
+        let mut open: Vec<usize> = squares[first].is_some().then_some(first).into_iter().collect();
+        let mut joined: Option<Area> = None;
+        while let Some(at) = open.pop() {
+            let Some(area) = squares[at].take() else { continue };
+            joined = Some(joined.map_or(area, |known| known.around(&area)));
+            let (row, column) = (at / columns, at % columns);
+            for row in row.saturating_sub(1)..=row + 1 {
+                let near = column.saturating_sub(1)..=(column + 1).min(columns - 1);
+                open.extend(near.map(|column| row * columns + column).filter(|at| *at < squares.len()));
+            }
+        }
+        areas.extend(joined);
+    }
+    areas
+}
+
+/// Returns, row by row, the smallest area of each square's differences. `None` for a square without.
+fn changed_squares(one: &Frame, other: &Frame, columns: usize) -> Vec<Option<Area>> {
+    let rows = other.height.div_ceil(SQUARE) as usize;
+    let mut squares: Vec<Option<Area>> = vec![None; columns * rows];
+    let bytes = other.width as usize * 3;
+    let lines = one.rgb.chunks_exact(bytes).zip(other.rgb.chunks_exact(bytes));
+    for (y, (before, after)) in (0u32..).zip(lines).filter(|(_, (before, after))| before != after) {
+        let pixels = before.chunks_exact(3).zip(after.chunks_exact(3));
+        for (x, _) in (0u32..).zip(pixels).filter(|(_, (before, after))| before != after) {
+            let pixel = Area { x, y, width: 1, height: 1 };
+            let square = &mut squares[(y / SQUARE) as usize * columns + (x / SQUARE) as usize];
+            *square = Some(square.map_or(pixel, |known| known.around(&pixel)));
+        }
+    }
+    squares
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Area, Frame, PixelError, diff};
+    use super::{Area, Frame, PixelError, changed_areas, diff};
 
     fn grey(width: u32, height: u32) -> Frame {
         Frame::from_rgb(width, height, vec![128; (width * height * 3) as usize]).expect("a frame")
@@ -196,5 +262,38 @@ mod tests {
         let other = Frame::from_rgb(20, 10, bytes).expect("a frame");
         assert_eq!(diff(&one, &other), Some(Area { x: 3, y: 2, width: 5, height: 4 }));
         assert_eq!(diff(&one, &grey(5, 5)), Some(Area { x: 0, y: 0, width: 5, height: 5 }));
+    }
+
+    /// Changes these pixels of a grey frame.
+    fn with_changed(frame: &Frame, pixels: &[(usize, usize)]) -> Frame {
+        let mut bytes = frame.rgb().to_vec();
+        for (x, y) in pixels {
+            bytes[(y * frame.width() as usize + x) * 3 + 2] = 0;
+        }
+        Frame::from_rgb(frame.width(), frame.height(), bytes).expect("a frame")
+    }
+
+    #[test]
+    fn differences_apart_from_each_other_are_areas_of_their_own() {
+        let one = grey(100, 70);
+        let area = |x, y, width, height| Area { x, y, width, height };
+        assert_eq!(changed_areas(&one, &one), []);
+        // The first three touch by a corner of their squares, the last one lies in the last, narrow square.
+        let other = with_changed(&one, &[(3, 2), (31, 17), (32, 32), (99, 69)]);
+        assert_eq!(changed_areas(&one, &other), [area(3, 2, 30, 31), area(99, 69, 1, 1)]);
+        // A square without a difference between them parts two areas.
+        let other = with_changed(&one, &[(15, 0), (32, 0)]);
+        assert_eq!(changed_areas(&one, &other), [area(15, 0, 1, 1), area(32, 0, 1, 1)]);
+        let other = with_changed(&one, &[(15, 0), (31, 0)]);
+        assert_eq!(changed_areas(&one, &other), [area(15, 0, 17, 1)]);
+        assert_eq!(changed_areas(&one, &grey(5, 5)), [area(0, 0, 5, 5)]);
+    }
+
+    #[test]
+    fn areas_meet_where_they_have_a_pixel_in_common() {
+        let area = |x, y| Area { x, y, width: 10, height: 5 };
+        assert!(area(0, 0).meets(&area(9, 4)) && area(9, 4).meets(&area(0, 0)));
+        assert!(!area(0, 0).meets(&area(10, 0)) && !area(0, 0).meets(&area(0, 5)));
+        assert_eq!(area(0, 0).around(&area(30, 20)), Area { x: 0, y: 0, width: 40, height: 25 });
     }
 }

@@ -8,5 +8,5 @@ mod frame;
 mod segment;
 
 pub use codec::{Kind, crop, decode, decode_png, encode_jpeg, encode_png, resize};
-pub use frame::{Area, Frame, PixelError, diff};
+pub use frame::{Area, Frame, PixelError, changed_areas, diff};
 pub use segment::{Segment, SegmentError};

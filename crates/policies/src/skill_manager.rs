@@ -30,6 +30,9 @@ struct WorkItem {
     adding_allowed: bool,
     #[serde(default)]
     earlier_reports: Vec<Report>,
+    /// Reports of which it sees only the beginning.
+    #[serde(default)]
+    farther_reports: Vec<Value>,
     payload: Value,
 }
 
@@ -343,7 +346,7 @@ fn correct(item: &WorkItem, made: &[ToolCallRecord], better: &str, worse: &str) 
     }
     let same = |report: &Report| report.proposes.as_deref().is_some_and(|text| same_text(text, &proposal));
     // Whether another proposal, or praise, contradicts this one is not known.
-    let undisputed = item.earlier_reports.iter().all(same);
+    let undisputed = item.farther_reports.is_empty() && item.earlier_reports.iter().all(same);
     let agree = if undisputed { item.citable(same) } else { Vec::new() };
     let tried = made.iter().any(|call| call.tool == "update_skill");
     if item.allows_with_citations("update_skill") && !proposal.is_empty() && !agree.is_empty() && !tried {
@@ -412,5 +415,34 @@ fn clean(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
             ask("annotate_skill", json!({ "skill_id": only.skill_id, "annotation": note }))
         }
         _ => leave("other", "They are not known to say the same."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Move, WorkItem, correct};
+
+    /// Returns the tool that a correction leads to first, where one other report proposes the same text.
+    fn first_tool(farther: &Value) -> String {
+        let item: WorkItem = serde_json::from_value(json!({
+            "input_type": "skill_negative",
+            "writes_allowed": ["annotate_skill", "leave_item"], "writes_with_citations": ["update_skill"],
+            "earlier_reports": [{ "id": "o3", "kind": "skill_negative", "attempt": "run/a/1", "proposes": "1. Press F4." }],
+            "farther_reports": farther,
+            "payload": { "skill_id": "gimp/a", "corrected_guidance": "1. Press F4.", "what_went_wrong": "F3 does nothing." },
+        }))
+        .expect("an item");
+        let Move::Ask { tool, .. } = correct(&item, &[], "corrected_guidance", "what_went_wrong") else {
+            panic!("a tool is called")
+        };
+        tool
+    }
+
+    #[test]
+    fn a_text_is_replaced_only_where_every_report_was_seen() {
+        assert_eq!(first_tool(&json!([])), "read_skills", "before the update");
+        assert_eq!(first_tool(&json!([{ "id": "o2", "begins": "Press" }])), "annotate_skill");
     }
 }

@@ -5,6 +5,7 @@
 //! element's centre in the model's own coordinate space. A last line counts the elements that exceed the budget.
 //! Desktop and browser worlds share this format; [`Outline::parse`] parses it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::{BoundedText, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View, VisibleText};
@@ -221,6 +222,42 @@ impl Outline {
     pub fn parse(text: &str) -> Self {
         Self { nodes: text.lines().filter_map(parse_line).collect() }
     }
+
+    /// Leaves out a menu bar whose items an earlier one of its window lists, unless one of its menus is open. LibreOffice reports
+    /// its menu bar twice, the second time in wrong places.
+    #[must_use]
+    pub fn without_doubled_menu_bars(self) -> Self {
+        let mut listed: BTreeSet<&str> = BTreeSet::new();
+        let mut doubled = vec![false; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            if Role::new(node.role.as_str()).is_window() {
+                listed.clear();
+            }
+            if node.role != "menubar" {
+                continue;
+            }
+            let after = self.nodes.get(index + 1..).unwrap_or_default();
+            let end = after.iter().position(|other| other.depth <= node.depth).unwrap_or(after.len());
+            let below = after.get(..end).unwrap_or_default();
+            let is_open = below.iter().any(|other| other.depth > node.depth + 1);
+            let is_known = below.iter().all(|item| listed.contains(item.name.as_str()));
+            if !below.is_empty() && is_known && !is_open {
+                doubled[index..=index + end].fill(true);
+            }
+            listed.extend(below.iter().map(|item| item.name.as_str()));
+        }
+        let nodes = self.nodes.iter().zip(&doubled).filter(|(_, doubled)| !**doubled);
+        Self { nodes: nodes.map(|(node, _)| node.clone()).collect() }
+    }
+
+    /// Returns the named element whose centre is nearest to a place of the same view, as `role "name"`.
+    pub fn nearest_named(&self, place: ImagePoint) -> Option<String> {
+        let distance = |at: &ImagePoint| (at.x - place.x).hypot(at.y - place.y);
+        let named = self.nodes.iter().filter(|node| !node.name.trim().is_empty());
+        let placed = named.filter_map(|node| Some((distance(node.at.as_ref()?), node)));
+        let (_, node) = placed.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(format!("{} {:?}", node.role, node.name))
+    }
 }
 
 fn parse_line(line: &str) -> Option<OutlineNode> {
@@ -356,6 +393,38 @@ mod tests {
         let read = Outline::parse(&line);
         assert_eq!(read.nodes[0].states, [State::Focused]);
         assert_eq!(read.nodes[0].value.as_deref(), Some("line 120\nline 121"));
+    }
+
+    /// Returns the names and roles that are left of an outline.
+    fn left(text: &str) -> Vec<String> {
+        let left = Outline::parse(text).without_doubled_menu_bars();
+        left.nodes.iter().map(|node| format!("{} {}", node.role, node.name).trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_menu_bar_that_repeats_an_earlier_one_of_its_window_is_left_out() {
+        let window = |second: &str| {
+            format!(
+                "window \"a.csv\" #n1\n  menubar #n2\n    menuitem \"File\" #n3\n    menuitem \"Edit\" #n4\n  group \"a.csv\" #n5\n    \
+                 menubar #n6\n{second}    toolbar \"Standard\" #n9\n"
+            )
+        };
+        let items = "      menuitem \"File\" #n7\n      menuitem \"Edit\" #n8\n";
+        let once =
+            ["window a.csv", "menubar", "menuitem File", "menuitem Edit", "group a.csv", "toolbar Standard"];
+        assert_eq!(left(&window(items)), once);
+        let cut = "      menuitem \"File\" #n7\n";
+        assert_eq!(left(&window(cut)), once, "an outline may be cut");
+        let open = format!("{items}        menuitem \"Undo\" #n10\n");
+        assert_eq!(left(&window(&open)).len(), 10, "an open menu shows");
+        let other = "      menuitem \"File\" #n7\n      menuitem \"Help\" #n8\n";
+        assert_eq!(left(&window(other)).len(), 9, "another bar");
+        let two = format!("{}{}", window(items), window("").replace("a.csv", "b.csv"));
+        assert_eq!(
+            left(&two).len(),
+            13,
+            "another window has a bar of its own, and one without items is kept"
+        );
     }
 
     proptest! {

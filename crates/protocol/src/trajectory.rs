@@ -81,7 +81,7 @@ pub struct StepAction {
     /// The target's name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The place on the screen, in pixels, if the action was aimed at a place and not at an element.
+    /// The place on the screen, in pixels, if the action was aimed at a place, or at an element without a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<ScreenPoint>,
     /// The named element nearest to that place, as `role "name"`, if the target itself has no name.

@@ -5,7 +5,7 @@ use apprentice_protocol::{SkillId, Trajectory};
 use crate::book::{Skill, State};
 use crate::reflect::BookPage;
 use crate::waiting_pages::waiting_pages;
-use crate::words::{domain_name, word_similarity};
+use crate::words::{domain_name, is_for_program, word_similarity};
 
 /// Characters of the pages that are shown whole. A learned page has 5260 at most.
 const WHOLE: usize = 16_000;
@@ -17,7 +17,7 @@ const NOT_SHOWN: &str = "[guidance not shown]";
 /// page that is cut seems to lack what it says. The rest is shown by its description.
 pub(crate) fn book_pages(state: &State, trajectory: &Trajectory, most: usize) -> Vec<BookPage> {
     let domains: Vec<String> = trajectory.apps.iter().filter_map(|app| domain_name(app)).collect();
-    let is_about = |id: &SkillId| domains.iter().any(|domain| domain == id.domain());
+    let is_about = |id: &SkillId| domains.iter().any(|domain| is_for_program(id.domain(), domain));
     let waiting = waiting_pages(state).into_iter().filter(is_about);
     let mut pages: Vec<BookPage> =
         waiting.map(|id| BookPage { id, text: None, waits_for_a_person: true }).collect();

@@ -11,7 +11,7 @@ use crate::book::{Counts, Note, Skill, State};
 use crate::embedding::{EmbeddingModel, Vector, cosine};
 use crate::search::embedded_text;
 use crate::similar_pairs::similar_pairs;
-use crate::words::word_similarity;
+use crate::words::{is_for_program, word_similarity};
 
 /// Thresholds for cleaning up.
 #[derive(Clone, Debug, PartialEq)]
@@ -284,7 +284,11 @@ fn pairs(
 ) -> Vec<CleanupTask> {
     let everywhere = |skill: &Skill| options.cross_domain && matches!(skill.id.domain(), "os" | "general");
     let compared = |one: &Skill, other: &Skill| {
-        other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other)
+        let of_suite = |one: &Skill, other: &Skill| is_for_program(one.id.domain(), other.id.domain());
+        one.id.domain() == other.id.domain()
+            || (options.cross_domain && (of_suite(one, other) || of_suite(other, one)))
+            || everywhere(one)
+            || everywhere(other)
     };
     let mut found: BTreeMap<[&SkillId; 2], (f64, [String; 2])> = BTreeMap::new();
     // The skills are sorted by id, so a domain is a run of them.

@@ -128,6 +128,13 @@ pub(crate) fn is_same_domain(one: &str, other: &str) -> bool {
     canonical_domain(one) == canonical_domain(other)
 }
 
+/// Returns whether a domain's skills are for a program: the domain is the program, or the suite with whose name that of the
+/// program begins, as `libreoffice` is for `libreoffice-calc`.
+pub(crate) fn is_for_program(domain: &str, program: &str) -> bool {
+    let (domain, program) = (canonical_domain(domain), canonical_domain(program));
+    domain == program || program.strip_prefix(domain).is_some_and(|rest| rest.starts_with('-'))
+}
+
 /// Returns the domain of a window class, which may end in a version: `Gimp-2.10` becomes `gimp`.
 pub(crate) fn domain_of_class(class: &str) -> Option<String> {
     let name = domain_name(class)?;
@@ -156,7 +163,7 @@ mod tests {
 
     use super::{
         ALIASES, SPELLINGS, aliases, canonical_domain, clip_line, domain_name, domain_of_class,
-        is_same_domain, word_similarity, words,
+        is_for_program, is_same_domain, word_similarity, words,
     };
 
     #[test]
@@ -209,6 +216,18 @@ mod tests {
         assert_eq!(aliases("gimp"), "gimp");
         assert_eq!(aliases("chromium"), "chrome google chrome chromium");
         assert!(aliases("chrome").contains("chromium"));
+    }
+
+    #[test]
+    fn the_skills_of_a_suite_are_for_each_of_its_programs() {
+        let programs = ["libreoffice-calc", "writer", "libreoffice"];
+        assert!(programs.iter().all(|program| is_for_program("libreoffice", program)));
+        assert!(
+            !is_for_program("libreoffice-calc", "libreoffice")
+                && !is_for_program("libreoffice-calc", "writer")
+        );
+        assert!(!is_for_program("libre", "libreoffice-calc"), "part of a word is no name");
+        assert!(is_for_program("chrome", "chromium") && !is_for_program("gimp", "krita"));
     }
 
     #[test]

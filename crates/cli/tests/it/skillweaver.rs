@@ -92,14 +92,30 @@ fn a_library_becomes_unverified_functions_with_origin_and_licence() {
 }
 
 #[test]
-fn a_file_that_is_not_python_is_named_with_its_line_and_nothing_is_imported() {
+fn what_is_not_python_is_listed_with_its_line_and_the_rest_is_imported() {
     let shelf = Shelf(Place::new());
     fs::create_dir_all(shelf.0.path("library")).expect("a folder");
-    fs::write(shelf.0.path("library/map_code.py"), "import re\n\nasync def open(page:\n").expect("written");
-    let library = shelf.0.path("library").to_string_lossy().into_owned();
-    let book = shelf.0.path("book").to_string_lossy().into_owned();
-    let told = shelf.0.output(&["skills", "--skillbook", &book, "import", "--from", "skillweaver", &library]);
-    assert_eq!(told.status.code(), Some(3));
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("map_code.py: line 3: not Python: '(' was never closed"), "{told}");
+    let write =
+        |name: &str, text: &str| fs::write(shelf.0.path("library").join(name), text).expect("written");
+    write("map_code.py", &format!("{LIBRARY}\n\nasync def broken(page:\n    return 1\n"));
+    write("shop_code.py", "x = = 1\n\nasync def open(page):\n    pass\n");
+    let (code, told) = shelf.import(&["--base", "http://shop.example"]);
+    assert_eq!(code, Some(0), "{told}");
+    let all: Vec<String> = told["packages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| {
+            format!(
+                "{}: {}",
+                one["package"].as_str().expect("a name"),
+                one["refused"].as_str().unwrap_or("in")
+            )
+        })
+        .collect();
+    assert_eq!(all.len(), 4, "{all:#?}");
+    assert!(all[0].starts_with("map-read-rows: untranslated: map_code.py: line 16: "), "{all:#?}");
+    assert_eq!(all[1], "map-broken: untranslated: map_code.py: line 20: not Python: '(' was never closed");
+    assert!(all[2].starts_with("shop: untranslated: shop_code.py: line 1: not Python: "), "{all:#?}");
+    assert_eq!((all[3].as_str(), shelf.functions()), ("map-open-section: in", 1));
 }

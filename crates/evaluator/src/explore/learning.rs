@@ -65,7 +65,7 @@ fn add(part: &mut LearnedPart, record: LearningRecord) {
         record.changed.into_iter().filter(|skill| !part.changed.contains(skill)).collect();
     part.changed.extend(new);
     part.decisions.extend(record.decisions.into_iter().filter_map(|(_, tool)| tool));
-    part.refusals.extend(record.refusals);
+    part.refusals.extend(record.not_written.into_iter().chain(record.refusals));
     part.unread += usize::from(record.unread.is_some());
 }
 

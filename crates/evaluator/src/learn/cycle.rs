@@ -152,9 +152,10 @@ pub struct LearningRecord {
     pub learnings: usize,
     /// Decisions, as (item, tool that wrote); `None` if nothing was written.
     pub decisions: Vec<(String, Option<String>)>,
-    /// Rejected writes, as `code: reason`.
+    /// Calls of the manager that were refused, as `code: reason`. It was told, and could put them otherwise.
     pub refusals: Vec<String>,
-    /// Those of them that nobody could put otherwise, such as figures: what they would have added is lost.
+    /// Other writes that were refused, as `code: reason`, such as figures: nobody could put them otherwise, and what they would
+    /// have added is lost.
     pub not_written: Vec<String>,
     /// New skills and skills with a new text.
     pub changed: Vec<SkillId>,
@@ -422,8 +423,7 @@ fn add_result(record: &mut LearningRecord, result: LearnResult) {
     record.learnings = result.checked.learnings.len();
     let told = |refusal: &Refusal| format!("{}: {}", refusal.code, refusal.why);
     record.not_written = result.refusals.iter().map(told).collect();
-    let answered = result.decisions.iter().flat_map(|one| &one.refusals).map(told);
-    record.refusals = record.not_written.iter().cloned().chain(answered).collect();
+    record.refusals = result.decisions.iter().flat_map(|one| &one.refusals).map(told).collect();
     record.decisions = result.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
 }
 
@@ -467,5 +467,39 @@ fn tool(outcome: ItemOutcome) -> Option<String> {
         ItemOutcome::Wrote { tool, .. } => Some(tool),
         ItemOutcome::Proposed { tool, .. } => Some(format!("{tool}, proposed")),
         ItemOutcome::Nothing { .. } | ItemOutcome::DecidedBefore { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::TaskId;
+    use apprentice_skills::book::{Gateway, GatewayOptions};
+    use apprentice_skills::manage::{Decision, ItemOutcome};
+    use apprentice_skills::{LearnResult, Refusal};
+    use tempfile::TempDir;
+
+    use super::{Phase, add_result, empty_record};
+
+    #[test]
+    fn a_refused_call_and_a_lost_write_are_told_apart() {
+        let refusal = |code: &str| Refusal { skill: None, code: code.to_owned(), why: "why".to_owned() };
+        let decision = Decision {
+            item: "learning:0".to_owned(),
+            outcome: ItemOutcome::Nothing { words: String::new(), reason: None },
+            input_type: None,
+            refusals: vec![refusal("look_first")],
+            calls: Vec::new(),
+        };
+        let result = LearnResult {
+            decisions: vec![decision],
+            refusals: vec![refusal("no_picture")],
+            ..LearnResult::default()
+        };
+        let folder = TempDir::new().expect("a folder");
+        let (gateway, _) = Gateway::open(folder.path(), GatewayOptions::default()).expect("opens");
+        let mut record = empty_record(&gateway, Phase::Own, TaskId::new("a"), "none".to_owned());
+        add_result(&mut record, result);
+        assert_eq!(record.refusals, ["look_first: why"]);
+        assert_eq!(record.not_written, ["no_picture: why"]);
     }
 }

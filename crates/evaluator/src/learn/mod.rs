@@ -1,6 +1,7 @@
 //! The learning cycle: from traces through reviews and learnings to the skillbook.
 
 mod ahead;
+mod crop_places;
 mod cycle;
 mod demonstrations;
 mod figure_cut;

@@ -188,7 +188,8 @@ fn views(events: &[Event], blobs: &Path) -> Vec<JudgedView> {
     let late = views.split_off(views.len().saturating_sub(VIEWS));
     let view = |(step, title, outline): (_, &String, Option<&BlobHash>)| {
         let text = outline.and_then(|hash| fs::read_to_string(blob_path(blobs, hash, "txt")).ok());
-        let elements = text.map(|text| Outline::parse(&text).describe()).unwrap_or_default();
+        let elements = text.map(|text| Outline::parse(&text).without_doubled_menu_bars().describe());
+        let elements = elements.unwrap_or_default();
         JudgedView { step, title: title.clone(), elements }
     };
     late.into_iter().map(view).collect()

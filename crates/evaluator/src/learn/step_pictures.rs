@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use apprentice_pixels::{Area, Frame, PixelError, crop, decode_png, diff, encode_png, resize};
+use apprentice_pixels::{Area, Frame, PixelError, changed_areas, crop, decode_png, encode_png, resize};
 use apprentice_protocol::{
     Action, ActionOutcome, BlobHash, Event, EventKind, Image, ImageBytes, MediaType, Rect, ScreenPoint, Size,
     StepId, Target,
@@ -15,12 +15,10 @@ use apprentice_skills::reflect::{Moment, StepPicture};
 use apprentice_trace::{Trace, TraceError, blob_path, hex};
 use sha2::{Digest as _, Sha256};
 
+use super::crop_places::{CropPart, CropPlaces};
+
 /// Largest side of a picture, in pixels. Larger ones are scaled.
 pub(crate) const PICTURE_SIDE: u32 = 1024;
-/// Pixels shown around what was acted on and what changed.
-const MARGIN: u32 = 120;
-/// A change this narrow and this high, in pixels, is that of a scroll bar: it says only that something scrolled.
-const STRIP: Size = Size { width: 24, height: 80 };
 
 /// The files of a recorded attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -276,40 +274,64 @@ impl Album {
         }
     }
 
-    /// Returns the part of a step's two views around what was acted on and what changed.
+    /// Returns the parts of a step's two views around what was acted on and what changed, and the whole screen where the parts
+    /// would show more.
     fn crops(&mut self, look: &StepLook) -> Result<Vec<StepPicture>, PictureError> {
         let Some(after) = &look.after else { return Ok(Vec::new()) };
         let (one, other) = (self.frame(&look.before.picture)?, self.frame(&after.picture)?);
         let size = Size::new(one.width(), one.height());
         let points = look.points.iter().filter_map(|point| in_picture(*point, look.before.region, size));
         let points: Vec<(u32, u32)> = points.collect();
-        let area = match place(&points, diff(&one, &other), size) {
-            Place::Nowhere => return Ok(Vec::new()),
-            Place::Everywhere => {
-                let image = self.encoded(&other, &after.picture)?;
-                let shows = caption("the whole screen; most of it changed", after.region, image.size);
-                return Ok(vec![StepPicture { step: look.step, moment: Moment::After, shows, image }]);
-            }
-            Place::Part(area) => area,
-        };
-        let views = [(Moment::Before, &one, &look.before), (Moment::After, &other, after)];
         let mut pictures = Vec::new();
-        for (moment, frame, view) in views {
-            let cut = crop(frame, area)
-                .map_err(|source| PictureError::Pixels { path: self.path(&view.picture), source })?;
-            if is_plain(&cut) {
-                continue;
+        let places = match size == Size::new(other.width(), other.height()) {
+            true => CropPlaces::of(&points, &changed_areas(&one, &other), size),
+            // A part of the one is no part of the other.
+            false => CropPlaces { whole: true, parts: Vec::new() },
+        };
+        if places.whole {
+            let image = self.encoded(&other, &after.picture)?;
+            let shows = caption("the whole screen; it changed in many places", after.region, image.size);
+            pictures.push(StepPicture { step: look.step, moment: Moment::After, shows, image });
+        }
+        let views = [(Moment::Before, &one, &look.before), (Moment::After, &other, after)];
+        for part in &places.parts {
+            for (moment, frame, view) in views {
+                pictures.extend(self.part(part, frame, view, size)?.map(|(shows, image)| StepPicture {
+                    step: look.step,
+                    moment,
+                    shows,
+                    image,
+                }));
             }
-            let image = self.encoded(&cut, &view.picture)?;
-            let part = on_screen(area, view.region, size);
-            let shows = format!(
-                "the part of the screen at {},{}, {} by {} pixels, around what was acted on and what changed",
-                part.x, part.y, part.width, part.height
-            );
-            let shows = caption(&shows, part, image.size);
-            pictures.push(StepPicture { step: look.step, moment, shows, image });
         }
         Ok(pictures)
+    }
+
+    /// Cuts a part out of a view of `size`, with what it shows. `None` if it is of one colour.
+    fn part(
+        &self,
+        part: &CropPart,
+        frame: &Frame,
+        view: &View,
+        size: Size,
+    ) -> Result<Option<(String, Image)>, PictureError> {
+        let cut = crop(frame, part.area)
+            .map_err(|source| PictureError::Pixels { path: self.path(&view.picture), source })?;
+        if is_plain(&cut) {
+            return Ok(None);
+        }
+        let image = self.encoded(&cut, &view.picture)?;
+        let on_screen = on_screen(part.area, view.region, size);
+        let shows = format!(
+            "the part of the screen at {},{}, {} by {} pixels, {}",
+            on_screen.x,
+            on_screen.y,
+            on_screen.width,
+            on_screen.height,
+            part.told()
+        );
+        let shows = caption(&shows, on_screen, image.size);
+        Ok(Some((shows, image)))
     }
 
     /// Encodes a frame, scaled if it is too large.
@@ -385,89 +407,21 @@ pub(super) fn in_picture(point: ScreenPoint, region: Rect, size: Size) -> Option
     Some((u32::try_from(x).ok()?, u32::try_from(y).ok()?))
 }
 
-/// Where the parts of a step's two views lie that tell something.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    /// In this area of the picture.
-    Part(Area),
-    /// All over it.
-    Everywhere,
-    /// Nowhere: what changed tells nothing.
-    Nowhere,
-}
-
-/// Returns the place around points and a change, with a margin. A change of more than half of the picture tells no
-/// place, and that of a scroll bar tells nothing.
-fn place(points: &[(u32, u32)], changed: Option<Area>, size: Size) -> Place {
-    let covers = |area: &Area| u64::from(area.width) * u64::from(area.height);
-    let half = u64::from(size.width) * u64::from(size.height) / 2;
-    let is_strip = |area: &Area| area.width <= STRIP.width && area.height >= STRIP.height;
-    let told = changed.filter(|area| covers(area) <= half && !is_strip(area));
-    if points.is_empty() && told.is_none() {
-        return if changed.is_some_and(|area| covers(&area) > half) {
-            Place::Everywhere
-        } else {
-            Place::Nowhere
-        };
-    }
-    let corners = told.map(|area| [(area.x, area.y), (area.x + area.width, area.y + area.height)]);
-    let all: Vec<(u32, u32)> = points.iter().copied().chain(corners.into_iter().flatten()).collect();
-    let range = |along: fn(&(u32, u32)) -> u32, end: u32| {
-        let least = all.iter().map(along).min().unwrap_or(0).saturating_sub(MARGIN);
-        let most = all.iter().map(along).max().unwrap_or(0).saturating_add(MARGIN).min(end);
-        (least, most.saturating_sub(least))
-    };
-    let ((x, width), (y, height)) = (range(|at| at.0, size.width), range(|at| at.1, size.height));
-    Place::Part(Area { x, y, width, height })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
 
-    use apprentice_pixels::{Area, Frame};
+    use apprentice_pixels::{Area, Frame, encode_png};
     use apprentice_protocol::{BlobHash, Rect, ScreenPoint, Size, StepId};
-    use apprentice_trace::Trace;
+    use apprentice_trace::{Trace, blob_path};
     use serde_json::{Value, json};
     use tempfile::TempDir;
 
     use super::{
-        Moment, Place, StepLook, View, Wanted, caption, in_picture, is_plain, looks, on_screen, place,
-        scaled, wanted,
+        Album, Moment, StepLook, View, Wanted, caption, in_picture, is_plain, looks, on_screen, scaled,
+        wanted,
     };
-
-    const SIZE: Size = Size::new(1000, 600);
-
-    #[test]
-    fn a_crop_surrounds_what_was_acted_on_and_what_changed() {
-        let changed = |width, height| Some(Area { x: 500, y: 300, width, height });
-        let around = |x, y, width, height| Place::Part(Area { x, y, width, height });
-        assert_eq!(place(&[(500, 300)], None, SIZE), around(380, 180, 240, 240));
-        assert_eq!(place(&[(10, 590)], None, SIZE), around(0, 470, 130, 130));
-        assert_eq!(place(&[(300, 300)], changed(100, 50), SIZE), around(180, 180, 540, 290));
-        assert_eq!(place(&[], changed(100, 50), SIZE), around(380, 180, 340, 290));
-        assert_eq!(place(&[], None, SIZE), Place::Nowhere);
-    }
-
-    #[test]
-    fn a_scroll_bar_is_no_place() {
-        let changed = |width, height| Some(Area { x: 960, y: 100, width, height });
-        let point = place(&[(300, 300)], None, SIZE);
-        assert_eq!(place(&[], changed(24, 80), SIZE), Place::Nowhere);
-        assert_eq!(place(&[(300, 300)], changed(24, 80), SIZE), point, "what was acted on is shown alone");
-        for (width, height) in [(25, 80), (24, 79)] {
-            assert!(matches!(place(&[], changed(width, height), SIZE), Place::Part(_)), "{width}x{height}");
-        }
-    }
-
-    #[test]
-    fn a_change_of_more_than_half_of_the_picture_is_no_place() {
-        let changed = |height| Some(Area { x: 0, y: 0, width: 1000, height });
-        let whole = Area { x: 0, y: 0, width: 1000, height: 420 };
-        assert_eq!(place(&[], changed(300), SIZE), Place::Part(whole));
-        assert_eq!(place(&[], changed(301), SIZE), Place::Everywhere);
-        assert_eq!(place(&[(500, 300)], changed(301), SIZE), place(&[(500, 300)], None, SIZE));
-    }
 
     #[test]
     fn captions_name_places_of_the_screen_and_the_scale() {
@@ -512,6 +466,49 @@ mod tests {
             failed: false,
             changed_checked_state: false,
         }
+    }
+
+    /// Returns what the pictures of a step show, whose view changed at these pixels.
+    fn shown(size: Size, after: Size, changed: &[(u32, u32)]) -> Vec<(Moment, String)> {
+        let folder = TempDir::new().expect("a folder");
+        let write = |name: &str, size: Size, changed: &[(u32, u32)]| {
+            let mut bytes: Vec<u8> =
+                (0..=250).cycle().take((size.width * size.height * 3) as usize).collect();
+            for (x, y) in changed {
+                bytes[((y * size.width + x) * 3) as usize] ^= 1;
+            }
+            let frame = Frame::from_rgb(size.width, size.height, bytes).expect("a frame");
+            let path = blob_path(folder.path(), &BlobHash::new(name), "png");
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, encode_png(&frame).expect("encoded")).expect("written");
+        };
+        write("aaaa", size, &[]);
+        write("bbbb", after, changed);
+        let mut look = look(1, "aaaa", Some("bbbb"));
+        look.points = vec![ScreenPoint::new(900, 20)];
+        look.before.region = Rect::new(0, 0, 1000, 600);
+        look.after.as_mut().expect("a view").region = Rect::new(0, 0, 1000, 600);
+        let mut album = Album { blobs: folder.path().to_owned(), frames: BTreeMap::new() };
+        let pictures = album.pictures(Wanted::Crops(&look)).expect("pictures");
+        pictures.into_iter().map(|picture| (picture.moment, picture.shows)).collect()
+    }
+
+    #[test]
+    fn a_status_bar_that_changed_far_from_the_click_is_shown_before_and_after() {
+        let size = Size::new(1000, 600);
+        let click =
+            "the part of the screen at 770,0, 230 by 141 pixels, around what was acted on and what changed";
+        let status = "the part of the screen at 0,460, 161 by 140 pixels, around what changed";
+        let expected =
+            [click, status].map(|shows| [Moment::Before, Moment::After].map(|m| (m, shows.to_owned())));
+        assert_eq!(shown(size, size, &[(890, 20), (20, 580), (40, 590)]), expected.concat());
+        let whole = (Moment::After, "the whole screen; it changed in many places".to_owned());
+        assert_eq!(shown(size, size, &[(10, 10), (10, 590), (500, 10), (500, 590), (990, 590)])[0], whole);
+        assert_eq!(
+            shown(size, Size::new(500, 300), &[])[0].0,
+            Moment::After,
+            "views of two sizes have no common part"
+        );
     }
 
     #[test]

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::{
-    Action, ActionRecord, BlobHash, CallBody, CallId, CallResult, Event, EventKind, Finish, ImagePoint,
-    JudgedBy, Outline, RetrievedSkill, Seen, SkillEvent, SkillEventKind, SkillId, StepAction, StepId, Target,
-    ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions, changes,
+    Action, ActionRecord, BlobHash, CallBody, CallId, CallResult, Event, EventKind, Finish, JudgedBy,
+    Outline, RetrievedSkill, Seen, SkillEvent, SkillEventKind, SkillId, StepAction, StepId, Target,
+    ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions, View, changes,
 };
 use apprentice_trace::Trace;
 use jiff::Timestamp;
@@ -123,17 +123,19 @@ struct LastObservation {
     focused: Option<String>,
     outline: Outline,
     lines: Vec<String>,
+    view: Option<View>,
 }
 
 impl StepReader {
     fn take(&mut self, step: StepId, kind: &EventKind, text_of: &dyn Fn(&BlobHash) -> Option<String>) {
         match kind {
-            EventKind::Observed { title, focused, outline, .. } => {
+            EventKind::Observed { title, focused, outline, view, .. } => {
                 let outline = outline.as_ref().and_then(text_of);
                 let outline = outline.map(|text| Outline::parse(&text)).unwrap_or_default();
+                let outline = outline.without_doubled_menu_bars();
                 let lines = outline.describe();
-                self.sight =
-                    LastObservation { title: title.clone(), focused: focused.clone(), outline, lines };
+                let (title, focused, view) = (title.clone(), focused.clone(), Some(*view));
+                self.sight = LastObservation { title, focused, outline, lines, view };
             }
             EventKind::ModelReplied { say, calls, .. } => {
                 let touched: Vec<String> =
@@ -153,7 +155,7 @@ impl StepReader {
             kind => {
                 let Some(found) = self.steps.get_mut(&step) else { return };
                 match kind {
-                    EventKind::Action(record) => found.actions.push(action(record, &self.sight.outline)),
+                    EventKind::Action(record) => found.actions.push(action(record, &self.sight)),
                     EventKind::CallAnswered(result) => {
                         if let Some(tool) = self.called.remove(&result.id) {
                             found.tools.push(answer(tool, result, &self.delivered));
@@ -195,15 +197,27 @@ fn answer(tool: String, result: &CallResult, delivered: &[(SkillId, String)]) ->
     ToolAnswer { tool, answer, is_error: result.is_error }
 }
 
-/// Describes an action with its target: for an action at a place, the place, and the nearest named element if the
-/// target has no name.
-fn action(record: &ActionRecord, outline: &Outline) -> StepAction {
+/// Describes an action with its target: for an action at a place, the place; for a target without a name, its place and the
+/// nearest named element.
+fn action(record: &ActionRecord, sight: &LastObservation) -> StepAction {
     let mut told = StepAction::of(&record.asked, &record.outcome);
     (told.role, told.name) = (record.target_role.clone(), record.target_name.clone());
-    let Some(place) = place(&record.asked) else { return told };
-    told.at = record.sent.as_ref().and_then(|sent| self::place(sent).copied());
-    if told.name.as_ref().is_none_or(|name| name.trim().is_empty()) {
-        told.near = nearest(outline, *place);
+    let is_nameless = told.name.as_ref().is_none_or(|name| name.trim().is_empty());
+    let place = match (place(&record.asked), record.asked.target()) {
+        (Some(place), _) => {
+            told.at = record.sent.as_ref().and_then(|sent| self::place(sent).copied());
+            Some(*place)
+        }
+        (None, Some(Target::Ref(id))) if is_nameless => {
+            let (view, node) = (sight.view.as_ref(), sight.outline.nodes.iter().find(|node| node.id == *id));
+            let listed = node.and_then(|node| node.at);
+            told.at = record.point.or_else(|| view?.to_screen(listed?).ok());
+            listed.or_else(|| view?.to_image(told.at?))
+        }
+        (None, _) => None,
+    };
+    if is_nameless {
+        told.near = place.and_then(|place| sight.outline.nearest_named(place));
     }
     told
 }
@@ -218,15 +232,6 @@ fn place<P>(action: &Action<P>) -> Option<&P> {
             Target::Ref(_) => None,
         },
     }
-}
-
-/// Returns the named element whose centre is nearest to a place of the same view.
-fn nearest(outline: &Outline, place: ImagePoint) -> Option<String> {
-    let distance = |at: &ImagePoint| (at.x - place.x).hypot(at.y - place.y);
-    let named = outline.nodes.iter().filter(|node| !node.name.trim().is_empty());
-    let placed = named.filter_map(|node| Some((distance(node.at.as_ref()?), node)));
-    let (_, node) = placed.min_by(|one, other| one.0.total_cmp(&other.0))?;
-    Some(format!("{} {:?}", node.role, node.name))
 }
 
 /// Skills whose text was delivered, in order, each once.
@@ -253,10 +258,96 @@ fn skills(events: &[Event]) -> Vec<RetrievedSkill> {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{EVENT_VERSION, Event, EventId, EventKind};
-    use jiff::Timestamp;
+    use std::fs;
 
-    use super::versions;
+    use apprentice_protocol::{
+        EVENT_VERSION, Event, EventId, EventKind, ScreenPoint, StepAction, TrajectoryStep,
+    };
+    use apprentice_trace::Trace;
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+    use tempfile::TempDir;
+
+    use super::{steps, versions};
+
+    const SHEET: &str = "window \"a.csv\" @500,300 #n1
+  menubar @500,20 #n2
+    menuitem \"File\" @15,20 #n3
+  group \"a.csv\" @500,320 #n4
+    menubar @500,45 #n5
+      menuitem \"File\" @15,45 #n6
+    toolbar \"Standard\" @500,60 #n7
+      button @100,60 #n8
+      button \"Save\" @130,60 #n9
+";
+
+    /// Returns the step in which these actions were done on [`SHEET`], at half of the screen's size.
+    fn step(records: &[Value]) -> TrajectoryStep {
+        let view = json!({ "region": { "x": 0, "y": 0, "width": 2000, "height": 1200 },
+            "image": { "width": 1000, "height": 600 }, "space": "image_pixels" });
+        let seen = json!({ "title": "a.csv", "focused": null, "screenshot": null, "outline": "aa", "took_ms": 1, "view": view });
+        let reply = json!({ "raw": [], "say": [], "calls": [], "usage": { "input": 0, "output": 0, "cached": 0 },
+            "timing": { "working_ms": 0, "waiting_ms": 0 }, "cost_usd": null, "provider_model": null,
+            "request_bytes": 1 });
+        let acted = records.iter().map(|record| ("action", record.clone()));
+        let all = [("observed", seen), ("model.replied", reply)].into_iter().chain(acted);
+        let lines: Vec<String> = (1..)
+            .zip(all)
+            .map(|(number, (kind, data))| {
+                let event = json!({ "v": 1, "id": format!("e{number}"), "wall": "1970-01-01T00:00:00Z",
+                    "mono_us": 0, "step": "s1", "kind": kind, "data": data });
+                format!("{event}\n")
+            })
+            .collect();
+        let folder = TempDir::new().expect("a folder");
+        let path = folder.path().join("events.jsonl");
+        fs::write(&path, lines.concat()).expect("written");
+        let events = Trace::read(&path).expect("reads").events;
+        steps(&events, &|_| Some(SHEET.to_owned())).remove(0)
+    }
+
+    fn click(at: &Value, target: Option<(&str, &str)>, point: Option<(i32, i32)>) -> Value {
+        let click = json!({ "do": "click", "at": at });
+        let mut record = json!({ "call": "c1", "index": 0, "asked": click, "sent": click, "outcome": { "outcome": "done" } });
+        if let Some((role, name)) = target {
+            (record["target_role"], record["target_name"]) = (json!(role), json!(name));
+        }
+        if let Some((x, y)) = point {
+            record["point"] = json!({ "x": x, "y": y });
+        }
+        record
+    }
+
+    #[test]
+    fn the_menu_bar_of_a_program_that_reports_two_is_told_once() {
+        let changed = step(&[]).seen.changed;
+        let files = changed.iter().filter(|line| line.contains("menuitem \"File\"")).count();
+        assert_eq!((changed.len(), files), (7, 1), "{changed:#?}");
+    }
+
+    #[test]
+    fn a_target_without_a_name_has_its_place_and_the_nearest_named_element() {
+        let place = |action: &StepAction| (action.at, action.near.clone());
+        let (nameless, save) = (Some(("button", "")), Some("button \"Save\"".to_owned()));
+        let at = |x, y| Some(ScreenPoint::new(x, y));
+        let by_reference = |point| click(&json!({ "ref": "n8" }), nameless, point);
+        let acted = step(&[
+            by_reference(Some((202, 122))),
+            by_reference(None),
+            click(&json!({ "ref": "n9" }), Some(("button", "Save")), Some((260, 120))),
+            click(&json!({ "ref": "n99" }), nameless, None),
+            click(&json!({ "ref": "n99" }), nameless, Some((262, 122))),
+            click(&json!({ "point": { "x": 14, "y": 46 } }), None, None),
+        ])
+        .actions;
+        assert_eq!(place(&acted[0]), (at(202, 122), save.clone()));
+        assert_eq!(place(&acted[1]), (at(200, 120), save.clone()), "an earlier trace holds no point");
+        assert_eq!(place(&acted[2]), (None, None), "its name tells its place");
+        assert_eq!(place(&acted[3]), (None, None), "nobody knows where it was");
+        assert_eq!(place(&acted[4]), (at(262, 122), save), "it is not listed");
+        let file = Some("menuitem \"File\"".to_owned());
+        assert_eq!(place(&acted[5]), (at(14, 46), file), "a bar in a wrong place is never the nearest");
+    }
 
     #[test]
     fn versions_are_those_that_the_world_told_and_the_unknown_is_left_out() {

@@ -8,7 +8,7 @@ mod syntax;
 mod text;
 mod values;
 
-use self::syntax::Parsed;
+use self::syntax::{Broken, Parsed, ReadFile};
 
 /// A program in Python, 3.9 or newer, that reads a Python file from standard input and prints its functions as JSON, for
 /// [`translate`]. It parses the file, bounded in memory and time, and runs nothing of it.
@@ -50,15 +50,23 @@ pub enum PlaywrightError {
     Unreadable(#[from] serde_json::Error),
 }
 
-/// Translates the functions of a Python file, given as [`SYNTAX_PROGRAM`] prints them. `base` is the address of the site that
+/// Translates the functions of a Python file, given as [`SYNTAX_PROGRAM`] prints them. One that is not Python comes last, as
+/// untranslated, where the others are Python without it. `base` is the address of the site that
 /// relative addresses begin with.
 pub fn translate(syntax: &[u8], base: Option<&str>) -> Result<Vec<PlaywrightFunction>, PlaywrightError> {
     match serde_json::from_slice(syntax)? {
-        Parsed::Functions(functions) => {
-            Ok(functions.iter().map(|one| function::translated(one, base)).collect())
+        Parsed::Read(ReadFile { functions, broken }) => {
+            let translated = functions.iter().map(|one| function::translated(one, base));
+            Ok(translated.chain(broken.into_iter().map(not_python)).collect())
         }
         Parsed::Refused(refused) => {
             Err(PlaywrightError::NotPython { line: refused.line, reason: refused.reason })
         }
     }
+}
+
+fn not_python(broken: Broken) -> PlaywrightFunction {
+    let reason = format!("not Python: {}", broken.reason);
+    let translated = Err(vec![Untranslated { line: broken.line, reason }]);
+    PlaywrightFunction { name: broken.name, about: String::new(), translated }
 }

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import resource
 import signal
 import sys
@@ -23,6 +24,9 @@ COMPARISONS = {
 }
 BLOCKS = {ast.While: "while", ast.Try: "try", ast.With: "with", ast.AsyncWith: "with", ast.AsyncFor: "async for", ast.Match: "match"}
 SILENT = (ast.Import, ast.ImportFrom, ast.Pass)
+# The first line of a function or class of the file, or of what decorates it.
+START = re.compile(rb"@|(?:async[ \t]+def|def|class)[ \t]+(\w+)")
+MOST_BROKEN = 20
 
 
 def other(node, reason):
@@ -192,17 +196,71 @@ def function(node):
             "comment": comment if whole else "", "body": block(node.body, 0)}
 
 
+def fault(text):
+    """Returns the line and the reason why Python does not take a text. None if it does."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return error.lineno or 0, error.msg
+    except (ValueError, RecursionError, MemoryError) as error:
+        return 0, str(error) or type(error).__name__
+    return None
+
+
+def blocks(lines):
+    """Returns where each function or class begins and the next one begins, from 0."""
+    starts = [at for at, line in enumerate(lines) if START.match(line)]
+    decorated = {after for at, after in zip(starts, starts[1:]) if lines[at].startswith(b"@")}
+    starts = [at for at in starts if at not in decorated]
+    return list(zip(starts, [*starts[1:], len(lines)]))
+
+
+def without(lines, begin, end):
+    """Empties lines, so that the others keep their numbers."""
+    return [*lines[:begin], *(b"\n" for _ in lines[begin:end]), *lines[end:]]
+
+
+def later_faults(lines, places, line):
+    """Returns those of the places without which Python takes the text or finds fault only after this line, with the fault."""
+    tried = [(fault(b"".join(without(lines, *place))), place) for place in places]
+    return [one for one in tried if one[0] is None or one[0][0] > line]
+
+
+def sound(text):
+    """Leaves out each function that Python does not take, whole. What is left has to be Python as it stands. Returns it with
+    what is wrong in the others; None if something else is wrong."""
+    lines, broken = text.splitlines(keepends=True), []
+    places = blocks(lines)
+    wrong = fault(text)
+    while wrong:
+        line, reason = wrong
+        # A function without a body, or with an open bracket, may be noticed in the next one, and a comment may hold what
+        # looks like one.
+        near = [(begin, end) for begin, end in places if begin < line][-2:]
+        later = later_faults(lines, near, line) or later_faults(lines, [(near[0][0], near[-1][1])] if near else [], line)
+        if not later or len(broken) == MOST_BROKEN:
+            return None
+        wrong, (begin, end) = max(later, key=lambda one: one[0][0] if one[0] else len(lines) + 1)
+        names = (START.match(one) for one in lines[begin:end])
+        name = next((found[1] for found in names if found and found[1]), b"")
+        broken.append({"line": line, "name": name.decode("utf-8", "replace"), "reason": reason})
+        lines = without(lines, begin, end)
+    return b"".join(lines), broken
+
+
 def main():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.alarm(SECONDS)
-    try:
-        tree = ast.parse(sys.stdin.buffer.read())
-    except SyntaxError as error:
-        return {"refused": {"line": error.lineno or 0, "reason": error.msg}}
-    except (ValueError, RecursionError, MemoryError) as error:
-        return {"refused": {"line": 0, "reason": str(error) or type(error).__name__}}
+    text, broken = sys.stdin.buffer.read(), []
+    wrong = fault(text)
+    if wrong:
+        left = sound(text)
+        if left is None:
+            return {"refused": {"line": wrong[0], "reason": wrong[1]}}
+        text, broken = left
+    tree = ast.parse(text)
     definitions = [one for one in tree.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return {"functions": [function(one) for one in definitions]}
+    return {"read": {"functions": [function(one) for one in definitions], "broken": broken}}
 
 
 json.dump(main(), sys.stdout)

@@ -147,8 +147,24 @@ pub(super) struct Function {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Parsed {
-    Functions(Vec<Function>),
+    Read(ReadFile),
     Refused(Lacking),
+}
+
+/// The functions of a file.
+#[derive(Debug, Deserialize)]
+pub(super) struct ReadFile {
+    pub(super) functions: Vec<Function>,
+    /// Those that are not Python.
+    pub(super) broken: Vec<Broken>,
+}
+
+/// A function that is not Python.
+#[derive(Debug, Deserialize)]
+pub(super) struct Broken {
+    pub(super) line: usize,
+    pub(super) name: String,
+    pub(super) reason: String,
 }
 
 impl Expression {

@@ -209,7 +209,7 @@ fn what_the_language_lacks_is_named_with_its_line() {
     }
     assert!(reasons("go_home").contains("the parameter unused is not used"), "a rule of every function");
     assert!(reasons("read_title").contains("dictionary is not translated"));
-    for (text, line) in [("x = 1\ndef broken(page:\n", 2), ("\u{0}\u{1} not python at all ((((", 0)] {
+    for (text, line) in [("x = (\ndef broken(page):\n", 1), ("\u{0}\u{1} not python at all ((((", 0)] {
         let refused = translate(text, None).expect_err("not Python").to_string();
         assert!(refused.starts_with(&format!("line {line}: not Python: ")), "{refused}");
     }
@@ -264,5 +264,56 @@ fn what_is_nested_without_end_is_left_out_or_refused() {
         assert!(reasons.iter().any(|one| one.reason.contains(" deep")), "{reasons:?}");
     }
     let brackets = deep(format!("    page.x({}1{})\n", "(".repeat(5000), ")".repeat(5000)));
-    assert!(matches!(translate(&brackets, None), Err(PlaywrightError::NotPython { .. })));
+    let all = translate(&brackets, None).expect("reads");
+    let reasons = of(&all, "f").translated.clone().expect_err("left out");
+    assert!(reasons[0].reason.starts_with("not Python: "), "{reasons:?}");
+}
+
+/// Returns the names of the functions that are Python, and the line and name of each that is not.
+fn parted(text: &str) -> (Vec<String>, Vec<(usize, String)>) {
+    let (mut sound, mut broken) = (Vec::new(), Vec::new());
+    for PlaywrightFunction { name, translated, .. } in translate(text, None).expect("reads") {
+        match translated {
+            Err(reasons) if reasons[0].reason.starts_with("not Python: ") => {
+                broken.push((reasons[0].line, name))
+            }
+            Ok(_) | Err(_) => sound.push(name),
+        }
+    }
+    (sound, broken)
+}
+
+#[test]
+fn a_function_that_is_not_python_leaves_the_others_as_they_are() {
+    let good = |name: &str| format!("def {name}(page):\n    page.get_by_label(\"{name}\").click()\n\n");
+    let with = |middle: &str| format!("{}{middle}\n{}", good("first"), good("last"));
+    let both = || vec!["first".to_owned(), "last".to_owned()];
+    let cases = [
+        ("def open(page:\n    return 1\n", 4, "open"),
+        ("async def empty(page):\n", 6, "empty"),
+        ("@one\n@two\ndef odd(page):\n    page.x(\n", 7, "odd"),
+        ("def odd(page):\n  page.x()\n page.y()\n", 6, "odd"),
+        ("def odd(page):\n    \"\"\"Such as\ndef odd(page):\n    \"\"\"\n    page.x(\n", 8, "odd"),
+        ("class Odd:\n    x = = 1\n", 5, "Odd"),
+    ];
+    for (broken, line, name) in cases {
+        assert_eq!(parted(&with(broken)), (both(), vec![(line, name.to_owned())]), "{broken}");
+    }
+    let two = format!("{}def empty(page):\n", with("def open(page:\n"));
+    assert_eq!(parted(&two), (both(), vec![(4, "open".to_owned()), (9, "empty".to_owned())]));
+}
+
+#[test]
+fn what_is_wrong_outside_of_functions_is_refused_with_its_file() {
+    let good = "def first(page):\n    page.get_by_label(\"a\").click()\n";
+    // A stray quote joins functions to a text: what would be left is not what was written.
+    let stray =
+        format!("def odd(page):\n    x = \"\"\"\n{good}def b(page):\n    \"\"\"Doc.\"\"\"\n    pass\n");
+    let odd = "def odd(page):\n    x = = 1\n";
+    let many = odd.repeat(21);
+    for (text, line) in [(format!("x = = 1\n{good}"), 1), (stray, 6), (many.clone(), 2)] {
+        let told = translate(&text, None);
+        assert!(matches!(told, Err(PlaywrightError::NotPython { line: at, .. }) if at == line), "{told:?}");
+    }
+    assert_eq!(parted(&many[odd.len()..]).1.len(), 20);
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use apprentice_protocol::Observation;
 
 use crate::search::Hit;
-use crate::words::{domain_of_class, is_same_domain};
+use crate::words::{domain_of_class, is_for_program};
 
 /// The domain of the program that shows tabs.
 pub(super) const BROWSER: &str = "chromium";
@@ -45,7 +45,7 @@ impl FrontProgram {
 fn front_first(hits: Vec<Hit>, front: Option<&str>, limit: usize) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     let leads = |hit: &Hit| {
-        front.is_some_and(|front| is_same_domain(front, hit.id.domain())) && hit.score >= best * FRONT_SHARE
+        front.is_some_and(|front| is_for_program(hit.id.domain(), front)) && hit.score >= best * FRONT_SHARE
     };
     let (first, rest): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(leads);
     first.into_iter().chain(rest).take(limit).collect()
@@ -74,6 +74,8 @@ mod tests {
         assert_eq!(order(8.0 * 0.49, 3), "gimp/crop thunar/crop chrome/crop");
         let hits = vec![hit("gimp/crop", 8.0), hit("chrome/crop", 7.0)];
         assert_eq!(front_first(hits.clone(), None, 9), hits);
+        let of_suite = vec![hit("gimp/crop", 8.0), hit("libreoffice/crop", 7.0)];
+        assert_eq!(front_first(of_suite, Some("libreoffice-calc"), 1)[0].id.domain(), "libreoffice");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use apprentice_protocol::{
 
 use super::event::happened;
 use super::front_program::{BROWSER, front_domain};
-use crate::words::is_same_domain;
+use crate::words::{is_for_program, is_same_domain};
 
 /// Largest list of functions in a prompt, and of all that are told later, in characters.
 const LISTED: TextBudget = TextBudget(8_000);
@@ -32,10 +32,10 @@ pub(super) struct ToldFunction {
 }
 
 impl ToldFunction {
-    /// Returns whether it is for this program: a function of pages for any browser, else for a program of its domain.
+    /// Returns whether it is for this program: a function of pages for any browser, else for the programs of its domain.
     fn is_for(&self, program: &str) -> bool {
         let on_page = self.surface == Surface::Page && is_same_domain(program, BROWSER);
-        on_page || is_same_domain(program, &self.domain)
+        on_page || is_for_program(&self.domain, program)
     }
 }
 

@@ -14,7 +14,7 @@ use super::prompts::GIVEN;
 use super::tools::{domains_named, indexes, viewed};
 use crate::book::Snapshot;
 use crate::search::Hit;
-use crate::words::is_same_domain;
+use crate::words::is_for_program;
 
 /// Largest index that is added below one view, in characters.
 const INDEX_BUDGET: TextBudget = TextBudget(4000);
@@ -150,7 +150,7 @@ impl PushOnScreen {
 /// Returns the best `count` hits of the program in front that fit about as well as the best hit of all.
 fn near_in_front(hits: Vec<Hit>, program: Option<&str>, count: usize) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    let of_program = |hit: &Hit| program.is_none_or(|program| is_same_domain(program, hit.id.domain()));
+    let of_program = |hit: &Hit| program.is_none_or(|program| is_for_program(hit.id.domain(), program));
     let near = hits.into_iter().filter(|hit| hit.score >= best * NEAR_SHARE && of_program(hit));
     near.take(count).collect()
 }

@@ -18,7 +18,7 @@ use super::package_file::{self, SKILL_FILE};
 use super::{fence, figures};
 use crate::book::{Skill, Snapshot, skill_line, with_captions};
 use crate::search::Searched;
-use crate::words::{domain_name, is_same_domain};
+use crate::words::{domain_name, is_for_program};
 
 /// `skill_list { domain }`: the notes of one program, one line each.
 pub const SKILL_LIST: &str = "skill_list";
@@ -184,10 +184,10 @@ fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
     answered(text, events)
 }
 
-/// Returns the domains of a book that a name stands for: the domain itself, and those of the same program.
+/// Returns the domains of a book that a name stands for: the domain itself, those of the same program, and that of its suite.
 pub(super) fn domains_named<'a>(book: &'a Snapshot, name: &str) -> Vec<&'a str> {
     let wanted = domain_name(name).unwrap_or_default();
-    book.domains().into_iter().filter(|domain| is_same_domain(domain, &wanted)).collect()
+    book.domains().into_iter().filter(|domain| is_for_program(domain, &wanted)).collect()
 }
 
 /// Returns the indexes of domains, with their trace events.

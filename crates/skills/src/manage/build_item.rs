@@ -1,17 +1,17 @@
 //! Builds the item that the manager sees: payload, permitted writes, earlier reports, and the names in the book.
 
-use apprentice_protocol::{Side, SkillId, StepId, Versions};
+use apprentice_protocol::{Side, SkillId, StepId, TrajectoryStep, Versions};
 use serde_json::json;
 
 use super::item::{DomainNames, EarlierReport, ITEM_SCHEMA, InputType, ManageItem};
-use super::reports::{self, Nearness};
+use super::reports::{self, ItemReports, Nearness};
 use super::support::{self, Support};
 use super::work_item::{ManageOptions, WorkItem};
 use crate::book::{Candidate, Gateway, State};
 use crate::cleanup::CleanupTask;
 use crate::embedding::cosine;
 use crate::handle::LearningInput;
-use crate::reflect::{Learning, SkillReview};
+use crate::reflect::{Learning, SkillReview, bounded_step};
 use crate::words::domain_name;
 
 /// Largest number of domains in an item.
@@ -20,6 +20,10 @@ const MOST_DOMAINS: usize = 40;
 const OWN_NAMES: usize = 40;
 /// Largest number of skill names of any other domain.
 const OTHER_NAMES: usize = 6;
+/// Largest number of cited steps that an item shows, what each may hold in tokens, and each of its lines in characters.
+const MOST_STEPS: usize = 6;
+const STEP_TOKENS: u64 = 500;
+const STEP_LINE: usize = 200;
 /// Largest number of candidates that are compared by meaning: the newest.
 const MOST_EMBEDDED: usize = 500;
 
@@ -107,6 +111,7 @@ fn build(
             (InputType::CleanupTask, Vec::new(), support, payload, of_task(state, task))
         }
     };
+    let reports = ItemReports::of(reports);
     let of_attempt = input_type != InputType::CleanupTask;
     let (domains, more_domains) = names(state, &about);
     let Support { corroboration, writes, cited_writes, adding, steps } = support;
@@ -117,13 +122,17 @@ fn build(
         trajectory_id: of_attempt.then(|| own.to_owned()),
         judged_by: Some(input.trajectory.judged_by).filter(|by| of_attempt && !by.is_checks()),
         versions: if of_attempt { input.trajectory.versions.clone() } else { Versions::new() },
+        evidence_steps: evidence_steps(input, &evidence),
         evidence_refs: evidence,
         corroboration,
         writes_allowed: owned(writes),
         writes_with_citations: owned(cited_writes),
         adding_allowed: adding,
         payload,
-        earlier_reports: reports,
+        earlier_reports: reports.shown,
+        farther_reports: reports.farther,
+        more_reports: reports.more,
+        whole_reports: reports.whole,
         steps,
         domains,
         more_domains,
@@ -147,6 +156,12 @@ fn of_task(state: &State, task: &CleanupTask) -> Vec<EarlierReport> {
             skill.map(|skill| reports::of_skill(state, skill, None)).unwrap_or_default()
         }
     }
+}
+
+/// Returns the first cited steps as the reviewer saw them.
+fn evidence_steps(input: &LearningInput<'_>, cited: &[StepId]) -> Vec<TrajectoryStep> {
+    let steps = input.trajectory.steps.iter().filter(|step| cited.contains(&step.id)).take(MOST_STEPS);
+    steps.map(|step| bounded_step(step, STEP_TOKENS, STEP_LINE)).collect()
 }
 
 fn received_at(input: &LearningInput<'_>, skill: &SkillId) -> Vec<StepId> {

@@ -19,7 +19,10 @@ pub(super) fn cited_ids(call: &ToolCall) -> CitedIds<'_> {
         ToolCall::Annotate(call) => of(&call.agrees_with, &call.conflicts_with),
         ToolCall::Delete(call) => of(&call.agrees_with, &call.conflicts_with),
         ToolCall::Leave(call) => of(&call.agrees_with, &call.conflicts_with),
-        ToolCall::CreateDomain(_) | ToolCall::FetchSimilar(_) | ToolCall::Read(_) => CitedIds::default(),
+        ToolCall::CreateDomain(_)
+        | ToolCall::FetchSimilar(_)
+        | ToolCall::Read(_)
+        | ToolCall::ReadReports(_) => CitedIds::default(),
     }
 }
 

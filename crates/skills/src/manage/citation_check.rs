@@ -65,6 +65,14 @@ impl Standing {
 /// Reads cited ids. Refuses an unknown report or step, an attempt that is cited twice, and one on both sides.
 pub(super) fn read_citation(item: &ManageItem, ids: CitedIds<'_>) -> Result<Citation, Objection> {
     let agrees_with = reports(item, ids.agrees_with)?;
+    // What was left out of a page is read by another tool, without which it cannot be changed.
+    if let Some(cut) = agrees_with.iter().find(|report| report.cut && report.kind != ReportKind::Page) {
+        let why = format!(
+            "you have not seen all words of {}, and those left out may say the contrary: call read_reports for it first",
+            cut.id
+        );
+        return Err(("read_first", why));
+    }
     let conflicts_with = reports(item, ids.conflicts_with)?;
     distinct(&agrees_with)?;
     distinct(&conflicts_with)?;
@@ -231,6 +239,9 @@ fn reports<'a>(item: &'a ManageItem, ids: &[String]) -> Result<Vec<&'a EarlierRe
     let find = |id: &String| {
         let known = item.earlier_reports.iter().find(|report| report.id.to_string() == id.trim());
         known.ok_or_else(|| {
+            if item.farther_reports.iter().any(|farther| farther.id.to_string() == id.trim()) {
+                return ("read_first", format!("call read_reports for {} before you cite it", id.trim()));
+            }
             let all: Vec<String> = item.earlier_reports.iter().map(named).collect();
             let known = if all.is_empty() {
                 "it has no earlier reports".to_owned()

@@ -141,16 +141,17 @@ pub async fn manage(
     let item = item_by_meaning(gateway, input, work_item, options).await?;
     let mut request = manage_request(&item)?;
     let skills = work_item.skills(gateway.state());
-    let attempt = (item.input_type != InputType::CleanupTask).then_some(input.trajectory);
-    let scope = PermittedChanges { item: &item, work_item, skills: &skills, attempt };
-    let mut tools = ManagerTools::new(gateway, template.clone(), scope);
+    let input_type = item.input_type;
+    let attempt = (input_type != InputType::CleanupTask).then_some(input.trajectory);
+    let scope = PermittedChanges { item, work_item, skills: &skills, attempt };
     let mut decision = Decision {
         item: key,
         outcome: ItemOutcome::Nothing { words: String::new(), reason: None },
-        input_type: Some(item.input_type),
+        input_type: Some(input_type),
         refusals: Vec::new(),
         calls: Vec::new(),
     };
+    let mut tools = ManagerTools::new(gateway, template.clone(), scope);
     let mut words = "no answer within the turns allowed".to_owned();
     for _ in 0..options.turns {
         let reply = model.reply(&request).await?;

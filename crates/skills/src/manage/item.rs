@@ -1,7 +1,7 @@
 //! One item as the manager sees it: schema `manage.item.v2`. The program writes the envelope; the reflector or the
 //! cleaner writes the payload. Items of `manage.item.v1` still parse.
 
-use apprentice_protocol::{JudgedBy, SkillId, StepId, Verdict, Versions};
+use apprentice_protocol::{JudgedBy, SkillId, StepId, TrajectoryStep, Verdict, Versions};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,9 @@ pub struct EarlierReport {
     /// The guidance, correction, improvement or other way that it proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposes: Option<String>,
+    /// Whether words of it are left out here. `read_reports` gives it whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// Why the gate holds its words back. They are not shown, and the report is cited on neither side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<Concern>,
@@ -107,6 +110,17 @@ impl EarlierReport {
     pub(super) fn passed(&self) -> bool {
         self.verdict == Some(Verdict::Pass) && self.judged_by.is_none_or(JudgedBy::is_evidence)
     }
+}
+
+/// A report that an item does not show. `read_reports` gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FartherReport {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub id: OpId,
+    /// The beginning of its words. `None` if they are held back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begins: Option<String>,
 }
 
 /// A step of the attempt, with what it did.
@@ -153,6 +167,9 @@ pub struct ManageItem {
     pub versions: Versions,
     /// Steps that support the item.
     pub evidence_refs: Vec<StepId>,
+    /// The first of these steps, as its reviewer saw them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_steps: Vec<TrajectoryStep>,
     /// How well supported the item is.
     pub corroboration: Corroboration,
     /// Names of the write tools that need no citation.
@@ -168,6 +185,15 @@ pub struct ManageItem {
     /// What other attempts reported.
     #[serde(default)]
     pub earlier_reports: Vec<EarlierReport>,
+    /// Further reports, nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub farther_reports: Vec<FartherReport>,
+    /// Number of reports that are farther still and not named.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_reports: usize,
+    /// The shown and the named reports with all their words, for `read_reports`.
+    #[serde(skip)]
+    pub(super) whole_reports: Vec<EarlierReport>,
     /// The steps that `proved_by` may cite. Empty where no proof is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepDone>,

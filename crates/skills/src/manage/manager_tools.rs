@@ -10,6 +10,8 @@ use super::change_parts::{cited_ids, left, names, not_seen, parse, refusal, targ
 use super::citation_check::{UNJUDGED, harm_shown, no_conflict, read_citation, supported};
 use super::item::{InputType, ManageItem};
 use super::kept_lines::missing_line;
+use super::pending_domain::PendingDomain;
+use super::read_reports::read_reports;
 use super::skill_view::shown;
 use super::tools::{
     ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,
@@ -70,23 +72,16 @@ pub(super) struct ManagerTools<'a> {
 pub(super) type ProposedChange = (OpId, &'static str, Option<SkillId>);
 
 /// The changes that an item permits.
-#[derive(Clone, Copy)]
 pub(super) struct PermittedChanges<'a> {
-    /// The item, with the permitted write tools and the reports that may be cited.
-    pub(super) item: &'a ManageItem,
+    /// The item, with the permitted write tools and the reports that may be cited. A report that is read takes the place of
+    /// the one that was cut.
+    pub(super) item: ManageItem,
     /// What is decided.
     pub(super) work_item: &'a WorkItem<'a>,
     /// Permitted existing skills. Empty permits any.
     pub(super) skills: &'a [SkillId],
     /// The attempt, with which the sentences of a text are compared. `None` for a cleanup.
     pub(super) attempt: Option<&'a Trajectory>,
-}
-
-/// A new domain that waits for its first skill.
-struct PendingDomain {
-    domain: NewDomain,
-    /// Whether its skill was refused. The domain then no longer counts as the item's change.
-    refused: bool,
 }
 
 impl<'a> ManagerTools<'a> {
@@ -113,6 +108,9 @@ impl<'a> ManagerTools<'a> {
                 return Ok(ToolAnswer::Said(self.similar(&arguments.situation).await));
             }
             ToolCall::Read(arguments) => return Ok(ToolAnswer::Said(self.show(&arguments.skill_ids))),
+            ToolCall::ReadReports(arguments) => {
+                return Ok(ToolAnswer::Said(read_reports(&mut self.scope.item, &arguments.report_ids)));
+            }
             ToolCall::CreateDomain(_)
             | ToolCall::Create(_)
             | ToolCall::Update(_)
@@ -122,7 +120,7 @@ impl<'a> ManagerTools<'a> {
             | ToolCall::Leave(_) => {}
         }
         let fulfils = self.opened.as_ref().is_some_and(|opened| opened.awaits(&call));
-        let citation = read_citation(self.scope.item, cited_ids(&call)).unwrap_or_default();
+        let citation = read_citation(&self.scope.item, cited_ids(&call)).unwrap_or_default();
         let answer = match self.change(call) {
             Ok(None) => ToolAnswer::Said(json!({
                 "ok": true,
@@ -272,7 +270,7 @@ impl<'a> ManagerTools<'a> {
             self.opened = Some(PendingDomain { domain, refused: false });
             return Ok(None);
         }
-        let citation = read_citation(self.scope.item, cited_ids(&call))
+        let citation = read_citation(&self.scope.item, cited_ids(&call))
             .map_err(|(code, why)| refusal(None, code, why))?;
         let Some(change) = self.requested(call)? else { return Ok(None) };
         self.must_agree(&change, &citation)?;
@@ -309,7 +307,10 @@ impl<'a> ManagerTools<'a> {
                 }
                 self.scope.work_item.closing(String::new(), Some(LeftItem { reason, why }))
             }
-            ToolCall::CreateDomain(_) | ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(None),
+            ToolCall::CreateDomain(_)
+            | ToolCall::FetchSimilar(_)
+            | ToolCall::Read(_)
+            | ToolCall::ReadReports(_) => return Ok(None),
         }))
     }
 
@@ -321,7 +322,7 @@ impl<'a> ManagerTools<'a> {
         }
         self.conflicts.extend(&citation.conflicts_with);
         no_conflict(&self.conflicts).map_err(|(code, why)| refusal(None, code, why))?;
-        let item = self.scope.item;
+        let item = &self.scope.item;
         let missing = match change {
             Change::SkillCreated { .. } if item.writes_allowed.iter().any(|tool| tool == CREATE_SKILL) => {
                 return Ok(());
@@ -379,9 +380,9 @@ impl<'a> ManagerTools<'a> {
             ToolCall::Annotate(_) => ANNOTATE_SKILL,
             ToolCall::Delete(_) => DELETE_SKILL,
             ToolCall::Leave(_) => LEAVE_ITEM,
-            ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(()),
+            ToolCall::FetchSimilar(_) | ToolCall::Read(_) | ToolCall::ReadReports(_) => return Ok(()),
         };
-        let ManageItem { writes_allowed, writes_with_citations, .. } = self.scope.item;
+        let ManageItem { writes_allowed, writes_with_citations, .. } = &self.scope.item;
         if writes_allowed.iter().chain(writes_with_citations).any(|allowed| allowed == name) {
             return Ok(());
         }
@@ -484,12 +485,5 @@ impl<'a> ManagerTools<'a> {
             skills.push(shown(&skill));
         }
         json!({ "skills": skills, "missing": missing })
-    }
-}
-
-impl PendingDomain {
-    /// Returns whether a call creates the skill that the domain waits for.
-    fn awaits(&self, call: &ToolCall) -> bool {
-        matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
     }
 }

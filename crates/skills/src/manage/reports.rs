@@ -1,19 +1,68 @@
 //! Gathers what other attempts reported, nearest first, so that a reader can say which reports agree and which conflict.
-//! Similarity only decides what is shown; it is no evidence of agreement.
+//! Similarity only decides what is shown; it is no evidence of agreement. What does not fit can be read by its id.
 
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{BoundedText, JudgedBy, SkillId, TextBudget, Verdict};
 
-use super::item::{EarlierReport, ReportKind};
+use super::item::{EarlierReport, FartherReport, ReportKind};
 use crate::book::{Candidate, OpId, ReviewRemark, Skill, State};
 use crate::reflect::{Learning, SkillReview};
-use crate::words::{domain_name, word_similarity};
+use crate::words::{domain_name, is_for_program, word_similarity};
 
-/// Largest number of reports in an item.
-pub(super) const MOST_REPORTS: usize = 12;
-/// Largest length of each text of a report, in characters.
+/// Largest number of reports that an item shows, and of further ones that it names.
+const MOST_REPORTS: usize = 12;
+const MOST_NAMED: usize = 24;
+/// Largest length of each text of a shown report, and of the beginning of one that is named, in characters.
 const REPORT_TEXT: TextBudget = TextBudget(700);
+const BEGINNING: TextBudget = TextBudget(100);
+
+/// The reports of an item, nearest first.
+#[derive(Default)]
+pub(super) struct ItemReports {
+    /// Those that are shown, with their texts cut.
+    pub(super) shown: Vec<EarlierReport>,
+    /// Those that are named.
+    pub(super) farther: Vec<FartherReport>,
+    /// Number of the others.
+    pub(super) more: usize,
+    /// Those that are shown or named, whole.
+    pub(super) whole: Vec<EarlierReport>,
+}
+
+impl ItemReports {
+    /// Divides reports, nearest first, into those that fit and the others.
+    pub(super) fn of(mut whole: Vec<EarlierReport>) -> Self {
+        let more = whole.len().saturating_sub(MOST_REPORTS + MOST_NAMED);
+        whole.truncate(MOST_REPORTS + MOST_NAMED);
+        Self {
+            shown: whole.iter().take(MOST_REPORTS).map(cut).collect(),
+            farther: whole.iter().skip(MOST_REPORTS).map(named).collect(),
+            more,
+            whole,
+        }
+    }
+}
+
+fn cut(report: &EarlierReport) -> EarlierReport {
+    let bounded = |text: &Option<String>| {
+        text.as_ref().map(|text| BoundedText::cut(text, REPORT_TEXT).as_str().to_owned())
+    };
+    let mut shown = EarlierReport {
+        situation: bounded(&report.situation),
+        says: bounded(&report.says),
+        proposes: bounded(&report.proposes),
+        ..report.clone()
+    };
+    shown.cut = shown != *report;
+    shown
+}
+
+fn named(report: &EarlierReport) -> FartherReport {
+    let words = report.situation.as_ref().or(report.says.as_ref()).or(report.proposes.as_ref());
+    let begins = words.map(|words| BoundedText::cut(words, BEGINNING).as_str().to_owned());
+    FartherReport { id: report.id, begins }
+}
 
 /// Similarities of candidates to a learning by their embeddings, as far as known.
 pub(super) type Nearness = BTreeMap<OpId, f64>;
@@ -26,10 +75,10 @@ pub(super) fn of_skill(state: &State, skill: &Skill, except: Option<&str>) -> Ve
     let mut remarks: Vec<&ReviewRemark> = skill.remarks.iter().filter(present).collect();
     remarks.reverse();
     remarks.sort_by_key(|remark| matches!(remark.review, SkillReview::Positive(_)));
-    remarks.iter().filter_map(|remark| of_remark(state, &skill.id, remark)).take(MOST_REPORTS).collect()
+    remarks.iter().filter_map(|remark| of_remark(state, &skill.id, remark)).collect()
 }
 
-/// Returns the reports nearest to a learning: candidates of its domain, the same from other domains that share words or
+/// Returns the reports near to a learning, nearest first: candidates of its domain and suite, the same from other domains that share words or
 /// meaning with it, and corrections of skills. Those of its own attempt are left out.
 pub(super) fn near_learning(
     state: &State,
@@ -38,10 +87,13 @@ pub(super) fn near_learning(
     near: &Nearness,
 ) -> Vec<EarlierReport> {
     let domain = domain_name(learning.scope());
+    let is_own = |other: &str| {
+        domain.as_deref().is_some_and(|own| is_for_program(own, other) || is_for_program(other, own))
+    };
     let text = learning_text(learning);
     let mut found: Vec<(bool, f64, EarlierReport)> = Vec::new();
     for candidate in state.candidates.iter().filter(|candidate| candidate.trajectory != own) {
-        let own_domain = domain_name(candidate.learning.scope()) == domain;
+        let own_domain = domain_name(candidate.learning.scope()).is_some_and(|other| is_own(&other));
         let words = word_similarity(&text, &learning_text(&candidate.learning));
         let alike = near.get(&candidate.id).copied().unwrap_or_default().max(words);
         found.push((own_domain, alike, of_candidate(state, candidate)));
@@ -53,13 +105,13 @@ pub(super) fn near_learning(
         for remark in skill.remarks.iter().filter(of_others) {
             let Some(report) = of_remark(state, &skill.id, remark) else { continue };
             let said = report.proposes.clone().unwrap_or_default();
-            let own_domain = Some(skill.id.domain()) == domain.as_deref();
+            let own_domain = is_own(skill.id.domain());
             found.push((own_domain, word_similarity(&text, &said), report));
         }
     }
     found.retain(|(own_domain, alike, _)| *own_domain || *alike > 0.0);
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.total_cmp(&a.1)).then_with(|| b.2.id.cmp(&a.2.id)));
-    found.into_iter().map(|(_, _, report)| report).take(MOST_REPORTS).collect()
+    found.into_iter().map(|(_, _, report)| report).collect()
 }
 
 /// Returns two pages as reports, so that the reader can say whether they agree.
@@ -75,9 +127,10 @@ pub(super) fn of_pages(state: &State, skills: &[SkillId]) -> Vec<EarlierReport> 
             date: None,
             versions: Default::default(),
             skill_id: Some(id.clone()),
-            situation: Some(bounded(&skill.text.situation)),
+            situation: Some(skill.text.situation.clone()),
             says: None,
-            proposes: Some(bounded(&skill.text.guidance)),
+            proposes: Some(skill.text.guidance.clone()),
+            cut: false,
             held_back: Vec::new(),
         })
     };
@@ -97,10 +150,6 @@ pub(super) fn proposal(review: &SkillReview) -> Option<&str> {
         SkillReview::Neutral(review) => review.suggested_improvement.as_deref(),
         SkillReview::NotFollowed(review) => review.alternative_used.as_deref(),
     }
-}
-
-fn bounded(text: &str) -> String {
-    BoundedText::cut(text, REPORT_TEXT).as_str().to_owned()
 }
 
 /// Returns the verdict on an attempt and its origin, which is `None` for the checks of a task. What was recorded with a
@@ -131,8 +180,9 @@ fn of_remark(state: &State, skill: &SkillId, remark: &ReviewRemark) -> Option<Ea
         versions: remark.seen.clone(),
         skill_id: Some(skill.clone()),
         situation: None,
-        says: says.map(|says| bounded(says)),
-        proposes: proposal(&remark.review).map(bounded),
+        says: says.cloned(),
+        proposes: proposal(&remark.review).map(str::to_owned),
+        cut: false,
         held_back: remark.held_back.clone(),
     }))
 }
@@ -156,9 +206,10 @@ fn of_candidate(state: &State, candidate: &Candidate) -> EarlierReport {
         date: Some(candidate.time),
         versions: candidate.seen.clone(),
         skill_id: None,
-        situation: Some(bounded(candidate.learning.situation())),
+        situation: Some(candidate.learning.situation().to_owned()),
         says: None,
-        proposes: Some(bounded(candidate.learning.guidance())),
+        proposes: Some(candidate.learning.guidance().to_owned()),
+        cut: false,
         held_back: candidate.held_back.clone(),
     })
 }

@@ -1,4 +1,4 @@
-//! The specifications of the manager's nine tools, and their parsed arguments.
+//! The specifications of the manager's ten tools, and their parsed arguments.
 
 use apprentice_protocol::ToolSpec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,6 +12,8 @@ use crate::book::LeaveReason;
 pub const FETCH_SIMILAR_SKILLS: &str = "fetch_similar_skills";
 /// `read_skills`
 pub const READ_SKILLS: &str = "read_skills";
+/// `read_reports`
+pub const READ_REPORTS: &str = "read_reports";
 /// `create_domain`
 pub const CREATE_DOMAIN: &str = "create_domain";
 /// `create_skill`
@@ -41,6 +43,14 @@ pub struct FetchSimilar {
 pub struct ReadSkills {
     /// Ids of the form `domain/name`.
     pub skill_ids: Vec<String>,
+}
+
+/// Arguments of `read_reports`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadReports {
+    /// Ids of reports that this item shows or names.
+    pub report_ids: Vec<String>,
 }
 
 /// Arguments of `create_domain`.
@@ -182,6 +192,8 @@ pub enum ToolCall {
     FetchSimilar(FetchSimilar),
     /// `read_skills`
     Read(ReadSkills),
+    /// `read_reports`
+    ReadReports(ReadReports),
     /// `create_domain`
     CreateDomain(CreateDomain),
     /// `create_skill`
@@ -207,6 +219,7 @@ pub fn read_call(name: &str, arguments: &Value) -> Result<ToolCall, String> {
     match name {
         FETCH_SIMILAR_SKILLS => of(name, arguments).map(ToolCall::FetchSimilar),
         READ_SKILLS => of(name, arguments).map(ToolCall::Read),
+        READ_REPORTS => of(name, arguments).map(ToolCall::ReadReports),
         CREATE_DOMAIN => of(name, arguments).map(ToolCall::CreateDomain),
         CREATE_SKILL => of(name, arguments).map(ToolCall::Create),
         UPDATE_SKILL => of(name, arguments).map(ToolCall::Update),
@@ -214,7 +227,7 @@ pub fn read_call(name: &str, arguments: &Value) -> Result<ToolCall, String> {
         ANNOTATE_SKILL => of(name, arguments).map(ToolCall::Annotate),
         DELETE_SKILL => of(name, arguments).map(ToolCall::Delete),
         LEAVE_ITEM => of(name, arguments).map(ToolCall::Leave),
-        _ => Err(format!("there is no tool {name:?}; use one of the nine listed")),
+        _ => Err(format!("there is no tool {name:?}; use one of the ten listed")),
     }
 }
 
@@ -226,11 +239,12 @@ fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
 }
 
-/// Returns the nine tool specifications, reading tools first.
+/// Returns the ten tool specifications, reading tools first.
 pub fn manager_tools() -> Vec<ToolSpec> {
     vec![
         spec::<FetchSimilar>(FETCH_SIMILAR_SKILLS, "Finds skills like this situation, in all domains."),
         spec::<ReadSkills>(READ_SKILLS, "Gives whole skills, with annotations and counters."),
+        spec::<ReadReports>(READ_REPORTS, "Gives whole reports, of those that the item cuts or only names."),
         spec::<CreateDomain>(
             CREATE_DOMAIN,
             "Opens a domain for a program; the create_skill after it must be in that domain.",

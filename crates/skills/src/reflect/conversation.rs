@@ -5,6 +5,7 @@ use apprentice_protocol::{
     BoundedText, CallResult, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, ModelErrorKind,
     NamedSchema, Prompt, Purpose, ReplyStop, TextBudget, Trajectory, estimated_tokens,
 };
+use serde_json::Value;
 
 use super::check::{Problem, trace_problems, without_problems};
 use super::material::{BoundedSteps, ReviewedAttempt, whole_material};
@@ -66,8 +67,12 @@ impl ReflectError {
 
 /// Returns the schema of a reflection, as sent with the request.
 pub fn reflection_schema() -> NamedSchema {
-    let schema = schemars::schema_for!(TrajectoryReflection);
-    NamedSchema { name: REFLECTION_SCHEMA.to_owned(), schema: schema.to_value() }
+    let mut schema = schemars::schema_for!(TrajectoryReflection).to_value();
+    // A record shows no references of elements. Only whoever acted has seen them.
+    if let Some(Value::Array(marks)) = schema.pointer_mut("/$defs/FigureMark/anyOf") {
+        marks.retain(|mark| mark["properties"].get("reference").is_none());
+    }
+    NamedSchema { name: REFLECTION_SCHEMA.to_owned(), schema }
 }
 
 /// Returns the request of a reflection on a whole attempt, without pictures.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::STEP_SHARE;
 use super::parts::parted;
 use super::pictures::StepPicture;
-use super::{MaterialBudget, ReflectMode, ReflectOptions, TrajectoryReflection};
+use super::{MaterialBudget, ReflectOptions, TrajectoryReflection};
 
 /// Schema name of the block.
 pub const MATERIAL_SCHEMA: &str = "reflect.material.v1";
@@ -136,8 +136,6 @@ pub struct Gap {
 pub struct Material {
     /// [`MATERIAL_SCHEMA`].
     pub schema: String,
-    /// How the reflection is made.
-    pub mode: ReflectMode,
     /// The instruction that the agent got.
     pub goal: String,
     /// Verdict, score and budget of the attempt.
@@ -197,7 +195,7 @@ pub(super) struct BoundedSteps {
 impl BoundedSteps {
     /// Bounds the steps, with `room` tokens for each request.
     pub(super) fn of(trajectory: &Trajectory, budget: &MaterialBudget, room: u64) -> Self {
-        let bound = |step| bounded(step, room.min(budget.tokens) / STEP_SHARE, budget.line);
+        let bound = |step| bounded_step(step, room.min(budget.tokens) / STEP_SHARE, budget.line);
         let steps: Vec<TrajectoryStep> = trajectory.steps.iter().map(bound).collect();
         let costs: Vec<u64> = steps.iter().map(cost).collect();
         let mut parts = parted(&steps, &costs, room, budget.parts);
@@ -236,7 +234,6 @@ impl BoundedSteps {
         let received = |skill: &&RetrievedSkill| is_last || skill.step <= last;
         Material {
             schema: MATERIAL_SCHEMA.to_owned(),
-            mode: ReflectMode::Fresh,
             goal: BoundedText::cut(&trajectory.goal, TextBudget(GOAL)).as_str().to_owned(),
             account: AttemptFacts::of(trajectory, options.max_learnings),
             part: (of > 1).then(|| PartOfAttempt { number: part + 1, of, earlier }),
@@ -303,7 +300,7 @@ fn gaps(steps: &[TrajectoryStep], range: Range<usize>, kept: &[usize]) -> Vec<Ga
 
 /// Bounds a step to about `tokens`: half of them for the model's words, an eighth for the answers of tools and for the
 /// actions each, a quarter for what changed.
-fn bounded(step: &TrajectoryStep, tokens: u64, line: usize) -> TrajectoryStep {
+pub(crate) fn bounded_step(step: &TrajectoryStep, tokens: u64, line: usize) -> TrajectoryStep {
     let cut = |text: &String| BoundedText::cut(text, TextBudget(line)).as_str().to_owned();
     let mut shown = step.clone();
     shown.seen.title = cut(&step.seen.title);

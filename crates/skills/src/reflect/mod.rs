@@ -22,6 +22,7 @@ pub use in_context::{
     Conversation, Fallback, OUTCOME_SCHEMA, OutcomeBlock, SkillRef, StepSummary, continued_request, outcome,
     reflect_in_context,
 };
+pub(crate) use material::bounded_step;
 pub use material::{
     AttemptFacts, BookPage, BudgetUse, Gap, MATERIAL_SCHEMA, Material, PartOfAttempt, ReceivedSkillText,
     ResourceUse, ReviewedAttempt, material,

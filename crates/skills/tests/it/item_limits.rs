@@ -77,7 +77,51 @@ fn candidates_near_a_learning_are_shown_up_to_twelve_and_700_characters() {
         assert_eq!(reports.len(), 12);
         let text = reports[0].proposes.as_deref().expect("a text");
         assert_eq!(text == "g".repeat(length), whole, "{}", text.len());
+        assert_eq!(reports[0].cut, !whole, "what is left out is told");
     }
+}
+
+#[test]
+fn reports_that_do_not_fit_are_named_up_to_twenty_four_and_the_rest_is_counted() {
+    let (mut gateway, _) = Shelf::new().open();
+    let (own, mine) = (tried("own", Verdict::Pass), learning("1. Go."));
+    for (number, named, more) in [(36, 24, 0), (37, 24, 1)] {
+        let known = gateway.state().candidates.len();
+        for number in known..number {
+            let checked = Checked { learnings: vec![learning("1. Go far.")], ..Checked::default() };
+            record(&mut gateway, &format!("t{number}"), &checked);
+        }
+        let item = shown(&gateway, &own, &WorkItem::Learning(0, &mine));
+        assert_eq!(
+            (item.earlier_reports.len(), item.farther_reports.len(), item.more_reports),
+            (12, named, more)
+        );
+        assert!(item.farther_reports.iter().all(|report| report.begins.is_some()));
+        let ids = item.earlier_reports.iter().map(|report| report.id);
+        let ids: std::collections::BTreeSet<_> =
+            ids.chain(item.farther_reports.iter().map(|one| one.id)).collect();
+        assert_eq!(ids.len(), 36, "none is named twice");
+    }
+}
+
+#[test]
+fn an_item_shows_the_first_six_steps_that_its_report_cites() {
+    let (gateway, _) = Shelf::new().open();
+    let mut own = tried("own", Verdict::Pass);
+    let step = own.steps[0].clone();
+    own.steps = (1..=9).map(|number| TrajectoryStep { id: StepId(number), ..step.clone() }).collect();
+    own.steps[2].say = vec!["long ".repeat(2000)];
+    let cited = |ids: &[u32]| {
+        let mut told = serde_json::to_value(learning("1. Go.")).expect("JSON");
+        told["evidence"] = json!(ids.iter().map(|id| StepId(*id)).collect::<Vec<_>>());
+        let told: Learning = serde_json::from_value(told).expect("a learning");
+        shown(&gateway, &own, &WorkItem::Learning(0, &told)).evidence_steps
+    };
+    let few = cited(&[3, 5]);
+    assert_eq!(few.iter().map(|step| step.id.0).collect::<Vec<_>>(), [3, 5]);
+    assert!(few[0].say[0].len() < 2000 && !few[1].seen.title.is_empty());
+    assert_eq!(cited(&[1, 2, 3, 4, 5, 6]).len(), 6);
+    assert_eq!(cited(&[1, 2, 3, 4, 5, 6, 7]).len(), 6);
 }
 
 /// Counts the texts of each request, and finds all of them equal.

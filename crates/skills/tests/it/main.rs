@@ -36,6 +36,7 @@ mod proposal;
 mod prose;
 mod recall;
 mod reflect;
+mod report_reading;
 mod scenarios;
 mod shelf;
 mod shipped;

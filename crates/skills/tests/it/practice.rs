@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::Message;
+use apprentice_skills::book::Snapshot;
 use apprentice_skills::leak::{HeldOutHashes, HeldOutIndex, NoHeldOutTasks};
 use apprentice_skills::practice::{
     CheckDoubt, CheckOutput, CheckToMend, PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart,
@@ -50,19 +51,22 @@ pub(crate) fn good() -> Value {
     })
 }
 
+/// What a proposal is held against: nothing practised, held out, taken or to be mended, unless a test says so.
+pub(crate) fn rules<'a>(start: &'a PracticeStart, book: &'a Snapshot) -> PracticeRules<'a> {
+    static NONE: BTreeSet<String> = BTreeSet::new();
+    PracticeRules { start, book, practised: &[], held_out: &NoHeldOutTasks, taken: &NONE, mend: None }
+}
+
+/// The book that a proposal's `near` names.
+pub(crate) fn book() -> Snapshot {
+    Shelf::with(&[("gimp/entries", "opening entries")]).snapshot()
+}
+
 fn found(task: &Value, held_out: &dyn HeldOutIndex) -> String {
     let task: PracticeTask = serde_json::from_value(task.clone()).expect("a task");
-    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
+    let (start, book, practised) = (start(), book(), practised());
     let taken = BTreeSet::from(["screen".to_owned()]);
-    let (start, practised) = (start(), practised());
-    let rules = PracticeRules {
-        start: &start,
-        book: &book,
-        practised: &practised,
-        held_out,
-        taken: &taken,
-        mend: None,
-    };
+    let rules = PracticeRules { practised: &practised, held_out, taken: &taken, ..rules(&start, &book) };
     faults(&task, &rules).join("\n")
 }
 
@@ -145,16 +149,8 @@ fn faults_go_back_until_the_task_keeps_the_rules_and_at_most_so_often() {
     let declined = json!({ "task": null, "decline": "All is known." }).to_string();
     let ask = |answers: &[&str]| {
         let model = Written::words(answers);
-        let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
-        let (start, practised, taken) = (start(), practised(), BTreeSet::new());
-        let rules = PracticeRules {
-            start: &start,
-            book: &book,
-            practised: &practised,
-            held_out: &NoHeldOutTasks,
-            taken: &taken,
-            mend: None,
-        };
+        let (start, book, practised) = (start(), book(), practised());
+        let rules = PracticeRules { practised: &practised, ..rules(&start, &book) };
         let material = PracticeMaterial::new(&start, &book, &practised);
         let proposal = run(propose(&model, &material, &rules)).expect("answers");
         let asked = model.requests.lock().expect("unpoisoned").len();
@@ -176,7 +172,7 @@ fn faults_go_back_until_the_task_keeps_the_rules_and_at_most_so_often() {
 
 #[test]
 fn the_proposer_sees_the_world_the_book_and_what_was_tried() {
-    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
+    let book = book();
     let mut many = start();
     many.elements.extend((0..400).map(|number| format!("button \"B{number}\"")));
     let material = PracticeMaterial::new(&many, &book, &practised());
@@ -201,7 +197,7 @@ fn doubted(why: CheckDoubt) -> CheckToMend {
 
 #[test]
 fn a_proposer_sees_what_its_check_found_and_mends_the_check_alone() {
-    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
+    let book = book();
     let material = PracticeMaterial::new(&start(), &book, &[]).mending(doubted(CheckDoubt::CommandFails));
     let showed = material.mend.as_ref().expect("the check").showed.clone();
     assert_eq!((showed.len(), showed[0].output.chars().count()), (2, 1200), "it is bounded");
@@ -213,18 +209,10 @@ fn a_proposer_sees_what_its_check_found_and_mends_the_check_alone() {
     }
 
     let found = |why, field: &str, value: Value| {
-        let (mut task, taken, mend) = (good(), BTreeSet::new(), doubted(why));
+        let (mut task, mend, start) = (good(), doubted(why), start());
         task[field] = value;
         let task: PracticeTask = serde_json::from_value(task).expect("a task");
-        let (start, held_out) = (start(), NoHeldOutTasks);
-        let rules = PracticeRules {
-            start: &start,
-            book: &book,
-            practised: &[],
-            held_out: &held_out,
-            taken: &taken,
-            mend: Some(&mend),
-        };
+        let rules = PracticeRules { mend: Some(&mend), ..rules(&start, &book) };
         faults(&task, &rules).join("\n")
     };
     let check = |contains: &str| json!({ "kind": "view", "contains": contains });
@@ -238,7 +226,7 @@ fn a_proposer_sees_what_its_check_found_and_mends_the_check_alone() {
 
 #[test]
 fn what_checks_showed_is_told_of_the_newest_tasks_alone() {
-    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
+    let book = book();
     let many: Vec<PractisedTask> = (0..9)
         .map(|number| PractisedTask { name: format!("task-{number}"), ..practised().remove(0) })
         .collect();

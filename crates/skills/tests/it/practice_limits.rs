@@ -1,9 +1,6 @@
 //! Limits of practice: what a proposal may just hold, what is one over, and how much of the world a proposer sees.
 
-use std::collections::BTreeSet;
-
 use apprentice_protocol::Message;
-use apprentice_skills::leak::NoHeldOutTasks;
 use apprentice_skills::practice::{
     CheckOutput, PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart, PractisedTask, faults,
     practice_request, propose,
@@ -11,7 +8,7 @@ use apprentice_skills::practice::{
 use serde_json::{Value, json};
 
 use crate::clerk::{Written, run};
-use crate::practice::{good, practised, start};
+use crate::practice::{book, good, practised, rules, start};
 use crate::shelf::Shelf;
 
 /// Returns what is told about the good proposal with another value of one field.
@@ -19,11 +16,8 @@ fn told(field: &str, value: Value, start: &PracticeStart, practised: &[Practised
     let mut task = good();
     task[field] = value;
     let task = serde_json::from_value(task).expect("a task");
-    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
-    let (held_out, taken) = (NoHeldOutTasks, BTreeSet::new());
-    let rules =
-        PracticeRules { start, book: &book, practised, held_out: &held_out, taken: &taken, mend: None };
-    faults(&task, &rules).join("\n")
+    let book = book();
+    faults(&task, &PracticeRules { practised, ..rules(start, &book) }).join("\n")
 }
 
 #[test]
@@ -77,17 +71,9 @@ fn an_instruction_may_share_seven_words_in_a_row_with_the_screen() {
 /// Asks a model that gives these answers. Returns what came of it, with the words that followed the first answer.
 fn asked(answers: &[&str]) -> (PracticeProposal, String) {
     let model = Written::words(answers);
-    let book = Shelf::with(&[("gimp/entries", "opening entries")]).snapshot();
-    let (start, held_out, taken) = (start(), NoHeldOutTasks, BTreeSet::new());
-    let rules = PracticeRules {
-        start: &start,
-        book: &book,
-        practised: &[],
-        held_out: &held_out,
-        taken: &taken,
-        mend: None,
-    };
-    let proposal = run(propose(&model, &PracticeMaterial::new(&start, &book, &[]), &rules)).expect("answers");
+    let (start, book) = (start(), book());
+    let material = PracticeMaterial::new(&start, &book, &[]);
+    let proposal = run(propose(&model, &material, &rules(&start, &book))).expect("answers");
     let requests = model.requests.lock().expect("unpoisoned");
     let words = requests.get(1).and_then(|request| request.messages.last()).map(|message| {
         let Message::User { content } = message else { panic!("{message:?}") };

@@ -656,3 +656,9 @@ fn of_a_large_book_a_reviewer_sees_the_twelve_pages_nearest_to_the_instruction()
     let shown: Vec<String> = blocks(&reflector)[0].book.iter().map(|page| page.id.to_string()).collect();
     assert_eq!(shown, names[2..]);
 }
+
+#[test]
+fn a_reader_of_a_record_is_offered_no_references() {
+    let schema = reflection_schema().schema.to_string();
+    assert!(schema.contains("\"element\"") && !schema.contains("\"reference\""), "{schema}");
+}

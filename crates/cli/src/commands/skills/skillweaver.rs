@@ -1,12 +1,11 @@
 //! SkillWeaver's library: Python files of functions over Playwright, each function as a package of its own.
 
-use std::error::Error;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use apprentice_functions::{PlaywrightFunction, SYNTAX_PROGRAM, Untranslated, translate};
+use apprentice_functions::{PlaywrightError, PlaywrightFunction, SYNTAX_PROGRAM, Untranslated, translate};
 use apprentice_skills::package::{Imported, Package, SKILL_FILE};
 use serde_json::Value;
 
@@ -26,7 +25,7 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// A library, translated as far as it can be.
 pub(super) struct Library {
     pub(super) packages: Vec<Package>,
-    /// The functions that could not be translated, with the reasons.
+    /// The functions that could not be translated and the files that could not be read, with the reasons.
     pub(super) left_out: Vec<Imported>,
 }
 
@@ -38,10 +37,18 @@ pub(super) fn read(place: &Path, base: Option<&str>) -> Result<Library, Failure>
     let licence = licence(place)?;
     let mut library = Library { packages: Vec::new(), left_out: Vec::new() };
     for file in files {
-        let failed = |error: &dyn Error| Failure::say(Kind::Config, format!("{}: {error}", file.display()));
-        let functions = translate(&syntax(&file)?, base);
         let named = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for function in functions.map_err(|error| failed(&error))? {
+        let functions = match translate(&syntax(&file)?, base) {
+            Ok(functions) => functions,
+            Err(error @ PlaywrightError::NotPython { .. }) => {
+                library.left_out.push(untranslated(site(&named), &named, &error.to_string()));
+                continue;
+            }
+            Err(error @ PlaywrightError::Unreadable(_)) => {
+                return Err(Failure::say(Kind::Config, format!("{}: {error}", file.display())));
+            }
+        };
+        for function in functions {
             let package = Origin { file: &named, licence: licence.as_deref(), function: &function };
             match &function.translated {
                 Ok(source) => library.packages.push(package.package(source)),
@@ -109,6 +116,21 @@ fn licence(place: &Path) -> Result<Option<String>, Failure> {
     fs::read_to_string(&found).map(Some).map_err(failed)
 }
 
+/// The site that a file is about, by its name: `map` of `map_kb_post_code.py`.
+fn site(file: &str) -> String {
+    let stem = file.strip_suffix(".py").unwrap_or(file);
+    let short = ENDINGS.iter().find_map(|ending| stem.strip_suffix(ending)).unwrap_or(stem);
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let site: String = short.to_lowercase().chars().map(plain).collect();
+    site.trim_matches('-').to_owned()
+}
+
+/// A package, or a whole file, that could not be translated.
+fn untranslated(package: String, file: &str, why: &str) -> Imported {
+    let refused = Some(format!("untranslated: {file}: {why}"));
+    Imported { package, skill: None, written: false, refused, findings: Vec::new() }
+}
+
 /// A function and where it is from.
 struct Origin<'a> {
     file: &'a str,
@@ -117,29 +139,14 @@ struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    /// The site that a file is about, by its name: `map` of `map_kb_post_code.py`.
-    fn site(&self) -> String {
-        let stem = self.file.strip_suffix(".py").unwrap_or(self.file);
-        let short = ENDINGS.iter().find_map(|ending| stem.strip_suffix(ending)).unwrap_or(stem);
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let site: String = short.to_lowercase().chars().map(plain).collect();
-        site.trim_matches('-').to_owned()
-    }
-
     fn name(&self) -> String {
-        format!("{}-{}", self.site(), self.function.name.replace('_', "-").trim_matches('-'))
+        format!("{}-{}", site(self.file), self.function.name.replace('_', "-").trim_matches('-'))
     }
 
     fn left_out(&self, reasons: &[Untranslated]) -> Imported {
         let told: Vec<String> =
             reasons.iter().map(|one| format!("line {}: {}", one.line, one.reason)).collect();
-        Imported {
-            package: self.name(),
-            skill: None,
-            written: false,
-            refused: Some(format!("untranslated: {}: {}", self.file, told.join("; "))),
-            findings: Vec::new(),
-        }
+        untranslated(self.name(), self.file, &told.join("; "))
     }
 
     fn package(&self, source: &str) -> Package {
@@ -157,7 +164,7 @@ impl Origin<'_> {
              {about}\n\nA function of this note does it with other values.\n",
             name = self.name(),
             described = quoted(&about),
-            site = quoted(&self.site()),
+            site = quoted(&site(self.file)),
             origin = quoted(&format!("SkillWeaver, {}, {}", self.file, self.function.name)),
         );
         let mut files = vec![

@@ -1,0 +1,18 @@
+//! A domain that the manager opens for the skill that it creates next.
+
+use super::tools::ToolCall;
+use crate::book::NewDomain;
+
+/// A new domain that waits for its first skill.
+pub(super) struct PendingDomain {
+    pub(super) domain: NewDomain,
+    /// Whether its skill was refused. The domain then no longer counts as the item's change.
+    pub(super) refused: bool,
+}
+
+impl PendingDomain {
+    /// Returns whether a call creates the skill that the domain waits for.
+    pub(super) fn awaits(&self, call: &ToolCall) -> bool {
+        matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
+    }
+}
