@@ -73,7 +73,7 @@ struct Harbor {
     to: PathBuf,
     /// The kind of world.
     #[arg(long, default_value = "desktop")]
-    world: Screen,
+    environment: Screen,
     /// This machine has what the tasks' images install: skip those lines.
     #[arg(long)]
     installed: bool,
@@ -127,8 +127,8 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
             let options = WebArenaOptions { sites: sites(named), pages: pages.clone(), auth: auth.clone() };
             report(&create_webarena_suite(from, to, &options).kind(Kind::Config)?, to);
         }
-        What::Harbor(Harbor { from, to, world, installed }) => {
-            let environment = match world {
+        What::Harbor(Harbor { from, to, environment, installed }) => {
+            let environment = match environment {
                 Screen::Desktop => EnvironmentKind::Desktop,
                 Screen::Browser => EnvironmentKind::Browser,
             };
@@ -143,9 +143,9 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
 fn report(done: &Conversion, to: &Path) {
     terminal::line(format_args!("{} in {}", counted(done.tasks, "task"), to.display()));
     for (need, count) in &done.needs {
-        terminal::line(format_args!("{} of them: needs {need}", counted(*count, "task")));
+        terminal::line(format_args!("{count} of them: {need}"));
     }
     for (why, count) in &done.left_out {
-        terminal::line(format_args!("{} left out: {why}", counted(*count, "task")));
+        terminal::line(format_args!("{count} left out: {why}"));
     }
 }

@@ -246,10 +246,8 @@ impl TaskEntry {
 }
 
 fn listed(file: &Path, text: &str) -> Result<Vec<TaskEntry>, SuiteError> {
-    if let Some(what) = foreign::of_file(text) {
-        return Err(SuiteError::Foreign { path: file.to_owned(), what });
-    }
-    let apps: SuiteFile = parse(file, text, 0, text)?;
+    let foreign = foreign::of_file(text).map(|what| SuiteError::Foreign { path: file.to_owned(), what });
+    let apps: SuiteFile = foreign.map_or_else(|| parse(file, text, 0, text), Err)?;
     let examples = file.parent().unwrap_or(Path::new("")).join("examples");
     let place = |app: &str, id: &str| examples.join(app).join(format!("{id}.json"));
     let of = |(app, ids): (String, Vec<String>)| {
@@ -313,13 +311,13 @@ fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
     found.sort();
     match found.as_slice() {
         [only] => Ok(folder.join(only)),
-        [] => Err(match foreign::of_folder(folder) {
-            Some(what) => SuiteError::Foreign { path: folder.to_owned(), what },
-            None => SuiteError::NoSuite {
-                folder: folder.to_owned(),
-                found: "neither suite.json nor test_*.json".into(),
-            },
-        }),
+        [] => {
+            let (folder, found) = (folder.to_owned(), "neither suite.json nor test_*.json".into());
+            Err(match foreign::of_folder(&folder) {
+                Some(what) => SuiteError::Foreign { path: folder, what },
+                None => SuiteError::NoSuite { folder, found },
+            })
+        }
         many => Err(SuiteError::NoSuite { folder: folder.to_owned(), found: many.join(" and ") }),
     }
 }

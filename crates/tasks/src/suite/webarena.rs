@@ -139,7 +139,7 @@ fn convert(config: &Value, options: &WebArenaOptions) -> Result<Converted, Strin
     if let Some(state) =
         state.filter(|state| !options.auth.as_ref().is_some_and(|auth| auth.join(state).is_file()))
     {
-        needs.push(format!("files/auth/{state}, the saved state of a browser that is logged in (--auth)"));
+        needs.push(format!("the setup needs the saved login {state} (--auth)"));
     }
     let template = match config["intent_template_id"].as_u64() {
         Some(template) => format!("webarena-{template}"),
@@ -234,8 +234,8 @@ fn evaluator(config: &Value, sites: &BTreeMap<String, String>) -> Result<(Value,
     let fuzzy = &eval["reference_answers"]["fuzzy_match"];
     let needs = match fuzzy {
         Value::Null => Vec::new(),
-        Value::String(_) => vec!["a model as judge, unless the answer is N/A (void without)".to_owned()],
-        _ => vec!["a model as judge, unless the answer fails otherwise (void without)".to_owned()],
+        Value::String(_) => vec!["void without a model as judge, unless the answer is N/A".to_owned()],
+        _ => vec!["void without a model as judge, unless another part of the check fails".to_owned()],
     };
     Ok((json!({"func": func, "conj": "and", "result": results, "expected": expected}), needs))
 }

@@ -43,7 +43,8 @@ pub(super) fn references<'a>(value: &'a Value, name: &str) -> Result<Vec<&'a str
 
 /// The approaches of one answer, in the order in which they are written.
 pub(in crate::check::metric) fn string_match(case: &MetricInput<'_>) -> Result<Score, MetricError> {
-    let answer = case.found()?.as_str().unwrap_or_default();
+    // Upstream cleans it here and in each comparison.
+    let answer = &clean(case.found()?.as_str().unwrap_or_default());
     let approaches = case.rule("reference_answers")?;
     let approaches =
         approaches.as_object().ok_or_else(|| task_error("\"reference_answers\" must be an object"))?;

@@ -63,56 +63,69 @@ pub(super) fn has_word(text: &str, word: char) -> Result<bool, MetricError> {
         }
         Ok(false)
     };
-    let whole = found(&[text])?;
-    let (sure, possible) = sentences(text, word);
-    let divided = found(&sure)?;
-    if whole != divided || sure.len() != possible.len() {
-        // Only a full stop right after the character makes a difference, and only numbers are decided here.
-        if !word.is_ascii_digit() && found(&possible)? != whole {
-            let why = format!(
-                "whether {word:?} stands alone depends on where sentences end, which is not known here"
-            );
-            return Err(task_error(why));
-        }
+    let stops = full_stops(text, word);
+    let sure = found(&divided(text, stops.iter().filter(|stop| stop.ends == Some(true))))?;
+    if stops.iter().any(|stop| stop.ends.is_none())
+        && found(&divided(text, stops.iter().filter(|stop| stop.ends != Some(false))))? != sure
+    {
+        let why = "stands alone depends on where sentences end, which is not known here";
+        return Err(task_error(format!("whether {word:?} {why}")));
     }
-    Ok(whole || divided)
+    Ok(sure)
 }
 
-/// Divides a text after full stops that follow the character: where a number ends a sentence, and at each place where
-/// one could end.
-fn sentences(text: &str, word: char) -> (Vec<&str>, Vec<&str>) {
-    let (mut sure, mut possible) = (Vec::new(), Vec::new());
-    let (mut begun, mut begun_possible) = (0, 0);
-    let mut before = None;
-    for (at, character) in text.char_indices() {
-        let after = &text[at + character.len_utf8()..];
+/// Divides a text after these places.
+fn divided<'a>(text: &'a str, stops: impl Iterator<Item = &'a FullStop>) -> Vec<&'a str> {
+    let mut begun = 0;
+    let mut parts = Vec::new();
+    for stop in stops {
+        parts.push(text[begun..stop.at].trim_matches(is_space));
+        begun = stop.at;
+    }
+    parts.push(text[begun..].trim_matches(is_space));
+    parts
+}
+
+/// A place behind a full stop.
+struct FullStop {
+    at: usize,
+    /// Whether a sentence ends there; `None` if that is not known here.
+    ends: Option<bool>,
+}
+
+/// Returns the places at which a sentence's end could make the character a word: after a full stop that follows it.
+fn full_stops(text: &str, word: char) -> Vec<FullStop> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices('.') {
+        let before = text[..at].trim_end_matches('\'');
+        let after = &text[at + 1..];
         let end = text.len() - after.trim_start_matches(CLOSING).len();
         let next = text[end..].trim_start_matches(is_space);
-        let follows = next.len() < text[end..].len() && !next.is_empty();
-        if character == '.' && before == Some(word) && follows {
-            possible.push(&text[begun_possible..end]);
-            begun_possible = end;
-            if ends_sentence(next, end > at + 1) {
-                sure.push(&text[begun..end]);
-                begun = end;
-            }
+        let gap = &text[end..text.len() - next.len()];
+        if !before.ends_with(word) || gap.is_empty() || next.is_empty() {
+            continue;
         }
-        before = Some(character);
+        // The tokenizer takes a mark inside of a word for an end, and so the whole word for the end of a sentence.
+        let own = before.rsplit(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
+        let is_marked = before.len() < at || end > at + 1 || own.contains(['!', '?']);
+        let ends = if !gap.is_ascii() {
+            // By other blanks the tokenizer divides only in part.
+            None
+        } else if is_marked {
+            Some(true)
+        } else {
+            word.is_ascii_digit().then(|| !continues(next))
+        };
+        found.push(FullStop { at: end, ends });
     }
-    sure.push(&text[begun..]);
-    possible.push(&text[begun_possible..]);
-    for part in sure.iter_mut().chain(&mut possible) {
-        *part = part.trim_matches(is_space);
-    }
-    (sure, possible)
+    found
 }
 
-/// Whether a sentence ends after a number with a full stop, by what follows: not before a word in lower case, nor before
-/// punctuation.
-fn ends_sentence(next: &str, is_closed: bool) -> bool {
+/// Whether a sentence goes on after a number with a full stop: before a word in lower case, and before punctuation.
+fn continues(next: &str) -> bool {
     let word = next.split(|c: char| is_space(c) || ".,;:!?)".contains(c)).next().unwrap_or_default();
     let is_lower = next.starts_with(char::is_lowercase) && !SENTENCE_STARTS.contains(&word);
-    is_closed || !(is_lower || next.starts_with([';', ':', ',', '.', '!', '?']))
+    is_lower || next.starts_with([';', ':', ',', '.', '!', '?'])
 }
 
 fn words(sentence: &str) -> Result<String, MetricError> {
@@ -150,8 +163,12 @@ mod tests {
             ("2. the rest", '2', false),
             ("2. 5 more", '2', true),
             ("\"2.\" said", '2', true),
+            ("so!2. and", '2', true),
+            ("'2'. and", '2', true),
         ] {
             assert_eq!(has_word(text, word), Ok(expected), "{text:?}");
         }
+        assert!(has_word("plan b. then", 'b').is_err());
+        assert!(has_word("2.\u{a0}5", '2').is_err());
     }
 }
