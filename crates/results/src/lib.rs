@@ -12,4 +12,5 @@ pub mod row;
 pub mod rows;
 pub mod selftest;
 pub mod stats;
+pub mod step_caps;
 pub mod stored_run;

@@ -1,9 +1,11 @@
 //! The folder of a run, open for reading: what its plan says, its rows, the traces of its attempts. Whoever made the folder,
 //! nothing outside of it is read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use apprentice_protocol::{Limits, TaskId, TrialId};
 use apprentice_trace::{Blobs, Trace, TraceError};
 use serde::Deserialize;
 use serde_json::Value;
@@ -87,6 +89,28 @@ pub struct PlanHead {
     /// The arms.
     #[serde(default)]
     pub arms: Value,
+    /// Caps that replace the tasks' own.
+    #[serde(default)]
+    pub limits: Option<Limits>,
+    /// The program of each task, as far as the suite says it.
+    #[serde(default)]
+    pub programs: BTreeMap<TaskId, String>,
+    /// The planned trials.
+    #[serde(default)]
+    pub trials: Vec<PlannedTrialHead>,
+}
+
+/// The parts of a planned trial that readers state.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PlannedTrialHead {
+    /// The trial.
+    pub trial: TrialId,
+    /// The model.
+    #[serde(default)]
+    pub model: String,
+    /// The arm.
+    #[serde(default)]
+    pub arm: String,
 }
 
 /// A run's folder, open for reading.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use apprentice_evaluator::experiment::{self, Definition};
 use apprentice_results::compare::MixedVersions;
 use apprentice_results::report::{Report as Made, write_report};
+use apprentice_results::step_caps::step_caps;
+use apprentice_results::stored_run::StoredRun;
 use clap::Args;
 
 use super::{bench, experiment_command};
@@ -31,6 +33,10 @@ pub(crate) struct Report {
     /// Print the report as one JSON object (`apprentice.report/1`) and write no files.
     #[arg(long, conflicts_with = "out")]
     json: bool,
+    /// Print success by application and overall, a row for each cap of steps (`run --max-steps`), as OSWorld's table has
+    /// it. Give one run for each cap.
+    #[arg(long, conflicts_with_all = ["out", "allow_mixed"])]
+    by_steps: bool,
 }
 
 /// Runs the command.
@@ -38,6 +44,17 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
     if let Some(missing) = arguments.folders.iter().find(|folder| !folder.exists()) {
         return Err(Failure::say(Kind::Config, format!("{} does not exist", missing.display()))
             .hint("give the folder of a run or an experiment, or a file of rows"));
+    }
+    if arguments.by_steps {
+        let runs = arguments.folders.iter().map(|folder| StoredRun::open(folder).kind(Kind::Config));
+        let caps = step_caps(&runs.collect::<Result<Vec<_>, _>>()?);
+        return match arguments.json {
+            true => terminal::json(&caps),
+            false => {
+                terminal::line(format_args!("{}", caps.markdown().trim_end()));
+                Ok(())
+            }
+        };
     }
     let out = match (&arguments.out, arguments.folders.as_slice()) {
         (Some(out), _) => out.clone(),

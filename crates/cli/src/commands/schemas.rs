@@ -67,7 +67,7 @@ const PRINTED: &[(&str, &[&str])] = &[
     ("models list", &["models-list-1"]),
     ("plan", &["plan-1"]),
     ("ps", &["ps-1"]),
-    ("report", &["report-1"]),
+    ("report", &["report-1", "step-caps-1"]),
     ("resume", &["report-1", "run-summary-1"]),
     ("run", &["forecast-1", "run-summary-1"]),
     ("selftest stats", &["selftest-1"]),
@@ -172,6 +172,7 @@ fn forecasts_and_comparisons_are_as_published() {
     found.check("forecast-1", &schema_for!(forecast::ForecastJson<'_>));
     found.check("bench-outline-1", &schema_for!(super::bench::Outline));
     found.check("compare-1", &schema_for!(apprentice_results::compare::Comparison));
+    found.check("step-caps-1", &schema_for!(apprentice_results::step_caps::StepCaps));
     found.end();
 }
 

@@ -1,13 +1,17 @@
 //! `apprentice tasks add`: converts published benchmarks into suites.
 
-use apprentice_protocol::counted;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use apprentice_tasks::suite::create_miniwob_suite;
-use clap::{Args, Subcommand};
+use apprentice_protocol::{EnvironmentKind, counted, did_you_mean};
+use apprentice_tasks::suite::{
+    Conversion, HarborOptions, WEBARENA_SITES, WebArenaOptions, create_harbor_suite, create_miniwob_suite,
+    create_webarena_suite,
+};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::terminal;
+use crate::{process_env, terminal};
 
 /// Converts a published benchmark into a suite.
 #[derive(Debug, Args)]
@@ -19,6 +23,9 @@ pub(crate) struct Add {
 #[derive(Debug, Subcommand)]
 enum What {
     Miniwob(Miniwob),
+    #[command(name = "webarena")]
+    WebArena(WebArena),
+    Harbor(Harbor),
 }
 
 /// MiniWoB++: small web pages with one task each, served inside the world.
@@ -35,10 +42,110 @@ struct Miniwob {
     seconds: u32,
 }
 
+/// WebArena, and other tasks of its form: an intent, a start page, and an evaluation by string, address or page.
+#[derive(Debug, Args)]
+struct WebArena {
+    /// The wheel of the PyPI package `libwebarena`, a list of tasks, or a folder of task files.
+    #[arg(long, value_name = "FILE_OR_DIR")]
+    from: PathBuf,
+    /// The suite's folder; must be new or empty.
+    #[arg(long, value_name = "DIR", default_value = "webarena")]
+    to: PathBuf,
+    /// The address of a site, for its placeholder; else `WA_<SITE>` or `<SITE>` of the environment.
+    #[arg(long = "site", value_name = "SITE=URL", value_parser = site)]
+    sites: Vec<(String, String)>,
+    /// Pages that each world serves to its own browser at <http://127.0.0.1:8123/>.
+    #[arg(long, value_name = "DIR")]
+    pages: Option<PathBuf>,
+    /// Saved states of browsers that are logged in, as WebArena's `auto_login.py` writes them.
+    #[arg(long, value_name = "DIR")]
+    auth: Option<PathBuf>,
+}
+
+/// Harbor: tasks that a script of their own grades, in worlds with a screen.
+#[derive(Debug, Args)]
+struct Harbor {
+    /// A task's folder, or a folder of tasks.
+    #[arg(long, value_name = "DIR")]
+    from: PathBuf,
+    /// The suite's folder; must be new or empty.
+    #[arg(long, value_name = "DIR", default_value = "harbor")]
+    to: PathBuf,
+    /// The kind of world.
+    #[arg(long, default_value = "desktop")]
+    environment: Screen,
+    /// This machine has what the tasks' images install: skip those lines.
+    #[arg(long)]
+    installed: bool,
+}
+
+/// A kind of world with a screen.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Screen {
+    Desktop,
+    Browser,
+}
+
+/// Parses `SITE=URL`.
+fn site(text: &str) -> Result<(String, String), String> {
+    let (name, address) = text.split_once('=').ok_or("write SITE=URL")?;
+    if !WEBARENA_SITES.contains(&name) {
+        let hint = did_you_mean(name, WEBARENA_SITES.iter().copied());
+        return Err(format!("unknown site{hint}; known are {}", WEBARENA_SITES.join(", ")));
+    }
+    if !address.starts_with("http://") && !address.starts_with("https://") {
+        return Err("the address must begin with http:// or https://".into());
+    }
+    Ok((name.to_owned(), address.trim_end_matches('/').to_owned()))
+}
+
+/// Returns the sites' addresses: those named, and for the others those of the environment.
+fn sites(named: &[(String, String)]) -> BTreeMap<String, String> {
+    let mut sites = BTreeMap::new();
+    for name in WEBARENA_SITES {
+        let capitals = name.to_uppercase();
+        for variable in [capitals.clone(), format!("WA_{capitals}")] {
+            let value = process_env::variable(&variable).and_then(|value| value.into_string().ok());
+            // Some names are common: what is no address is another program's.
+            if let Some((_, address)) = value.and_then(|value| site(&format!("{name}={value}")).ok()) {
+                sites.insert((*name).to_owned(), address);
+            }
+        }
+    }
+    sites.extend(named.iter().cloned());
+    sites
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
-    let What::Miniwob(miniwob) = &arguments.what;
-    let count = create_miniwob_suite(&miniwob.from, &miniwob.to, miniwob.seconds).kind(Kind::Config)?;
-    terminal::line(format_args!("{} in {}", counted(count, "task"), miniwob.to.display()));
+    match &arguments.what {
+        What::Miniwob(Miniwob { from, to, seconds }) => {
+            let count = create_miniwob_suite(from, to, *seconds).kind(Kind::Config)?;
+            terminal::line(format_args!("{} in {}", counted(count, "task"), to.display()));
+        }
+        What::WebArena(WebArena { from, to, sites: named, pages, auth }) => {
+            let options = WebArenaOptions { sites: sites(named), pages: pages.clone(), auth: auth.clone() };
+            report(&create_webarena_suite(from, to, &options).kind(Kind::Config)?, to);
+        }
+        What::Harbor(Harbor { from, to, environment, installed }) => {
+            let environment = match environment {
+                Screen::Desktop => EnvironmentKind::Desktop,
+                Screen::Browser => EnvironmentKind::Browser,
+            };
+            let options = HarborOptions { environment, installed: *installed };
+            report(&create_harbor_suite(from, to, options).kind(Kind::Config)?, to);
+        }
+    }
     Ok(())
+}
+
+/// Says what became of the source's tasks.
+fn report(done: &Conversion, to: &Path) {
+    terminal::line(format_args!("{} in {}", counted(done.tasks, "task"), to.display()));
+    for (need, count) in &done.needs {
+        terminal::line(format_args!("{count} of them: {need}"));
+    }
+    for (why, count) in &done.left_out {
+        terminal::line(format_args!("{count} left out: {why}"));
+    }
 }

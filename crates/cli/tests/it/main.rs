@@ -32,6 +32,7 @@ mod miniwob;
 mod models;
 mod offline;
 mod osworld;
+mod other_suites;
 mod own_attempts;
 mod place;
 mod poisoned;

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::evidence::{Evidence, EvidenceValue, FileRef};
 use super::list_shape::{self, ShapeError};
-use super::metric::{self, Compat, CompatProbe, MetricError, MetricInput, Score};
+use super::metric::{self, Compat, CompatProbe, Metric, MetricError, MetricInput, Score};
 use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 
-/// The only metric that reads the attempt's ending instead of evidence.
+/// The metric that reads the attempt's ending alone.
 const INFEASIBLE: &str = "infeasible";
 
 /// The ending of an attempt, reduced to the cases that grading distinguishes.
@@ -89,7 +89,8 @@ pub fn judge_with_compat(
     if let Some(ShapeError::AtLoading(why)) = misfit {
         return void_for_shape(&why);
     }
-    if *ending == AttemptEnding::GaveUp {
+    let answer = answer(spec, ending);
+    if *ending == AttemptEnding::GaveUp && answer.is_none() {
         return verdict(0.0, "declared a feasible task infeasible".into(), Vec::new());
     }
     if let Some(ShapeError::AtGrading(why)) = misfit {
@@ -99,7 +100,10 @@ pub fn judge_with_compat(
     let is_list = matches!(&spec.expected, Some(OneOrMany::Many(_)));
     let graded = |(at, name): (usize, &String)| {
         let mark = |reading: &CompatProbe| {
-            let case = case(at, spec, evidence, reading, &beside);
+            let mut case = case(at, spec, evidence, reading, &beside);
+            if let Some(answer) = answer.as_ref().filter(|_| reads_answer(name)) {
+                case.result = answer;
+            }
             // When `expected` is a list, upstream calls a getter for every entry.
             if case.expected.is_none()
                 && !evidence.expected.is_empty()
@@ -119,6 +123,24 @@ pub fn judge_with_compat(
         OneOrMany::One(_) => combined(&checks, Conjunction::And),
         OneOrMany::Many(_) => combined(&checks, spec.conj),
     }
+}
+
+/// What an attempt answers to a check of answers where it gave up.
+const GIVEN_UP: &str = "N/A";
+
+fn reads_answer(metric: &str) -> bool {
+    metric::named(metric).is_some_and(Metric::reads_answer)
+}
+
+/// Returns the attempt's answer as evidence, where a metric evaluates it: empty without one. Giving up is an answer there.
+fn answer(spec: &CheckSpec, ending: &AttemptEnding) -> Option<EvidenceValue> {
+    let answer = match ending {
+        AttemptEnding::Ended => "",
+        AttemptEnding::Answered(text) => text,
+        AttemptEnding::GaveUp => GIVEN_UP,
+    };
+    let is_read = spec.func.iter().any(|name| reads_answer(name));
+    is_read.then(|| EvidenceValue::Value { value: answer.into() })
 }
 
 /// Returns the void verdict of a check whose lists have different lengths.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::context::{SetupContext, at_home};
 use super::error::StepError;
 use super::step::HistoryVisit;
-use crate::check::{HttpRequest, ask, same_url};
+use crate::check::{HttpRequest, ask, call_page, same_url};
 
 const PORTS: &[u16] = &[9222, 1337];
 /// The maximum time for a browser to open its debugging port.
@@ -24,11 +24,11 @@ const HISTORY: &str = "~/.config/google-chrome/Default/History";
 const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;
 
 /// A responsive debugging port, kept open.
-struct Port(apprentice_protocol::PortForward);
+pub(super) struct Port(apprentice_protocol::PortForward);
 
 impl Port {
     /// Waits until a browser answers.
-    async fn open(context: &SetupContext<'_>) -> Result<Self, StepError> {
+    pub(super) async fn open(context: &SetupContext<'_>) -> Result<Self, StepError> {
         let deadline = context.clock.mono() + READY_DEADLINE;
         loop {
             let mut why = String::new();
@@ -46,6 +46,28 @@ impl Port {
         }
     }
 
+    /// Calls a method of the debugging protocol on a page.
+    pub(super) async fn call(
+        &self,
+        page: &Value,
+        method: &str,
+        parameters: &Value,
+    ) -> Result<Value, StepError> {
+        call_page(self.0.address, text(page, "id"), method, parameters).await.map_err(StepError::NoBrowser)
+    }
+
+    /// Opens an address in a new page and waits until it has loaded.
+    pub(super) async fn visit(&self, context: &SetupContext<'_>, address: &str) -> Result<Value, StepError> {
+        let opened = self.ask("PUT", &format!("/json/new?{}", quoted(address))).await?;
+        await_loaded(context, self, text(&opened, "id")).await?;
+        Ok(opened)
+    }
+
+    /// Closes a page.
+    pub(super) async fn close(&self, page: &Value) -> Result<(), StepError> {
+        self.ask("GET", &format!("/json/close/{}", text(page, "id"))).await.map(|_| ())
+    }
+
     async fn ask(&self, method: &str, path: &str) -> Result<Value, StepError> {
         let asked = HttpRequest { method, ..HttpRequest::get(path) };
         let body = ask(self.0.address, asked).await.map_err(StepError::NoBrowser)?;
@@ -53,7 +75,7 @@ impl Port {
         Ok(serde_json::from_slice(&body).unwrap_or_default())
     }
 
-    async fn pages(&self) -> Result<Vec<Value>, StepError> {
+    pub(super) async fn pages(&self) -> Result<Vec<Value>, StepError> {
         let targets = self.ask("GET", "/json/list").await?;
         let is_page = |target: &&Value| target.get("type").and_then(Value::as_str) == Some("page");
         Ok(targets.as_array().into_iter().flatten().filter(is_page).cloned().collect())
@@ -69,10 +91,9 @@ pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) 
     let port = Port::open(context).await?;
     let before = port.pages().await?;
     for (at, address) in addresses.iter().enumerate() {
-        let opened = port.ask("PUT", &format!("/json/new?{}", quoted(address))).await?;
-        await_loaded(context, &port, text(&opened, "id")).await?;
+        port.visit(context, address).await?;
         if let (0, Some(first)) = (at, before.first()) {
-            port.ask("GET", &format!("/json/close/{}", text(first, "id"))).await?;
+            port.close(first).await?;
         }
     }
     Ok(())
@@ -112,7 +133,7 @@ pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String])
     for address in addresses {
         let pages = port.pages().await?;
         if let Some(page) = pages.iter().find(|page| same_url(text(page, "url"), address)) {
-            port.ask("GET", &format!("/json/close/{}", text(page, "id"))).await?;
+            port.close(page).await?;
         }
     }
     Ok(())

@@ -60,6 +60,9 @@ pub enum StepError {
     /// The browser's history cannot be written.
     #[error("the browser's history: {0}")]
     History(String),
+    /// A saved state of a browser cannot be restored.
+    #[error("the browser's saved state: {0}")]
+    BrowserState(String),
     /// The expected effect of a command did not occur in time.
     #[error("timed out waiting for {0}")]
     VerificationTimeout(String),
@@ -108,6 +111,7 @@ impl SetupError {
             | StepError::Mirror(_)
             | StepError::NoBrowser(_)
             | StepError::History(_)
+            | StepError::BrowserState(_)
             | StepError::VerificationTimeout(_)
             | StepError::OutsideSuite(_)
             | StepError::SuiteFile(_)

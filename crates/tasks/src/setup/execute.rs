@@ -9,7 +9,7 @@ use super::context::{SetupContext, SetupPhase, SleepMode, at_home};
 use super::error::{SetupError, StepError};
 use super::step::{CommandText, Execute, Launch, Step, Until, VerifiedExecute, argv};
 use super::window::{self, CLOSE_DEADLINE, POLL_FLOOR, WINDOW_DEADLINE};
-use super::{browser, shims};
+use super::{browser, browser_state, shims};
 use crate::suite::read_beneath;
 use crate::suite::task::SetupStep;
 
@@ -96,6 +96,10 @@ async fn perform(
             Ok(context.machine.run(&Command::new(set)).await.map(|_| ())?)
         }
         Step::Verify(verified) => verify(context, &verified).await,
+        Step::BrowserState(state) => {
+            let bytes = local(context, &state.local_path).await?;
+            Box::pin(browser_state::restore(context, &bytes)).await
+        }
     }
 }
 
@@ -108,14 +112,19 @@ async fn download(context: &SetupContext<'_>, url: &str, path: &str) -> Result<(
     Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
 }
 
-async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(), StepError> {
+async fn upload(context: &SetupContext<'_>, from: &str, path: &str) -> Result<(), StepError> {
+    let bytes = local(context, from).await?;
+    Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
+}
+
+/// Reads a file of the suite.
+async fn local(context: &SetupContext<'_>, local: &str) -> Result<Vec<u8>, StepError> {
     let inside =
         Path::new(local).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !inside {
         return Err(StepError::OutsideSuite(local.to_owned()));
     }
-    let bytes = read_beneath(context.suite_root, Path::new(local)).await?;
-    Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
+    Ok(read_beneath(context.suite_root, Path::new(local)).await?)
 }
 
 async fn start(

@@ -1,6 +1,7 @@
 //! Setup and postconfig: prepares a world for a task's start, and again for grading.
 
 mod browser;
+mod browser_state;
 mod context;
 mod error;
 mod execute;

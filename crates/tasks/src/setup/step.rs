@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::suite::task::SetupStep;
 
-/// Names of the supported step types. `write_file` is an addition; the others are OSWorld's.
+/// Names of the supported step types. `write_file` and `browser_state` are additions; the others are OSWorld's.
 pub const STEPS: &[&str] = &[
     "download",
     "upload_file",
@@ -22,6 +22,7 @@ pub const STEPS: &[&str] = &[
     "update_browse_history",
     "change_wallpaper",
     "execute_with_verification",
+    "browser_state",
 ];
 
 /// OSWorld's step types that are not supported, with the reason.
@@ -165,6 +166,13 @@ pub(crate) struct WriteFile {
     pub(crate) content: String,
 }
 
+/// `browser_state`: gives the browser the cookies and the stored values of a file that Playwright saved.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BrowserState {
+    pub(crate) local_path: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct Pause {
     seconds: f64,
@@ -192,6 +200,7 @@ pub(crate) enum Step {
     AddHistory(Vec<HistoryVisit>),
     Wallpaper(String),
     Verify(VerifiedExecute),
+    BrowserState(BrowserState),
 }
 
 impl Step {
@@ -214,6 +223,7 @@ impl Step {
             "update_browse_history" => parameters(step).map(|History { history }| Self::AddHistory(history)),
             "change_wallpaper" => parameters(step).map(|Open { path }| Self::Wallpaper(path)),
             "execute_with_verification" => parameters(step).map(Self::Verify),
+            "browser_state" => parameters(step).map(Self::BrowserState),
             _ => return None,
         })
     }

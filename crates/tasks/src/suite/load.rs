@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::files::{self, SuiteFileError};
+use super::foreign;
 use super::source_pos::{SourcePos, offset};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
 use crate::check;
@@ -68,6 +69,14 @@ pub enum SuiteError {
         folder: PathBuf,
         /// The candidates found in the folder.
         found: String,
+    },
+    /// The folder or file is of another kind of suite.
+    #[error("{} is {what}", path.display())]
+    Foreign {
+        /// The folder or file.
+        path: PathBuf,
+        /// What it is, with the remedy if there is one.
+        what: &'static str,
     },
     /// The suite file names a task that has no file.
     #[error("{}:{spot}: task {id:?} has no file {}", suite.display(), path.display())]
@@ -237,7 +246,8 @@ impl TaskEntry {
 }
 
 fn listed(file: &Path, text: &str) -> Result<Vec<TaskEntry>, SuiteError> {
-    let apps: SuiteFile = parse(file, text, 0, text)?;
+    let foreign = foreign::of_file(text).map(|what| SuiteError::Foreign { path: file.to_owned(), what });
+    let apps: SuiteFile = foreign.map_or_else(|| parse(file, text, 0, text), Err)?;
     let examples = file.parent().unwrap_or(Path::new("")).join("examples");
     let place = |app: &str, id: &str| examples.join(app).join(format!("{id}.json"));
     let of = |(app, ids): (String, Vec<String>)| {
@@ -301,10 +311,13 @@ fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
     found.sort();
     match found.as_slice() {
         [only] => Ok(folder.join(only)),
-        [] => Err(SuiteError::NoSuite {
-            folder: folder.to_owned(),
-            found: "neither suite.json nor test_*.json".into(),
-        }),
+        [] => {
+            let (folder, found) = (folder.to_owned(), "neither suite.json nor test_*.json".into());
+            Err(match foreign::of_folder(&folder) {
+                Some(what) => SuiteError::Foreign { path: folder, what },
+                None => SuiteError::NoSuite { folder, found },
+            })
+        }
         many => Err(SuiteError::NoSuite { folder: folder.to_owned(), found: many.join(" and ") }),
     }
 }

@@ -2,11 +2,11 @@
 //! ended.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
+
+use super::conversion::{ConversionError, Files, NewSuite, read_folder, read_wheel};
 
 /// The instruction given to the model; the task itself is on the page.
 const INSTRUCTION: &str = include_str!("prompts/miniwob.md");
@@ -15,80 +15,37 @@ const SERVER: &str = include_str!("miniwob.py");
 const PACKAGE: &str = "miniwob/html/";
 /// A file required by all pages; its presence identifies the package.
 const CORE: &str = "core/core.js";
-/// Limit on the total size of all files, in bytes.
-const LIMIT: u64 = 256 << 20;
-
-/// The reason the suite was not created.
-#[derive(Debug, thiserror::Error)]
-pub enum MiniwobError {
-    /// A file or folder cannot be read or written.
-    #[error("{}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: io::Error,
-    },
-    /// The wheel is not a valid archive.
-    #[error("{} is not a valid wheel", path.display())]
-    Archive {
-        /// The wheel.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: zip::result::ZipError,
-    },
-    /// The source has no pages.
-    #[error("{} holds no {CORE}: name the wheel of the package `miniwob`, or the folder of its pages", .0.display())]
-    NoPages(PathBuf),
-    /// The source is larger than the package can be.
-    #[error("{} holds more than {LIMIT} bytes", .0.display())]
-    TooLarge(PathBuf),
-    /// The target folder is not empty.
-    #[error("{} is not empty; name a new folder with --to", .0.display())]
-    Taken(PathBuf),
-}
-
-type Pages = BTreeMap<String, Vec<u8>>;
-
-fn io_error(path: &Path) -> impl FnOnce(io::Error) -> MiniwobError {
-    let path = path.to_owned();
-    move |source| MiniwobError::Io { path, source }
-}
 
 /// Writes a suite of all pages of a wheel or a folder into a new folder and returns the number of tasks. Each
 /// episode ends by itself after `seconds`.
-pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, MiniwobError> {
-    let pages = if from.is_dir() { read_folder(from)? } else { read_wheel(from)? };
+pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, ConversionError> {
+    let pages = if from.is_dir() { read_pages(from)? } else { read_wheel(from, PACKAGE)? };
     if !pages.contains_key(CORE) {
-        return Err(MiniwobError::NoPages(from.to_owned()));
+        return Err(no_pages(from));
     }
-    if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(MiniwobError::Taken(to.to_owned()));
-    }
-    let (tasks, files) = (to.join("examples/miniwob"), to.join("files"));
-    for folder in [&tasks, &files] {
-        fs::create_dir_all(folder).map_err(io_error(folder))?;
-    }
+    let mut suite = NewSuite::begin(to)?;
     let ids: BTreeMap<String, &str> =
         pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).collect();
     for (id, page) in &ids {
-        write(&tasks.join(format!("{id}.json")), &pretty(&task(id, page, seconds)))?;
+        suite.add("miniwob", id, &task(id, page, seconds))?;
     }
-    write(&files.join("serve.py"), SERVER.as_bytes())?;
-    pack(&files.join("pages.tar"), &pages)?;
-    let names: Vec<&String> = ids.keys().collect();
-    write(&to.join("suite.json"), &pretty(&json!({ "miniwob": names })))?;
+    suite.write("files/serve.py", SERVER.as_bytes())?;
+    let below = |(name, file): (&String, &_)| (format!("html/{name}"), Clone::clone(file));
+    suite.pack("files/pages.tar", &pages.iter().map(below).collect())?;
+    suite.finish()?;
     Ok(ids.len())
 }
 
-fn pretty(value: &Value) -> Vec<u8> {
-    format!("{value:#}\n").into_bytes()
+fn no_pages(from: &Path) -> ConversionError {
+    let what = "core/core.js: name the wheel of the package `miniwob`, or the folder of its pages";
+    ConversionError::Nothing { path: from.to_owned(), what }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), MiniwobError> {
-    fs::write(path, bytes).map_err(io_error(path))
+/// Reads the pages of a folder, which may hold them further below.
+fn read_pages(from: &Path) -> Result<Files, ConversionError> {
+    let root = [from.to_owned(), from.join("html"), from.join("miniwob/html")];
+    let root = root.into_iter().find(|root| root.join(CORE).is_file());
+    read_folder(&root.ok_or_else(|| no_pages(from))?)
 }
 
 /// Returns the task id of a page; `None` for other files.
@@ -151,71 +108,12 @@ fn task(id: &str, page: &str, seconds: u32) -> Value {
     })
 }
 
-fn read_wheel(path: &Path) -> Result<Pages, MiniwobError> {
-    let bad = |source| MiniwobError::Archive { path: path.to_owned(), source };
-    let mut archive = zip::ZipArchive::new(File::open(path).map_err(io_error(path))?).map_err(bad)?;
-    let (mut pages, mut size) = (Pages::new(), 0_u64);
-    for at in 0..archive.len() {
-        let entry = archive.by_index(at).map_err(bad)?;
-        let name = entry.name().map_err(bad)?;
-        let Some(name) = name.strip_prefix(PACKAGE).map(str::to_owned) else { continue };
-        let plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        if !plain || entry.is_dir() {
-            continue;
-        }
-        let mut bytes = Vec::new();
-        entry.take(LIMIT - size + 1).read_to_end(&mut bytes).map_err(io_error(path))?;
-        size += bytes.len() as u64;
-        if size > LIMIT {
-            return Err(MiniwobError::TooLarge(path.to_owned()));
-        }
-        pages.insert(name, bytes);
-    }
-    Ok(pages)
-}
-
-fn read_folder(from: &Path) -> Result<Pages, MiniwobError> {
-    let root = [from.to_owned(), from.join("html"), from.join("miniwob/html")];
-    let root = root.into_iter().find(|root| root.join(CORE).is_file());
-    let root = root.ok_or_else(|| MiniwobError::NoPages(from.to_owned()))?;
-    let (mut pages, mut size, mut folders) = (Pages::new(), 0_u64, vec![root.clone()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(io_error(&folder))? {
-            let entry = entry.map_err(io_error(&folder))?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(io_error(&folder))?);
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() {
-                size += entry.metadata().map_err(io_error(&path))?.len();
-                if size > LIMIT {
-                    return Err(MiniwobError::TooLarge(root));
-                }
-                let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
-                pages.insert(name, fs::read(&path).map_err(io_error(&path))?);
-            }
-        }
-    }
-    Ok(pages)
-}
-
-/// Packs all files into one tar archive, byte-for-byte reproducibly.
-fn pack(path: &Path, pages: &Pages) -> Result<(), MiniwobError> {
-    let mut archive = tar::Builder::new(File::create(path).map_err(io_error(path))?);
-    for (name, bytes) in pages {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o644);
-        archive.append_data(&mut header, format!("html/{name}"), &bytes[..]).map_err(io_error(path))?;
-    }
-    archive.finish().map_err(io_error(path))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::{INSTRUCTION, MiniwobError, add};
-    use crate::suite::load;
+    use super::{INSTRUCTION, add};
+    use crate::suite::{ConversionError, load};
     use crate::variation::vary;
 
     #[test]
@@ -235,9 +133,9 @@ mod tests {
         let varied = vary(&suite.tasks[0], &suite.name, 0).expect("varies");
         let command = varied.task.config[2].parameters["command"].to_string();
         assert!(varied.varies && command.contains("--seed=") && !command.contains("{{"), "{command}");
-        assert!(matches!(add(&from, &to, 600), Err(MiniwobError::Taken(_))));
+        assert!(matches!(add(&from, &to, 600), Err(ConversionError::Taken(_))));
         fs::remove_file(from.join("core/core.js")).expect("removed");
-        assert!(matches!(add(&from, &to, 600), Err(MiniwobError::NoPages(_))));
+        assert!(matches!(add(&from, &to, 600), Err(ConversionError::Nothing { .. })));
     }
 
     #[test]

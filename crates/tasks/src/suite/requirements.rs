@@ -277,6 +277,9 @@ impl RequirementCollector {
                 Some(metric) if takes_none(metric, task, at) => {
                     self.grades.add(format!("metric {name:?} takes no options"));
                 }
+                Some(metric) if metric.reads_answer() && needs_judge(task, at) => {
+                    self.grades.add(format!("metric {name:?}: \"fuzzy_match\" needs a model as judge"));
+                }
                 Some(metric) => self.readings(metric, task.evaluator.options(at), here),
                 None => self.unknown("metric", name, check::METRICS.iter().map(|metric| metric.name)),
             }
@@ -323,6 +326,12 @@ impl RequirementCollector {
             }
         }
     }
+}
+
+/// Whether only a model can say what an answer is worth.
+fn needs_judge(task: &Task, at: usize) -> bool {
+    let rules = task.evaluator.expected.iter().flat_map(OneOrMany::iter).nth(at);
+    rules.is_some_and(|rules| rules.pointer("/rules/reference_answers/fuzzy_match").is_some())
 }
 
 /// Whether a metric that takes no options is given some. Upstream raises an error for this.

@@ -23,18 +23,22 @@ const POLL_FLOOR: Duration = Duration::from_millis(250);
 /// A page that requests no new resource for this long has loaded.
 const QUIET: Duration = Duration::from_millis(500);
 const STATE: &str = "[document.readyState, performance.getEntriesByType('resource').length, location.href]";
-const CONTENT: &str = "({title: document.title, url: location.href, content: \
+pub(super) const CONTENT: &str = "({title: document.title, url: location.href, content: \
     (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + document.documentElement.outerHTML})";
 
 /// A browser with a working debugging port, and its pages.
-struct Browser {
+pub(super) struct Browser {
     endpoint: PortForward,
-    pages: Vec<Value>,
+    /// The pages, those used last first.
+    pub(super) pages: Vec<Value>,
 }
 
 impl Browser {
     /// Connects to the browser; `None` if no debugging port responds.
-    async fn connect(getter: &str, context: &CollectContext<'_>) -> Result<Option<Self>, CollectError> {
+    pub(super) async fn connect(
+        getter: &str,
+        context: &CollectContext<'_>,
+    ) -> Result<Option<Self>, CollectError> {
         for port in DEBUG_PORTS {
             let endpoint = context.machine.dial(*port).await.map_err(machine_error(getter))?;
             if let Ok(body) = ask(endpoint.address, HttpRequest::get("/json/list")).await {
@@ -48,27 +52,43 @@ impl Browser {
     }
 
     /// Evaluates an expression in a page.
-    async fn value(&self, page: &Value, expression: &str) -> Result<Value, String> {
-        let id = page["id"].as_str().unwrap_or_default();
-        let answered =
-            tokio::time::timeout(ANSWER_DEADLINE, evaluate(self.endpoint.address, id, expression)).await;
-        answered.map_err(|_| "the page did not respond in time".to_owned())?
+    pub(super) async fn value(&self, page: &Value, expression: &str) -> Result<Value, String> {
+        evaluate(self.endpoint.address, page["id"].as_str().unwrap_or_default(), expression).await
     }
 
     /// Opens a URL in a new page and returns its content.
     async fn visit(&self, url: &str, context: &CollectContext<'_>) -> Result<Value, String> {
-        let path = format!("/json/new?{}", crate::setup::quoted(url));
-        let opened =
-            ask(self.endpoint.address, HttpRequest { method: "PUT", ..HttpRequest::get(&path) }).await?;
-        let page: Value = serde_json::from_slice(&opened).map_err(|error| error.to_string())?;
+        let page = self.open(url).await?;
         let read = self.load(&page, context).await;
-        let id = page["id"].as_str().unwrap_or_default();
-        // If closing fails, the page is already gone.
-        let _ = ask(self.endpoint.address, HttpRequest::get(&format!("/json/close/{id}"))).await;
+        self.close(&page).await;
         read
     }
 
+    /// Opens a URL in a new page, which loads in the background.
+    pub(super) async fn open(&self, url: &str) -> Result<Value, String> {
+        let path = format!("/json/new?{}", crate::setup::quoted(url));
+        let opened =
+            ask(self.endpoint.address, HttpRequest { method: "PUT", ..HttpRequest::get(&path) }).await?;
+        serde_json::from_slice(&opened).map_err(|error| error.to_string())
+    }
+
+    pub(super) async fn close(&self, page: &Value) {
+        let id = page["id"].as_str().unwrap_or_default();
+        // If closing fails, the page is already gone.
+        let _ = ask(self.endpoint.address, HttpRequest::get(&format!("/json/close/{id}"))).await;
+    }
+
     async fn load(&self, page: &Value, context: &CollectContext<'_>) -> Result<Value, String> {
+        let is_there = self.settled(page, context).await;
+        let mut content = self.value(page, CONTENT).await?;
+        if !is_there {
+            content["title"] = "Load timeout".into();
+        }
+        Ok(content)
+    }
+
+    /// Waits until a page has loaded and requests nothing new. Returns whether it did in time.
+    pub(super) async fn settled(&self, page: &Value, context: &CollectContext<'_>) -> bool {
         let deadline = context.clock.mono() + LOAD_DEADLINE;
         let (mut last, mut since) = (Value::Null, context.clock.mono());
         loop {
@@ -79,11 +99,7 @@ impl Browser {
             }
             let is_there = last[0] == "complete" && last[2] != "about:blank" && now - since >= QUIET;
             if is_there || now >= deadline {
-                let mut content = self.value(page, CONTENT).await?;
-                if !is_there {
-                    content["title"] = "Load timeout".into();
-                }
-                return Ok(content);
+                return is_there;
             }
             context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
         }
@@ -91,21 +107,35 @@ impl Browser {
 }
 
 async fn evaluate(address: SocketAddr, page: &str, expression: &str) -> Result<Value, String> {
-    let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-    let path = format!("/devtools/page/{page}");
-    let opened = Connection::open(stream, &path, ANSWER_DEADLINE).await;
-    let connection = opened.map_err(|error| error.to_string())?;
     let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-    // A connection to a page's own endpoint needs no session: its calls go to the page.
-    let called = connection.browser(ANSWER_DEADLINE).raw("Runtime.evaluate", &parameters).await;
-    let mut answer = called.map_err(|error| match error.refusal() {
-        Some(refusal) => failed(&json!({"code": refusal.code, "message": refusal.message})),
-        None => error.to_string(),
-    })?;
+    let mut answer = call_page(address, page, "Runtime.evaluate", &parameters).await?;
     match answer.get("exceptionDetails") {
         Some(why) => Err(failed(why)),
         None => Ok(answer.pointer_mut("/result/value").map(Value::take).unwrap_or_default()),
     }
+}
+
+/// Calls a method of the debugging protocol on one page of the browser at this address.
+pub(crate) async fn call_page(
+    address: SocketAddr,
+    page: &str,
+    method: &str,
+    parameters: &Value,
+) -> Result<Value, String> {
+    let call = async {
+        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+        let path = format!("/devtools/page/{page}");
+        let opened = Connection::open(stream, &path, ANSWER_DEADLINE).await;
+        let connection = opened.map_err(|error| error.to_string())?;
+        // A connection to a page's own endpoint needs no session: its calls go to the page.
+        let called = connection.browser(ANSWER_DEADLINE).raw(method, parameters).await;
+        called.map_err(|error| match error.refusal() {
+            Some(refusal) => failed(&json!({"code": refusal.code, "message": refusal.message})),
+            None => error.to_string(),
+        })
+    };
+    let answered = tokio::time::timeout(ANSWER_DEADLINE, call).await;
+    answered.map_err(|_| "the page did not respond in time".to_owned())?
 }
 
 fn failed(why: &Value) -> String {

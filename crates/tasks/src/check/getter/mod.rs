@@ -9,7 +9,9 @@ mod http;
 mod in_slide;
 mod machine;
 mod output;
+mod page_content;
 mod relative_date;
+mod reward;
 mod tab_url;
 mod vscode;
 
@@ -19,6 +21,7 @@ pub(super) use accessibility::SYNTHETIC_TREE;
 pub use accessibility::{terminal_text, tree_document};
 pub(super) use browser::DEBUG_PORTS;
 pub(super) use delayed_write::is_written_late;
+pub(crate) use devtools_page::call_page;
 pub use http::{HttpRequest, ask};
 
 use self::output::GetterOutput;
@@ -28,6 +31,7 @@ use super::metric::SlideMedium;
 /// Names of the supported getters.
 pub const GETTERS: &[&str] = &[
     "accessibility_tree",
+    "active_page_url",
     "active_tab_html_parse",
     "active_tab_info",
     "active_tab_url_parse",
@@ -51,10 +55,12 @@ pub const GETTERS: &[&str] = &[
     "find_installed_extension_name",
     "find_unpacked_extension_path",
     "gimp_config_file",
+    "harbor_reward",
     "history",
     "list_directory",
     "new_startup_page",
     "open_tabs_info",
+    "page_contents",
     "page_info",
     "profile_name",
     "rule",
@@ -124,6 +130,9 @@ pub(super) async fn look(
         "active_tab_html_parse" => devtools_page::parsed(spec, context).await,
         "active_tab_info" => devtools_page::active(spec, context).await,
         "page_info" => devtools_page::named(spec, context).await,
+        "active_page_url" => page_content::active_url(context).await,
+        "page_contents" => page_content::contents(spec, context).await,
+        "harbor_reward" => reward::harbor(spec, context).await,
         "active_tab_url_parse" => tab_url::query_parameters(spec, context).await,
         "url_dashPart" => tab_url::url_part(spec, context).await,
         "list_directory" => machine::list_directory(spec, context).await,

@@ -24,6 +24,7 @@ mod picture;
 mod python;
 mod python_regex;
 mod registry;
+mod reward;
 mod score;
 mod selector;
 mod slides;
@@ -37,6 +38,7 @@ mod tree;
 mod url;
 mod value;
 mod vlc;
+mod web_arena;
 mod xml;
 mod yaml;
 mod zip_reader;
@@ -52,6 +54,7 @@ pub use registry::{ArgumentKind, METRICS, Metric, MetricFamily, named};
 pub(super) use score::{MetricError, Score};
 pub(super) use slides::{Medium, SlideMedium, medium_in_slide};
 pub(super) use table::last_row;
+pub(crate) use url::Url;
 pub(crate) use url::same as same_url;
 
 /// Computes the metric of this name.

@@ -1,10 +1,11 @@
-//! The table of all metrics that OSWorld's evaluators export, with their arguments and implementation status.
+//! The table of all metrics that OSWorld's evaluators export, and of those of other suites, with their arguments and
+//! implementation status.
 
 use super::input::MetricInput;
 use super::score::{MetricError, Score};
 use super::{
-    app_settings, archive, browser, document, epub, html, image, list, media, pdf, picture, slides, sound,
-    sqlite_and_id3, structure, table, text, thunderbird, tree, vlc,
+    app_settings, archive, browser, document, epub, html, image, list, media, pdf, picture, reward, slides,
+    sound, sqlite_and_id3, structure, table, text, thunderbird, tree, vlc, web_arena,
 };
 use crate::check::reading_content::ReadingKind;
 
@@ -38,6 +39,10 @@ pub enum MetricFamily {
     Media,
     /// Programs that the metric executes.
     Code,
+    /// Evaluators of WebArena.
+    WebArena,
+    /// Rewards that a task's own script writes.
+    Reward,
 }
 
 /// The type of one argument of a metric.
@@ -56,7 +61,7 @@ type Implementation = fn(&MetricInput<'_>) -> Result<Score, MetricError>;
 /// An entry of the metric table.
 #[derive(Clone, Copy)]
 pub struct Metric {
-    /// OSWorld's name of the metric.
+    /// The metric's name; OSWorld's for its own.
     pub name: &'static str,
     /// The kind of data that it evaluates.
     pub family: MetricFamily,
@@ -76,6 +81,11 @@ impl Metric {
     /// Returns what a program must read from the metric's files before it is computed.
     pub fn reading(&self) -> Option<ReadingKind> {
         READINGS.iter().find(|(name, _)| *name == self.name).map(|(_, kind)| *kind)
+    }
+
+    /// Returns whether the metric evaluates the attempt's answer instead of evidence from the world.
+    pub fn reads_answer(&self) -> bool {
+        self.name == ANSWER_METRIC
     }
 
     /// Returns the options that the metric reads, or `None` if upstream's function takes none and raises for any.
@@ -124,6 +134,9 @@ const fn implemented(
 const fn unimplemented_metric(name: &'static str, family: MetricFamily) -> Metric {
     Metric { name, family, result: ArgumentKind::File, expected: ArgumentKind::File, run: None }
 }
+
+/// The metric that evaluates the attempt's answer instead of evidence from the world.
+const ANSWER_METRIC: &str = "webarena_string_match";
 
 /// What programs of others read for metrics.
 const READINGS: &[(&str, ReadingKind)] = &[
@@ -207,7 +220,8 @@ const OPTIONS: &[(&str, &[&str])] = &[
 
 use ArgumentKind::{File, Nothing, Value};
 use MetricFamily::{
-    Archive, Browser, Code, Document, Image, Media, Pdf, Profile, Slides, Structure, Table, Text, Tree,
+    Archive, Browser, Code, Document, Image, Media, Pdf, Profile, Reward, Slides, Structure, Table, Text,
+    Tree, WebArena,
 };
 
 /// All metrics, grouped by family.
@@ -383,4 +397,8 @@ pub const METRICS: &[Metric] = &[
     unimplemented_metric("compare_time_in_speedtest_results", Media),
     unimplemented_metric("check_python_file_by_gold_file", Code),
     implemented("check_python_file_by_test_suite", Code, File, File, media::test_suite),
+    implemented(ANSWER_METRIC, WebArena, Value, Value, web_arena::string_match),
+    implemented("webarena_url_match", WebArena, Value, Value, web_arena::url_match),
+    implemented("webarena_program_html", WebArena, Value, Value, web_arena::program_html),
+    implemented("harbor_reward", Reward, Value, Nothing, reward::harbor),
 ];

@@ -26,17 +26,17 @@ const WITH_PARAMS: &[&str] = &[
 
 /// The parts of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Url {
-    pub(super) scheme: String,
-    pub(super) host: String,
-    pub(super) path: String,
-    pub(super) params: String,
-    pub(super) query: String,
-    pub(super) fragment: String,
+pub(crate) struct Url {
+    pub(crate) scheme: String,
+    pub(crate) host: String,
+    pub(crate) path: String,
+    pub(crate) params: String,
+    pub(crate) query: String,
+    pub(crate) fragment: String,
 }
 
 impl Url {
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let clean: String = text
             .trim_start_matches(|c: char| c <= ' ')
             .chars()

@@ -1,0 +1,181 @@
+//! Suites of other benchmarks, made and run: WebArena's over pages that the world serves, Harbor's graded by their own script.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, rows, text, worlds_can_start};
+use crate::starter::is_installed;
+
+fn write(root: &Path, name: &str, text: &str) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(path, text).expect("written");
+}
+
+/// Runs all tasks of a suite by scripted replies, and returns each task's row.
+fn run(place: &Place, suite: &str, replies: &[Value]) -> Vec<Value> {
+    let lines: Vec<String> = replies.iter().map(ToString::to_string).collect();
+    write(&place.path(""), "replies", &lines.join("\n"));
+    let model = format!("scripted:{}", place.path("replies").display());
+    let status = place.run_of(&place.path(suite), &model).status().expect("it starts");
+    let said = || format!("{}{}", place.text("stdout"), place.text("stderr"));
+    assert!(status.code().is_some_and(|code| matches!(code, 0 | 10 | 11)), "{status}: {}", said());
+    rows(&place.run_folder())
+}
+
+fn verdicts(rows: &[Value]) -> Vec<(&str, &str)> {
+    let mut last: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row["task"].as_str().expect("a task"), row["verdict"].as_str().expect("a verdict")))
+        .collect();
+    last.sort_unstable();
+    last.dedup();
+    last
+}
+
+/// A task of WebArena's form over the world's own pages.
+fn task(id: u32, eval: Value) -> Value {
+    json!({
+        "task_id": id, "sites": ["shopping"], "start_url": "__SHOPPING__/index.html", "storage_state": "./.auth/shop_state.json",
+        "geolocation": null, "intent": "How many are in the cart?", "intent_template_id": id, "eval": eval,
+    })
+}
+
+#[test]
+fn tasks_of_webarena_are_graded_over_pages_that_the_world_serves() {
+    if !is_installed("chromium") || !is_installed("python3") || !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let page = "<!doctype html><title>Shop</title><p id=name></p><p id=cookie></p><a href=cart.html>Cart &amp; more</a>\
+                <script>document.getElementById('name').textContent = localStorage.user;\
+                document.getElementById('cookie').textContent = document.cookie;</script>";
+    write(&place.path("pages"), "index.html", page);
+    write(
+        &place.path("pages"),
+        "cart.html",
+        "<!doctype html><title>Cart</title><ul><li>Tea</li><li>Pot</li></ul>",
+    );
+    let shop = "http://127.0.0.1:8123";
+    let state = json!({
+        "cookies": [{"name": "session", "value": "s1", "domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": false,
+            "secure": false, "sameSite": "Lax"}],
+        "origins": [{"origin": shop, "localStorage": [{"name": "user", "value": "Emma"}]}],
+    });
+    write(&place.path("auth"), "shop_state.json", &state.to_string());
+    let content = |url: &str, locator: &str, required: Value| json!({"url": url, "locator": locator, "required_contents": required});
+    let right = json!([
+        content("last", "document.querySelector('#name').outerText", json!({"exact_match": "Emma"})),
+        content("last", "document.cookie", json!({"must_include": ["session=s1"]})),
+        content("last", "", json!({"must_include": ["Cart & more"]})),
+        content(
+            "__SHOPPING__/cart.html",
+            "document.querySelectorAll('li').length",
+            json!({"exact_match": "2"})
+        ),
+        content(
+            "last",
+            "[...document.querySelectorAll('none')].map(one => one.id)",
+            json!({"exact_match": "[]"})
+        ),
+        content("last", "document.querySelector('#none').outerText", json!({"exact_match": ""})),
+    ]);
+    let wrong = json!([content("__SHOPPING__/cart.html", "document.title", json!({"exact_match": "Shop"}))]);
+    let lost = json!([content("http://127.0.0.1:9/", "document.title", json!({"exact_match": "Shop"}))]);
+    let list = json!([
+        task(
+            1,
+            json!({
+                "eval_types": ["string_match", "url_match", "program_html"], "reference_answers": {"must_include": ["2"]},
+                "reference_url": "__SHOPPING__/index.html", "url_note": "GOLD in PRED", "program_html": right,
+            })
+        ),
+        task(2, json!({"eval_types": ["program_html"], "program_html": wrong})),
+        task(3, json!({"eval_types": ["url_match"], "reference_url": "__SHOPPING__/cart.html"})),
+        task(4, json!({"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": ["two"]}})),
+        task(5, json!({"eval_types": ["program_html"], "program_html": lost})),
+        json!({"task_id": 6, "sites": ["map"], "start_url": "__MAP__", "intent": "x", "eval": {"eval_types": ["url_match"]}}),
+    ]);
+    write(&place.path(""), "list.json", &list.to_string());
+    let site = format!("shopping={shop}");
+    let made = place.output(&[
+        "tasks",
+        "add",
+        "webarena",
+        "--from",
+        "list.json",
+        "--to",
+        "web",
+        "--site",
+        &site,
+        "--pages",
+        "pages",
+        "--auth",
+        "auth",
+    ]);
+    let said = text(&made.stdout);
+    assert!(
+        said.contains("5 tasks in web") && said.contains("1 left out: the site \"map\""),
+        "{said}{}",
+        text(&made.stderr)
+    );
+
+    let answer =
+        json!({"calls": [{"name": "finish", "arguments": {"finish": "answer", "text": "There are 2."}}]});
+    let rows = run(&place, "web", &[answer]);
+    let expected = [
+        ("webarena.1", "pass"),
+        ("webarena.2", "fail"),
+        ("webarena.3", "fail"),
+        ("webarena.4", "void"),
+        ("webarena.5", "void"),
+    ];
+    assert_eq!(verdicts(&rows), expected, "{rows:#?}");
+}
+
+#[test]
+fn tasks_of_harbor_are_graded_by_their_own_script() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let scripts = [
+        ("half", "echo 0.5 > /logs/verifier/reward.txt"),
+        ("mute", "echo nothing"),
+        (
+            "right",
+            "test \"$(cat a.txt) $KEY $MORE\" = 'text 1 2' && test -x /tests/tool && test -f made && echo '{\"reward\": 1}' \
+                   > /logs/verifier/reward.json",
+        ),
+    ];
+    for (task, script) in scripts {
+        let root = place.path("from").join(task);
+        write(
+            &root,
+            "task.toml",
+            "version = \"1.0\"\n[verifier]\ntimeout_sec = 30.0\n[verifier.env]\nMORE = \"2\"\n",
+        );
+        write(&root, "instruction.md", "Do it.\n");
+        write(
+            &root,
+            "environment/Dockerfile",
+            "FROM debian\nENV KEY=1\nWORKDIR /app\nCOPY a.txt .\nRUN touch made\n",
+        );
+        write(&root, "environment/a.txt", "text\n");
+        write(&root, "tests/test.sh", script);
+        write(&root, "tests/tool", "#!/bin/sh\n");
+        let tool = root.join("tests/tool");
+        fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
+    }
+    let made = place.output(&["tasks", "add", "harbor", "--from", "from", "--to", "harbor"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let rows =
+        run(&place, "harbor", &[json!({"calls": [{"name": "finish", "arguments": {"finish": "done"}}]})]);
+    assert_eq!(verdicts(&rows), [("half", "fail"), ("mute", "void"), ("right", "pass")], "{rows:#?}");
+    let half = rows.iter().find(|row| row["task"] == "half").expect("a row");
+    assert_eq!(half["score"], 0.5);
+    let table = place.output(&["report", &place.run_folder().to_string_lossy(), "--by-steps"]);
+    assert!(text(&table.stdout).contains("| 75.00 | 2 | 1 | 0 |"), "{}", text(&table.stdout));
+}

@@ -1,0 +1,290 @@
+//! Creates a suite from tasks of Harbor's form: an instruction, an environment, and a script that grades by a reward.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_protocol::EnvironmentKind;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::conversion::{Conversion, ConversionError, Files, NewSuite, read_folder};
+use super::dockerfile::{Dockerfile, read_dockerfile};
+
+/// What a suite of Harbor's tasks is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct HarborOptions {
+    /// The kind of world that all tasks get: Harbor's files name none.
+    pub environment: EnvironmentKind,
+    /// Whether this machine has what the tasks' images install, so that those lines are skipped.
+    pub installed: bool,
+}
+
+/// The fields of `task.toml` that matter here. Others are Harbor's own affair, as it ignores unknown ones.
+#[derive(Debug, Default, Deserialize)]
+struct TaskFile {
+    #[serde(default)]
+    environment: EnvironmentPart,
+    #[serde(default)]
+    verifier: VerifierPart,
+    #[serde(default)]
+    agent: AgentPart,
+    #[serde(default)]
+    steps: Vec<toml::Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct EnvironmentPart {
+    docker_image: Option<String>,
+    os: Option<String>,
+    workdir: Option<String>,
+    #[serde(default)]
+    mcp_servers: Vec<toml::Value>,
+    healthcheck: Option<toml::Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct VerifierPart {
+    timeout_sec: Option<f64>,
+    #[serde(default)]
+    env: std::collections::BTreeMap<String, String>,
+    environment_mode: Option<String>,
+    environment: Option<toml::Value>,
+    collect: Option<toml::Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct AgentPart {
+    timeout_sec: Option<f64>,
+}
+
+/// Writes a suite of a task's folder, or of a folder of such, into a new folder.
+pub fn add(from: &Path, to: &Path, options: HarborOptions) -> Result<Conversion, ConversionError> {
+    let folders = task_folders(from)?;
+    let mut suite = NewSuite::begin(to)?;
+    let mut done = Conversion::default();
+    for folder in &folders {
+        let files = read_folder(folder)?;
+        let id = task_id(folder);
+        match convert(folder, &id, &files, options)? {
+            Ok(task) => {
+                suite.pack(&format!("files/{id}/tests.tar"), &below(&files, "tests"))?;
+                if !task.copied.is_empty() {
+                    suite.pack(&format!("files/{id}/environment.tar"), &task.copied)?;
+                }
+                suite.add("harbor", &id, &task.json)?;
+                done.tasks += 1;
+            }
+            Err(why) => *done.left_out.entry(why).or_default() += 1,
+        }
+    }
+    if done.tasks == 0 {
+        let why: Vec<String> = done.left_out.keys().cloned().collect();
+        return Err(ConversionError::NoTask(why.join("; ")));
+    }
+    suite.finish()?;
+    Ok(done)
+}
+
+fn task_folders(from: &Path) -> Result<Vec<PathBuf>, ConversionError> {
+    let is_task = |folder: &Path| folder.join("task.toml").is_file();
+    if is_task(from) {
+        return Ok(vec![from.to_owned()]);
+    }
+    let listed = std::fs::read_dir(from).map_err(super::conversion::io_error(from))?;
+    let mut folders: Vec<PathBuf> =
+        listed.flatten().map(|one| one.path()).filter(|path| is_task(path)).collect();
+    folders.sort();
+    if folders.is_empty() {
+        return Err(ConversionError::Nothing {
+            path: from.to_owned(),
+            what: "task of Harbor: a folder with task.toml",
+        });
+    }
+    Ok(folders)
+}
+
+/// Returns a task's id: the name of its folder.
+fn task_id(folder: &Path) -> String {
+    let name = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
+}
+
+/// Returns the files below one of a task's folders.
+fn below(files: &Files, folder: &str) -> Files {
+    let start = format!("{folder}/");
+    let own = |(name, file): (&String, &_)| Some((name.strip_prefix(&start)?.to_owned(), Clone::clone(file)));
+    files.iter().filter_map(own).collect()
+}
+
+/// A converted task.
+struct Converted {
+    json: Value,
+    copied: Files,
+}
+
+/// Converts one task; the inner error says why it cannot be taken.
+fn convert(
+    folder: &Path,
+    id: &str,
+    files: &Files,
+    options: HarborOptions,
+) -> Result<Result<Converted, String>, ConversionError> {
+    let text = |name: &str| files.get(name).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    let settings: TaskFile =
+        toml::from_str(&text("task.toml").unwrap_or_default()).map_err(|error| ConversionError::Content {
+            path: folder.join("task.toml"),
+            problem: error.to_string().trim_end().to_owned(),
+        })?;
+    let Some(instruction) = text("instruction.md") else { return Ok(Err("it has no instruction.md".into())) };
+    if !files.contains_key("tests/test.sh") {
+        return Ok(Err("it has no tests/test.sh".into()));
+    }
+    if let Some(why) = obstacle(&settings, files) {
+        return Ok(Err(why));
+    }
+    let image = match text("environment/Dockerfile") {
+        Some(text) => match read_dockerfile(&text, &below(files, "environment"), options.installed) {
+            Ok(image) => image,
+            Err(why) => return Ok(Err(why)),
+        },
+        None => Dockerfile::default(),
+    };
+    let json = task(id, instruction.trim_end(), &settings, &image, options);
+    Ok(Ok(Converted { json, copied: image.copied }))
+}
+
+/// Says what a task needs that no cell can give.
+fn obstacle(settings: &TaskFile, files: &Files) -> Option<String> {
+    let environment = &settings.environment;
+    let named = |name: &str| files.keys().any(|file| file == &format!("environment/{name}"));
+    let verifier = &settings.verifier;
+    let from_outside = verifier.env.values().any(|value| value.contains("${"));
+    let cases = [
+        (!settings.steps.is_empty(), "it has several steps"),
+        (environment.docker_image.is_some(), "it starts from a published image"),
+        (environment.os.as_deref().is_some_and(|os| os != "linux"), "it needs another system than Linux"),
+        (!environment.mcp_servers.is_empty(), "it has tool servers of its own"),
+        (environment.healthcheck.is_some(), "it waits for a service of its image"),
+        (named("docker-compose.yaml") || named("docker-compose.yml"), "it needs several containers"),
+        (verifier.environment_mode.as_deref() == Some("separate"), "it is graded in a container of its own"),
+        (
+            verifier.environment.is_some() || verifier.collect.is_some(),
+            "it is graded in a container of its own",
+        ),
+        (from_outside, "its script needs variables from outside, such as keys"),
+    ];
+    cases.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why.to_owned())
+}
+
+fn task(
+    id: &str,
+    instruction: &str,
+    settings: &TaskFile,
+    image: &Dockerfile,
+    options: HarborOptions,
+) -> Value {
+    let step = |kind: &str, parameters: Value| json!({"type": kind, "parameters": parameters});
+    let run =
+        |line: String| step("execute", json!({"command": ["sh", "-c", line], "until": {"returncode": 0}}));
+    let workdir = settings.environment.workdir.clone().unwrap_or_else(|| image.workdir.clone());
+    let unpack = |archive: &str, place: &str| -> [Value; 2] {
+        let path = format!("/tmp/.{archive}");
+        let files = json!([{"local_path": format!("files/{id}/{archive}"), "path": path}]);
+        [
+            step("upload_file", json!({"files": files})),
+            run(format!("mkdir -p {place} && tar -xf {path} -C {place} && rm {path}")),
+        ]
+    };
+    let mut config = vec![run(format!("mkdir -p /logs/agent /logs/verifier /logs/artifacts '{workdir}'"))];
+    if !image.copied.is_empty() {
+        config.extend(unpack("environment.tar", "/"));
+    }
+    let exports: String = image.env.iter().map(|(name, value)| format!("export {name}={value}; ")).collect();
+    for (folder, line) in &image.run {
+        config.push(run(format!("mkdir -p '{folder}' && cd '{folder}' && {exports}{line}")));
+    }
+    let mut variables: Map<String, Value> = Map::new();
+    for (name, value) in image.plain_env().chain(settings.verifier.env.clone()) {
+        variables.insert(name, value.into());
+    }
+    let mut getter = json!({"type": "harbor_reward", "workdir": workdir, "env": variables});
+    if let Some(seconds) = settings.verifier.timeout_sec {
+        getter["timeout_sec"] = seconds.into();
+    }
+    let mut limits = json!({});
+    if let Some(seconds) = settings.agent.timeout_sec.filter(|seconds| *seconds >= 1.0) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a limit in whole seconds"
+        )]
+        let whole = seconds as u64;
+        limits["working_s"] = whole.into();
+    }
+    json!({
+        "id": id,
+        "instruction": instruction,
+        "source": "Harbor",
+        "config": config,
+        "evaluator": {
+            "func": "harbor_reward",
+            "result": getter,
+            // The script comes into the world only after the attempt.
+            "postconfig": unpack("tests.tar", "/tests"),
+        },
+        "apprentice": {
+            "environment": options.environment,
+            "template": id,
+            "limits": limits,
+            "programs": ["bash", "tar"],
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use apprentice_protocol::EnvironmentKind;
+
+    use super::{HarborOptions, add};
+    use crate::suite::{ConversionError, load};
+
+    const DESKTOP: HarborOptions = HarborOptions { environment: EnvironmentKind::Desktop, installed: false };
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    #[test]
+    fn folders_become_tasks_that_load() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        for (task, extra) in [("hello", ""), ("image", "[environment]\ndocker_image = \"x\"")] {
+            let toml = format!(
+                "version = \"1.0\"\n[agent]\ntimeout_sec = 90.0\n[verifier]\ntimeout_sec = 5.0\n{extra}"
+            );
+            write(&from, &format!("{task}/task.toml"), &toml);
+            write(&from, &format!("{task}/instruction.md"), "Write it.\n");
+            write(&from, &format!("{task}/tests/test.sh"), "echo 1 > /logs/verifier/reward.txt\n");
+            write(
+                &from,
+                &format!("{task}/environment/Dockerfile"),
+                "FROM x\nWORKDIR /app\nCOPY a.txt b.txt\n",
+            );
+            write(&from, &format!("{task}/environment/a.txt"), "a");
+        }
+        let done = add(&from, &to, DESKTOP).expect("made");
+        assert_eq!((done.tasks, done.left_out.len()), (1, 1));
+        let suite = load(&to).expect("loads");
+        let task = &suite.tasks[0];
+        assert_eq!((task.id.as_str(), task.instruction.as_str()), ("hello", "Write it."));
+        assert!(
+            to.join("files/hello/environment.tar").is_file() && to.join("files/hello/tests.tar").is_file()
+        );
+        assert!(matches!(add(&from.join("hello/tests"), &to, DESKTOP), Err(ConversionError::Nothing { .. })));
+    }
+}
