@@ -12,6 +12,7 @@ mod experiment_runs;
 mod fetch;
 mod forecast;
 mod leader;
+mod learning_costs;
 mod metrics;
 mod queue;
 mod rate_limit;
