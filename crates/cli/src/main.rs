@@ -31,6 +31,7 @@ mod prompts;
 mod provider;
 mod renamed;
 mod role;
+mod run_place;
 mod run_progress;
 mod servers;
 mod settings;

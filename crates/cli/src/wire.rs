@@ -41,6 +41,13 @@ impl CommandRuntime {
         let runtime = self.0.as_ref().ok_or_else(|| Failure::say(Kind::Bug, "the runtime has ended"))?;
         runtime.block_on(work)
     }
+
+    /// By which others run futures on it.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn handle(&self) -> Result<tokio::runtime::Handle, Failure> {
+        let runtime = self.0.as_ref().ok_or_else(|| Failure::say(Kind::Bug, "the runtime has ended"))?;
+        Ok(runtime.handle().clone())
+    }
 }
 
 impl Drop for CommandRuntime {

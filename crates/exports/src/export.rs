@@ -49,7 +49,7 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     if !request.format.allows(form) {
         return Err(ExportError::Pictures(request.format.name()));
     }
-    let run = StoredRun::open(&request.run)?;
+    let run = StoredRun::open_from(&request.run, request.source.clone())?;
     let chosen = request.selection.choose(&run.rows, training);
     let not_selected: BTreeMap<String, usize> =
         chosen.left_out.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_trace::Redactor;
+use apprentice_trace::{FileSource, Redactor};
 
 use crate::formats::{ExportFormat, PictureForm};
 use crate::select::Selection;
@@ -13,6 +13,8 @@ use crate::select::Selection;
 pub struct ExportRequest {
     /// The run's folder.
     pub run: PathBuf,
+    /// Where traces and pictures come from that are not in it yet.
+    pub source: Option<Arc<dyn FileSource>>,
     /// The format.
     pub format: ExportFormat,
     /// The output folder, which must not exist or be empty.

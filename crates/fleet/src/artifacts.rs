@@ -9,9 +9,10 @@ use std::sync::Arc;
 use apprentice_trace::hex;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::path::Path as Place;
-use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
+use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload, WriteMultipart};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio::io::AsyncReadExt as _;
 
 use crate::stores::{self, StoreAddressError, StoreSettings};
 
@@ -19,6 +20,12 @@ use crate::stores::{self, StoreAddressError, StoreSettings};
 const LIST_SCHEMA: &str = "apprentice.artifact-list/1";
 /// Files that are transferred at a time.
 const AT_ONCE: usize = 8;
+/// A file of more bytes is sent in parts, and is never in memory as a whole.
+const LARGE: u64 = 16 << 20;
+/// The bytes of a part. Amazon's store takes no smaller ones than 5 MiB, and at most 10,000.
+const PART: usize = 8 << 20;
+/// Parts of a file that are sent at a time.
+const PARTS_AT_ONCE: usize = 3;
 
 /// An object store that holds artifacts.
 #[derive(Clone, Debug)]
@@ -69,6 +76,9 @@ pub enum ArtifactError {
         /// The address.
         address: String,
     },
+    /// A file changed while it was being stored.
+    #[error("{} was changed while it was being stored; store it again", .0.display())]
+    Changed(PathBuf),
     /// The store does not give back what it got.
     #[error(
         "{address} gives back other content of {name} than it just got: another worker has this name, or the store is no object store"
@@ -130,9 +140,8 @@ impl Artifacts {
     /// Stores the files below a folder that have these relative paths. Returns the hash of their list.
     pub async fn put_files(&self, folder: &Path, paths: &[String]) -> Result<String, ArtifactError> {
         let put = |path: String| async move {
-            let file = folder.join(&path);
-            let bytes = tokio::fs::read(&file).await.map_err(failed(&file))?;
-            Ok::<_, ArtifactError>((path, self.put(bytes).await?))
+            let hash = self.put_file(&folder.join(&path)).await?;
+            Ok::<_, ArtifactError>((path, hash))
         };
         let files = stream::iter(paths.to_vec()).map(put).buffer_unordered(AT_ONCE).try_collect().await?;
         self.put_list(files).await
@@ -141,15 +150,68 @@ impl Artifacts {
     /// Stores bytes under their hash, unless they are there already.
     pub async fn put(&self, bytes: Vec<u8>) -> Result<String, ArtifactError> {
         let hash = hex(&Sha256::digest(&bytes));
-        let failed = |source| ArtifactError::Store { address: self.address.clone(), source };
-        match self.store.head(&place(&hash)).await {
-            Ok(known) if known.size == bytes.len() as u64 => return Ok(hash),
-            // One that was cut off is written again.
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(source) => return Err(failed(source)),
+        if !self.has(&hash, bytes.len() as u64).await? {
+            self.store.put(&place(&hash), PutPayload::from(bytes)).await.map_err(self.broken())?;
         }
-        self.store.put(&place(&hash), PutPayload::from(bytes)).await.map_err(failed)?;
         Ok(hash)
+    }
+
+    /// Stores a file under the hash of its content, unless it is there already. A large one is read twice.
+    pub async fn put_file(&self, file: &Path) -> Result<String, ArtifactError> {
+        let size = tokio::fs::metadata(file).await.map_err(failed(file))?.len();
+        if size <= LARGE {
+            return self.put(tokio::fs::read(file).await.map_err(failed(file))?).await;
+        }
+        let mut parts = Parts::of(file).await?;
+        while !parts.next().await?.is_empty() {}
+        let hash = parts.hash();
+        if !self.has(&hash, size).await? {
+            self.put_parts(file, &hash).await?;
+        }
+        Ok(hash)
+    }
+
+    /// Whether the store has an artifact whole. One that was cut off is written again.
+    async fn has(&self, hash: &str, size: u64) -> Result<bool, ArtifactError> {
+        match self.store.head(&place(hash)).await {
+            Ok(known) => Ok(known.size == size),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(source) => Err(self.broken()(source)),
+        }
+    }
+
+    /// Sends a file in parts. What was sent of one that fails is taken back; the store has it whole or not at all.
+    async fn put_parts(&self, file: &Path, hash: &str) -> Result<(), ArtifactError> {
+        let upload = self.store.put_multipart(&place(hash)).await.map_err(self.broken())?;
+        let mut writing = WriteMultipart::new_with_chunk_size(upload, PART);
+        let problem = match self.send(file, &mut writing).await {
+            Ok(sent) if sent == hash => {
+                return writing.finish().await.map(drop).map_err(self.broken());
+            }
+            Ok(_) => ArtifactError::Changed(file.to_owned()),
+            Err(error) => error,
+        };
+        if let Err(error) = writing.abort().await {
+            tracing::warn!(%error, hash, "the parts of a file that were sent stay in the store");
+        }
+        Err(problem)
+    }
+
+    /// Sends the parts of a file. Returns the hash of what was sent.
+    async fn send(&self, file: &Path, writing: &mut WriteMultipart) -> Result<String, ArtifactError> {
+        let mut parts = Parts::of(file).await?;
+        loop {
+            let part = parts.next().await?;
+            if part.is_empty() {
+                return Ok(parts.hash());
+            }
+            writing.wait_for_capacity(PARTS_AT_ONCE).await.map_err(self.broken())?;
+            writing.write(part);
+        }
+    }
+
+    fn broken(&self) -> impl Fn(object_store::Error) -> ArtifactError + '_ {
+        |source| ArtifactError::Store { address: self.address.clone(), source }
     }
 
     /// Reads an artifact, and compares its content with its name.
@@ -178,8 +240,8 @@ impl Artifacts {
     /// Stores files under other paths than they have here. Returns the hash of their list.
     pub async fn put_named(&self, files: &BTreeMap<String, PathBuf>) -> Result<String, ArtifactError> {
         let put = |(path, file): (String, PathBuf)| async move {
-            let bytes = tokio::fs::read(&file).await.map_err(failed(&file))?;
-            Ok::<_, ArtifactError>((path, self.put(bytes).await?))
+            let hash = self.put_file(&file).await?;
+            Ok::<_, ArtifactError>((path, hash))
         };
         let files = stream::iter(files.clone()).map(put).buffer_unordered(AT_ONCE).try_collect().await?;
         self.put_list(files).await
@@ -213,6 +275,35 @@ impl Artifacts {
             fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, &file)).map_err(failed(&file))
         };
         stream::iter(list.files.clone()).map(get).buffer_unordered(AT_ONCE).try_collect::<()>().await
+    }
+}
+
+/// A file that is read in parts.
+struct Parts<'a> {
+    file: &'a Path,
+    reading: tokio::fs::File,
+    part: Vec<u8>,
+    digest: Sha256,
+}
+
+impl<'a> Parts<'a> {
+    async fn of(file: &'a Path) -> Result<Self, ArtifactError> {
+        let reading = tokio::fs::File::open(file).await.map_err(failed(file))?;
+        Ok(Self { file, reading, part: Vec::with_capacity(PART), digest: Sha256::new() })
+    }
+
+    /// The next part; empty at the end.
+    async fn next(&mut self) -> Result<&[u8], ArtifactError> {
+        self.part.clear();
+        let mut reading = (&mut self.reading).take(PART as u64);
+        reading.read_to_end(&mut self.part).await.map_err(failed(self.file))?;
+        self.digest.update(&self.part);
+        Ok(&self.part)
+    }
+
+    /// The hash of the parts that were read.
+    fn hash(self) -> String {
+        hex(&self.digest.finalize())
     }
 }
 

@@ -149,7 +149,7 @@ impl ExperimentRuns {
                 return Ok(one.hash.clone());
             }
         }
-        let hash = self.artifacts.put(tokio::fs::read(&file).await.map_err(io)?).await?;
+        let hash = self.artifacts.put_file(&file).await?;
         let known = KnownFile { state, hash: hash.clone() };
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), known);
         Ok(hash)

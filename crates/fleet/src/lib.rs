@@ -12,7 +12,9 @@ mod experiment_runs;
 mod fetch;
 mod forecast;
 mod leader;
+mod learning_costs;
 mod metrics;
+mod on_demand;
 mod queue;
 mod rate_limit;
 mod schema;
@@ -31,6 +33,7 @@ pub use fetch::{Depth, FetchError, Fetched, fetch};
 pub use forecast::{FleetForecast, FleetQuestion, ObservedAttempt, forecast_fleet};
 pub use leader::{LeadExperiment, Led};
 pub use metrics::{metrics, serve_metrics};
+pub use on_demand::OnDemand;
 pub use queue::{
     Claimant, Claimed, ExperimentRecord, Leadership, Leaving, Outcome, Queue, Renewed, RunRecord, Stored,
     build, build_of,

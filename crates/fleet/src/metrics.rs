@@ -20,11 +20,25 @@ use crate::rate_limit::BOUNDS;
 /// A scrape waits no longer than this.
 const LONGEST_ANSWER: Duration = Duration::from_secs(8);
 
-const TRIALS: &str = "SELECT run, state, count(*) FROM trials GROUP BY 1, 2 ORDER BY 1, 2";
+/// A run is shown while it is open or something of it runs, and for a quarter of an hour after its last result: its series end.
+const TRIALS: &str = "
+    WITH shown AS (
+        SELECT run FROM attempts WHERE delivered_at > statement_timestamp() - interval '15 min'
+        UNION SELECT run FROM trials WHERE state = 'running'
+        UNION SELECT r.run FROM runs r
+        WHERE r.state = 'open' AND EXISTS (SELECT FROM trials t WHERE t.run = r.run AND t.state = 'waiting')
+    )
+    SELECT t.run, t.state, count(*) FROM trials t JOIN shown USING (run) GROUP BY 1, 2 ORDER BY 1, 2";
+const RUNS: &str = "
+    SELECT CASE WHEN r.state = 'open' AND NOT EXISTS (
+                SELECT FROM trials t WHERE t.run = r.run AND t.state IN ('waiting', 'running')) THEN 'ended' ELSE r.state END,
+           count(*)
+    FROM runs r GROUP BY 1 ORDER BY 1";
 const ATTEMPTS: &str = "
     SELECT coalesce(verdict, ''), coalesce(void_cause, ''), count(*) FROM attempts GROUP BY 1, 2 ORDER BY 1, 2";
 const MONEY: &str = "
     SELECT t.model, coalesce(sum(a.cost_usd), 0) FROM attempts a JOIN trials t USING (run, trial) GROUP BY 1 ORDER BY 1";
+const LEARNING: &str = "SELECT model, sum(usd) FROM learning GROUP BY 1 ORDER BY 1";
 const CAPS: &str = "
     SELECT kind, name, max_usd,
            CASE WHEN day = (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_usd ELSE 0 END
@@ -35,11 +49,14 @@ const WORKERS: &str = "
     FROM workers GROUP BY 1 ORDER BY 1";
 const EXPERIMENTS: &str = "SELECT state, count(*) FROM experiments GROUP BY 1 ORDER BY 1";
 const ONES: &str = "
-    SELECT (SELECT count(*) FROM attempts WHERE delivered_at > clock_timestamp() - interval '5 min')::double precision / 5,
+    WITH lately AS (
+        SELECT count(*)::double precision AS attempts, count(*) FILTER (WHERE verdict <> 'void')::double precision AS trials
+        FROM attempts WHERE delivered_at > statement_timestamp() - interval '5 min')
+    SELECT (SELECT attempts FROM lately) / 5,
            (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(r.submitted_at)), 0)
             FROM runs r WHERE r.state = 'open' AND EXISTS (
                 SELECT FROM trials t WHERE t.run = r.run AND t.state = 'waiting'))::double precision,
-           (SELECT count(*) FROM refused)";
+           (SELECT count(*) FROM refused), (SELECT trials FROM lately) / 5";
 const LATENCY: &str = "SELECT model, le, calls, seconds FROM model_latency ORDER BY model, le";
 
 /// Writes the state of a queue as metrics.
@@ -47,9 +64,18 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
     let database = queue.database();
     let mut text = String::new();
     let rows = database.query(TRIALS, &[]).await?;
-    family(&mut text, "apprentice_trials", "gauge", "Trials by run and state.");
+    family(
+        &mut text,
+        "apprentice_trials",
+        "gauge",
+        "Trials by run and state, of runs that go on or had a result in the last 15 minutes.",
+    );
     for row in &rows {
         sample(&mut text, "apprentice_trials", &[("run", row.get(0)), ("state", row.get(1))], count(row, 2));
+    }
+    family(&mut text, "apprentice_runs", "gauge", "Runs by state: open, ended or cancelled.");
+    for row in &database.query(RUNS, &[]).await? {
+        sample(&mut text, "apprentice_runs", &[("state", row.get(0))], count(row, 1));
     }
     family(
         &mut text,
@@ -64,6 +90,11 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
     family(&mut text, "apprentice_cost_usd_total", "counter", "What attempts cost in US dollars, by model.");
     for row in &database.query(MONEY, &[]).await? {
         sample(&mut text, "apprentice_cost_usd_total", &[("model", row.get(0))], row.get(1));
+    }
+    let name = "apprentice_learning_cost_usd_total";
+    family(&mut text, name, "counter", "What leaders spent on learning in US dollars, by model.");
+    for row in &database.query(LEARNING, &[]).await? {
+        sample(&mut text, name, &[("model", row.get(0))], row.get(1));
     }
     family(&mut text, "apprentice_cap_usd", "gauge", "Caps per UTC day in US dollars.");
     let caps = database.query(CAPS, &[]).await?;
@@ -97,6 +128,13 @@ fn single_values(text: &mut String, rows: &[Row]) {
     let Some(row) = rows.first() else { return };
     family(text, "apprentice_attempts_per_minute", "gauge", "Ended attempts per minute, over the last five.");
     sample(text, "apprentice_attempts_per_minute", &[], row.get(0));
+    family(
+        text,
+        "apprentice_trials_per_minute",
+        "gauge",
+        "Trials that passed or failed per minute, over the last five.",
+    );
+    sample(text, "apprentice_trials_per_minute", &[], row.get(3));
     family(
         text,
         "apprentice_queue_age_seconds",

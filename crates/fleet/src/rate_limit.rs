@@ -114,6 +114,8 @@ pub struct Metered {
     key: String,
     tokens: String,
     database: Arc<Database>,
+    /// The experiment for which a leader learns.
+    learns_for: Option<String>,
 }
 
 impl Metered {
@@ -121,15 +123,25 @@ impl Metered {
     pub fn new(inner: Arc<dyn ChatModel>, name: &str, database: Arc<Database>) -> Self {
         let key = name.split('/').next().unwrap_or_default().to_owned();
         let tokens = token_bucket(&key);
-        Self { inner, name: name.to_owned(), key, tokens, database }
+        Self { inner, name: name.to_owned(), key, tokens, database, learns_for: None }
+    }
+
+    /// Has its calls count for the caps per day, as what an experiment's leader learns.
+    #[must_use]
+    pub fn learning_for(self, experiment: &str) -> Self {
+        Self { learns_for: Some(experiment.to_owned()), ..self }
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         // Without the bucket, the limit could not be kept.
         let unavailable =
             |error: DatabaseError| ModelError::never(ModelErrorKind::Unavailable, error.to_string());
-        let waited = self.database.wait_for(WAIT, &self.tokens).await.map_err(unavailable)?;
-        let waited = waited + self.database.take_token(&self.key).await.map_err(unavailable)?;
+        let mut waited = Duration::ZERO;
+        if let Some(experiment) = &self.learns_for {
+            waited += self.database.wait_for_money(experiment, &self.name).await.map_err(unavailable)?;
+        }
+        waited += self.database.wait_for(WAIT, &self.tokens).await.map_err(unavailable)?;
+        waited += self.database.take_token(&self.key).await.map_err(unavailable)?;
         let begun = self.database.clock().mono();
         let mut reply = self.inner.reply(request).await?;
         let took = self.database.clock().mono().saturating_sub(begun);
@@ -142,6 +154,10 @@ impl Metered {
         if let Err(error) = self.database.query(USED, &parameters).await {
             // The reply is good, and paid. If the database stays away, the next call does not begin.
             tracing::warn!(why = error_chain(&error), "what a call used was not booked");
+        }
+        if let Some((experiment, usd)) = self.learns_for.as_ref().zip(reply.cost_usd) {
+            // A cap that does not know what was spent would not hold.
+            self.database.book_learning(experiment, &self.name, usd).await.map_err(unavailable)?;
         }
         let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         reply.timing.waiting_ms = reply.timing.waiting_ms.saturating_add(waited);

@@ -4,11 +4,12 @@ use crate::address::SCHEMA;
 use crate::database::{Database, DatabaseError};
 
 /// The changes from one version to the next, in order. A change that was released is never edited.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0001_queue.sql"),
     include_str!("migrations/0002_rate_limits.sql"),
     include_str!("migrations/0003_experiments_and_caps.sql"),
     include_str!("migrations/0004_caps_from_the_start.sql"),
+    include_str!("migrations/0005_learning_counts.sql"),
 ];
 
 /// The reason the tables cannot be used.

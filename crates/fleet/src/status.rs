@@ -39,6 +39,10 @@ pub struct ExperimentStatus {
     pub copied: bool,
     /// Why the last leader gave it up.
     pub trouble: Option<String>,
+    /// What its leaders have spent on learning, in US dollars.
+    pub learning_usd: f64,
+    /// The cap for which its learning waits; null if it waits for none.
+    pub learning_waits_for: Option<String>,
 }
 
 /// What a cap per UTC day leaves.
@@ -131,8 +135,14 @@ const LACKING: &str = "
     GROUP BY 1, 2 ORDER BY 1, 2";
 
 const EXPERIMENTS: &str = "
-    SELECT experiment, state, CASE WHEN led_until > clock_timestamp() THEN leader END, trouble, copy IS NOT NULL
-    FROM experiments ORDER BY seq";
+    SELECT e.experiment, e.state, CASE WHEN e.led_until > clock_timestamp() THEN e.leader END, e.trouble, e.copy IS NOT NULL,
+           (SELECT coalesce(sum(l.usd), 0) FROM learning l WHERE l.experiment = e.experiment),
+           (SELECT min(c.kind || ' ' || c.name) FROM caps c JOIN learning l
+              ON c.kind = 'day' OR (c.kind = 'model' AND c.name = l.model) OR (c.kind = 'key' AND c.name = split_part(l.model, '/', 1))
+            WHERE l.experiment = e.experiment AND l.day = (clock_timestamp() AT TIME ZONE 'UTC')::date
+              AND e.led_until > clock_timestamp() AND c.max_usd <= c.reserved_usd + CASE
+                  WHEN c.day = (clock_timestamp() AT TIME ZONE 'UTC')::date THEN c.spent_usd ELSE 0 END)
+    FROM experiments e ORDER BY e.seq";
 
 const CAPS: &str = "
     SELECT kind, name, max_usd,
@@ -172,6 +182,8 @@ impl Queue {
             leader: row.get(2),
             trouble: row.get(3),
             copied: row.get(4),
+            learning_usd: row.get(5),
+            learning_waits_for: row.get::<_, Option<String>>(6).map(|cap| cap.trim().to_owned()),
         };
         let experiments = experiments.iter().map(experiment).collect();
         let caps = self.database().query(CAPS, &[]).await?;

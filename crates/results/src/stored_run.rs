@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use apprentice_protocol::{Limits, TaskId, TrialId};
-use apprentice_trace::{Blobs, Trace, TraceError};
+use apprentice_trace::{Blobs, FileSource, Trace, TraceError};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -54,6 +55,15 @@ pub enum RunError {
         path: PathBuf,
         /// Its size.
         bytes: u64,
+    },
+    /// An attempt that lies elsewhere cannot be brought.
+    #[error("the attempt {attempt} cannot be brought to this machine")]
+    Source {
+        /// Its folder in the run.
+        attempt: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
     },
     /// A trace has no events.
     #[error("{} holds no `started` event", .0.display())]
@@ -126,11 +136,18 @@ pub struct StoredRun {
     pub torn: Option<String>,
     /// Its blobs.
     pub blobs: Blobs,
+    /// Where the files come from that are not here.
+    source: Option<Arc<dyn FileSource>>,
 }
 
 impl StoredRun {
     /// Reads the plan and the rows. Rows are small; traces are read one at a time.
     pub fn open(folder: &Path) -> Result<Self, RunError> {
+        Self::open_from(folder, None)
+    }
+
+    /// Opens a run whose traces and pictures may lie elsewhere. Each is brought when it is read.
+    pub fn open_from(folder: &Path, source: Option<Arc<dyn FileSource>>) -> Result<Self, RunError> {
         let path = folder.join("run.json");
         let text = fs::read(&path).map_err(|source| RunError::Plan { path: path.clone(), source })?;
         let plan = serde_json::from_slice(&text).map_err(|source| RunError::PlanText { path, source })?;
@@ -144,7 +161,8 @@ impl StoredRun {
                 torn.line, torn.bytes
             )
         });
-        Ok(Self { folder: folder.to_owned(), plan, rows, torn, blobs: Blobs::of(folder) })
+        let blobs = Blobs::from(folder, source.clone());
+        Ok(Self { folder: folder.to_owned(), plan, rows, torn, blobs, source })
     }
 
     /// Reads the trace of a row.
@@ -164,9 +182,14 @@ impl StoredRun {
         }
     }
 
-    /// The path of an attempt's events, if it lies inside the run.
+    /// The path of an attempt's events, if it lies inside the run. An attempt that lies elsewhere is brought.
     pub fn events_of(&self, attempt: &str) -> Result<PathBuf, RunError> {
-        self.inside(attempt).map(|folder| folder.join("events.jsonl")).and_then(|path| {
+        let folder = self.inside(attempt)?;
+        if let Some(source) = &self.source {
+            let failed = |source| RunError::Source { attempt: attempt.to_owned(), source };
+            source.bring(&folder).map_err(failed)?;
+        }
+        Ok(folder.join("events.jsonl")).and_then(|path| {
             // A link inside of the run may lead out of it.
             match (path.canonicalize(), self.folder.canonicalize()) {
                 (Ok(real), Ok(root)) if !real.starts_with(&root) => {

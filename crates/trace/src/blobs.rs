@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::file_source::FileSource;
 use crate::recorder::{blob_path, hex};
 use apprentice_protocol::{BlobHash, ChatRequest, Image, MediaType, Message};
 use serde::de::DeserializeOwned;
@@ -50,12 +52,18 @@ pub enum BlobError {
 #[derive(Clone, Debug)]
 pub struct Blobs {
     folder: PathBuf,
+    source: Option<Arc<dyn FileSource>>,
 }
 
 impl Blobs {
     /// The blobs of a run's folder.
     pub fn of(run: &Path) -> Self {
-        Self { folder: run.join("blobs") }
+        Self::from(run, None)
+    }
+
+    /// The blobs of a run's folder, which may lie elsewhere.
+    pub fn from(run: &Path, source: Option<Arc<dyn FileSource>>) -> Self {
+        Self { folder: run.join("blobs"), source }
     }
 
     /// Reads a blob. A hash in a trace may be anything: only a real one becomes a file's name.
@@ -69,7 +77,11 @@ impl Blobs {
             ErrorKind::NotFound => BlobError::Missing(name.clone()),
             _ => BlobError::Read { name: name.clone(), source },
         };
-        let file = File::open(blob_path(&self.folder, hash, extension)).map_err(failed)?;
+        let path = blob_path(&self.folder, hash, extension);
+        if let Some(source) = &self.source {
+            source.bring(&path).map_err(failed)?;
+        }
+        let file = File::open(path).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(BLOB_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > BLOB_LIMIT {

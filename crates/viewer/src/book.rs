@@ -127,7 +127,7 @@ pub(crate) fn skill(
 /// Finds the attempts that received a skill. Rows name the skills, so only the traces of these attempts are read.
 fn read_by(library: &Library, id: &SkillId) -> Vec<ReadBy> {
     let mut found = Vec::new();
-    for folder in library.folders() {
+    for folder in library.folders().iter() {
         let name = library.name(folder);
         let Some(Ok(run)) = library.run(&name) else { continue };
         for row in run.rows.iter().filter(|row| row.skills_viewed.contains(id)) {

@@ -56,7 +56,8 @@ impl Processes {
         let ids = states.iter().map(|status| status.process).collect();
         let named = states.into_iter().map(|status| {
             let folder = status.folder.as_deref().map(Path::new);
-            let known = library.folders().iter().find(|run| Some(run.as_path()) == folder);
+            let folders = library.folders();
+            let known = folders.iter().find(|run| Some(run.as_path()) == folder);
             LiveProcess { run: known.map(|run| library.name(run)), status }
         });
         let text = serde_json::to_string(&named.collect::<Vec<_>>());

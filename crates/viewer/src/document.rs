@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::attempt::{AttemptDocument, AttemptName};
 use crate::compare::Side;
-use crate::grid::chain;
+use crate::error_chain::chain;
 use crate::library::Library;
 use crate::{book, compare, grid, step, turn};
 
@@ -160,7 +160,7 @@ impl Library {
             "webp" => ("webp", "image/webp"),
             other => return Err(absent(format!("{other:?} is no kind of picture"))),
         };
-        let read = apprentice_trace::Blobs::of(folder).read(&BlobHash::new(hash), extension);
+        let read = self.blobs(&folder).read(&BlobHash::new(hash), extension);
         let bytes = read.map_err(|error| absent(chain(&error)))?;
         Ok(Document::Picture { media, bytes })
     }

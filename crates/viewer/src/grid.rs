@@ -7,6 +7,7 @@ use apprentice_results::row::TrialRow;
 use serde::Serialize;
 
 use crate::act::word;
+use crate::error_chain::chain;
 use crate::library::Library;
 
 /// The rows of all runs.
@@ -97,7 +98,8 @@ impl GridRow {
 /// Makes the first page.
 pub(crate) fn document(library: &Library) -> GridDocument {
     let (mut runs, mut rows, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    for folder in library.folders() {
+    problems.extend(library.refresh());
+    for folder in library.folders().iter() {
         let name = library.name(folder);
         let run = match library.run(&name) {
             Some(Ok(run)) => run,
@@ -120,16 +122,4 @@ pub(crate) fn document(library: &Library) -> GridDocument {
     rows.reverse();
     let books = library.books().into_keys().collect();
     GridDocument { title: library.title.clone(), runs, rows, books, report: library.has_report(), problems }
-}
-
-/// An error with its causes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -16,6 +16,7 @@ mod compare;
 mod control;
 mod control_answer;
 mod document;
+mod error_chain;
 mod evidence;
 mod grid;
 mod library;

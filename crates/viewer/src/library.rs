@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::{fs, io};
 
 use apprentice_results::row::TrialRow;
 use apprentice_results::stored_run::{RunError, StoredRun};
-use apprentice_trace::Trace;
+use apprentice_trace::{Blobs, FileSource, Trace};
+
+use crate::error_chain::chain;
 
 /// How deep runs are looked for: an experiment keeps them at `measure/RUN`, a replicate at `book-2/measure/RUN`.
 const DEPTH: usize = 4;
@@ -45,7 +47,8 @@ pub enum LibraryError {
 pub struct Library {
     pub(crate) title: String,
     folder: PathBuf,
-    runs: Vec<PathBuf>,
+    runs: RwLock<Arc<[PathBuf]>>,
+    source: Option<Arc<dyn FileSource>>,
     traces: Mutex<Vec<CachedTrace>>,
 }
 
@@ -58,19 +61,29 @@ struct CachedTrace {
 impl Library {
     /// Finds the runs of a folder. Reads no rows and no traces.
     pub fn open(folder: &Path) -> Result<Self, LibraryError> {
+        Self::open_from(folder, None)
+    }
+
+    /// Opens a folder whose traces and pictures may lie elsewhere. Each is brought when it is shown.
+    pub fn open_from(folder: &Path, source: Option<Arc<dyn FileSource>>) -> Result<Self, LibraryError> {
         let read = |source| LibraryError::Read { path: folder.to_owned(), source };
         let real = folder.canonicalize().map_err(read)?;
         fs::read_dir(&real).map_err(read)?;
-        let mut runs = Vec::new();
-        find(&real, DEPTH, &mut runs);
-        runs.sort();
+        let runs = found(&real);
         match runs.len() {
             0 => return Err(LibraryError::NoRun(folder.to_owned())),
             found if found > RUNS => return Err(LibraryError::TooMany(folder.to_owned())),
             _ => {}
         }
         let title = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Self { title, folder: real, runs, traces: Mutex::default() })
+        Ok(Self { title, folder: real, runs: RwLock::new(runs), source, traces: Mutex::default() })
+    }
+
+    /// Brings what came since, and finds the runs anew. Returns in words what could not be brought.
+    pub(crate) fn refresh(&self) -> Option<String> {
+        let problem = self.source.as_ref().and_then(|source| source.refresh().err());
+        *self.runs.write().unwrap_or_else(PoisonError::into_inner) = found(&self.folder);
+        problem.map(|error| chain(&error))
     }
 
     /// The folder that was opened.
@@ -79,8 +92,8 @@ impl Library {
     }
 
     /// The folders of the runs, in order of their names.
-    pub(crate) fn folders(&self) -> &[PathBuf] {
-        &self.runs
+    pub(crate) fn folders(&self) -> Arc<[PathBuf]> {
+        Arc::clone(&self.runs.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The name of a run in documents and links: its folder, relative to what was opened.
@@ -91,13 +104,18 @@ impl Library {
     }
 
     /// The folder of a run that a link names.
-    pub(crate) fn folder_of(&self, name: &str) -> Option<&PathBuf> {
-        self.runs.iter().find(|run| self.name(run) == name)
+    pub(crate) fn folder_of(&self, name: &str) -> Option<PathBuf> {
+        self.folders().iter().find(|run| self.name(run) == name).cloned()
+    }
+
+    /// The blobs of a run.
+    pub(crate) fn blobs(&self, run: &Path) -> Blobs {
+        Blobs::from(run, self.source.clone())
     }
 
     /// Reads the plan and the rows of a run as they are now.
     pub(crate) fn run(&self, name: &str) -> Option<Result<StoredRun, RunError>> {
-        self.folder_of(name).map(|folder| StoredRun::open(folder))
+        self.folder_of(name).map(|folder| StoredRun::open_from(&folder, self.source.clone()))
     }
 
     /// Reads a trace of a row. Traces that have not grown since are taken from memory.
@@ -140,7 +158,7 @@ impl Library {
                 books.insert(self.name(&folder), folder);
             }
         };
-        for run in &self.runs {
+        for run in self.folders().iter() {
             add(run.join("book"));
             // `EXPERIMENT/measure/RUN` and `EXPERIMENT/learning/RUN`.
             for above in run.ancestors().skip(1).take(2).filter(|above| above.starts_with(&self.folder)) {
@@ -149,6 +167,14 @@ impl Library {
         }
         books
     }
+}
+
+/// The runs below a folder, by name.
+fn found(folder: &Path) -> Arc<[PathBuf]> {
+    let mut runs = Vec::new();
+    find(folder, DEPTH, &mut runs);
+    runs.sort();
+    runs.into()
 }
 
 /// Collects folders with a plan. Links are not followed: what they lead to was not asked for.

@@ -10,10 +10,11 @@ use apprentice_exports::{
 };
 use apprentice_protocol::counted;
 use apprentice_results::row::{Role, Split};
-use apprentice_trace::Redactor;
+use apprentice_trace::{FileSource, Redactor};
 use clap::Args;
 
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::run_place::RunPlace;
 use crate::{process_env, terminal};
 
 /// Number of left-out attempts and remarks that are printed; the manifest has all.
@@ -145,7 +146,9 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         },
         ..arguments.which.selection()?
     };
-    let place = Place { run: &arguments.run, format: arguments.format, out: &arguments.out };
+    let run = RunPlace::of(&arguments.run)?;
+    let place =
+        Place { run: run.folder(), source: run.source(), format: arguments.format, out: &arguments.out };
     let manifest = place.export(selection, &arguments.which, apps(arguments.suite.as_deref())?)?;
     match arguments.json {
         true => terminal::json(&manifest),
@@ -168,6 +171,7 @@ pub(crate) fn collected(
 /// The run, the format and the output folder.
 pub(crate) struct Place<'a> {
     pub(crate) run: &'a Path,
+    pub(crate) source: Option<Arc<dyn FileSource>>,
     pub(crate) format: ExportFormat,
     pub(crate) out: &'a Path,
 }
@@ -183,6 +187,7 @@ impl Place<'_> {
         let redactor = Redactor::new(secrets.iter().map(String::as_str)).kind(Kind::Config)?;
         let request = ExportRequest {
             run: self.run.to_owned(),
+            source: self.source.clone(),
             format: self.format,
             out: self.out.to_owned(),
             selection,

@@ -7,6 +7,7 @@ use apprentice_evaluator::grade::{GradeComparison, GradeReport, Regraded, grade}
 use clap::Args;
 
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::run_place::RunPlace;
 use crate::terminal;
 
 /// Regrades a finished run from its stored evidence, without a world; every score must be the same.
@@ -25,7 +26,9 @@ pub(crate) struct GradeCommand {
 /// Runs the command.
 pub(crate) fn run(arguments: &GradeCommand) -> Result<(), Failure> {
     let suite = arguments.suite.as_deref().map(crate::suite::load).transpose()?;
-    let report = grade(&arguments.run, suite.as_ref()).kind(Kind::Config)?;
+    let place = RunPlace::of(&arguments.run)?;
+    place.bring(|_| true)?;
+    let report = grade(place.folder(), suite.as_ref()).kind(Kind::Config)?;
     if arguments.json {
         terminal::json(&report)?;
     } else {

@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::{bench, experiment_command};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::run_place::RunPlace;
 use crate::terminal;
 
 /// Rebuilds report.html, report.json and report.md from the stored rows. Runs no trials and needs no suite, world or
@@ -41,12 +42,15 @@ pub(crate) struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
-    if let Some(missing) = arguments.folders.iter().find(|folder| !folder.exists()) {
+    let places = arguments.folders.iter().map(|folder| RunPlace::of(folder));
+    let places = places.collect::<Result<Vec<RunPlace>, Failure>>()?;
+    let folders: Vec<PathBuf> = places.iter().map(|place| place.folder().to_owned()).collect();
+    if let Some(missing) = folders.iter().find(|folder| !folder.exists()) {
         return Err(Failure::say(Kind::Config, format!("{} does not exist", missing.display()))
             .hint("give the folder of a run or an experiment, or a file of rows"));
     }
     if arguments.by_steps {
-        let runs = arguments.folders.iter().map(|folder| StoredRun::open(folder).kind(Kind::Config));
+        let runs = folders.iter().map(|folder| StoredRun::open(folder).kind(Kind::Config));
         let caps = step_caps(&runs.collect::<Result<Vec<_>, _>>()?);
         return match arguments.json {
             true => terminal::json(&caps),
@@ -56,16 +60,20 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
             }
         };
     }
-    let out = match (&arguments.out, arguments.folders.as_slice()) {
+    let out = match (&arguments.out, folders.as_slice()) {
         (Some(out), _) => out.clone(),
         (None, [file]) if file.is_file() => {
             return match arguments.json {
-                true => terminal::json(&made(&arguments.folders, Path::new("."), mixed(arguments))?),
+                true => terminal::json(&made(&folders, Path::new("."), mixed(arguments))?),
                 false => {
                     Err(Failure::say(Kind::Usage, "the report of a file of rows needs an output folder")
                         .hint("give one with --out DIR"))
                 }
             };
+        }
+        (None, [_]) if places.iter().any(RunPlace::is_elsewhere) && !arguments.json => {
+            return Err(Failure::say(Kind::Usage, "the report of a run in a queue needs an output folder")
+                .hint("give one with --out DIR, or --json"));
         }
         (None, [only]) => only.clone(),
         (None, _) if arguments.json => PathBuf::from("."),
@@ -78,7 +86,7 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
         std::fs::create_dir_all(&out)
             .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", out.display())))?;
     }
-    let report = made(&arguments.folders, &out, mixed(arguments))?;
+    let report = made(&folders, &out, mixed(arguments))?;
     if arguments.json {
         return terminal::json(&report);
     }

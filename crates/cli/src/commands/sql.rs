@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::failure::{Failure, Kind};
+use crate::run_place::RunPlace;
 use crate::terminal;
 
 /// The most characters of a cell in the printed table.
@@ -34,7 +35,8 @@ pub(crate) fn run(arguments: &Sql) -> Result<(), Failure> {
         SQL_TABLES.lines().for_each(|line| terminal::line(format_args!("{line}")));
         return Ok(());
     };
-    let run = StoredRun::open(&arguments.run).map_err(|error| failure(error.into()))?;
+    let place = RunPlace::of(&arguments.run)?;
+    let run = StoredRun::open_from(place.folder(), place.source()).map_err(|error| failure(error.into()))?;
     let answer = sql(&run, query).map_err(failure)?;
     if arguments.json {
         return terminal::json(&answer);

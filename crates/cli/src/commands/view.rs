@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::run_place::RunPlace;
 use crate::{control_socket, event_printer, process_env, terminal, wire};
 
 /// Shows a run, an experiment or a bundle in a browser: results, attempts step by step, two attempts side by side, and the
@@ -63,11 +64,12 @@ pub(crate) fn run(arguments: &View, config: &Config) -> Result<(), Failure> {
         None => latest_run(&config.runs)?,
     };
     let is_attempt = path.join("events.jsonl").is_file();
+    let place = RunPlace::of(&path)?;
     if arguments.export.is_none() && (is_attempt || arguments.trial.is_some() || arguments.html.is_some()) {
-        return show_attempt(arguments, &path);
+        return show_attempt(arguments, &place);
     }
-    let opened = Opened::at(&path)?;
-    let library = Library::open(opened.folder()).kind(Kind::Config)?;
+    let opened = Opened::at(place.folder())?;
+    let library = Library::open_from(opened.folder(), place.source()).kind(Kind::Config)?;
     match &arguments.export {
         Some(file) => export(&library, arguments.trial.as_deref(), file),
         None => {
@@ -168,9 +170,14 @@ fn latest_run(runs: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Prints an attempt on the terminal, or writes its plain page.
-fn show_attempt(arguments: &View, path: &Path) -> Result<(), Failure> {
+fn show_attempt(arguments: &View, place: &RunPlace) -> Result<(), Failure> {
+    let path = place.folder();
     let attempt = match &arguments.trial {
-        Some(trial) => last_attempt(path, trial)?,
+        Some(trial) => {
+            // As `last_attempt` matches it.
+            place.bring(|row| row.trial.as_str() == trial || row.trace.split('/').nth(1) == Some(trial))?;
+            last_attempt(path, trial)?
+        }
         None => path.to_owned(),
     };
     let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
@@ -181,6 +188,7 @@ fn show_attempt(arguments: &View, path: &Path) -> Result<(), Failure> {
         print(&trace);
         return Ok(());
     };
+    place.bring_screens(&trace.events)?;
     let page = render(&trace.events, &blobs_of(&attempt), Pictures::Inlined).kind(Kind::Bug)?;
     std::fs::write(file, page)
         .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", file.display())))?;

@@ -20,6 +20,8 @@ mod first_suite;
 mod fleet;
 #[cfg(feature = "fleet")]
 mod fleet_experiment;
+#[cfg(feature = "fleet")]
+mod fleet_reading;
 mod forks;
 mod functions;
 mod golden;

@@ -281,12 +281,24 @@ impl RunFolder {
 
     /// Returns the row of an attempt whose process was lost, with all that it had recorded.
     pub fn lost_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
-        TrialRow { void_cause: Some(VoidCause::Interrupted), ..self.blank_row(trial, attempt) }
+        self.plan.lost_row(trial, attempt)
     }
 
     /// Returns a row of this run with no result yet.
     pub(super) fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
-        let plan = &self.plan;
+        self.plan.blank_row(trial, attempt)
+    }
+}
+
+impl RunPlan {
+    /// Returns the row of an attempt of which nothing is known but that it was lost.
+    pub fn lost_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        TrialRow { void_cause: Some(VoidCause::Interrupted), ..self.blank_row(trial, attempt) }
+    }
+
+    /// Returns a row of an attempt with no result yet.
+    fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        let plan = self;
         let book = plan.arms.iter().find(|arm| arm.arm == trial.arm);
         TrialRow {
             schema: ROW_SCHEMA.to_owned(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use apprentice_evaluator::bundle::Manifest;
-use apprentice_evaluator::experiment::{Definition, Prereg};
+use apprentice_evaluator::experiment::{Definition, Prereg, SharedGuidance};
 use apprentice_evaluator::explore::{Episode, ExplorePlan, StoredProposal};
 use apprentice_evaluator::fork::ForkReport;
 use apprentice_evaluator::grade::GradeReport;
@@ -133,4 +133,14 @@ fn hygiene_is_as_published() {
 #[test]
 fn scenes_are_as_published() {
     check("scene-1", &schema_for!(Scene));
+}
+
+#[test]
+fn what_workers_of_a_fleet_are_told_of_guidance_is_as_published_and_as_it_was() {
+    check("shared-guidance-1", &schema_for!(SharedGuidance));
+    // As a leader of the first version wrote it. A field that comes, goes or means something else needs a version of its own.
+    let golden: serde_json::Value =
+        serde_json::from_str(include_str!("golden/shared-guidance-1.json")).expect("JSON");
+    let read: SharedGuidance = serde_json::from_value(golden.clone()).expect("is read");
+    assert_eq!(serde_json::to_value(&read).expect("is written"), golden);
 }

@@ -61,6 +61,7 @@ const BASE: Attempt<'_> = Attempt {
 fn asked(sample: &Sample, format: ExportFormat, selection: Selection) -> ExportRequest {
     ExportRequest {
         run: sample.run(),
+        source: None,
         format,
         out: sample.out(format.name()),
         selection,

@@ -10,6 +10,7 @@ mod gate;
 mod load;
 mod money;
 mod monitoring;
+mod on_demand;
 mod postgres;
 mod queue;
 mod s3;

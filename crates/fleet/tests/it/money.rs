@@ -1,9 +1,17 @@
 //! Caps per day: what counts for them, and who waits for them.
 
-use apprentice_fleet::{Cap, CapKind, CapStatus, RunRecord, Stored};
-use apprentice_protocol::TrialId;
-use apprentice_results::row::TrialRow;
+use std::sync::Arc;
+use std::time::Duration;
 
+use apprentice_fleet::{Cap, CapKind, CapStatus, Metered, RunRecord, Stored};
+use apprentice_protocol::{
+    ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, PortFuture, TrialId, Why,
+};
+use apprentice_results::row::TrialRow;
+use apprentice_sandbox::SystemClock;
+use apprentice_tasks::solution::FixedModel;
+
+use crate::postgres::database;
 use crate::queue::{Fixture, LEASE, OVER, fixture};
 
 fn day(max_usd: Option<f64>) -> Cap {
@@ -121,4 +129,78 @@ async fn the_late_result_of_a_lost_attempt_corrects_the_run_and_the_day() {
     let unknown = TrialRow { trial: TrialId::new("unknown"), ..fixture.row(&held, None) };
     assert_eq!(fixture.queue.deliver("slow", &unknown, None).await.expect("answers"), Stored::Refused);
     assert_eq!((counted(&fixture, 0).await, spent()), ((0.25, 5.0), "0.25".to_owned()));
+}
+
+/// A model whose calls cost a quarter of a dollar.
+struct Dear(ModelProfile);
+
+impl ChatModel for Dear {
+    fn profile(&self) -> &ModelProfile {
+        &self.0
+    }
+
+    fn reply<'a>(&'a self, _request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async {
+            Ok(ChatReply { cost_usd: Some(0.25), ..FixedModel::noop().reply(&ChatRequest::default()).await? })
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_leader_learns_counts_for_the_caps_and_waits_for_money() {
+    let fixture = fixture(1).await;
+    let record = RunRecord { trial_usd: Some(0.3), ..fixture.record() };
+    fixture.queue.add(&fixture.plan, &record, &|_| vec![]).await.expect("adds");
+    fixture.server.psql(
+        "INSERT INTO apprentice_queue.experiments (experiment, command, inputs, build, artifacts, priority, needs, led_until)
+         VALUES ('e', '[]', '', '', '', 0, '{}', now() + interval '1 hour')",
+    );
+    let experiment = async || fixture.queue.status().await.expect("a status").experiments.remove(0);
+    let model = |learns: bool| {
+        let inner = Arc::new(Dear(FixedModel::noop().profile().clone()));
+        let metered = Metered::new(inner, "dear/model", Arc::new(database(&fixture.server.owner())));
+        if learns { metered.learning_for("e") } else { metered }
+    };
+    let (learner, request) = (model(true), ChatRequest::default());
+    learner.reply(&request).await.expect("answers");
+    // What a worker's trials call is booked with their results, and not twice.
+    model(false).reply(&request).await.expect("answers");
+    assert_eq!((experiment().await.learning_usd, experiment().await.learning_waits_for), (0.25, None));
+
+    // A new cap knows what was learned today; a model's and a key's count what is theirs.
+    fixture
+        .server
+        .psql("INSERT INTO apprentice_queue.learning VALUES ('e', 'dear/model', current_date - 2, 7)");
+    fixture.queue.set_cap(&day(Some(0.6))).await.expect("sets");
+    let of = |kind, name: &str, usd| Cap { kind, name: name.into(), max_usd: Some(usd) };
+    fixture.queue.set_cap(&of(CapKind::Key, "dear", 50.0)).await.expect("sets");
+    fixture.queue.set_cap(&of(CapKind::Model, "other/model", 50.0)).await.expect("sets");
+    let spent: Vec<f64> = caps(&fixture).await.iter().map(|cap| cap.spent_usd).collect();
+    assert_eq!(spent, [0.25, 0.25, 0.0]);
+    learner.reply(&request).await.expect("answers");
+    assert_eq!(counted(&fixture, 0).await, (0.5, 0.0));
+    assert_eq!(fixture.claim("w", LEASE).await, None, "the learning leaves no 0.3 for a trial");
+
+    // A call begins while money is left, and passes the cap by itself at most.
+    learner.reply(&request).await.expect("answers");
+    let mut waiting = std::pin::pin!(learner.reply(&request));
+    let clock = SystemClock::default();
+    let begun = clock.mono();
+    let seen = loop {
+        let tick = clock.pause(Duration::from_millis(50), Why::PollFloor);
+        tokio::select! {
+            _ = &mut waiting => panic!("a call without money"),
+            () = tick => {}
+        }
+        if let Some(cap) = experiment().await.learning_waits_for {
+            break cap;
+        }
+        assert!(clock.mono().saturating_sub(begun) < Duration::from_secs(60), "nobody tells that it waits");
+    };
+    assert_eq!(seen, "day");
+    fixture.queue.set_cap(&day(Some(2.0))).await.expect("sets");
+    let answered =
+        tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("goes on").expect("answers");
+    assert!(answered.timing.waiting_ms > 0);
+    assert_eq!((counted(&fixture, 0).await.0, experiment().await.learning_usd), (1.0, 8.0));
 }

@@ -153,6 +153,8 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
         ("apprentice_workers{state=\"working\"}", 1.0),
         ("apprentice_model_latency_seconds_count{model=\"baseline/noop\"}", 1.0),
         ("apprentice_attempts_per_minute", 0.6),
+        ("apprentice_trials_per_minute", 0.4),
+        ("apprentice_runs{state=\"open\"}", 1.0),
         ("count(apprentice_model_latency_seconds_bucket)", 11.0),
     ] {
         let value = prometheus.value(query).await;
@@ -166,4 +168,33 @@ async fn a_prometheus_scrapes_trials_voids_money_age_and_latency() {
     // A scraper keeps its connection open.
     drop(prometheus);
     serving.await.expect("ends").expect("ends well");
+}
+
+#[tokio::test]
+async fn the_series_of_a_run_end_a_while_after_the_run() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().expect("a folder"));
+    let queue = eventful(&server, folder.path()).await;
+    let shown = async || {
+        let text = metrics(&queue).await.expect("metrics");
+        text.lines().filter(|line| line.starts_with("apprentice_trials{")).count()
+    };
+    assert_eq!(shown().await, 2, "waiting and done");
+    // All is done, an hour ago: the run is among the ended ones, and what it did still counts.
+    server.psql("UPDATE apprentice_queue.trials SET state = 'done'");
+    assert_eq!(shown().await, 1, "its last results are scraped");
+    server.psql("UPDATE apprentice_queue.attempts SET delivered_at = delivered_at - interval '1 hour'");
+    assert_eq!(shown().await, 0);
+    let text = metrics(&queue).await.expect("metrics");
+    for line in [
+        "apprentice_runs{state=\"ended\"} 1",
+        "apprentice_cost_usd_total{model=\"baseline/noop\"}",
+        "apprentice_trials_per_minute 0",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // One that waits for days goes on.
+    server.psql("UPDATE apprentice_queue.trials SET state = 'waiting' WHERE trial = (SELECT min(trial) FROM apprentice_queue.trials)");
+    assert_eq!(shown().await, 2);
+    server.psql("UPDATE apprentice_queue.runs SET state = 'cancelled'");
+    assert_eq!(shown().await, 0);
 }

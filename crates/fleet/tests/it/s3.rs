@@ -7,6 +7,7 @@ use std::time::Duration;
 use apprentice_fleet::{ArtifactError, Artifacts};
 use apprentice_protocol::{Clock as _, Why};
 use apprentice_sandbox::SystemClock;
+use sha2::{Digest as _, Sha256};
 
 use crate::child::store_settings;
 use crate::gate::{Gate, Passage};
@@ -120,4 +121,45 @@ async fn artifacts_survive_a_store_that_is_slow_cut_off_or_failing_and_damage_is
     settings.patience = Some(Duration::from_secs(1));
     let away = Artifacts::open("s3://fleet/place", &settings).expect("opens");
     assert!(away.check("worker").await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_file_comes_in_parts_and_is_whole_however_the_store_behaves() {
+    let (store, folder) = (Store::start().await, tempfile::tempdir().expect("a folder"));
+    let artifacts = store.artifacts();
+    // Two whole parts and one of a byte, each of other bytes.
+    let large: Vec<u8> = (0..(16 << 20) + 1_u32).map(|at| u8::try_from(at % 251).expect("a byte")).collect();
+    let file = folder.path().join("large");
+    std::fs::write(&file, &large).expect("writes");
+    store.gate.set(Passage::Slow(Duration::from_millis(50)));
+    let hash = artifacts.put_file(&file).await.expect("stores");
+    assert_eq!(hash, apprentice_trace::hex(&Sha256::digest(&large)));
+    store.gate.set(Passage::Open);
+    assert_eq!(artifacts.get(&hash).await.expect("reads"), large);
+    assert_eq!(artifacts.put_file(&file).await.expect("is there already"), hash);
+    let whole = reqwest::Client::new()
+        .head(format!("{}/fleet/some/place/objects/{}/{hash}", store.gate.url(), &hash[..2]))
+        .header("Authorization", SIGNED)
+        .send()
+        .await
+        .expect("answers");
+    let tag = whole.headers()["etag"].to_str().expect("text").trim_matches('"').to_owned();
+    assert!(tag.ends_with("-3"), "three parts: {tag}");
+
+    // A store that fails in the midst of it leaves no artifact, and the next try stores it.
+    std::fs::write(&file, large.iter().rev().copied().collect::<Vec<u8>>()).expect("writes");
+    let mut settings = store_settings(&store.gate.url());
+    settings.patience = Some(Duration::from_secs(1));
+    let hasty = Artifacts::open("s3://fleet/some/place", &settings).expect("opens");
+    store.gate.set(Passage::Cut);
+    assert!(matches!(hasty.put_file(&file).await, Err(ArtifactError::Store { .. })));
+    store.gate.set(Passage::Open);
+    let hash = hasty.put_file(&file).await.expect("stores");
+    assert_eq!(artifacts.get(&hash).await.expect("reads").len(), large.len());
+
+    // The same over a folder.
+    let shared = folder.path().join("shared");
+    let local = Artifacts::open(&format!("file://{}", shared.display()), &store_settings("")).expect("opens");
+    let hash = local.put_file(&file).await.expect("stores");
+    assert_eq!(local.get(&hash).await.expect("reads").len(), large.len());
 }

@@ -24,7 +24,7 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
         include_str!("../../src/migrations/0001_queue.sql")
     ));
     let error = open().await.expect_err("older");
-    assert!(matches!(error, SchemaError::Older { found: 1, expected: 4, .. }), "{error}");
+    assert!(matches!(error, SchemaError::Older { found: 1, expected: 5, .. }), "{error}");
     assert!(error.to_string().contains("apprentice queue --migrate"), "{error}");
     server.psql("INSERT INTO apprentice_queue.runs (run, plan, plan_hash, build, artifacts, suite_list, suite_path, priority, attempts) VALUES ('kept', '', '', '', '', '', '', 0, 3)");
     // A result whose text holds a zero byte, as PostgreSQL keeps it and cannot read it.
@@ -45,10 +45,10 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
     let counted = "SELECT verdict, void_cause, cost_usd FROM apprentice_queue.attempts ORDER BY trial";
     assert_eq!(server.psql(counted), "fail||0.5\nvoid|setup|");
 
-    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (5)");
+    server.psql("INSERT INTO apprentice_queue.queue_version (version) VALUES (6)");
     for opened in [open().await, Queue::open_and_migrate(database(&server.owner())).await.map(drop)] {
         let error = opened.expect_err("newer");
-        assert!(matches!(error, SchemaError::Newer { found: 5, expected: 4, .. }), "{error}");
+        assert!(matches!(error, SchemaError::Newer { found: 6, expected: 5, .. }), "{error}");
     }
 }
 

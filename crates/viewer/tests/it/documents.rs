@@ -1,7 +1,11 @@
 //! The documents of whole, damaged and hostile runs.
 
 use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
+use apprentice_trace::FileSource;
 use apprentice_viewer::{Document, ExportError, ExportLimits, Library, LibraryError, write_page};
 use serde_json::Value;
 
@@ -154,4 +158,81 @@ fn a_folder_without_a_run_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     assert!(matches!(Library::open(folder.path()), Err(LibraryError::NoRun(_))));
     assert!(matches!(Library::open(&folder.path().join("absent")), Err(LibraryError::Read { .. })));
+}
+
+/// Brings files from a folder, and keeps what was asked for.
+#[derive(Debug)]
+struct Elsewhere {
+    from: PathBuf,
+    to: PathBuf,
+    asked: Mutex<Vec<String>>,
+}
+
+impl FileSource for Elsewhere {
+    fn refresh(&self) -> io::Result<()> {
+        fs::copy(self.from.join("trials.jsonl"), self.to.join("trials.jsonl")).map(drop)
+    }
+
+    fn bring(&self, path: &Path) -> io::Result<()> {
+        let inside = path.strip_prefix(self.to.canonicalize()?).map_err(io::Error::other)?;
+        let from = self.from.join(inside);
+        self.asked.lock().expect("a lock").push(inside.display().to_string());
+        match from.is_dir() {
+            true => {
+                fs::create_dir_all(path)?;
+                fs::copy(from.join("events.jsonl"), path.join("events.jsonl")).map(drop)
+            }
+            false => {
+                fs::create_dir_all(path.parent().expect("a folder"))?;
+                fs::copy(from, path).map(drop)
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_run_that_lies_elsewhere_only_what_is_shown_is_brought() {
+    let (sample, here) = (Sample::new(), tempfile::tempdir().expect("a folder"));
+    let (from, to) = (sample.folder(), here.path().to_owned());
+    fs::copy(from.join("run.json"), to.join("run.json")).expect("copies");
+    let source = Arc::new(Elsewhere { from: from.clone(), to: to.clone(), asked: Mutex::default() });
+    let library = Library::open_from(&to, Some(source.clone())).expect("opens");
+    assert_eq!(json(&library, "grid")["rows"].as_array().expect("rows").len(), 2);
+    let asked = || std::mem::take(&mut *source.asked.lock().expect("a lock"));
+    assert!(asked().is_empty());
+    let here = self::library(&sample);
+    let attempt = json(&library, "attempt/./t1/1");
+    assert_eq!(attempt, json(&here, "attempt/./t1/1"));
+    let brought = asked();
+    assert!(
+        !brought.is_empty() && brought.iter().all(|path| path == "trials/buy-t1/attempt-01"),
+        "{brought:?}"
+    );
+    assert_eq!(json(&library, "step/./t1/1/1"), json(&here, "step/./t1/1/1"));
+    let picture = attempt["turns"][0]["before"]["screenshot"].as_str().expect("a picture").to_owned();
+    assert!(!asked().contains(&format!("blobs/{picture}.png")));
+    let path = format!("picture/./{picture}.png");
+    assert_eq!(library.document(&path).expect("brought"), here.document(&path).expect("a picture"));
+    assert_eq!(asked(), [format!("blobs/{picture}.png")]);
+
+    // What cannot be looked up now is told, beside what is known.
+    fs::remove_file(from.join("trials.jsonl")).expect("removes");
+    let grid = json(&library, "grid");
+    assert_eq!(
+        (grid["rows"].as_array().expect("rows").len(), grid["problems"].as_array().expect("words").len()),
+        (2, 1)
+    );
+}
+
+#[test]
+fn runs_that_came_since_are_found() {
+    let sample = Sample::new();
+    let library = Library::open(sample.folder().parent().expect("a folder")).expect("opens");
+    assert_eq!(json(&library, "grid")["runs"].as_array().expect("runs").len(), 1);
+    let other = sample.folder().with_file_name("other");
+    fs::create_dir(&other).expect("a folder");
+    for file in ["run.json", "trials.jsonl"] {
+        fs::copy(sample.folder().join(file), other.join(file)).expect("copies");
+    }
+    assert_eq!(json(&library, "grid")["runs"].as_array().expect("runs").len(), 2);
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use apprentice_fleet::{
     Address, Database, DatabaseError, Patience, Queue, STORE_SETTINGS, SchemaError, StoreSettings,
@@ -58,9 +59,24 @@ impl QueueAddress {
         })
     }
 
+    /// The queue that the environment names.
+    pub(super) fn of_environment() -> Self {
+        Self { queue: None, queue_file: None }
+    }
+
     /// The database, which is connected to when first used.
     pub(super) fn database(&self) -> Result<Database, Failure> {
-        Ok(Database::new(self.address()?, Patience::default(), Arc::new(SystemClock::default())))
+        self.patient_database(Patience::default())
+    }
+
+    fn patient_database(&self, patience: Patience) -> Result<Database, Failure> {
+        Ok(Database::new(self.address()?, patience, Arc::new(SystemClock::default())))
+    }
+
+    /// Opens the queue for a person who waits for answers no longer than this.
+    pub(super) async fn open_within(&self, patience: Duration) -> Result<Queue, Failure> {
+        let opened = Queue::open(self.patient_database(Patience(patience))?).await.map_err(schema_failure)?;
+        Ok(opened.with_stores(StoreSettings { patience: Some(patience), ..store_settings() }))
     }
 
     /// Opens the queue; with `migrate`, makes or changes its tables where needed.

@@ -63,7 +63,7 @@ impl LeaderHere {
         let mut experiment = Experiment { registered, ..experiment };
         if let BookSource::Learned(learning) = &mut experiment.book {
             learning.cycle.learn.reflect.pictures = distill.reflector_pictures();
-            learning.learner = metered(Arc::clone(&learning.learner), &self.database);
+            learning.learner = metered(Arc::clone(&learning.learner), &self.database, &led.record.experiment);
         }
         let suite = layout.suite(&inputs);
         Ok(Ready { experiment, loaded, suite })
@@ -72,14 +72,16 @@ impl LeaderHere {
     async fn perform(&self, led: Led) -> Result<(), Failure> {
         let Ready { experiment, loaded, suite } = self.ready(&led)?;
         let Led { record, queue, leadership, folder, control, .. } = led;
+        let experiment_id = record.experiment.clone();
         let needed = needs(&experiment.suite, &loaded.config, &record.needs);
         let needs = Box::new(move |trial: &TrialSpec| needed.get(&trial.task).cloned().unwrap_or_default());
         let place = LeaderPlace { folder: folder.clone(), suite, needs, control: control.clone() };
         let runs = ExperimentRuns::new(queue, record, leadership, place).kind(Kind::Environment)?;
         let runs: Arc<dyn RunsElsewhere> = Arc::new(runs);
         let (database, of_readers) = (Arc::clone(&self.database), Arc::clone(&self.database));
-        let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database }));
-        let wrap_reader: WrapReader = Box::new(move |reader| metered(reader, &of_readers));
+        let learns_for = Some(experiment_id.clone());
+        let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database, learns_for }));
+        let wrap_reader: WrapReader = Box::new(move |reader| metered(reader, &of_readers, &experiment_id));
         let performance = Performance::led(Arc::clone(&runs), control.clone(), wrap, wrap_reader);
         let LoadedExperiment { config, models, .. } = &loaded;
         let outcome =
@@ -93,10 +95,10 @@ impl LeaderHere {
     }
 }
 
-/// A model whose calls take tokens of the buckets of all workers.
-fn metered(model: Arc<dyn ChatModel>, database: &Arc<Database>) -> Arc<dyn ChatModel> {
+/// A model whose calls take tokens of the buckets of all workers, and count for the caps as learning.
+fn metered(model: Arc<dyn ChatModel>, database: &Arc<Database>, experiment: &str) -> Arc<dyn ChatModel> {
     let name = model.profile().name.clone();
-    Arc::new(Metered::new(model, &name, Arc::clone(database)))
+    Arc::new(Metered::new(model, &name, Arc::clone(database)).learning_for(experiment))
 }
 
 impl LeadExperiment for LeaderHere {

@@ -11,12 +11,18 @@ use apprentice_protocol::{ChatModel, PortFuture};
 pub(super) struct MeteredModels {
     pub(super) inner: Arc<dyn ModelSource>,
     pub(super) database: Arc<Database>,
+    /// The experiment for which a leader learns.
+    pub(super) learns_for: Option<String>,
 }
 
 impl ModelSource for MeteredModels {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         let model = self.inner.model(trial)?;
-        Ok(Arc::new(Metered::new(model, &trial.model, Arc::clone(&self.database))))
+        let metered = Metered::new(model, &trial.model, Arc::clone(&self.database));
+        Ok(match &self.learns_for {
+            Some(experiment) => Arc::new(metered.learning_for(experiment)),
+            None => Arc::new(metered),
+        })
     }
 
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {

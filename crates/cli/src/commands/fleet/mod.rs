@@ -8,6 +8,7 @@ mod metered_models;
 mod metrics;
 mod plan;
 mod queue;
+mod reading;
 mod submit;
 mod worker;
 
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::overrides::{self, Overrides};
 
 pub(crate) use plan::{FleetPlan, print as print_plan};
+pub(crate) use reading::{Scratch, opened};
 pub(crate) use submit::Submit;
 
 /// The commands of a fleet.

@@ -145,7 +145,14 @@ fn show(status: &QueueStatus) {
     }
     for one in &status.experiments {
         let leader = one.leader.as_ref().map_or_else(String::new, |leader| format!(", led by {leader}"));
-        terminal::line(format_args!("experiment {}: {}{leader}", one.experiment, one.state));
+        let spent = match one.learning_usd > 0.0 {
+            true => format!(", learning cost ${:.2}", one.learning_usd),
+            false => String::new(),
+        };
+        terminal::line(format_args!("experiment {}: {}{leader}{spent}", one.experiment, one.state));
+        if let Some(cap) = &one.learning_waits_for {
+            terminal::line(format_args!("  the cap of the {cap} leaves no money for learning today"));
+        }
         if let Some(trouble) = one.trouble.as_ref().filter(|_| one.state != "done") {
             terminal::line(format_args!("  last trouble: {trouble}"));
         }
@@ -235,7 +242,7 @@ fn brought(found: &Fetched) -> String {
     format!("{} added; {open}", counted(found.added, "attempt"))
 }
 
-fn fetch_failure(error: FetchError) -> Failure {
+pub(super) fn fetch_failure(error: FetchError) -> Failure {
     match error {
         FetchError::NoRun(_) => Failure::new(Kind::NothingMatched, error),
         FetchError::Other(_)

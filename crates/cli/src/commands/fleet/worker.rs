@@ -203,7 +203,8 @@ impl Preparation {
         }
         let inner = Arc::clone(&ready.deps.models);
         let mut deps = ready.deps;
-        deps.models = Arc::new(MeteredModels { inner, database: Arc::clone(&self.database) });
+        deps.models =
+            Arc::new(MeteredModels { inner, database: Arc::clone(&self.database), learns_for: None });
         Ok(Prepared { plan: Arc::new(plan), suite: ready.current.suite, deps, artifacts, prerequisites })
     }
 

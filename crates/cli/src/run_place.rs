@@ -1,0 +1,81 @@
+//! Where a run is that a command reads: a folder, or in builds with fleets `queue:RUN`, of which only what is read is brought.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_protocol::{Event, EventKind};
+use apprentice_results::row::TrialRow;
+use apprentice_results::rows;
+use apprentice_trace::{FileSource, blob_path};
+
+use crate::failure::{Failure, Kind, WithKind as _};
+
+/// The folder of a run or an experiment, open for reading.
+pub(crate) struct RunPlace {
+    folder: PathBuf,
+    source: Option<Arc<dyn FileSource>>,
+    #[cfg(feature = "fleet")]
+    _scratch: Option<crate::commands::fleet::Scratch>,
+}
+
+impl RunPlace {
+    /// Finds what a command line names.
+    #[cfg(not(feature = "fleet"))]
+    #[expect(clippy::unnecessary_wraps, reason = "it may fail with fleets")]
+    pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { folder: path.to_owned(), source: None })
+    }
+
+    /// Finds what a command line names.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
+        let Some(run) = path.to_str().and_then(|path| path.strip_prefix("queue:")) else {
+            return Ok(Self { folder: path.to_owned(), source: None, _scratch: None });
+        };
+        let (opened, scratch) = crate::commands::fleet::opened(run)?;
+        Ok(Self { folder: opened.folder().to_owned(), source: Some(opened), _scratch: Some(scratch) })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether it lies elsewhere: what is written into its folder is gone with the command.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// What brings its files.
+    pub(crate) fn source(&self) -> Option<Arc<dyn FileSource>> {
+        self.source.clone()
+    }
+
+    /// Brings traces and evidence, without pictures, of the attempts that are wanted.
+    pub(crate) fn bring(&self, wanted: impl Fn(&TrialRow) -> bool) -> Result<(), Failure> {
+        let Some(source) = &self.source else { return Ok(()) };
+        for row in rows::read(&self.folder.join("trials.jsonl"))
+            .kind(Kind::Config)?
+            .rows
+            .iter()
+            .filter(|row| wanted(row))
+        {
+            source.bring(&self.folder.join(&row.trace)).kind(Kind::Environment)?;
+        }
+        Ok(())
+    }
+
+    /// Brings what a model saw: the pictures and outlines that events name.
+    pub(crate) fn bring_screens(&self, events: &[Event]) -> Result<(), Failure> {
+        let Some(source) = &self.source else { return Ok(()) };
+        let blobs = self.folder.join("blobs");
+        for event in events {
+            let EventKind::Observed { screenshot, outline, .. } = &event.kind else { continue };
+            for (hash, extension) in [(screenshot, "png"), (outline, "txt")] {
+                let path = hash.as_ref().map(|hash| blob_path(&blobs, hash, extension));
+                path.map_or(Ok(()), |path| source.bring(&path)).kind(Kind::Environment)?;
+            }
+        }
+        Ok(())
+    }
+}

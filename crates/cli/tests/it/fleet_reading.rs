@@ -1,0 +1,132 @@
+//! A run in a queue is read without fetching it: watched while it goes on, graded, exported and asked afterwards.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::fleet::Place;
+
+/// A viewer that ends with this value.
+struct Viewer {
+    process: Child,
+    url: String,
+}
+
+impl Viewer {
+    fn of(place: &Place, run: &str) -> Self {
+        let mut command = place.command(&format!("view queue:{run} --json"));
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
+        let mut line = String::new();
+        let output = process.stdout.take().expect("an output");
+        // Several lines make the object.
+        let mut reading = BufReader::new(output);
+        while serde_json::from_str::<Value>(&line).is_err() {
+            assert!(reading.read_line(&mut line).expect("reads") > 0, "the viewer ended: {line}");
+        }
+        let said: Value = serde_json::from_str(&line).expect("JSON");
+        Self { process, url: said["url"].as_str().expect("an address").to_owned() }
+    }
+
+    /// The body of an answer, and whether it is one of success.
+    fn asked(&self, path: &str) -> (bool, Vec<u8>) {
+        let (host, base) =
+            self.url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("a URL");
+        let mut stream = TcpStream::connect(host).expect("connects");
+        write!(stream, "GET /{base}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .expect("asks");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("reads");
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head") + 4;
+        (answer.starts_with(b"HTTP/1.1 200"), answer.split_off(end))
+    }
+
+    fn document(&self, path: &str) -> Value {
+        let (found, body) = self.asked(&format!("api/{path}"));
+        assert!(found, "{path}: {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).expect("JSON")
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Ends when all that waits is done.
+fn worked(place: &Place) {
+    place.succeeds("worker --until-done --name w");
+}
+
+#[test]
+fn a_run_is_read_where_it_is() {
+    let place = Place::new();
+    let store = place.home.path().join("artifacts");
+    let run = place
+        .succeeds(&format!("submit suite --model baseline/solution --artifacts file://{}", store.display()));
+    let viewer = Viewer::of(&place, &run);
+    let grid = viewer.document("grid");
+    assert_eq!((&grid["rows"], &grid["problems"]), (&json!([]), &json!([])), "nothing is done yet");
+    worked(&place);
+    // What was looked up less than two seconds ago is shown; then all.
+    let rows = std::iter::repeat_with(|| viewer.document("grid")["rows"].clone());
+    let rows = rows.take(2000).find(|rows| rows.as_array().is_some_and(|rows| rows.len() == 6));
+    let rows = rows.expect("the rows appear while the viewer serves");
+    let trial = rows[0]["trial"].as_str().expect("an id");
+    let attempt = viewer.document(&format!("attempt/./{trial}/1"));
+    assert_eq!(
+        (&attempt["problems"], &attempt["judged"]["verdict"]),
+        (&json!([]), &json!("pass")),
+        "{attempt}"
+    );
+    assert!(!attempt["evidence"].as_array().expect("evidence").is_empty());
+    let step = viewer.document(&format!("step/./{trial}/1/0"));
+    assert_eq!(step["problems"], json!([]), "{step}");
+    assert!(step["outline"].as_str().is_some_and(|text| text.contains("checkbox")), "{step}");
+    assert!(!viewer.asked("api/attempt/./none/1").0);
+
+    let fetched = place.succeeds(&format!("fetch {run} --out fetched"));
+    let same = |line: &str, rest: &str| {
+        let answers = [format!("queue:{run}"), fetched.clone()]
+            .map(|of| place.succeeds(&format!("{line} {of} {rest}")));
+        assert_eq!(answers[0], answers[1], "{line}");
+        answers[0].clone()
+    };
+    assert!(same("grade", "--json").contains("\"same\": 6"));
+    same("view", &format!("--trial {trial}"));
+    let count = "select(count(*))from(events)";
+    assert_ne!(same("sql --json", count), "");
+    let report = |of: &str| {
+        let report: Value =
+            serde_json::from_str(&place.succeeds(&format!("report {of} --json"))).expect("JSON");
+        (report["roles"].clone(), report["trials"].clone(), report["run"].clone())
+    };
+    assert_eq!(report(&format!("queue:{run}")), report(&fetched));
+    for (of, out) in [(format!("queue:{run}"), "a"), (fetched, "b")] {
+        place.succeeds(&format!("export {of} --format openai --out {out}"));
+        place.succeeds(&format!("view {of} --export {out}.html"));
+        place.succeeds(&format!("view {of} --trial {trial} --html {out}-trial.html"));
+    }
+    let here =
+        |name: &str| fs::read(place.home.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(here("a/index.jsonl"), here("b/index.jsonl"));
+    assert_eq!(here("a-trial.html"), here("b-trial.html"));
+    assert!(!runs_below(place.home.path()), "nothing was fetched into `runs`");
+
+    // What is not there, and a store that is gone, are told.
+    place.fails("view queue:none", 4);
+    let said = place.fails(&format!("report queue:{run}"), 2);
+    assert!(said.contains("--out"), "{said}");
+    fs::remove_dir_all(store.join("objects")).expect("removes");
+    let said = place.fails(&format!("grade queue:{run}"), 21);
+    assert!(said.contains("artifacts"), "{said}");
+}
+
+fn runs_below(home: &Path) -> bool {
+    home.join("runs").exists()
+}
