@@ -19,6 +19,11 @@ impl DesktopEnvironment {
             Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
         });
         seen.remarks = remarks::of(&seen, &work.await?);
+        let written = self.cell.written_files().await.map_err(|error| self.loss(&error))?;
+        // What was written before the first view is no act of the agent's.
+        if std::mem::replace(&mut self.has_looked, true) {
+            seen.remarks.extend(remarks::written(&written));
+        }
         self.read_unlisted(&mut seen).await?;
         seen.nothing_drawn =
             self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await?;

@@ -40,6 +40,8 @@ struct DesktopEnvironment {
     screen: Size,
     /// Whether the last action should change something that the next view shows.
     awaits_effect: bool,
+    /// Whether there was a view.
+    has_looked: bool,
     /// Number of the screen's changes up to the last view.
     seen_changes: u64,
     /// The elements of the last view.
