@@ -9,6 +9,8 @@ use super::element_list::{ElementList, Facts, Line, Part};
 
 /// Most elements that are named as gone.
 const GONE: usize = 12;
+/// So many items of a menu that are gone are named.
+const FEW: usize = 3;
 /// Roles of what closes, which tells more than what was in a list.
 const WINDOWS: &[&str] = &["window", "dialog", "alertdialog", "alert"];
 /// What was there is told up to this length, in characters.
@@ -216,7 +218,17 @@ fn gone_line(before: &ElementList, present: &HashSet<&NodeRef>, count: usize) ->
     let tops = before.lines.iter().filter(|line| line.parent.is_none_or(stays)).flat_map(|line| &line.parts);
     let mut tops: Vec<&Part> = tops.filter(|part| !present.contains(&part.id)).collect();
     tops.sort_by_key(|part| !WINDOWS.contains(&part.role.as_str()));
-    let tops: Vec<String> = tops.iter().map(|part| format!("{} #{}", part.label, part.id)).collect();
+    let is_item = |part: &Part| part.role.starts_with("menuitem");
+    let (items, tops): (Vec<&Part>, Vec<&Part>) = tops.into_iter().partition(|part| is_item(part));
+    let mut tops: Vec<String> = tops.iter().map(|part| format!("{} #{}", part.label, part.id)).collect();
+    let mut count = count;
+    if items.len() > FEW {
+        let of_menus = before.told().filter(|part| is_item(part) && !present.contains(&part.id)).count();
+        count -= of_menus - 1;
+        tops.insert(0, format!("{of_menus} items of a closed menu"));
+    } else {
+        tops.extend(items.iter().map(|part| format!("{} #{}", part.label, part.id)));
+    }
     let named: Vec<&str> = tops.iter().take(GONE).map(String::as_str).collect();
     match (count - named.len().min(count), named.is_empty()) {
         (0, _) => format!("- {}\n", named.join(", ")),

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
 
-use super::{DesktopEnvironment, remarks, unclear_cells, window_names};
+use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_names};
 
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
@@ -48,9 +48,12 @@ impl DesktopEnvironment {
         Ok(())
     }
 
-    /// Makes a tree say what the screen shows: names of windows, and cells whose program tells more than it draws.
+    /// Makes a tree say what the screen shows: names of windows, no items of closed menus, and cells whose program tells more
+    /// than it draws.
     async fn correct(&self, tree: &mut UiTree, windows: &[Window]) -> Result<(), WorldError> {
         window_names::name_nameless(tree, windows);
+        let popups = self.cell.on_screen(|screen, _| screen.popup_areas()).await?;
+        closed_menus::hide(tree, &popups);
         let doubtful = unclear_cells::doubtful(tree);
         if doubtful.is_empty() {
             return Ok(());

@@ -4,6 +4,7 @@
 //! action. An action that cannot be performed is refused with a sentence for the model; a failure of the system is an
 //! error of the world.
 
+mod closed_menus;
 mod look;
 mod ocr;
 mod remarks;
