@@ -33,6 +33,7 @@ fn screen() -> Observation {
         name: if place + 1 == ELEMENTS { "Next".to_owned() } else { format!("Entry {place}") },
         value: None,
         visible: None,
+        details: Vec::new(),
         states: std::collections::BTreeSet::new(),
         bounds: None,
     });

@@ -276,6 +276,7 @@ mod tests {
             name,
             value: None,
             visible: None,
+            details: Vec::new(),
             states,
             bounds: None,
         }

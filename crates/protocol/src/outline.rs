@@ -1,6 +1,7 @@
 //! The outline, version 1: the text format in which a model gets an accessibility tree.
 //!
-//! One element per line, indented by two spaces per level: `role "name" = "value" [state, state] @x,y #ref`.
+//! One element per line, indented by two spaces per level: `role "name" = "value" [state, state] @x,y #ref`. What else its
+//! program tells of an element follows its value: `= "6" formula "=B1*2"`.
 //! Containers without a name are omitted and their children move up; hidden elements are omitted. The point is the
 //! element's centre in the model's own coordinate space. A last line counts the elements that exceed the budget.
 //! Desktop and browser worlds share this format; [`Outline::parse`] parses it.
@@ -8,7 +9,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::{BoundedText, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View, VisibleText};
+use crate::{
+    BoundedText, DetailKind, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View, VisibleText,
+};
 
 /// The version of the text format.
 pub const OUTLINE_VERSION: u32 = 1;
@@ -153,7 +156,10 @@ pub fn outline_line(node: &UiNode, depth: u32, view: &View) -> String {
     if let Some(shown) = shown {
         let _ = write!(line, " = {shown}");
     }
-    let mut words: Vec<String> = node.states.iter().map(|state| state_name(*state).to_owned()).collect();
+    for detail in &node.details {
+        let _ = write!(line, " {} {}", detail.kind.word(), quote(&detail.text, VALUE_LIMIT));
+    }
+    let mut words: Vec<String> = node.states.iter().map(|state| state.word().to_owned()).collect();
     words.extend(node.visible.as_ref().and_then(lines_shown));
     if !words.is_empty() {
         let _ = write!(line, " [{}]", words.join(", "));
@@ -185,22 +191,6 @@ fn quote(text: &str, limit: usize) -> String {
         text.to_owned()
     };
     serde_json::Value::String(cut).to_string()
-}
-
-fn state_name(state: State) -> &'static str {
-    match state {
-        State::Focused => "focused",
-        State::Active => "active",
-        State::Checked => "checked",
-        State::Unchecked => "unchecked",
-        State::Selected => "selected",
-        State::Expanded => "expanded",
-        State::Collapsed => "collapsed",
-        State::Disabled => "disabled",
-        State::Editable => "editable",
-        State::Modal => "modal",
-        State::Hidden => "hidden",
-    }
 }
 
 const STATES: &[State] = &[
@@ -270,6 +260,7 @@ fn parse_line(line: &str) -> Option<OutlineNode> {
     }
     let (name, rest) = take_quoted(rest, " ");
     let (value, rest) = take_quoted(rest, " = ");
+    let rest = skip_details(rest);
     let (states, rest) = take_states(rest);
     let (at, rest) = take_point(rest);
     let id = rest.strip_prefix(" #").filter(|id| !id.is_empty() && !id.contains(' '))?;
@@ -295,11 +286,19 @@ fn take_quoted<'a>(text: &'a str, prefix: &str) -> (Option<String>, &'a str) {
     }
 }
 
+/// What follows the details of an element.
+fn skip_details(mut text: &str) -> &str {
+    for kind in DetailKind::ALL {
+        text = take_quoted(text, &format!(" {} ", kind.word())).1;
+    }
+    text
+}
+
 fn take_states(text: &str) -> (Vec<State>, &str) {
     let Some((inside, rest)) = text.strip_prefix(" [").and_then(|rest| rest.split_once(']')) else {
         return (Vec::new(), text);
     };
-    let find = |name: &str| STATES.iter().copied().find(|state| state_name(*state) == name);
+    let find = |name: &str| STATES.iter().copied().find(|state| state.word() == name);
     (inside.split(", ").filter_map(find).collect(), rest)
 }
 
@@ -319,7 +318,9 @@ mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     use super::{Outline, outline, outline_line};
-    use crate::{NodeRef, Rect, Role, Size, State, TextBudget, UiNode, UiTree, View, VisibleText};
+    use crate::{
+        Detail, DetailKind, NodeRef, Rect, Role, Size, State, TextBudget, UiNode, UiTree, View, VisibleText,
+    };
 
     fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         UiNode {
@@ -329,6 +330,7 @@ mod tests {
             name: name.into(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: BTreeSet::new(),
             bounds: Some(Rect::new(10, 10, 100, 20)),
         }
@@ -357,6 +359,24 @@ mod tests {
           button "Open" @60,20 #n3
           textbox "Find \"it\"" = "two\nlines" [focused, editable] @60,20 #n4
         "#);
+    }
+
+    #[test]
+    fn what_a_program_tells_besides_a_text_follows_it_and_is_passed_over_by_a_reader() {
+        let mut cell = node(7, None, "cell", "A1");
+        cell.value = Some("6".into());
+        cell.states = BTreeSet::from([State::Selected]);
+        let told = [(DetailKind::Formula, "=B1&\"] formula \""), (DetailKind::Bold, "a … b")];
+        cell.details = told.map(|(kind, text)| Detail { kind, text: text.into() }).into();
+        let line = outline_line(&cell, 0, &View::whole(Size::new(1920, 1080)));
+        let expected = r##"cell "A1" = "6" formula "=B1&\"] formula \"" bold "a … b" [selected] @60,20 #n7"##;
+        assert_eq!(line, expected);
+        let read = &Outline::parse(&line).nodes[0];
+        assert_eq!(
+            (read.value.as_deref(), read.states.as_slice()),
+            (Some("6"), [State::Selected].as_slice())
+        );
+        assert_eq!(read.id, cell.id);
     }
 
     #[test]

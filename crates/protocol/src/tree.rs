@@ -73,6 +73,25 @@ pub enum State {
     Hidden,
 }
 
+impl State {
+    /// The word for it in a list of elements.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Focused => "focused",
+            Self::Active => "active",
+            Self::Checked => "checked",
+            Self::Unchecked => "unchecked",
+            Self::Selected => "selected",
+            Self::Expanded => "expanded",
+            Self::Collapsed => "collapsed",
+            Self::Disabled => "disabled",
+            Self::Editable => "editable",
+            Self::Modal => "modal",
+            Self::Hidden => "hidden",
+        }
+    }
+}
+
 /// The part of a long text that is on the screen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VisibleText {
@@ -101,6 +120,51 @@ impl VisibleText {
     }
 }
 
+/// What a detail of an element is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DetailKind {
+    /// The formula whose result a cell shows.
+    Formula,
+    /// The comment on a cell.
+    Comment,
+    /// The bold parts of a text.
+    Bold,
+    /// The italic parts of a text.
+    Italic,
+    /// The underlined parts of a text.
+    Underlined,
+    /// The struck-through parts of a text.
+    Struck,
+}
+
+impl DetailKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Formula, Self::Comment, Self::Bold, Self::Italic, Self::Underlined, Self::Struck];
+
+    /// The word for it in a list of elements.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Formula => "formula",
+            Self::Comment => "comment",
+            Self::Bold => "bold",
+            Self::Italic => "italic",
+            Self::Underlined => "underlined",
+            Self::Struck => "struck",
+        }
+    }
+}
+
+/// What a program tells of an element besides its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Detail {
+    /// What it is about.
+    pub kind: DetailKind,
+    /// What is told.
+    pub text: String,
+}
+
 /// One element of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UiNode {
@@ -120,6 +184,9 @@ pub struct UiNode {
     /// The part of its text that is on the screen, where the text is long and the part is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible: Option<VisibleText>,
+    /// What its program tells of it besides its text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<Detail>,
     /// The node's states.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub states: BTreeSet<State>,

@@ -229,6 +229,14 @@ impl Cell {
         self.machine.view_tree(budget).await
     }
 
+    /// The user's files that programs wrote since the last call, hidden ones aside.
+    pub async fn written_files(&self) -> Result<Vec<String>, MachineError> {
+        match self.client.ask(Operation::Written, Vec::new()).await?.head {
+            Reply::Written(files) => Ok(files),
+            _ => Err(machine::unexpected_reply()),
+        }
+    }
+
     /// Looks a node up.
     pub async fn node(&self, node: &NodeRef) -> Result<NodeFacts, MachineError> {
         match self.client.ask(Operation::Node { node: node.clone() }, Vec::new()).await?.head {

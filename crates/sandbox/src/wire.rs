@@ -81,6 +81,8 @@ pub(super) enum Operation {
     Choose { node: NodeRef, option: String },
     /// Gives a node the keyboard focus.
     Focus { node: NodeRef },
+    /// Names the user's files that were written since the last such request.
+    Written,
     /// Connects to a TCP port of the cell.
     Connect { port: u16 },
     /// Opens a TCP port of the cell for connections.
@@ -100,6 +102,7 @@ impl Operation {
             }
             Self::Connect { port } | Self::Listen { port } => format!("port {port}"),
             Self::Display => "the display".into(),
+            Self::Written => "the files that were written".into(),
             Self::Wait { .. } | Self::Kill { .. } | Self::Cancel { .. } => "a process".into(),
             Self::Tree { .. } | Self::Document => "the interface".into(),
             Self::Node { .. } | Self::Press { .. } | Self::Choose { .. } | Self::Focus { .. } => {
@@ -211,6 +214,8 @@ pub(super) enum Reply {
     },
     Tree(UiTree),
     Node(NodeFacts),
+    /// Paths of files.
+    Written(Vec<String>),
 }
 
 /// The current facts about an accessible object.

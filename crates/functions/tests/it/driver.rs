@@ -23,6 +23,7 @@ pub(crate) fn seen(elements: &[(usize, &str, &str)]) -> Observation {
             name: name.to_owned(),
             value: Some(mark.to_owned()).filter(|mark| !mark.is_empty() && mark != "disabled"),
             visible: None,
+            details: Vec::new(),
             states: Some(State::Disabled).filter(|_| mark == "disabled").into_iter().collect(),
             bounds: None,
         });

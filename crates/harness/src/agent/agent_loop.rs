@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::budget::Budget;
 use super::conversation::Conversation;
-use super::element_list::ElementList;
 use super::picture;
 use super::repeat::RepeatCounter;
 use super::stop::Stop;
+use super::told_view::Known;
 
 /// The input of one attempt, except the world and the trace.
 pub struct AttemptInput<'a> {
@@ -54,7 +54,7 @@ pub(super) struct AgentLoop<'a> {
     pub(super) skills_viewed: Vec<SkillId>,
     pub(super) provider_model: Option<String>,
     /// What the model knows of the screen; `None` when it has to get the whole list.
-    pub(super) known: Option<ElementList>,
+    pub(super) known: Known,
     /// The person's hold on the attempt, if there may be one.
     pub(super) steering: Option<&'a dyn Steering>,
 }
@@ -84,7 +84,7 @@ impl<'a> AgentLoop<'a> {
             delivered_chars: 0,
             skills_viewed: Vec::new(),
             provider_model: None,
-            known: None,
+            known: Known::default(),
             steering: None,
         }
     }

@@ -15,6 +15,7 @@ use super::picture::{self, Picture};
 use super::prompt::FINISH_TOOL;
 use super::reading;
 use super::stop::{Stop, off_thread, until, world};
+use super::told_view::{Known, Unknown};
 
 /// Limit on the text of one tool result, in characters.
 const TOOL_BUDGET: TextBudget = TextBudget(20_000);
@@ -236,7 +237,7 @@ impl AgentLoop<'_> {
 
     /// The next view shows everything again. A model without pictures gets the whole list of elements.
     fn show_all(&mut self) -> ActionOutcome {
-        self.known = None;
+        self.known = Known::Nothing(Unknown::Asked);
         let profile = self.attempt.model.profile();
         match profile.outline && profile.views == ViewRule::Changes {
             true => ActionOutcome::Done { text: None },

@@ -1,69 +1,210 @@
 //! What changed between two lists of elements, as a model gets it after its first view. Pure.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::NodeRef;
+use apprentice_protocol::{DetailKind, NodeRef, State};
 
-use super::element_list::{ElementList, Part};
+use super::element_list::{ElementList, Facts, Line, Part};
 
 /// Most elements that are named as gone.
 const GONE: usize = 12;
+/// So many items of a menu that are gone are named.
+const FEW: usize = 3;
 /// Roles of what closes, which tells more than what was in a list.
 const WINDOWS: &[&str] = &["window", "dialog", "alertdialog", "alert"];
+/// What was there is told up to this length, in characters.
+const SHORT: usize = 40;
+/// States of which one comes when the other goes, so that one says it.
+const OPPOSITES: &[(State, State)] =
+    &[(State::Checked, State::Unchecked), (State::Expanded, State::Collapsed)];
+/// What is said of a window that nothing blocks any more.
+const IN_FRONT_AGAIN: &str =
+    "[nothing blocks or covers it now: what was left out is there as it was last listed]";
 
-/// Writes what changed, or `None` when more than half of the list is new: then the whole list says it better.
+/// Two lists, compared.
+struct Comparison<'a> {
+    /// What was told of each element.
+    old: HashMap<&'a NodeRef, &'a Part>,
+    before: &'a ElementList,
+    now: &'a ElementList,
+}
+
+/// Writes what changed, or `None` when more than half of the list is new: then the whole list says it better. `now` remembers
+/// what `before` told ([`ElementList::after`]).
 pub(super) fn write(before: &ElementList, now: &ElementList) -> Option<String> {
-    let old: HashMap<&NodeRef, &Part> = before.parts().map(|part| (&part.id, part)).collect();
-    let present: HashSet<&NodeRef> = now.parts().map(|part| &part.id).collect();
-    let differs = |part: &&Part| old.get(&part.id).is_none_or(|was| was.text != part.text);
-    let all = now.parts().count();
-    let different = now.parts().filter(differs).count();
-    let gone: Vec<&Part> = before.parts().filter(|part| !present.contains(&part.id)).collect();
-    if (different + gone.len()) * 2 > all.max(1) {
+    let old: HashMap<&NodeRef, &Part> = before.told().map(|part| (&part.id, part)).collect();
+    let comparison = Comparison { old, before, now };
+    let present: HashSet<&NodeRef> = now.told().map(|part| &part.id).collect();
+    let gone = before.told().filter(|part| !present.contains(&part.id)).count();
+    let different = now.parts().filter(|part| comparison.differs(part)).count();
+    let listed = before.parts().filter(|part| !present.contains(&part.id)).count();
+    if (different + listed) * 2 > now.parts().count().max(1) {
         return None;
     }
-    let mut text = changed_lines(&old, now);
-    text.push_str(&gone_line(before, &present, gone.len()));
-    if before.focus != now.focus {
-        let focus = now.focus.as_deref().unwrap_or("no element");
-        let _ = writeln!(text, "focus: {focus}");
-    }
+    let mut text = comparison.changed_lines();
+    text.push_str(&gone_line(before, &present, gone));
+    text.push_str(&comparison.focus_line());
     if text.is_empty() {
         text.push_str("[nothing: every element is as it was]\n");
     }
     Some(text)
 }
 
-/// The lines that hold something new or changed, each below the line that holds it.
-fn changed_lines(old: &HashMap<&NodeRef, &Part>, now: &ElementList) -> String {
-    let mut text = String::new();
-    let mut context: Option<usize> = None;
-    for line in &now.lines {
-        let differs = |part: &&Part| old.get(&part.id).is_none_or(|was| was.text != part.text);
-        let is_new = |part: &&Part| !old.contains_key(&part.id);
-        if !line.parts.iter().any(|part| differs(&part)) {
-            continue;
-        }
-        if line.parent != context {
-            context = line.parent;
-            let holder =
-                line.parent.and_then(|parent| now.lines.get(parent)).and_then(|line| line.parts.first());
-            if let Some(holder) =
-                holder.filter(|holder| old.get(&holder.id).is_some_and(|was| was.text == holder.text))
-            {
-                let _ = writeln!(text, "in {} #{}:", holder.label, holder.id);
+impl Comparison<'_> {
+    /// Whether an element is new or says something else. That it got or lost the focus is told on its own.
+    fn differs(&self, part: &Part) -> bool {
+        self.old.get(&part.id).is_none_or(|was| !was.says_the_same(part))
+    }
+
+    fn is_new(&self, part: &Part) -> bool {
+        !self.old.contains_key(&part.id)
+    }
+
+    /// The lines that hold something new or changed, each below the line that holds it.
+    fn changed_lines(&self) -> String {
+        let mut text = String::new();
+        let mut context: Option<usize> = None;
+        for line in &self.now.lines {
+            let note = self.changed_note(line);
+            if note.is_none() && !line.parts.iter().any(|part| self.differs(part)) {
+                continue;
+            }
+            if line.parent != context {
+                context = line.parent;
+                text.push_str(&self.holder_line(line));
+            }
+            let indent = "  ".repeat(line.depth.saturating_sub(1));
+            if let Some(note) = note {
+                let _ = writeln!(text, "~ {indent}{note}");
+            }
+            let new = line.write_new(|part| self.is_new(part));
+            let changed = line.parts.iter().filter(|part| self.differs(part) && !self.is_new(part));
+            let changed = line.write_each(changed, |part| {
+                self.old.get(&part.id).map(|was| was_words(&was.facts, &part.facts)).unwrap_or_default()
+            });
+            for (sign, written) in [("+", new), ("~", changed)] {
+                if !written.is_empty() && !line.parts.is_empty() {
+                    let _ = writeln!(text, "{sign} {indent}{written}");
+                }
+            }
+            if self.is_free_again(line) {
+                let _ = writeln!(text, "~ {indent}  {IN_FRONT_AGAIN}");
             }
         }
-        let new: Vec<&Part> = line.parts.iter().filter(is_new).collect();
-        let changed = line.parts.iter().filter(|part| differs(part) && !is_new(part));
-        for (sign, written) in [("+", line.write(new.iter().copied())), ("~", line.write(changed))] {
-            if !written.is_empty() {
-                let _ = writeln!(text, "{sign} {}{written}", "  ".repeat(line.depth.saturating_sub(1)));
-            }
+        text
+    }
+
+    /// The line of what holds a line, where it is not told itself.
+    fn holder_line(&self, line: &Line) -> String {
+        let holder =
+            line.parent.and_then(|parent| self.now.lines.get(parent)).and_then(|line| line.parts.first());
+        match holder.filter(|holder| !self.differs(holder)) {
+            Some(holder) => format!("in {} #{}:\n", holder.label, holder.id),
+            None => String::new(),
         }
     }
-    text
+
+    /// A sentence about what is not listed, where it says something else than before.
+    fn changed_note<'l>(&self, line: &'l Line) -> Option<&'l str> {
+        let note = line.note.as_ref()?;
+        let holder = line.parent.and_then(|parent| self.now.lines.get(parent))?.parts.first()?;
+        let was = self.before.note_below(&holder.id).map(|note| note.lasting.as_str());
+        (was.unwrap_or_default() != note.lasting).then_some(note.text.as_str())
+    }
+
+    /// Whether a window was behind another and is not now.
+    fn is_free_again(&self, line: &Line) -> bool {
+        let Some(window) = line.parts.first().filter(|part| WINDOWS.contains(&part.role.as_str())) else {
+            return false;
+        };
+        let is_held_back = |list: &ElementList| list.note_below(&window.id).is_some();
+        is_held_back(self.before) && !is_held_back(self.now)
+    }
+
+    /// Where the keyboard focus is, where that changed and no line above says it.
+    fn focus_line(&self) -> String {
+        let (before, now) = (&self.before.focus, &self.now.focus);
+        let part = now.as_ref().and_then(|id| self.now.parts().find(|part| part.id == *id));
+        match part {
+            None if before.is_some() => "focus: no element\n".to_owned(),
+            Some(part) if before != now && !self.differs(part) => {
+                format!("focus: {}\n", part.text.replacen(" [focused]", "", 1))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// What an element was before, in words: ` (was "6", disabled)`. Empty where a text is too long to be told.
+fn was_words(was: &Facts, now: &Facts) -> String {
+    let mut words: Vec<String> = Vec::new();
+    if was.name != now.name {
+        words.extend(short(&was.name));
+    }
+    if was.value != now.value {
+        let [was, now] = [was, now].map(|facts| facts.value.as_deref().unwrap_or_default());
+        words.extend(short(was).or_else(|| changed_part(was, now)));
+    }
+    for kind in DetailKind::ALL {
+        let of = |facts: &Facts| {
+            facts.details.iter().find(|detail| detail.kind == kind).map(|one| one.text.clone())
+        };
+        match (of(was), of(now)) {
+            (was, now) if was == now => {}
+            (Some(was), _) => words.extend(short(&was).map(|was| format!("{} {was}", kind.word()))),
+            (None, _) => words.push(format!("without {}", kind.word())),
+        }
+    }
+    words.extend(was.states.difference(&now.states).map(|state| state.word().to_owned()));
+    words.extend(gained(&was.states, &now.states).map(|state| format!("not {}", state.word())));
+    match (was.off_screen, now.off_screen) {
+        (true, false) => words.push("off the screen".to_owned()),
+        (false, true) => words.push("on the screen".to_owned()),
+        _ if was.place != now.place => words.push("elsewhere".to_owned()),
+        _ => {}
+    }
+    if words.is_empty() { String::new() } else { format!(" (was {})", words.join(", ")) }
+}
+
+/// States that came, other than those of which the opposite went.
+fn gained<'s>(was: &'s BTreeSet<State>, now: &'s BTreeSet<State>) -> impl Iterator<Item = &'s State> {
+    let is_said = |state: State| {
+        OPPOSITES.iter().any(|(one, other)| {
+            (state == *one && was.contains(other)) || (state == *other && was.contains(one))
+        })
+    };
+    now.difference(was).filter(move |state| !is_said(**state))
+}
+
+/// A text in quotes, if it is short.
+fn short(text: &str) -> Option<String> {
+    match text.chars().count() {
+        0 => Some("empty".to_owned()),
+        1..=SHORT => Some(format!("{text:?}")),
+        _ => None,
+    }
+}
+
+/// What of a long text is another, if that is short.
+fn changed_part(was: &str, now: &str) -> Option<String> {
+    let start: usize = was
+        .chars()
+        .zip(now.chars())
+        .take_while(|(was, now)| was == now)
+        .map(|(letter, _)| letter.len_utf8())
+        .sum();
+    let (was, now) = (&was[start..], &now[start..]);
+    let same = was.chars().rev().zip(now.chars().rev()).take_while(|(was, now)| was == now);
+    let end: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
+    let (was, now) = (&was[..was.len() - end], &now[..now.len() - end]);
+    let is_short = |text: &str| text.chars().count() <= SHORT;
+    match (was, now) {
+        (was, now) if !is_short(was) || !is_short(now) => None,
+        ("", now) => Some(format!("without {now:?}")),
+        (was, "") => Some(format!("with {was:?}")),
+        (was, now) => Some(format!("with {was:?} for {now:?}")),
+    }
 }
 
 /// The elements that are gone: those whose holder is still there, windows and dialogs first, with the number of all.
@@ -77,10 +218,21 @@ fn gone_line(before: &ElementList, present: &HashSet<&NodeRef>, count: usize) ->
     let tops = before.lines.iter().filter(|line| line.parent.is_none_or(stays)).flat_map(|line| &line.parts);
     let mut tops: Vec<&Part> = tops.filter(|part| !present.contains(&part.id)).collect();
     tops.sort_by_key(|part| !WINDOWS.contains(&part.role.as_str()));
-    let tops: Vec<String> = tops.iter().map(|part| format!("{} #{}", part.label, part.id)).collect();
+    let is_item = |part: &Part| part.role.starts_with("menuitem");
+    let (items, tops): (Vec<&Part>, Vec<&Part>) = tops.into_iter().partition(|part| is_item(part));
+    let mut tops: Vec<String> = tops.iter().map(|part| format!("{} #{}", part.label, part.id)).collect();
+    let mut count = count;
+    if items.len() > FEW {
+        let of_menus = before.told().filter(|part| is_item(part) && !present.contains(&part.id)).count();
+        count -= of_menus - 1;
+        tops.insert(0, format!("{of_menus} items of a closed menu"));
+    } else {
+        tops.extend(items.iter().map(|part| format!("{} #{}", part.label, part.id)));
+    }
     let named: Vec<&str> = tops.iter().take(GONE).map(String::as_str).collect();
-    match count - named.len().min(count) {
-        0 => format!("- {}\n", named.join(", ")),
-        more => format!("- {}, and {more} more in them or like them\n", named.join(", ")),
+    match (count - named.len().min(count), named.is_empty()) {
+        (0, _) => format!("- {}\n", named.join(", ")),
+        (more, true) => format!("- {more} elements that were listed earlier\n"),
+        (more, false) => format!("- {}, and {more} more in them or like them\n", named.join(", ")),
     }
 }

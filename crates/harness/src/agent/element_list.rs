@@ -4,14 +4,16 @@
 //! contents of windows that cannot be used now. Neighbours of one kind share a line. Tables show what they hold around
 //! the cursor and count the rest.
 
+mod selected;
 mod selection;
 mod table;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{NodeRef, State, UiNode, UiTree, View, outline_line};
+use apprentice_protocol::{Detail, NodeRef, State, UiNode, UiTree, View, outline_line};
 
-use selection::Selection;
+use selection::{Note, Selection};
 
 /// Roles of elements that are dragged or drawn on, so that their place matters although they have a reference.
 const PLACED: &[&str] = &[
@@ -60,6 +62,21 @@ pub(super) struct Part {
     /// Its line without its role.
     short: String,
     pub(super) role: String,
+    pub(super) facts: Facts,
+}
+
+/// What an element's line says, in parts that can be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) name: String,
+    pub(super) value: Option<String>,
+    pub(super) details: Vec<Detail>,
+    /// Its states, other than the focus, which is told on its own.
+    pub(super) states: BTreeSet<State>,
+    pub(super) has_focus: bool,
+    /// Its place, where that is listed.
+    pub(super) place: Option<(i32, i32)>,
+    pub(super) off_screen: bool,
 }
 
 /// One line of the list.
@@ -70,7 +87,7 @@ pub(super) struct Line {
     pub(super) parent: Option<usize>,
     pub(super) parts: Vec<Part>,
     /// A sentence about what is not listed.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Note>,
     /// What goes first when the list is too long has the highest number.
     pub(super) rank: u8,
 }
@@ -80,18 +97,46 @@ pub(super) struct Line {
 pub(super) struct ElementList {
     pub(super) lines: Vec<Line>,
     /// The element that has the keyboard focus.
-    pub(super) focus: Option<String>,
+    pub(super) focus: Option<NodeRef>,
+    /// Elements on the screen that are not listed, such as those behind a dialog.
+    pub(super) unlisted: BTreeSet<NodeRef>,
+    /// What was told earlier of those.
+    pub(super) remembered: BTreeMap<NodeRef, Part>,
+}
+
+impl Part {
+    /// Whether both say the same, the focus aside.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        let without_focus = |facts: &Facts| Facts { has_focus: false, ..facts.clone() };
+        self.role == other.role && without_focus(&self.facts) == without_focus(&other.facts)
+    }
 }
 
 impl Line {
     /// Writes these parts of the line, without indentation.
     pub(super) fn write<'a>(&'a self, parts: impl Iterator<Item = &'a Part>) -> String {
+        self.write_each(parts, |_| String::new())
+    }
+
+    /// Writes the new parts of the line, if there are any.
+    pub(super) fn write_new(&self, is_new: impl Fn(&Part) -> bool) -> String {
+        let new: Vec<&Part> = self.parts.iter().filter(|part| is_new(part)).collect();
+        if new.is_empty() { String::new() } else { self.write(new.into_iter()) }
+    }
+
+    /// Writes these parts of the line, each with what is said of it.
+    pub(super) fn write_each<'a>(
+        &'a self,
+        parts: impl Iterator<Item = &'a Part>,
+        said: impl Fn(&Part) -> String,
+    ) -> String {
         let parts: Vec<&Part> = parts.collect();
         match parts.as_slice() {
-            [] => self.note.clone().unwrap_or_default(),
-            [one] => one.text.clone(),
+            [] => self.note.as_ref().map(|note| note.text.clone()).unwrap_or_default(),
+            [one] => format!("{}{}", one.text, said(one)),
             [first, ..] => {
-                let each: Vec<&str> = parts.iter().map(|part| part.short.as_str()).collect();
+                let each: Vec<String> =
+                    parts.iter().map(|part| format!("{}{}", part.short, said(part))).collect();
                 format!("{}: {}", first.role, each.join(" | "))
             }
         }
@@ -108,11 +153,14 @@ impl ElementList {
         for (index, node) in tree.nodes.iter().enumerate() {
             let parent = selection.holder(index).and_then(|holder| line_of.get(holder).copied().flatten());
             if !selection.has(index) {
+                if !node.is(State::Hidden) {
+                    list.unlisted.insert(node.id.clone());
+                }
                 continue;
             }
             let part = part(node, &selection, index, view);
             if node.is(State::Focused) {
-                list.focus = Some(format!("{} #{}", part.label, part.id));
+                list.focus = Some(part.id.clone());
             }
             let place = match list.shares(node, parent, &selection, index) {
                 true => list.lines.len() - 1,
@@ -130,7 +178,7 @@ impl ElementList {
             if let Some(note) = selection.note(index) {
                 let depth = list.lines.get(place).map_or(0, |line| line.depth + 1);
                 let rank = list.lines.get(place).map_or(0, |line| line.rank);
-                let note = Some(note.to_owned());
+                let note = Some(note.clone());
                 list.lines.push(Line { depth, parent: Some(place), parts: Vec::new(), note, rank });
             }
         }
@@ -158,6 +206,31 @@ impl ElementList {
             && selection.is_leaf(index)
             && last.parts.last().is_some_and(|part| part.role == role)
             && selection.continues_row(index)
+    }
+
+    /// Keeps what an earlier list told of elements that are still on the screen and not listed now.
+    pub(super) fn after(mut self, before: &Self) -> Self {
+        let told = before.parts().chain(before.remembered.values());
+        let kept = told.filter(|part| self.unlisted.contains(&part.id));
+        self.remembered = kept.map(|part| (part.id.clone(), part.clone())).collect();
+        self
+    }
+
+    /// Whether both list the same.
+    pub(super) fn lists_the_same(&self, other: &Self) -> bool {
+        (&self.lines, &self.focus) == (&other.lines, &other.focus)
+    }
+
+    /// What was told of each element so far.
+    pub(super) fn told(&self) -> impl Iterator<Item = &Part> {
+        self.parts().chain(self.remembered.values())
+    }
+
+    /// The sentence below an element.
+    pub(super) fn note_below(&self, id: &NodeRef) -> Option<&Note> {
+        let holder = self.lines.iter().position(|line| line.parts.iter().any(|part| part.id == *id))?;
+        let line = self.lines.get(holder + 1).filter(|line| line.parent == Some(holder))?;
+        line.note.as_ref()
     }
 
     /// All elements, in order.
@@ -236,6 +309,12 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
         _ => &[State::Editable],
     };
     shown.states.retain(|state| !sayings.contains(state));
+    if selection.tells_selection_above(index) {
+        shown.states.remove(&State::Selected);
+    }
+    if shown.value.as_deref().is_some_and(|value| value.trim() == shown.name.trim()) {
+        shown.value = None;
+    }
     if role == "menuitem" && shown.states.remove(&State::Collapsed) && !selection.is_leaf(index) {
         shown.states.insert(State::Expanded);
     }
@@ -244,7 +323,8 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
         shown.bounds = None;
     }
     let mut text = outline_line(&shown, 0, view);
-    if middle.is_none() && !WITHOUT_PLACE.contains(&role) {
+    let off_screen = middle.is_none() && !WITHOUT_PLACE.contains(&role);
+    if off_screen {
         text.push_str(" (off the screen)");
     }
     let word = role.replace(' ', "_");
@@ -253,7 +333,12 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
         true => word,
         false => format!("{word} {:?}", shown.name.chars().take(60).collect::<String>()),
     };
-    Part { id: node.id.clone(), label, text, short, role: role.to_owned() }
+    let place = shown.bounds.and_then(|bounds| bounds.centre()).map(|centre| (centre.x, centre.y));
+    let has_focus = shown.states.remove(&State::Focused);
+    let value = shown.visible.map(|visible| visible.text).or(shown.value);
+    let (name, details, states) = (shown.name, shown.details, shown.states);
+    let facts = Facts { name, value, details, states, has_focus, place, off_screen };
+    Part { id: node.id.clone(), label, text, short, role: role.to_owned(), facts }
 }
 
 /// Roles that hold others, and lie where those lie.

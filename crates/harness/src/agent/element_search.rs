@@ -233,6 +233,7 @@ mod tests {
             name: name.into(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: BTreeSet::new(),
             bounds: None,
         }

@@ -34,4 +34,4 @@ pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;
 pub use prompt::{MAX_INSTRUCTION_CHARS, prompt_hash};
 pub use session::{Session, TurnReport};
-pub use told_view::view_text;
+pub use told_view::{ViewTexts, view_text};

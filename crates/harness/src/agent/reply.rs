@@ -11,6 +11,7 @@ use super::conversation::{ContextFit, LeftOut, Trimmed};
 use super::prompt;
 use super::record;
 use super::stop::{Stop, until};
+use super::told_view::{Known, Unknown};
 
 /// This many unusable replies in a row end an attempt.
 const UNUSABLE_LIMIT: u32 = 3;
@@ -106,7 +107,7 @@ impl AgentLoop<'_> {
             ContextFit::AfterTrimming(Trimmed { pictures, texts, before, after, limit }) => {
                 if texts > 0 {
                     // The list that changes refer to may be gone.
-                    self.known = None;
+                    self.known = Known::Nothing(Unknown::LeftOut);
                 }
                 self.emit(EventKind::HistoryTrimmed {
                     pictures,

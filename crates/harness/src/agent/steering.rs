@@ -9,6 +9,7 @@ use apprentice_protocol::{
 use super::agent_loop::AgentLoop;
 use super::model_view::ModelView;
 use super::stop::{Stop, until, world};
+use super::told_view::{Known, Unknown};
 use super::{prompt, record};
 
 impl AgentLoop<'_> {
@@ -72,7 +73,7 @@ impl AgentLoop<'_> {
     /// Shows the model the screen as the person left it.
     async fn look_after_person(&mut self, actions: usize) -> Result<ModelView, Stop> {
         // What the model knows of the screen is no basis for a list of changes: others made them.
-        self.known = None;
+        self.known = Known::Nothing(Unknown::Person);
         let sight = self.look().await?;
         let below = self.refresh(&sight)?;
         let told = prompt::person(actions);

@@ -12,7 +12,7 @@ use super::model_view::{ELEMENTS_HEADING, ModelView};
 
 /// The line above what changed in the list of elements.
 const CHANGES_HEADING: &str =
-    "Changed elements (`+` new, `~` different, `-` gone; the others are as listed before):\n";
+    "Changed elements (`+` new, `~` different, `-` gone; the others are as last listed):\n";
 /// What a view says of an action after which nothing was drawn and no element differs. Programs may draw a moment after they
 /// have come to rest, so it is said of the moment of the view.
 const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.\n";
@@ -20,6 +20,56 @@ const NO_EFFECT: &str = "The last action was delivered, and nothing on the scree
 const LIST_BUDGET: usize = 12_000;
 /// Limit on the whole text, in characters.
 const TEXT_BUDGET: TextBudget = TextBudget(16_000);
+
+/// What a model knows of the elements on the screen.
+#[derive(Debug)]
+pub(super) enum Known {
+    /// The elements that it was told of.
+    List(ElementList),
+    /// Nothing that changes could refer to.
+    Nothing(Unknown),
+}
+
+/// Why a model knows nothing of the elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// It was told nothing so far.
+    #[default]
+    First,
+    /// It asks for the whole list.
+    Asked,
+    /// Earlier lists were left out of the conversation.
+    LeftOut,
+    /// A person used the screen, which it is told.
+    Person,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self::Nothing(Unknown::default())
+    }
+}
+
+impl Known {
+    fn list(&self) -> Option<&ElementList> {
+        match self {
+            Self::List(list) => Some(list),
+            Self::Nothing(_) => None,
+        }
+    }
+
+    /// Why the whole list comes, in words.
+    fn why_whole(&self) -> &'static str {
+        match self {
+            Self::List(_) => "The whole list, because more than half of it is new.\n",
+            Self::Nothing(Unknown::Asked) => "The whole list, as you asked.\n",
+            Self::Nothing(Unknown::LeftOut) => {
+                "The whole list, because earlier ones were left out of this conversation.\n"
+            }
+            Self::Nothing(Unknown::First | Unknown::Person) => "",
+        }
+    }
+}
 
 impl AgentLoop<'_> {
     /// Writes the text of a view for a model that gets changes.
@@ -34,21 +84,20 @@ impl AgentLoop<'_> {
             text.push('\n');
         }
         let tree = sight.observation.tree.as_ref().filter(|_| profile.outline);
-        let list = tree.map(|tree| (ElementList::of(tree, &sight.view), tree.truncated));
-        let known = self.known.as_ref();
+        let list = tree.map(|tree| (list_after(&self.known, tree, &sight.view), tree.truncated));
         let now = list.as_ref().map(|(list, _)| list);
-        text.push_str(effect_line(sight.observation.nothing_drawn, known, now));
+        text.push_str(effect_line(sight.observation.nothing_drawn, self.known.list(), now));
         if self.budget.spent().turns == 0 {
             text.push_str(&range_line(&sight.view));
         }
         text.push_str(&limits_line(&self.attempt.brief.limits, &self.budget.spent()));
         if let Some((list, truncated)) = &list {
-            text.push_str(&list_text(known, list));
+            text.push_str(&list_text(&self.known, list));
             if let Some(why) = truncated {
                 let _ = writeln!(text, "[the list is not whole: the budget of {why:?} ran out]");
             }
         }
-        self.known = list.map(|(list, _)| list);
+        self.known = list.map_or_else(Known::default, |(list, _)| Known::List(list));
         sight.told = Some(BoundedText::cut(&text, TEXT_BUDGET));
     }
 }
@@ -56,25 +105,50 @@ impl AgentLoop<'_> {
 /// What is said of an action without an effect. Where the list of elements shows changes, nothing is: elements may change
 /// without being drawn. A list that cannot be compared shows none.
 fn effect_line(nothing_drawn: bool, known: Option<&ElementList>, now: Option<&ElementList>) -> &'static str {
-    let shows_changes = known.zip(now).is_some_and(|(known, now)| known != now);
+    let shows_changes = known.zip(now).is_some_and(|(known, now)| !known.lists_the_same(now));
     if nothing_drawn && !shows_changes { NO_EFFECT } else { "" }
+}
+
+/// The list of a tree, which remembers what was told of elements that are not listed now.
+fn list_after(known: &Known, tree: &UiTree, view: &View) -> ElementList {
+    let list = ElementList::of(tree, view);
+    match known.list() {
+        Some(known) => list.after(known),
+        None => list,
+    }
 }
 
 /// Writes the elements of a screen as a model gets them after it has seen the elements of `before`.
 pub fn view_text(before: Option<&UiTree>, now: &UiTree, view: &View) -> String {
-    let known = before.map(|tree| ElementList::of(tree, view));
-    list_text(known.as_ref(), &ElementList::of(now, view))
+    let known = before.map_or_else(Known::default, |tree| Known::List(ElementList::of(tree, view)));
+    list_text(&known, &list_after(&known, now, view))
+}
+
+/// The texts of the views of a screen, one after the other, as a model gets them.
+#[derive(Debug, Default)]
+pub struct ViewTexts {
+    known: Known,
+}
+
+impl ViewTexts {
+    /// Writes the next view.
+    pub fn next(&mut self, tree: &UiTree, view: &View) -> String {
+        let list = list_after(&self.known, tree, view);
+        let text = list_text(&self.known, &list);
+        self.known = Known::List(list);
+        text
+    }
 }
 
 /// The whole list, or what changed in it.
-fn list_text(known: Option<&ElementList>, list: &ElementList) -> String {
-    let changes = known.and_then(|known| element_changes::write(known, list));
+fn list_text(known: &Known, list: &ElementList) -> String {
+    let changes = known.list().and_then(|known| element_changes::write(known, list));
     match changes.filter(|changes| changes.len() <= LIST_BUDGET) {
         Some(changes) => format!("{CHANGES_HEADING}{changes}"),
         None if list.lines.is_empty() => {
             format!("{ELEMENTS_HEADING}[no program lists its elements: use the picture, or keys]\n")
         }
-        None => format!("{ELEMENTS_HEADING}{}", list.write(LIST_BUDGET)),
+        None => format!("{}{ELEMENTS_HEADING}{}", known.why_whole(), list.write(LIST_BUDGET)),
     }
 }
 
@@ -94,7 +168,7 @@ fn limits_line(limits: &Limits, spent: &ResourceUsage) -> String {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{Limits, ResourceUsage, Size, View};
+    use apprentice_protocol::{Limits, NodeRef, ResourceUsage, Size, View};
 
     use super::{ElementList, NO_EFFECT, effect_line, limits_line, range_line};
 
@@ -106,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_action_without_an_effect_is_told_unless_changes_are_shown() {
-        let list = |focus: &str| ElementList { focus: Some(focus.into()), ..ElementList::default() };
+        let list = |focus: &str| ElementList { focus: Some(NodeRef(focus.into())), ..ElementList::default() };
         let told = |drawn_nothing, known: Option<&str>, now: Option<&str>| {
             let (known, now) = (known.map(list), now.map(list));
             effect_line(drawn_nothing, known.as_ref(), now.as_ref()) == NO_EFFECT

@@ -21,6 +21,7 @@ mod legibility;
 mod lists;
 mod model;
 mod network;
+mod offices;
 mod scene;
 mod server;
 mod session;

@@ -17,7 +17,7 @@ pub(crate) fn is_installed(program: &str) -> bool {
 }
 
 /// A program with something in it.
-struct Scene {
+pub(crate) struct Scene {
     name: &'static str,
     prepare: &'static str,
     argv: &'static [&'static str],
@@ -26,14 +26,14 @@ struct Scene {
     shows: &'static str,
 }
 
-const CALC: Scene = Scene {
+pub(crate) const CALC: Scene = Scene {
     name: "calc",
     prepare: "i=1; while [ $i -le 60 ]; do echo \"item $i,$((i * 3)),$((i * i)),note $i\"; i=$((i + 1)); done >list.csv",
     argv: &["soffice", "--norestore", "--nologo", "--calc", "--infilter=CSV:44,34,76,1", "list.csv"],
     title: "list.csv",
     shows: "item 7",
 };
-const WRITER: Scene = Scene {
+pub(crate) const WRITER: Scene = Scene {
     name: "writer",
     prepare: "i=1; while [ $i -le 80 ]; do echo \"Paragraph $i tells of this and that.\"; i=$((i + 1)); done >letter.txt",
     argv: &["soffice", "--norestore", "--nologo", "--writer", "letter.txt"],
@@ -71,12 +71,12 @@ const PAGE: Scene = Scene {
     title: "Stock",
     shows: "rake",
 };
-const GIMP: Scene =
+pub(crate) const GIMP: Scene =
     Scene { name: "gimp", prepare: "", argv: &["gimp", "--no-splash"], title: "GNU Image", shows: "File" };
 
 impl Scene {
     /// Starts it in a world; none if the program is not installed.
-    async fn stand(&self, state: &Path) -> Option<World> {
+    pub(crate) async fn stand(&self, state: &Path) -> Option<World> {
         if !is_installed(self.argv[0]) {
             println!("skipped: {} is not installed", self.argv[0]);
             return None;

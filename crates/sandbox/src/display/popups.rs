@@ -20,6 +20,17 @@ pub struct Popup {
 impl Screen {
     /// The menus and lists that are open. Tooltips and notifications are none.
     pub fn popups(&mut self) -> Result<Vec<Popup>, DisplayError> {
+        let shown = self.shown_popups()?;
+        Ok(shown.into_iter().filter_map(|(popup, is_list)| is_list.then_some(popup)).collect())
+    }
+
+    /// The areas of all windows that belong to no window manager, whatever they are for.
+    pub fn popup_areas(&mut self) -> Result<Vec<Rect>, DisplayError> {
+        Ok(self.shown_popups()?.into_iter().map(|(popup, _)| popup.bounds).collect())
+    }
+
+    /// Windows that belong to no window manager, and whether each is a menu or a list.
+    fn shown_popups(&mut self) -> Result<Vec<(Popup, bool)>, DisplayError> {
         let children = self.connection.query_tree(self.root)?.reply()?.children;
         // All are asked before the first answer is read.
         let mut asked = Vec::with_capacity(children.len());
@@ -49,9 +60,11 @@ impl Screen {
                 self.atoms._NET_WM_WINDOW_TYPE_DND,
             ];
             let kinds: Vec<u32> = kind.value32().map(Iterator::collect).unwrap_or_default();
-            if is_shown && !kinds.is_empty() && !kinds.iter().any(|kind| only_tells.contains(kind)) {
+            if is_shown {
                 let (x, y) = (place.x.into(), place.y.into());
-                popups.push(Popup { id, bounds: Rect::new(x, y, place.width.into(), place.height.into()) });
+                let bounds = Rect::new(x, y, place.width.into(), place.height.into());
+                let is_list = !kinds.is_empty() && !kinds.iter().any(|kind| only_tells.contains(kind));
+                popups.push((Popup { id, bounds }, is_list));
             }
         }
         Ok(popups)

@@ -20,6 +20,8 @@ const EDGE: i32 = 4;
 const PARTS: usize = 4;
 /// Most descendants that are read one by one of a node that manages them itself.
 const MANAGED_LIMIT: i32 = 400;
+/// Most cells between the corners of the visible area that are read: more than a large screen shows at the usual size.
+const VISIBLE_LIMIT: usize = 1500;
 
 /// The rows and columns between the corners of the visible area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,15 @@ pub(super) struct CellRange {
     pub(super) left: i32,
     pub(super) bottom: i32,
     pub(super) right: i32,
+}
+
+impl CellRange {
+    /// Whether more cells are visible than are read.
+    pub(super) fn exceeds_limit(&self) -> bool {
+        let count = |first: i32, last: i32| i64::from(last) - i64::from(first) + 1;
+        let cells = count(self.top, self.bottom).saturating_mul(count(self.left, self.right));
+        usize::try_from(cells).is_ok_and(|cells| cells > VISIBLE_LIMIT)
+    }
 }
 
 /// A cell at its place.
@@ -83,14 +94,15 @@ pub(super) async fn managed_descendants(
     let Some(bounds) = bounds else { return Managed::Few(Vec::new()) };
     let range = match unchanged {
         Some(range) => Some(range),
-        None => visible_range(bus, at, bounds).await,
+        // While a cell is edited, a sheet does not say which cells lie at a point.
+        None => visible_range(bus, at, bounds).await.or(known.as_ref().map(|known| known.range)),
     };
     let Some(range) = range else { return Managed::Few(Vec::new()) };
     // In another range, cells stand elsewhere, although they may look the same.
     let kept = known.filter(|known| known.range == range).map(|known| known.cells).unwrap_or_default();
     let places = (range.top..=range.bottom)
         .flat_map(|row| (range.left..=range.right).map(move |column| (row, column)))
-        .take(MANAGED_LIMIT.unsigned_abs() as usize);
+        .take(VISIBLE_LIMIT);
     let asked = places.map(|(row, column)| {
         let kept = kept.get(&(row, column)).cloned();
         async move {

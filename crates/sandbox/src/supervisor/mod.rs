@@ -7,6 +7,7 @@ mod bus;
 mod cells;
 mod confine;
 mod desktop_session;
+mod details;
 mod element;
 mod enter;
 mod file;
@@ -23,6 +24,7 @@ mod tree_walk;
 mod visible_text;
 mod watch;
 mod window_paths;
+mod written_files;
 mod xml_document;
 
 use std::any::Any;
@@ -46,6 +48,7 @@ use super::wire::{self, Frame, Operation, OperationError, Reply, Request, Superv
 use bus::Bus;
 use desktop_session::DesktopSession;
 use process::Processes;
+use written_files::WrittenFiles;
 
 pub(super) use confine::MARK_NAME;
 pub(super) use enter::{Home, SandboxPlan};
@@ -125,6 +128,7 @@ async fn serve_requests(processes: &Rc<Processes>) -> io::Result<()> {
         processes: processes.clone(),
         running: RefCell::default(),
         bus: Rc::default(),
+        files: RefCell::default(),
         notes,
         open: RefCell::default(),
     });
@@ -148,6 +152,8 @@ struct Supervisor {
     processes: Rc<Processes>,
     running: RefCell<Option<DesktopSession>>,
     bus: Rc<Bus>,
+    /// `None` until the desktop runs, and where the kernel does not let files be watched.
+    files: RefCell<Option<WrittenFiles>>,
     /// Unbounded, because every message answers one of a bounded number of requests.
     notes: mpsc::UnboundedSender<Frame<SupervisorMessage>>,
     /// Requests not answered yet, by number.
@@ -213,6 +219,11 @@ impl Supervisor {
                 self.bus.choose(&node, &option).await.map(|()| Frame::plain(Reply::Done))
             }
             Operation::Focus { node } => self.bus.focus(&node).await.map(|()| Frame::plain(Reply::Done)),
+            Operation::Written => {
+                let files = self.files.borrow_mut().as_mut().map(WrittenFiles::take).unwrap_or_default();
+                let named = files.into_iter().map(|file| file.to_string_lossy().into_owned());
+                Ok(Frame::plain(Reply::Written(named.collect())))
+            }
             Operation::Connect { port } => connect(port).await,
             Operation::Listen { port } => listen(port),
             Operation::Cancel { .. } => Ok(Frame::plain(Reply::Done)),
@@ -233,6 +244,9 @@ impl Supervisor {
             descriptors.push(File::open("/proc").map_err(|error| lost(&error))?.into());
         }
         self.bus.attach(started.accessibility.clone());
+        if started.display.is_some() {
+            *self.files.borrow_mut() = WrittenFiles::watch(&session.home);
+        }
         *self.running.borrow_mut() = Some(started);
         let supervisor = rustix::process::getpid().as_raw_nonzero().get();
         Ok(Frame { head: Reply::Ready { supervisor }, body: Vec::new(), descriptors })

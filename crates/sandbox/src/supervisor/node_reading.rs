@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use apprentice_protocol::{HiddenNodes, Rect, VisibleText};
+use apprentice_protocol::{Detail, HiddenNodes, Rect, VisibleText};
 use atspi::zbus::Connection;
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 
 use super::cells::{self, Cells, KnownCells, Managed};
+use super::details::details;
 use super::node::{self, Address, NodeError};
 use super::role;
 use super::visible_text::visible_text;
@@ -24,6 +25,8 @@ pub(super) struct Read {
     pub(super) value: Option<String>,
     /// The visible part of a long text.
     pub(super) visible: Option<VisibleText>,
+    /// What the program tells of it besides its text.
+    pub(super) details: Vec<Detail>,
     pub(super) children: Vec<Address>,
     /// The children of a table with more cells than are read.
     pub(super) cells: Option<Cells>,
@@ -66,6 +69,8 @@ pub(super) struct KnownProperties {
     pub(super) hidden: HiddenNodes,
     /// Whether a cell may be a check box without saying so.
     pub(super) has_plain_cells: bool,
+    /// Whether its program tells formulas and formats.
+    pub(super) has_details: bool,
     /// The cells of a table that are as they were.
     pub(super) cells: Option<KnownCells>,
 }
@@ -86,10 +91,15 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
             CachedNode { name, role, states, children: -1 }
         }
     };
-    if states.contains(BusState::Defunct) {
-        return Err(NodeError::Gone);
-    }
-    let states = node::states_on_screen(bus, at, role, states).await;
+    let is_pane = known.has_details && role == BusRole::Panel;
+    let states = match states.contains(BusState::Defunct) {
+        true if is_pane && holds_living(bus, at).await => {
+            [BusState::Showing, BusState::Visible, BusState::Enabled, BusState::Sensitive].iter().collect()
+        }
+        true => return Err(NodeError::Gone),
+        false => states,
+    };
+    let mut states = node::states_on_screen(bus, at, role, states).await;
     let showing = states.contains(BusState::Showing);
     let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
@@ -119,14 +129,25 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
         }
     } else {
         let children = node::children(bus, at).await.unwrap_or_default();
-        let closed = known.hidden == HiddenNodes::Skip && is_closed(bus, role, &children).await;
-        if closed { Vec::new() } else { children }
+        let closed = is_closed(bus, role, &children).await;
+        if closed {
+            // GTK 2 says of a menu that was open once that it is selected.
+            states.remove(BusState::Selected);
+            states.remove(BusState::Expanded);
+        }
+        if closed && known.hidden == HiddenNodes::Skip { Vec::new() } else { children }
     };
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
     }
-    let mut read = Read { name, role, states, bounds, value, visible: None, children, cells };
+    let mut read =
+        Read { name, role, states, bounds, value, visible: None, details: Vec::new(), children, cells };
     read.visible = visible_part(bus, at, &read).await;
+    if known.has_details
+        && let Some(text) = read.value.as_deref().filter(|text| !text.is_empty())
+    {
+        read.details = details(bus, at, role, text).await;
+    }
     if showing && read.name.is_empty() {
         explain(bus, at, known.has_plain_cells, &mut read).await;
     }
@@ -162,6 +183,13 @@ async fn explain(bus: &Connection, at: &Address, has_plain_cells: bool, read: &m
 async fn label_text(bus: &Connection, at: &Address) -> Option<String> {
     let text = node::text(bus, at, -1).await?;
     Some(text.trim().chars().take(TEXT_OF_LABEL).collect())
+}
+
+/// Whether something that says it is gone holds something that shows, as LibreOffice's input line does.
+async fn holds_living(bus: &Connection, at: &Address) -> bool {
+    let children = node::children(bus, at).await.unwrap_or_default();
+    let Some(first) = children.first() else { return false };
+    node::bus_states(bus, first).await.is_ok_and(|states| states.contains(BusState::Showing))
 }
 
 /// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off

@@ -37,6 +37,7 @@ mod tests {
             name: String::new(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: [state].into(),
             bounds: None,
         }

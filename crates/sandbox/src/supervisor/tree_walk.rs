@@ -13,6 +13,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::{Bus, Refs};
 use super::cells::cell_at;
+use super::details::details;
 use super::node::{self, Address, NodeError};
 use super::node_reading::{CachedNode, KnownProperties, Read, read, read_cache};
 use super::role;
@@ -46,7 +47,7 @@ struct FoundNode {
 enum Question {
     /// Everything that is not known.
     Node(KnownProperties),
-    /// The text of a cell; the rest is known.
+    /// The text of a cell, and what it comes from; the rest is known.
     Text { read: Read, place: Option<TablePlace> },
 }
 
@@ -67,12 +68,16 @@ impl Question {
             Self::Text { read, place } => (read, place),
         };
         if let Some(value) = node::value(bus, at, known.role).await {
-            return Answer::Text(Read { value: Some(value.replace(node::OBJECT, "")), ..known });
+            let value = value.replace(node::OBJECT, "");
+            // A formula may come to what stood there before.
+            let details = details(bus, at, known.role, &value).await;
+            return Answer::Text(Read { value: Some(value), details, ..known });
         }
         // A spreadsheet drops the objects of its cells after a while. An empty cell has no text either.
         let Some(TablePlace { table, cell }) = place else { return Answer::Gone };
         let Some(new) = cell_at(bus, &table, cell.row, cell.column).await else { return Answer::Gone };
-        let known = KnownProperties { role: Some(known.role), ..KnownProperties::default() };
+        let known =
+            KnownProperties { role: Some(known.role), has_details: true, ..KnownProperties::default() };
         read(bus, &new, known).await.map_or(Answer::Gone, |read| Answer::Replaced(new, read))
     }
 }
@@ -274,6 +279,9 @@ impl<'a> Walk<'a> {
             found.hidden || (!read.states.contains(BusState::Showing) && read.role != BusRole::Application);
         let anew = asked && (found.anew || self.unchanged.moved(&found.address, &read));
         let below = read.children.clone();
+        if read.cells.as_ref().is_some_and(|cells| cells.range.exceeds_limit()) {
+            self.truncated = Some(TruncationCause::Nodes);
+        }
         found.read = Some(read);
         self.add(below, Below { parent: Some(index), hidden, anew });
     }
@@ -320,6 +328,7 @@ impl<'a> Walk<'a> {
             role,
             hidden: self.budget.hidden,
             has_plain_cells: program.has_plain_cells,
+            has_details: program.draws_changes,
             cells: if found.anew { None } else { self.unchanged.cells(&found.address) },
         }
     }
@@ -478,6 +487,7 @@ fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNod
         name: read.name.clone(),
         value,
         visible: read.visible.clone(),
+        details: read.details.clone(),
         bounds: if states.contains(&State::Hidden) { None } else { read.bounds },
         states,
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use apprentice_protocol::{Rect, State, UiNode, UiTree, is_listed};
 
-use super::table;
+use super::{selected, table};
 
 /// Roles that never help a model to act.
 const SILENT: &[&str] = &[
@@ -55,6 +55,21 @@ const HOLDERS: &[&str] = &[
 const TEXTS: &[&str] =
     &["text", "generic", "label", "statictext", "img", "image", "cell", "option", "labeltext"];
 
+/// A sentence below an element about what is not listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::agent) struct Note {
+    pub(in crate::agent) text: String,
+    /// What of it is told again when it changes: the number of empty cells is not.
+    pub(in crate::agent) lasting: String,
+}
+
+impl Note {
+    /// A sentence that is told again whenever it changes.
+    pub(super) fn lasting(text: String) -> Self {
+        Self { lasting: text.clone(), text }
+    }
+}
+
 /// Which nodes are listed.
 pub(super) struct Selection {
     listed: Vec<bool>,
@@ -64,7 +79,9 @@ pub(super) struct Selection {
     lent: BTreeMap<usize, String>,
     /// Whether a cell stands in the same row as the listed cell before it.
     in_row: Vec<bool>,
-    notes: BTreeMap<usize, String>,
+    notes: BTreeMap<usize, Note>,
+    /// Nodes of which the sentence above says that they are selected.
+    selected: HashSet<usize>,
 }
 
 impl Selection {
@@ -92,21 +109,24 @@ impl Selection {
                 .filter(|index| *index != *window && is_listed(&tree.nodes[*index]))
                 .filter(|index| is_below(&parents, *index, *window))
                 .count();
-            notes.insert(*window, format!("[behind: {count} elements, not listed until it is in front]"));
+            let text =
+                format!("[behind another window: its {count} elements are not listed until it is in front]");
+            notes.insert(*window, Note::lasting(text));
         }
         leave_out_covered(tree, &parents, &mut listed, &mut notes);
         drop_repeated_texts(tree, &parents, &mut listed);
         table::reduce(tree, &parents, &mut listed, &mut notes);
+        let selected = selected::summarize(tree, &parents, &listed, &mut notes);
         drop_empty_holders(tree, &parents, &mut listed, &notes);
         let lent = lend_names(tree, &parents, &mut listed);
-        Self { lent, ..Self::with(tree, &parents, listed, notes) }
+        Self { lent, selected, ..Self::with(tree, &parents, listed, notes) }
     }
 
     fn with(
         tree: &UiTree,
         parents: &[Option<usize>],
         listed: Vec<bool>,
-        notes: BTreeMap<usize, String>,
+        notes: BTreeMap<usize, Note>,
     ) -> Self {
         let mut holders = Vec::with_capacity(listed.len());
         let mut leaves = vec![true; listed.len()];
@@ -127,7 +147,7 @@ impl Selection {
             };
             last = Some(index);
         }
-        Self { listed, holders, leaves, in_row, notes, lent: BTreeMap::new() }
+        Self { listed, holders, leaves, in_row, notes, lent: BTreeMap::new(), selected: HashSet::new() }
     }
 
     /// Whether a node is listed.
@@ -156,12 +176,17 @@ impl Selection {
     }
 
     /// The sentence below a node.
-    pub(super) fn note(&self, index: usize) -> Option<&str> {
-        self.notes.get(&index).map(String::as_str)
+    pub(super) fn note(&self, index: usize) -> Option<&Note> {
+        self.notes.get(&index)
+    }
+
+    /// Whether the sentence of what holds a node says that it is selected.
+    pub(super) fn tells_selection_above(&self, index: usize) -> bool {
+        self.selected.contains(&index)
     }
 }
 
-fn nearest(parents: &[Option<usize>], index: usize, listed: &[bool]) -> Option<usize> {
+pub(super) fn nearest(parents: &[Option<usize>], index: usize, listed: &[bool]) -> Option<usize> {
     std::iter::successors(parents[index], |at| parents[*at]).find(|at| listed[*at])
 }
 
@@ -243,7 +268,7 @@ fn leave_out_covered(
     tree: &UiTree,
     parents: &[Option<usize>],
     listed: &mut [bool],
-    notes: &mut BTreeMap<usize, String>,
+    notes: &mut BTreeMap<usize, Note>,
 ) {
     let is_dialog =
         |node: &UiNode| node.role.is_window() && node.role.as_str() != "window" && node.is(State::Active);
@@ -270,11 +295,11 @@ fn leave_out_covered(
         }
         let name = &tree.nodes[front].name;
         let note = format!(
-            "[behind {name:?} or disabled: {} elements, not listed until it is moved or closed]",
+            "[{} more elements of this window are not listed: they are behind {name:?} or disabled]",
             hidden.len()
         );
         hidden.into_iter().for_each(|index| listed[index] = false);
-        notes.insert(window, note);
+        notes.insert(window, Note::lasting(note));
     }
 }
 
@@ -287,7 +312,8 @@ fn lies_within(inner: Rect, outer: Rect) -> bool {
 }
 
 /// Controls that may have no name of their own.
-const CONTROLS: &[&str] = &["button", "textbox", "combobox", "spinbutton", "slider", "checkbox", "radio"];
+const CONTROLS: &[&str] =
+    &["button", "textbox", "combobox", "spinbutton", "slider", "checkbox", "radio", "paragraph"];
 /// Most controls of a group that get its name.
 const LENT: usize = 3;
 
@@ -336,7 +362,7 @@ fn drop_empty_holders(
     tree: &UiTree,
     parents: &[Option<usize>],
     listed: &mut [bool],
-    notes: &BTreeMap<usize, String>,
+    notes: &BTreeMap<usize, Note>,
 ) {
     let mut holds = vec![false; listed.len()];
     for index in (0..tree.nodes.len()).rev() {

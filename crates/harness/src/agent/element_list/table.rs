@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::{State, UiNode, UiTree};
 
+use super::selection::Note;
+
 /// Rows of a table that are listed from its beginning, and on both sides of the cursor or a selected row.
 const FIRST_ROWS: usize = 12;
 const AROUND: usize = 6;
@@ -24,7 +26,7 @@ pub(super) fn reduce(
     tree: &UiTree,
     parents: &[Option<usize>],
     listed: &mut [bool],
-    notes: &mut BTreeMap<usize, String>,
+    notes: &mut BTreeMap<usize, Note>,
 ) {
     let tables = (0..tree.nodes.len()).filter(|index| {
         ["table", "grid", "treegrid", "tree", "treetable", "list", "listbox"]
@@ -40,16 +42,18 @@ pub(super) fn reduce(
         let cells: Vec<usize> =
             (table + 1..tree.nodes.len()).take_while(|index| below(index)).filter(entry).collect();
         let out_of_view = out_of_view(tree, &cells);
-        let mut told: Vec<String> = Vec::new();
+        let mut note = Note::default();
         if cells.len() >= SMALL {
             let empty = leave_out_empty(tree, &cells, listed);
             let rows = rows(tree, cells.iter().copied().filter(|cell| listed[*cell]));
             let far = leave_out_far(tree, &rows, listed);
-            told.extend(note(tree, &rows, &far, empty));
+            note = left_out(tree, &cells, &rows, &far).with_empty(empty);
         }
-        told.extend(out_of_view);
-        if listed[table] && !told.is_empty() {
-            notes.insert(table, told.join(" "));
+        if let Some(more) = out_of_view {
+            note = note.followed_by(&more);
+        }
+        if listed[table] && !note.text.is_empty() {
+            notes.insert(table, note);
         }
     }
 }
@@ -67,12 +71,26 @@ fn is_empty(node: &UiNode) -> bool {
     text.trim().is_empty()
 }
 
-/// Whether a name is a place in a spreadsheet, such as `B7`.
+/// The place of a cell in a spreadsheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) row: u32,
+    pub(super) column: u32,
+}
+
+impl Place {
+    /// Reads the place from a name such as `B7`.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
+        let letters = name.strip_suffix(digits).filter(|letters| (1..=3).contains(&letters.len()))?;
+        let row = digits.parse().ok().filter(|_| digits.bytes().all(|c| c.is_ascii_digit()))?;
+        let column = letters.bytes().fold(0, |column, letter| column * 26 + u32::from(letter - b'A') + 1);
+        Some(Self { row, column })
+    }
+}
+
 fn is_address(name: &str) -> bool {
-    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
-    (1..=3).contains(&(name.len() - digits.len()))
-        && !digits.is_empty()
-        && digits.bytes().all(|c| c.is_ascii_digit())
+    Place::of(name).is_some()
 }
 
 /// Says what a list holds outside of its visible part: entries without a place before the first that has one, and after the
@@ -140,8 +158,20 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
     let marked = |row: &Vec<usize>| {
         row.iter().any(|cell| tree.nodes[*cell].is(State::Focused) || tree.nodes[*cell].is(State::Selected))
     };
+    let focus =
+        (0..rows.len()).find(|row| rows[*row].iter().any(|cell| tree.nodes[*cell].is(State::Focused)));
+    let is_near_focus = |row: usize| focus.is_some_and(|focus| row.abs_diff(focus) <= AROUND);
     let marks: Vec<usize> = (0..rows.len()).filter(|row| marked(&rows[*row])).collect();
-    let is_near = |row: usize| row < FIRST_ROWS || marks.iter().any(|mark| row.abs_diff(*mark) <= AROUND);
+    let ends = marks.first().copied().zip(marks.last().copied());
+    // Of a long selection, only the first and the last row are listed.
+    let is_long = |(first, last): (usize, usize)| last - first + 1 == marks.len() && marks.len() > FIRST_ROWS;
+    let is_near = |row: usize| {
+        let near_mark = match ends.filter(|ends| is_long(*ends)) {
+            Some((first, last)) => row == first || row == last,
+            None => marks.iter().any(|mark| row.abs_diff(*mark) <= AROUND),
+        };
+        row < FIRST_ROWS || near_mark || is_near_focus(row)
+    };
     let far: BTreeSet<usize> = (0..rows.len()).filter(|row| !is_near(*row)).collect();
     if far.iter().filter_map(|row| rows.get(*row)).map(Vec::len).sum::<usize>() < FEW {
         return BTreeSet::new();
@@ -152,22 +182,63 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
     far
 }
 
-fn note(tree: &UiTree, rows: &[Vec<usize>], far: &BTreeSet<usize>, empty: usize) -> Option<String> {
-    let name = |row: Option<&usize>| {
-        let cells = row.and_then(|row| rows.get(*row)).into_iter().flatten();
+/// Says which rows are left out. Of a spreadsheet, it says what is on the screen, too.
+fn left_out(tree: &UiTree, cells: &[usize], rows: &[Vec<usize>], far: &BTreeSet<usize>) -> Note {
+    let how = "select a row near them, or scroll, to list them";
+    let first_name = |row: usize| {
+        let cells = rows.get(row).into_iter().flatten();
         let mut names = cells.map(|cell| short(&tree.nodes[*cell].name)).filter(|name| !name.is_empty());
         names.next().unwrap_or_default()
     };
-    let far_rows = (!far.is_empty()).then(|| {
-        format!(
-            "{} more rows on the screen, from {:?} to {:?}",
-            far.len(),
-            name(far.first()),
-            name(far.last())
-        )
-    });
-    let empties = (empty > 0).then(|| format!("{empty} empty cells"));
-    let how = if far_rows.is_some() { "; select a row near them, or scroll, to list them" } else { "" };
-    let told: Vec<String> = far_rows.into_iter().chain(empties).collect();
-    (!told.is_empty()).then(|| format!("[not listed: {}{how}]", told.join(", ")))
+    let ends = cells
+        .first()
+        .zip(cells.last())
+        .map(|(first, last)| [first, last].map(|cell| &tree.nodes[*cell].name));
+    if let Some([first, last]) = ends.filter(|ends| ends.iter().all(|name| is_address(name))) {
+        let numbers = far.iter().filter_map(|row| Place::of(&first_name(*row))).map(|place| place.row);
+        let told = match runs(numbers).join(", ") {
+            none if none.is_empty() => format!("[on the screen: {first} to {last}]"),
+            rows => format!("[on the screen: {first} to {last}; not listed: rows {rows}; {how}]"),
+        };
+        return Note::lasting(told);
+    }
+    let Some((first, last)) = far.first().zip(far.last()) else { return Note::default() };
+    let (count, first, last) = (far.len(), first_name(*first), first_name(*last));
+    Note::lasting(format!("[not listed: {count} more rows on the screen, from {first:?} to {last:?}; {how}]"))
+}
+
+/// Numbers that follow on each other, as `3 to 7`.
+fn runs(numbers: impl Iterator<Item = u32>) -> Vec<String> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let write = |(first, last): (u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first} to {last}") }
+    };
+    runs.into_iter().map(write).collect()
+}
+
+impl Note {
+    /// Adds the number of empty cells, which is not told again when it changes.
+    fn with_empty(mut self, empty: usize) -> Self {
+        if empty > 0 {
+            let gap = if self.text.is_empty() { "" } else { " " };
+            self.text.push_str(&format!("{gap}[{empty} empty cells are not listed]"));
+        }
+        self
+    }
+
+    fn followed_by(mut self, sentence: &str) -> Self {
+        for text in [&mut self.text, &mut self.lasting] {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(sentence);
+        }
+        self
+    }
 }

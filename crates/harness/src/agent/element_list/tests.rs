@@ -24,6 +24,7 @@ fn tree(lines: &str) -> UiTree {
             "collapsed" => State::Collapsed,
             "disabled" => State::Disabled,
             "modal" => State::Modal,
+            "selected" => State::Selected,
             "hidden" => State::Hidden,
             "checked" => State::Checked,
             "unchecked" => State::Unchecked,
@@ -37,6 +38,7 @@ fn tree(lines: &str) -> UiTree {
             name: field(1).into(),
             value: Some(field(2).to_owned()).filter(|value| !value.is_empty()),
             visible: None,
+            details: Vec::new(),
             states: field(3).split(',').filter(|word| !word.is_empty()).map(state).collect::<BTreeSet<_>>(),
             bounds: (field(4) != "-").then(|| Rect::new(10, number, 20, 10)),
         });
@@ -102,7 +104,7 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
         button: "Save" #n10 | "Undo" [disabled] #n12
       textbox "Font Name" = "Sans" #n14
       table "Sheet1" #n15
-        [not listed: 47 more rows on the screen, from "A13" to "A59", 59 empty cells; select a row near them, or scroll, to list them]
+        [on the screen: A1 to B59; not listed: rows 13 to 59; select a row near them, or scroll, to list them] [59 empty cells are not listed]
         cell: "A1" = "Name" [focused] #n16 | "B1" = "Sum" #n17
         cell: "A2" = "Ott" #n19 | "B2" = "7" #n20
         cell "A3" = "v3" #n22
@@ -120,7 +122,7 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
     window "Help" #n138
       text "Long text" #n139
     window "Notes" #n141
-      [behind: 1 elements, not listed until it is in front]
+      [behind: none of its 1 elements is listed until it is in front]
     "#);
 }
 
@@ -137,7 +139,7 @@ application;sheet
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.csv" #n1
-      [behind: 1 elements, not listed until it is in front]
+      [behind: none of its 1 elements is listed until it is in front]
     dialog "Save changes?" [active, modal] #n3
       button: "Discard" #n5 | "Cancel" #n6
     "#);
@@ -155,7 +157,7 @@ application;editor
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.txt" #n1
-      [behind: 1 elements, not listed until it is in front]
+      [behind: none of its 1 elements is listed until it is in front]
     alert "Question" [active, modal] #n3
       text "Move the documents?" #n4
       button "Yes" #n5
@@ -174,7 +176,7 @@ application;sheet
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.gnumeric" #n1
-      [behind "Fill Series" or disabled: 1 elements, not listed until it is moved or closed]
+      [1 of its elements are not listed, as they are behind "Fill Series" or disabled; the others are:]
       button "Save" #n2
     dialog "Fill Series" [active] #n4
       textbox "Start value" #n5
@@ -215,15 +217,12 @@ fn after_the_first_view_only_changes_are_told() {
         .replace("cell;A1;Name;focused", "cell;A1;Name;")
         .replace("A2;Ott;", "A2;Ott;focused")
         .replace("Saved", "Modified");
-    let check = |after: &str| element_changes::write(&before, &list(after));
+    let check = |after: &str| element_changes::write(&before, &list(after).after(&before));
     assert_eq!(check(SHEET).as_deref(), Some("[nothing: every element is as it was]\n"));
     insta::assert_snapshot!(check(&after).expect("few changes"), @r#"
-    in table "Sheet1" #n15:
-    ~   cell "A1" = "Name" #n16
-    ~   cell "A2" = "Ott" [focused] #n19
     in status #n22:
-    ~   text = "Modified" #n23
-    focus: cell "A2" #n19
+    ~   text = "Modified" #n23 (was "Saved")
+    focus: cell "A2" = "Ott" #n19
     "#);
     assert_eq!(
         check("application;new\n window;Other;;active\n  button;Go"),
@@ -238,7 +237,8 @@ fn a_closed_dialog_is_named_before_other_elements_that_are_gone() {
         |range: std::ops::Range<u32>| range.map(|number| format!("  button;b{number}\n")).collect::<String>();
     let stays = format!("\napplication;a\n window;w;;active\n{}", buttons(0..60));
     let before = format!("{stays}{} dialog;Sort\n  button;OK\n", buttons(60..75));
-    let changes = element_changes::write(&list(&before), &list(&stays)).expect("few changes");
+    let before = list(&before);
+    let changes = element_changes::write(&before, &list(&stays).after(&before)).expect("few changes");
     assert!(changes.starts_with("- dialog \"Sort\" #n77, button \"b60\" #n62,"), "{changes}");
     assert!(changes.contains(", and 5 more in them or like them"), "{changes}");
 }
@@ -260,4 +260,99 @@ fn what_a_list_holds_out_of_view_is_counted_with_the_way_to_it() {
     let hidden =
         "\napplication;files\n window;Files;;active\n  table;Files\n   cell;one;;;10\n   cell;00:16;;;-\n";
     assert!(!list(hidden).write(4000).contains("out of view"));
+}
+
+#[test]
+fn what_is_left_out_for_a_dialog_is_neither_gone_nor_told_again_when_the_dialog_closes() {
+    let window = |rest: &str| {
+        let y = |number: u32| if number < 4 { 100 } else { 5 };
+        let buttons: String =
+            (1..=12).map(|number| format!("  button;b{number};;;{}\n", y(number))).collect();
+        format!(
+            "\napplication;a\n window;Letter;;{rest};90\n{buttons}  button;Cut;;disabled;5\n  button;Save;;;5\n"
+        )
+    };
+    let (before, alone) = (window(""), window("active"));
+    let dialog = format!("{before} dialog;Find;;active;100\n  textbox;Text;;focused;100\n");
+    let first = list(&alone);
+    let second = list(&dialog).after(&first);
+    insta::assert_snapshot!(element_changes::write(&first, &second).expect("few changes"), @r#"
+    ~ window "Letter" #n1 (was active)
+    ~ [4 of its elements are not listed, as they are behind "Find" or disabled; the others are:]
+    + dialog "Find" [active] #n16
+    + textbox "Text" [focused] #n17
+    "#);
+    // One of those that were not listed says something else meanwhile.
+    let third = list(&alone.replace("b3;;", "b3;on;")).after(&second);
+    insta::assert_snapshot!(element_changes::write(&second, &third).expect("few changes"), @r#"
+    ~ window "Letter" [active] #n1 (was not active)
+    ~   [nothing blocks or covers it now: what was left out is there as it was last listed]
+    ~ button "b3" = "on" #n4 (was empty)
+    - dialog "Find" #n16, and 1 more in them or like them
+    focus: no element
+    "#);
+}
+
+#[test]
+fn a_change_says_what_was_there_before() {
+    let before = "
+application;a
+ window;w;;active;1
+  button;Undo;;disabled
+  button;Bold;;
+  checkbox;Case;;unchecked
+  textbox;Name;A1
+  textbox;Text;A sentence that is far too long to be told once more
+  status;Ready
+  button;1
+  button;2
+  button;3
+  button;4
+  slider;Size;3;;50
+";
+    let after = before
+        .replace("Undo;;disabled", "Undo;;")
+        .replace("Bold;;", "Bold;;checked")
+        .replace("Case;;unchecked", "Case;;checked")
+        .replace("Name;A1", "Name;")
+        .replace("once more", "twice")
+        .replace(";;50", ";;70");
+    let before = list(before);
+    insta::assert_snapshot!(element_changes::write(&before, &list(&after).after(&before)).expect("few"), @r#"
+    in window "w" #n1:
+    ~ button: "Undo" #n2 (was disabled) | "Bold" [checked] #n3 (was not checked)
+    ~ checkbox "Case" [checked] #n4 (was unchecked)
+    ~ textbox "Name" #n5 (was "A1")
+    ~ textbox "Text" = "A sentence that is far too long to be told twice" #n6
+    ~ slider "Size" = "3" @20,75 #n12 (was elsewhere)
+    "#);
+}
+
+#[test]
+fn a_selection_of_many_is_one_sentence_and_one_with_gaps_stays_with_its_cells() {
+    let sheet = |selected: &dyn Fn(usize, usize) -> bool| -> String {
+        let cell = |row: usize, column: usize| {
+            let letter = ["A", "B", "C"][column];
+            let state = if selected(row, column) { "selected" } else { "" };
+            format!("   cell;{letter}{row};v{row};{state};{}\n", row * 10)
+        };
+        let cells: String = (1..=40).flat_map(|row| (0..3).map(move |column| cell(row, column))).collect();
+        format!("\napplication;calc\n window;w;;active\n  table;Sheet1\n{cells}")
+    };
+    let column = list(&sheet(&|_, column| column == 1)).write(9000);
+    assert!(
+        column.contains("[selected: B1 to B40] [on the screen: A1 to C40; not listed: rows 13 to 39;"),
+        "{column}"
+    );
+    assert!(!column.contains("[selected]") && column.contains("\"A40\""), "its ends are listed: {column}");
+    let gaps = list(&sheet(&|row, column| column == 1 && row % 2 == 0 && row < 13)).write(9000);
+    assert_eq!(gaps.matches("[selected]").count(), 6, "{gaps}");
+    let text = "\napplication;writer\n window;w;;active\n  document;d\n";
+    let lines = |range: std::ops::RangeInclusive<u32>, state: &str| -> String {
+        range.map(|line| format!("   paragraph;;line {line};{state}\n")).collect()
+    };
+    let all = list(&format!("{text}{}", lines(1..=9, "selected"))).write(9000);
+    assert!(all.contains("[selected: all of the 9]") && !all.contains("[selected]"), "{all}");
+    let some = list(&format!("{text}{}{}", lines(1..=5, "selected"), lines(6..=9, ""))).write(9000);
+    assert!(some.contains("[selected: 5, from \"line 1\" to \"line 5\"]"), "{some}");
 }

@@ -271,6 +271,7 @@ impl<'a> Assembly<'a> {
             name,
             value: value(node, &role),
             visible: None,
+            details: Vec::new(),
             states: states(node, &role),
             bounds: bounds.filter(|bounds| bounds.width > 0 && bounds.height > 0),
             role: Role::new(role),
@@ -359,6 +360,7 @@ pub(super) fn dialog_tree(message: String) -> UiTree {
         name: message,
         value: None,
         visible: None,
+        details: Vec::new(),
         states: BTreeSet::from([State::Modal]),
         bounds: None,
     };

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{Observation, TreeBudget, UiTree, Want, Window, WorldError};
 
-use super::{DesktopEnvironment, remarks, unclear_cells, window_names};
+use super::{DesktopEnvironment, closed_menus, remarks, unclear_cells, window_names};
 
 /// Most looks for one observation.
 const MOST_LOOKS: usize = 4;
@@ -19,6 +19,11 @@ impl DesktopEnvironment {
             Ok(remarks::Work { busy: screen.busy_programs(), stopped: screen.stopped_programs() })
         });
         seen.remarks = remarks::of(&seen, &work.await?);
+        let written = self.cell.written_files().await.map_err(|error| self.loss(&error))?;
+        // What was written before the first view is no act of the agent's.
+        if std::mem::replace(&mut self.has_looked, true) {
+            seen.remarks.extend(remarks::written(&written));
+        }
         self.read_unlisted(&mut seen).await?;
         seen.nothing_drawn =
             self.awaits_effect && !self.cell.on_screen(|screen, _| screen.changed_since_input()).await?;
@@ -43,9 +48,12 @@ impl DesktopEnvironment {
         Ok(())
     }
 
-    /// Makes a tree say what the screen shows: names of windows, and cells whose program tells more than it draws.
+    /// Makes a tree say what the screen shows: names of windows, no items of closed menus, and cells whose program tells more
+    /// than it draws.
     async fn correct(&self, tree: &mut UiTree, windows: &[Window]) -> Result<(), WorldError> {
         window_names::name_nameless(tree, windows);
+        let popups = self.cell.on_screen(|screen, _| screen.popup_areas()).await?;
+        closed_menus::hide(tree, &popups);
         let doubtful = unclear_cells::doubtful(tree);
         if doubtful.is_empty() {
             return Ok(());

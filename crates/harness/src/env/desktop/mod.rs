@@ -4,6 +4,7 @@
 //! action. An action that cannot be performed is refused with a sentence for the model; a failure of the system is an
 //! error of the world.
 
+mod closed_menus;
 mod look;
 mod ocr;
 mod remarks;
@@ -40,6 +41,8 @@ struct DesktopEnvironment {
     screen: Size,
     /// Whether the last action should change something that the next view shows.
     awaits_effect: bool,
+    /// Whether there was a view.
+    has_looked: bool,
     /// Number of the screen's changes up to the last view.
     seen_changes: u64,
     /// The elements of the last view.

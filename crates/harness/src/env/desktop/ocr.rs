@@ -176,6 +176,7 @@ fn append(tree: &mut UiTree, lines: &[ReadLine], part: Area) -> BTreeMap<NodeRef
             name: line.text.clone(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: std::collections::BTreeSet::new(),
             bounds: Some(bounds),
         });

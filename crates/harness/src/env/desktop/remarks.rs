@@ -22,6 +22,23 @@ pub(super) fn lists_its_window(seen: &Observation) -> bool {
     window.is_some_and(|window| tree.nodes.iter().any(|node| node.parent == Some(window)))
 }
 
+/// Most files that are named.
+const FILES: usize = 5;
+
+/// The sentence about files that programs wrote since the last view: many tell of a saved document by an icon alone.
+pub(super) fn written(files: &[String]) -> Option<String> {
+    let named: Vec<&str> = files.iter().take(FILES).map(String::as_str).collect();
+    match (files, files.len() - named.len()) {
+        ([], _) => None,
+        ([one], _) => Some(format!("The file {one} was written since the last view.")),
+        (_, 0) => Some(format!("These files were written since the last view: {}.", named.join(", "))),
+        (_, more) => Some(format!(
+            "These files were written since the last view: {}, and {more} more.",
+            named.join(", ")
+        )),
+    }
+}
+
 /// What programs were doing when a view was taken.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
@@ -65,7 +82,7 @@ mod tests {
 
     use apprentice_protocol::{NodeRef, Observation, Rect, Role, UiNode, UiTree, Window};
 
-    use super::{Work, lists_its_window, of};
+    use super::{Work, lists_its_window, of, written};
 
     fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         UiNode {
@@ -75,6 +92,7 @@ mod tests {
             name: name.into(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: BTreeSet::new(),
             bounds: None,
         }
@@ -96,6 +114,17 @@ mod tests {
             Window { id, title: title.into(), class: String::new(), bounds, active: true, pid: None };
         let tree = Some(UiTree { nodes, truncated: None });
         Observation { windows: vec![window], tree, ..Observation::default() }
+    }
+
+    #[test]
+    fn some_of_the_written_files_are_named_and_the_rest_counted() {
+        let files =
+            |count: usize| (1..=count).map(|number| format!("/home/user/{number}.ods")).collect::<Vec<_>>();
+        assert_eq!(written(&files(0)), None);
+        let one = written(&files(1)).expect("told");
+        assert_eq!(one, "The file /home/user/1.ods was written since the last view.");
+        let many = written(&files(7)).expect("told");
+        assert!(many.ends_with("/home/user/5.ods, and 2 more.") && !many.contains("/6.ods"), "{many}");
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl DesktopSource {
             cell,
             screen,
             awaits_effect: false,
+            has_looked: false,
             seen_changes: 0,
             seen_tree: None,
             sight,

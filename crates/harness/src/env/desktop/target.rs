@@ -166,6 +166,7 @@ mod tests {
             name: id.into(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: states.iter().copied().collect::<BTreeSet<_>>(),
             bounds: Some(at),
         }

@@ -90,7 +90,7 @@ mod tests {
     fn node(parent: Option<u32>, role: &str, name: &str, bounds: Option<Rect>) -> UiNode {
         let states = if role == "checkbox" { BTreeSet::from([State::Checked]) } else { BTreeSet::new() };
         let (id, role, name) = (NodeRef("n1".into()), Role::new(role), name.to_owned());
-        UiNode { id, parent, role, name, value: None, visible: None, states, bounds }
+        UiNode { id, parent, role, name, value: None, visible: None, details: Vec::new(), states, bounds }
     }
 
     #[test]

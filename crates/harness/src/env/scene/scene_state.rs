@@ -76,6 +76,7 @@ impl SceneState {
             name: self.title().to_owned(),
             value: None,
             visible: None,
+            details: Vec::new(),
             states: [State::Active].into(),
             bounds: Some(Rect::new(0, 0, width, height)),
         }];
@@ -89,6 +90,7 @@ impl SceneState {
                 name: spot.control.name.clone(),
                 value,
                 visible: None,
+                details: Vec::new(),
                 states: self.states_of(spot),
                 bounds: spot.bounds,
             });

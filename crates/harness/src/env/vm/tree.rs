@@ -131,7 +131,17 @@ impl Walk<'_> {
         let disabled = facts.states.contains(&State::Disabled) && CONTROLS.contains(&facts.role.as_str());
         self.names.now.insert(id.clone(), NamedElement { told, bounds, disabled });
         let (role, name, value, states) = (facts.role, facts.name, facts.value, facts.states);
-        self.tree.nodes.push(UiNode { id, parent, role, name, value, visible: None, states, bounds });
+        self.tree.nodes.push(UiNode {
+            id,
+            parent,
+            role,
+            name,
+            value,
+            visible: None,
+            details: Vec::new(),
+            states,
+            bounds,
+        });
         for child in node.children().filter(Node::is_element) {
             self.take(child, Some(at), depth + 1, &identity);
         }

@@ -17,9 +17,9 @@ const MAX_REPEATS: f64 = 100.0;
 /// Distances up to this are wheel notches, longer ones pixels: Qwen's agents write both.
 const MAX_NOTCHES: f64 = 20.0;
 
-/// What the argument `text` is, and what else it is in a browser.
-const TEXT: &str = "What to type; the keys of `key`, such as ctrl+s; keys held during a click, a drag or a scroll; the option of `select`; the answer to a dialog.";
-const TEXT_IN_BROWSER: &str = "The value of `fill`; the words of `find`.";
+/// What the argument `text` is, and what else it is in a browser. A dialog of a desktop is a window like others.
+const TEXT: &str = "What to type; the keys of `key`, such as ctrl+s; keys held during a click, a drag or a scroll; the option of `select`.";
+const TEXT_IN_BROWSER: &str = "The value of `fill`; the words of `find`; what `accept_dialog` enters in a page's dialog that asks for a text.";
 
 /// The actions that read a page and fill in its forms.
 pub(super) const READING_AND_FILLING: [&str; 5] = ["fill", "upload", "find", "read_page", "page_text"];

@@ -37,7 +37,7 @@ pub(crate) fn page_tool() -> ToolSpec {
             "tab": { "type": "string", "description": "The tab's id." },
             "coordinate": { "type": "array", "items": { "type": "number" }, "description": "[x, y] of the element of `select`, `fill` or `upload`." },
             "ref": { "type": "string", "description": "An element's reference, in place of `coordinate`; the part of the page for `read_page`." },
-            "text": { "type": "string", "description": "The option of `select`, the value of `fill`, the words of `find`, or the answer to a dialog." },
+            "text": { "type": "string", "description": "The option of `select`, the value of `fill`, the words of `find`, or what `accept_dialog` enters in a dialog that asks for a text." },
         },
         "required": ["action"],
         "additionalProperties": false,
@@ -52,7 +52,7 @@ pub(crate) fn dialog_tool() -> ToolSpec {
         "type": "object",
         "properties": {
             "action": { "type": "string", "enum": ["accept_dialog", "dismiss_dialog"] },
-            "text": { "type": "string", "description": "The answer to a dialog that asks for one." },
+            "text": { "type": "string", "description": "What `accept_dialog` enters in a dialog that asks for a text." },
         },
         "required": ["action"],
         "additionalProperties": false,

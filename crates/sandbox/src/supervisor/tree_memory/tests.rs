@@ -21,7 +21,17 @@ fn read(role: BusRole, value: &str, bounds: Rect) -> Read {
     let states: StateSet = [BusState::Showing, BusState::Visible].iter().collect();
     let value = Some(value.to_owned()).filter(|value| !value.is_empty());
     let (name, children) = (String::new(), Vec::new());
-    Read { name, role, states, bounds: Some(bounds), value, visible: None, children, cells: None }
+    Read {
+        name,
+        role,
+        states,
+        bounds: Some(bounds),
+        value,
+        visible: None,
+        details: Vec::new(),
+        children,
+        cells: None,
+    }
 }
 
 /// A window with a button, a label, a list that hangs out of it, and a table with two cells.
