@@ -89,7 +89,7 @@ pub fn step_caps(runs: &[StoredRun]) -> StepCaps {
     let mut groups: BTreeMap<_, Vec<(String, &TrialRow)>> = BTreeMap::new();
     let mut not_run: BTreeMap<_, u32> = BTreeMap::new();
     for run in runs {
-        let steps = run.plan.limits.map(|limits| limits.world_steps);
+        let steps = run.plan.limits.and_then(|caps| caps.world_steps);
         let of = |model: &str, arm: &str| {
             let (suite, hash) = (run.plan.suite.clone(), run.plan.suite_hash.clone());
             (suite, hash, model.to_owned(), arm.to_owned(), steps)

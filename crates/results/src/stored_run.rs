@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{Limits, TaskId, TrialId};
+use apprentice_protocol::{CapOverrides, TaskId, TrialId};
 use apprentice_trace::{Blobs, FileSource, Trace, TraceError};
 use serde::Deserialize;
 use serde_json::Value;
@@ -101,7 +101,7 @@ pub struct PlanHead {
     pub arms: Value,
     /// Caps that replace the tasks' own.
     #[serde(default)]
-    pub limits: Option<Limits>,
+    pub limits: Option<CapOverrides>,
     /// The program of each task, as far as the suite says it.
     #[serde(default)]
     pub programs: BTreeMap<TaskId, String>,
