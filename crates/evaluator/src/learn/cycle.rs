@@ -496,7 +496,8 @@ mod tests {
             ..LearnResult::default()
         };
         let folder = TempDir::new().expect("a folder");
-        let (gateway, _) = Gateway::open(folder.path(), GatewayOptions::default()).expect("opens");
+        let (gateway, _) =
+            Gateway::open(folder.path(), GatewayOptions::at(jiff::Timestamp::UNIX_EPOCH)).expect("opens");
         let mut record = empty_record(&gateway, Phase::Own, TaskId::new("a"), "none".to_owned());
         add_result(&mut record, result);
         assert_eq!(record.refusals, ["look_first: why"]);
