@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::agent::{OUTLINE_BUDGET, view_text};
+use apprentice_harness::agent::{OUTLINE_BUDGET, ViewTexts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
     Action, Button, Chord, Clock, Command, EnvironmentKind, EnvironmentSource, Observation, ScreenPoint,
@@ -159,7 +159,7 @@ fn difference(view: &Observation, later: &Observation) -> Option<String> {
 /// The texts that a model gets of a program's screens, and their lengths in characters.
 #[derive(Default)]
 struct Texts {
-    before: Option<UiTree>,
+    told: ViewTexts,
     all: String,
     /// Characters of each view as a whole outline, and as it is sent.
     lengths: Vec<[usize; 2]>,
@@ -172,13 +172,12 @@ impl Texts {
         self.all.push('\n');
     }
 
-    fn add(&mut self, tree: UiTree) {
+    fn add(&mut self, tree: &UiTree) {
         let view = View::whole(SCREEN);
-        let text = view_text(self.before.as_ref(), &tree, &view);
-        let whole = outline(&tree, &view, OUTLINE_BUDGET);
+        let text = self.told.next(tree, &view);
+        let whole = outline(tree, &view, OUTLINE_BUDGET);
         self.lengths.push([whole.as_str().chars().count(), text.chars().count()]);
         self.all.push_str(&text);
-        self.before = Some(tree);
     }
 
     fn print(&self) {
@@ -235,7 +234,7 @@ async fn measure(program: &Program, trees: Option<&PathBuf>) {
     let (mut world, _state) = open().await;
     let last = start(program, &mut world, &clock).await;
     let mut texts = Texts::default();
-    texts.add(last.tree.clone().expect("a tree"));
+    texts.add(last.tree.as_ref().expect("a tree"));
     if let (Some(folder), Some(tree)) = (trees, &last.tree) {
         let path = folder.join(format!("{}.json", program.name));
         std::fs::write(path, serde_json::to_vec(tree).expect("JSON")).expect("written");
@@ -258,7 +257,7 @@ async fn measure(program: &Program, trees: Option<&PathBuf>) {
         let view = see(&mut world, true).await;
         times.push(clock.mono() - begun);
         texts.note(&format!("{act:?}"));
-        texts.add(view.tree.clone().expect("a tree"));
+        texts.add(view.tree.as_ref().expect("a tree"));
         clock.pause(LATER, Why::PollFloor).await;
         let later = see(&mut world, true).await;
         if let Some(difference) = difference(&view, &later) {

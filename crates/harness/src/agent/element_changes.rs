@@ -35,7 +35,9 @@ struct Comparison<'a> {
 pub(super) fn write(before: &ElementList, now: &ElementList) -> Option<String> {
     let old: HashMap<&NodeRef, &Part> = before.told().map(|part| (&part.id, part)).collect();
     let comparison = Comparison { old, before, now };
-    let present: HashSet<&NodeRef> = now.told().map(|part| &part.id).collect();
+    let emptied: Vec<&Part> = before.told().filter(|part| now.empty.contains(&part.id)).collect();
+    let present = now.told().map(|part| &part.id).chain(emptied.iter().map(|part| &part.id));
+    let present: HashSet<&NodeRef> = present.collect();
     let gone = before.told().filter(|part| !present.contains(&part.id)).count();
     let different = now.parts().filter(|part| comparison.differs(part)).count();
     let listed = before.parts().filter(|part| !present.contains(&part.id)).count();
@@ -43,6 +45,7 @@ pub(super) fn write(before: &ElementList, now: &ElementList) -> Option<String> {
         return None;
     }
     let mut text = comparison.changed_lines();
+    text.push_str(&emptied_line(&emptied));
     text.push_str(&gone_line(before, &present, gone));
     text.push_str(&comparison.focus_line());
     if text.is_empty() {
@@ -186,6 +189,18 @@ fn short(text: &str) -> Option<String> {
     }
 }
 
+/// The cells that held something and are empty now.
+fn emptied_line(emptied: &[&Part]) -> String {
+    let held = emptied.iter().filter(|part| part.facts.value.is_some());
+    let held: Vec<String> = held.map(|part| format!("{} #{}", part.label, part.id)).collect();
+    let named: Vec<&str> = held.iter().take(GONE).map(String::as_str).collect();
+    match held.len() - named.len() {
+        _ if held.is_empty() => String::new(),
+        0 => format!("~ empty now: {}\n", named.join(", ")),
+        more => format!("~ empty now: {}, and {more} more\n", named.join(", ")),
+    }
+}
+
 /// What of a long text is another, if that is short.
 fn changed_part(was: &str, now: &str) -> Option<String> {
     let start: usize = was
@@ -194,9 +209,22 @@ fn changed_part(was: &str, now: &str) -> Option<String> {
         .take_while(|(was, now)| was == now)
         .map(|(letter, _)| letter.len_utf8())
         .sum();
+    // Where a word was replaced, it is told as a whole.
+    let is_cut = |text: &str| text[start..].starts_with(char::is_alphanumeric);
+    let start = match is_cut(was) && is_cut(now) {
+        true => {
+            let mut letters = was[..start].char_indices().rev();
+            letters.find(|(_, letter)| letter.is_whitespace()).map_or(0, |(at, space)| at + space.len_utf8())
+        }
+        false => start,
+    };
     let (was, now) = (&was[start..], &now[start..]);
     let same = was.chars().rev().zip(now.chars().rev()).take_while(|(was, now)| was == now);
     let end: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
+    let end = match was.len() > end && now.len() > end {
+        true => end - was[was.len() - end..].find(char::is_whitespace).unwrap_or(end),
+        false => end,
+    };
     let (was, now) = (&was[..was.len() - end], &now[..now.len() - end]);
     let is_short = |text: &str| text.chars().count() <= SHORT;
     match (was, now) {

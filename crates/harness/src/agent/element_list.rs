@@ -99,7 +99,9 @@ pub(super) struct ElementList {
     /// The element that has the keyboard focus.
     pub(super) focus: Option<NodeRef>,
     /// Elements on the screen that are not listed, such as those behind a dialog.
-    pub(super) unlisted: BTreeSet<NodeRef>,
+    pub(super) held_back: BTreeSet<NodeRef>,
+    /// Cells without content, which are not listed.
+    pub(super) empty: BTreeSet<NodeRef>,
     /// What was told earlier of those.
     pub(super) remembered: BTreeMap<NodeRef, Part>,
 }
@@ -153,8 +155,10 @@ impl ElementList {
         for (index, node) in tree.nodes.iter().enumerate() {
             let parent = selection.holder(index).and_then(|holder| line_of.get(holder).copied().flatten());
             if !selection.has(index) {
-                if !node.is(State::Hidden) {
-                    list.unlisted.insert(node.id.clone());
+                if selection.left_out().held_back.contains(&index) {
+                    list.held_back.insert(node.id.clone());
+                } else if selection.left_out().empty.contains(&index) {
+                    list.empty.insert(node.id.clone());
                 }
                 continue;
             }
@@ -211,7 +215,7 @@ impl ElementList {
     /// Keeps what an earlier list told of elements that are still on the screen and not listed now.
     pub(super) fn after(mut self, before: &Self) -> Self {
         let told = before.parts().chain(before.remembered.values());
-        let kept = told.filter(|part| self.unlisted.contains(&part.id));
+        let kept = told.filter(|part| self.held_back.contains(&part.id));
         self.remembered = kept.map(|part| (part.id.clone(), part.clone())).collect();
         self
     }

@@ -82,6 +82,16 @@ pub(super) struct Selection {
     notes: BTreeMap<usize, Note>,
     /// Nodes of which the sentence above says that they are selected.
     selected: HashSet<usize>,
+    left_out: LeftOut,
+}
+
+/// Nodes that were left out although they are on the screen.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// Those behind something or far from the cursor, of which a sentence tells the number or the place.
+    pub(super) held_back: HashSet<usize>,
+    /// Cells without content.
+    pub(super) empty: HashSet<usize>,
 }
 
 impl Selection {
@@ -97,11 +107,15 @@ impl Selection {
         let behind = windows_behind(tree, &parents);
         let mut listed: Vec<bool> = Vec::with_capacity(tree.nodes.len());
         let mut unusable: Vec<bool> = Vec::with_capacity(tree.nodes.len());
+        let mut left_out = LeftOut::default();
         for (index, node) in tree.nodes.iter().enumerate() {
             let above = parents[index];
             let within = above.is_some_and(|above| unusable[above]);
             let shown = says(node) && !within && !gone.contains(&index);
             listed.push(shown);
+            if within && says(node) && !gone.contains(&index) {
+                left_out.held_back.insert(index);
+            }
             unusable.push(within || gone.contains(&index) || behind.contains(&index));
         }
         for window in &behind {
@@ -113,13 +127,13 @@ impl Selection {
                 format!("[behind another window: its {count} elements are not listed until it is in front]");
             notes.insert(*window, Note::lasting(text));
         }
-        leave_out_covered(tree, &parents, &mut listed, &mut notes);
+        left_out.held_back.extend(leave_out_covered(tree, &parents, &mut listed, &mut notes));
         drop_repeated_texts(tree, &parents, &mut listed);
-        table::reduce(tree, &parents, &mut listed, &mut notes);
+        table::reduce(tree, &parents, &mut listed, &mut notes, &mut left_out);
         let selected = selected::summarize(tree, &parents, &listed, &mut notes);
         drop_empty_holders(tree, &parents, &mut listed, &notes);
         let lent = lend_names(tree, &parents, &mut listed);
-        Self { lent, selected, ..Self::with(tree, &parents, listed, notes) }
+        Self { lent, selected, left_out, ..Self::with(tree, &parents, listed, notes) }
     }
 
     fn with(
@@ -147,7 +161,16 @@ impl Selection {
             };
             last = Some(index);
         }
-        Self { listed, holders, leaves, in_row, notes, lent: BTreeMap::new(), selected: HashSet::new() }
+        Self {
+            listed,
+            holders,
+            leaves,
+            in_row,
+            notes,
+            lent: BTreeMap::new(),
+            selected: HashSet::new(),
+            left_out: LeftOut::default(),
+        }
     }
 
     /// Whether a node is listed.
@@ -178,6 +201,11 @@ impl Selection {
     /// The sentence below a node.
     pub(super) fn note(&self, index: usize) -> Option<&Note> {
         self.notes.get(&index)
+    }
+
+    /// What was left out although it is on the screen.
+    pub(super) fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Whether the sentence of what holds a node says that it is selected.
@@ -263,17 +291,19 @@ fn windows_behind(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
         .collect()
 }
 
-/// Leaves out what lies behind the dialog in front, in other windows of its program: a click there hits the dialog.
+/// Leaves out what lies behind the dialog in front, in other windows of its program: a click there hits the dialog. Returns
+/// what that is.
 fn leave_out_covered(
     tree: &UiTree,
     parents: &[Option<usize>],
     listed: &mut [bool],
     notes: &mut BTreeMap<usize, Note>,
-) {
+) -> Vec<usize> {
+    let mut covered = Vec::new();
     let is_dialog =
         |node: &UiNode| node.role.is_window() && node.role.as_str() != "window" && node.is(State::Active);
-    let Some(front) = tree.nodes.iter().position(is_dialog) else { return };
-    let Some(cover) = tree.nodes[front].bounds else { return };
+    let Some(front) = tree.nodes.iter().position(is_dialog) else { return covered };
+    let Some(cover) = tree.nodes[front].bounds else { return covered };
     let is_below_front = |index: usize| index == front || is_below(parents, index, front);
     let windows = (0..tree.nodes.len()).filter(|index| {
         let node = &tree.nodes[*index];
@@ -298,9 +328,11 @@ fn leave_out_covered(
             "[{} more elements of this window are not listed: they are behind {name:?} or disabled]",
             hidden.len()
         );
-        hidden.into_iter().for_each(|index| listed[index] = false);
+        hidden.iter().for_each(|index| listed[*index] = false);
+        covered.extend(hidden);
         notes.insert(window, Note::lasting(note));
     }
+    covered
 }
 
 /// Whether all of an element is covered.

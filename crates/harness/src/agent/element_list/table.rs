@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::{State, UiNode, UiTree};
 
-use super::selection::Note;
+use super::selection::{LeftOut, Note};
 
 /// Rows of a table that are listed from its beginning, and on both sides of the cursor or a selected row.
 const FIRST_ROWS: usize = 12;
@@ -27,6 +27,7 @@ pub(super) fn reduce(
     parents: &[Option<usize>],
     listed: &mut [bool],
     notes: &mut BTreeMap<usize, Note>,
+    left_out: &mut LeftOut,
 ) {
     let tables = (0..tree.nodes.len()).filter(|index| {
         ["table", "grid", "treegrid", "tree", "treetable", "list", "listbox"]
@@ -47,7 +48,9 @@ pub(super) fn reduce(
             let empty = leave_out_empty(tree, &cells, listed);
             let rows = rows(tree, cells.iter().copied().filter(|cell| listed[*cell]));
             let far = leave_out_far(tree, &rows, listed);
-            note = left_out(tree, &cells, &rows, &far).with_empty(empty);
+            left_out.held_back.extend(far.iter().flat_map(|row| &rows[*row]));
+            left_out.empty.extend(cells.iter().copied().filter(|cell| is_empty(&tree.nodes[*cell])));
+            note = rows_left_out(tree, &cells, &rows, &far).with_empty(empty);
         }
         if let Some(more) = out_of_view {
             note = note.followed_by(&more);
@@ -183,7 +186,7 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
 }
 
 /// Says which rows are left out. Of a spreadsheet, it says what is on the screen, too.
-fn left_out(tree: &UiTree, cells: &[usize], rows: &[Vec<usize>], far: &BTreeSet<usize>) -> Note {
+fn rows_left_out(tree: &UiTree, cells: &[usize], rows: &[Vec<usize>], far: &BTreeSet<usize>) -> Note {
     let how = "select a row near them, or scroll, to list them";
     let first_name = |row: usize| {
         let cells = rows.get(row).into_iter().flatten();

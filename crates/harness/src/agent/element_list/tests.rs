@@ -122,7 +122,7 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
     window "Help" #n138
       text "Long text" #n139
     window "Notes" #n141
-      [behind: none of its 1 elements is listed until it is in front]
+      [behind another window: its 1 elements are not listed until it is in front]
     "#);
 }
 
@@ -139,7 +139,7 @@ application;sheet
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.csv" #n1
-      [behind: none of its 1 elements is listed until it is in front]
+      [behind another window: its 1 elements are not listed until it is in front]
     dialog "Save changes?" [active, modal] #n3
       button: "Discard" #n5 | "Cancel" #n6
     "#);
@@ -157,7 +157,7 @@ application;editor
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.txt" #n1
-      [behind: none of its 1 elements is listed until it is in front]
+      [behind another window: its 1 elements are not listed until it is in front]
     alert "Question" [active, modal] #n3
       text "Move the documents?" #n4
       button "Yes" #n5
@@ -176,7 +176,7 @@ application;sheet
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.gnumeric" #n1
-      [1 of its elements are not listed, as they are behind "Fill Series" or disabled; the others are:]
+      [1 more elements of this window are not listed: they are behind "Fill Series" or disabled]
       button "Save" #n2
     dialog "Fill Series" [active] #n4
       textbox "Start value" #n5
@@ -278,7 +278,7 @@ fn what_is_left_out_for_a_dialog_is_neither_gone_nor_told_again_when_the_dialog_
     let second = list(&dialog).after(&first);
     insta::assert_snapshot!(element_changes::write(&first, &second).expect("few changes"), @r#"
     ~ window "Letter" #n1 (was active)
-    ~ [4 of its elements are not listed, as they are behind "Find" or disabled; the others are:]
+    ~ [4 more elements of this window are not listed: they are behind "Find" or disabled]
     + dialog "Find" [active] #n16
     + textbox "Text" [focused] #n17
     "#);
@@ -323,7 +323,7 @@ application;a
     ~ button: "Undo" #n2 (was disabled) | "Bold" [checked] #n3 (was not checked)
     ~ checkbox "Case" [checked] #n4 (was unchecked)
     ~ textbox "Name" #n5 (was "A1")
-    ~ textbox "Text" = "A sentence that is far too long to be told twice" #n6
+    ~ textbox "Text" = "A sentence that is far too long to be told twice" #n6 (was with "once more" for "twice")
     ~ slider "Size" = "3" @20,75 #n12 (was elsewhere)
     "#);
 }
@@ -355,4 +355,17 @@ fn a_selection_of_many_is_one_sentence_and_one_with_gaps_stays_with_its_cells() 
     assert!(all.contains("[selected: all of the 9]") && !all.contains("[selected]"), "{all}");
     let some = list(&format!("{text}{}{}", lines(1..=5, "selected"), lines(6..=9, ""))).write(9000);
     assert!(some.contains("[selected: 5, from \"line 1\" to \"line 5\"]"), "{some}");
+}
+
+#[test]
+fn a_cell_that_was_emptied_is_told_and_a_text_that_went_is_gone() {
+    let sheet = wide_sheet();
+    let before = list(&sheet);
+    let after = |text: &str| list(text).after(&before);
+    let emptied =
+        element_changes::write(&before, &after(&sheet.replace("A2;Ott;", "A2;;"))).expect("few changes");
+    assert_eq!(emptied, "~ empty now: cell \"A2\" #n19\n");
+    let silent =
+        element_changes::write(&before, &after(&sheet.replace("text;;Saved", "text;;"))).expect("few");
+    assert!(silent.starts_with("- status #n"), "{silent}");
 }
