@@ -29,25 +29,65 @@ const TRIALS: &str = "
         WHERE r.state = 'open' AND EXISTS (SELECT FROM trials t WHERE t.run = r.run AND t.state = 'waiting')
     )
     SELECT t.run, t.state, count(*) FROM trials t JOIN shown USING (run) GROUP BY 1, 2 ORDER BY 1, 2";
-const RUNS: &str = "
-    SELECT CASE WHEN r.state = 'open' AND NOT EXISTS (
-                SELECT FROM trials t WHERE t.run = r.run AND t.state IN ('waiting', 'running')) THEN 'ended' ELSE r.state END,
-           count(*)
-    FROM runs r GROUP BY 1 ORDER BY 1";
 const ATTEMPTS: &str = "
     SELECT coalesce(verdict, ''), coalesce(void_cause, ''), count(*) FROM attempts GROUP BY 1, 2 ORDER BY 1, 2";
-const MONEY: &str = "
-    SELECT t.model, coalesce(sum(a.cost_usd), 0) FROM attempts a JOIN trials t USING (run, trial) GROUP BY 1 ORDER BY 1";
-const LEARNING: &str = "SELECT model, sum(usd) FROM learning GROUP BY 1 ORDER BY 1";
 const CAPS: &str = "
     SELECT kind, name, max_usd,
            CASE WHEN day = (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_usd ELSE 0 END
     FROM caps ORDER BY 1, 2";
-const WORKERS: &str = "
-    SELECT CASE WHEN state <> 'ended' AND seen_at < clock_timestamp() - interval '10 min' THEN 'silent' ELSE state END,
-           count(*)
-    FROM workers GROUP BY 1 ORDER BY 1";
-const EXPERIMENTS: &str = "SELECT state, count(*) FROM experiments GROUP BY 1 ORDER BY 1";
+/// A family whose statement gives one label and a number.
+struct Family {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    label: &'static str,
+    sql: &'static str,
+}
+
+const BY_ONE_LABEL: [Family; 5] = [
+    Family {
+        name: "apprentice_runs",
+        kind: "gauge",
+        help: "Runs by state: open, ended or cancelled.",
+        label: "state",
+        sql: "
+            SELECT CASE WHEN r.state = 'open' AND NOT EXISTS (
+                        SELECT FROM trials t WHERE t.run = r.run AND t.state IN ('waiting', 'running')) THEN 'ended' ELSE r.state END,
+                   count(*)::double precision
+            FROM runs r GROUP BY 1 ORDER BY 1",
+    },
+    Family {
+        name: "apprentice_cost_usd_total",
+        kind: "counter",
+        help: "What attempts cost in US dollars, by model.",
+        label: "model",
+        sql: "SELECT t.model, coalesce(sum(a.cost_usd), 0) FROM attempts a JOIN trials t USING (run, trial) GROUP BY 1 ORDER BY 1",
+    },
+    Family {
+        name: "apprentice_learning_cost_usd_total",
+        kind: "counter",
+        help: "What leaders spent on learning in US dollars, by model.",
+        label: "model",
+        sql: "SELECT model, sum(usd) FROM learning GROUP BY 1 ORDER BY 1",
+    },
+    Family {
+        name: "apprentice_workers",
+        kind: "gauge",
+        help: "Workers by state; silent ones gave no sign for 10 minutes.",
+        label: "state",
+        sql: "
+            SELECT CASE WHEN state <> 'ended' AND seen_at < clock_timestamp() - interval '10 min' THEN 'silent' ELSE state END,
+                   count(*)::double precision
+            FROM workers GROUP BY 1 ORDER BY 1",
+    },
+    Family {
+        name: "apprentice_experiments",
+        kind: "gauge",
+        help: "Experiments by state.",
+        label: "state",
+        sql: "SELECT state, count(*)::double precision FROM experiments GROUP BY 1 ORDER BY 1",
+    },
+];
 const ONES: &str = "
     WITH lately AS (
         SELECT count(*)::double precision AS attempts, count(*) FILTER (WHERE verdict <> 'void')::double precision AS trials
@@ -73,10 +113,6 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
     for row in &rows {
         sample(&mut text, "apprentice_trials", &[("run", row.get(0)), ("state", row.get(1))], count(row, 2));
     }
-    family(&mut text, "apprentice_runs", "gauge", "Runs by state: open, ended or cancelled.");
-    for row in &database.query(RUNS, &[]).await? {
-        sample(&mut text, "apprentice_runs", &[("state", row.get(0))], count(row, 1));
-    }
     family(
         &mut text,
         "apprentice_attempts_total",
@@ -87,14 +123,11 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
         let labels = [("verdict", row.get(0)), ("void_cause", row.get(1))];
         sample(&mut text, "apprentice_attempts_total", &labels, count(row, 2));
     }
-    family(&mut text, "apprentice_cost_usd_total", "counter", "What attempts cost in US dollars, by model.");
-    for row in &database.query(MONEY, &[]).await? {
-        sample(&mut text, "apprentice_cost_usd_total", &[("model", row.get(0))], row.get(1));
-    }
-    let name = "apprentice_learning_cost_usd_total";
-    family(&mut text, name, "counter", "What leaders spent on learning in US dollars, by model.");
-    for row in &database.query(LEARNING, &[]).await? {
-        sample(&mut text, name, &[("model", row.get(0))], row.get(1));
+    for one in &BY_ONE_LABEL {
+        family(&mut text, one.name, one.kind, one.help);
+        for row in &database.query(one.sql, &[]).await? {
+            sample(&mut text, one.name, &[(one.label, row.get(0))], row.get(1));
+        }
     }
     family(&mut text, "apprentice_cap_usd", "gauge", "Caps per UTC day in US dollars.");
     let caps = database.query(CAPS, &[]).await?;
@@ -105,19 +138,6 @@ pub async fn metrics(queue: &Queue) -> Result<String, DatabaseError> {
     for row in &caps {
         let labels = [("kind", row.get(0)), ("name", row.get(1))];
         sample(&mut text, "apprentice_cap_spent_usd", &labels, row.get(3));
-    }
-    family(
-        &mut text,
-        "apprentice_workers",
-        "gauge",
-        "Workers by state; silent ones gave no sign for 10 minutes.",
-    );
-    for row in &database.query(WORKERS, &[]).await? {
-        sample(&mut text, "apprentice_workers", &[("state", row.get(0))], count(row, 1));
-    }
-    family(&mut text, "apprentice_experiments", "gauge", "Experiments by state.");
-    for row in &database.query(EXPERIMENTS, &[]).await? {
-        sample(&mut text, "apprentice_experiments", &[("state", row.get(0))], count(row, 1));
     }
     single_values(&mut text, &database.query(ONES, &[]).await?);
     latency(&mut text, &database.query(LATENCY, &[]).await?);

@@ -189,7 +189,7 @@ async fn an_experiment_shows_its_last_copy_and_the_rows_of_runs_that_go_on() {
     assert_eq!(rows(&seen, &folder.join(&run), 0).await, [], "the copy is seen before the run begins");
     place.add(Some(id)).await;
     let (row, _) = place.deliver(1).await;
-    assert_eq!(rows(&seen, &folder.join(&run), 1).await, [row.clone()]);
+    assert_eq!(rows(&seen, &folder.join(&run), 1).await, std::slice::from_ref(&row));
     let text = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap_or_default();
     assert_eq!(text("skillbook/page.md"), "first");
 
