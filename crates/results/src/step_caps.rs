@@ -213,7 +213,8 @@ mod tests {
             row.order = u32::try_from(at).expect("few");
             trials.push(json!({"trial": row.trial, "model": row.model, "arm": row.arm}));
             if verdict.is_some() {
-                rows += &format!("{}\n", serde_json::to_string(&row).expect("writes"));
+                rows.push_str(&serde_json::to_string(&row).expect("writes"));
+                rows.push('\n');
             }
         }
         let programs = json!({"a": "vlc", "b": "chrome", "c": "gimp", "d": "own"});

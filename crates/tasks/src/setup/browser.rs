@@ -16,6 +16,8 @@ const PORTS: &[u16] = &[9222, 1337];
 const READY_DEADLINE: Duration = Duration::from_secs(75);
 /// The maximum time to wait for a page to load; a slower page keeps loading in the background.
 const LOAD_DEADLINE: Duration = Duration::from_secs(60);
+/// The maximum time to wait for a page to be gone; one that asks before it closes stays.
+const CLOSE_DEADLINE: Duration = Duration::from_secs(5);
 const POLL_FLOOR: Duration = Duration::from_millis(200);
 /// The empty history database that upstream starts from.
 pub(crate) const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/ubuntu_osworld_file_cache/resolve/main/chrome/44ee5668-ecd5-4366-a6ce-c1c9b8d4e938/history_empty.sqlite";
@@ -63,9 +65,16 @@ impl Port {
         Ok(opened)
     }
 
-    /// Closes a page.
-    pub(super) async fn close(&self, page: &Value) -> Result<(), StepError> {
-        self.ask("GET", &format!("/json/close/{}", text(page, "id"))).await.map(|_| ())
+    /// Closes a page and waits until it is gone, so that nobody takes it for an open one.
+    pub(super) async fn close(&self, context: &SetupContext<'_>, page: &Value) -> Result<(), StepError> {
+        let id = text(page, "id");
+        self.ask("GET", &format!("/json/close/{id}")).await?;
+        let deadline = context.clock.mono() + CLOSE_DEADLINE;
+        while self.pages().await?.iter().any(|page| text(page, "id") == id) && context.clock.mono() < deadline
+        {
+            context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+        }
+        Ok(())
     }
 
     async fn ask(&self, method: &str, path: &str) -> Result<Value, StepError> {
@@ -93,7 +102,7 @@ pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) 
     for (at, address) in addresses.iter().enumerate() {
         port.visit(context, address).await?;
         if let (0, Some(first)) = (at, before.first()) {
-            port.close(first).await?;
+            port.close(context, first).await?;
         }
     }
     Ok(())
@@ -133,7 +142,7 @@ pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String])
     for address in addresses {
         let pages = port.pages().await?;
         if let Some(page) = pages.iter().find(|page| same_url(text(page, "url"), address)) {
-            port.close(page).await?;
+            port.close(context, page).await?;
         }
     }
     Ok(())

@@ -49,7 +49,7 @@ pub(super) async fn restore(context: &SetupContext<'_>, bytes: &[u8]) -> Result<
                 return Err(StepError::BrowserState(what));
             }
         }
-        port.close(&opened).await?;
+        port.close(context, &opened).await?;
     }
     Ok(())
 }

@@ -204,4 +204,10 @@ mod tests {
         }
         assert!(read_dockerfile("RUN apt-get install -y vim", &none, true).expect("skipped").run.is_empty());
     }
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "((RUN|COPY|ENV|WORKDIR|ADD|FROM|[A-Z]{1,4}) ?[ -~\\n]{0,30}\n){0,6}") {
+            let _ = read_dockerfile(&text, &Files::new(), false);
+        }
+    }
 }

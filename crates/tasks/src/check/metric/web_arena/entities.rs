@@ -77,4 +77,11 @@ mod tests {
             assert_eq!(unescaped(text), expected, "{text}");
         }
     }
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_resolved_once_and_keeps_what_is_no_reference(text in "[&#;xXa-zA-Z0-9\u{e9}\u{1f600} ]{0,60}", plain in "[^&]{0,20}") {
+            let _ = unescaped(&text);
+            proptest::prop_assert_eq!(unescaped(&plain), plain);
+        }
+    }
 }

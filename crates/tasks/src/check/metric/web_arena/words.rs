@@ -171,4 +171,15 @@ mod tests {
         assert!(has_word("plan b. then", 'b').is_err());
         assert!(has_word("2.\u{a0}5", '2').is_err());
     }
+    proptest::proptest! {
+        #[test]
+        fn any_text_has_the_word_or_not(text in "\\PC{0,80}", word in proptest::char::any()) {
+            let _ = has_word(&text, word);
+        }
+
+        #[test]
+        fn any_text_has_a_number_between_blanks(before in "[a-z0-9'\".,:;!?() -]{0,30}", after in "[a-z0-9'\".,:;!?() -]{0,30}") {
+            proptest::prop_assert_eq!(has_word(&format!("{before} 2 {after}"), '2'), Ok(true));
+        }
+    }
 }
