@@ -21,6 +21,7 @@ mod fleet;
 #[cfg(feature = "fleet")]
 mod fleet_experiment;
 mod forks;
+mod forms;
 mod functions;
 mod golden;
 mod guide;

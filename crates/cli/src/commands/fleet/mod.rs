@@ -9,6 +9,7 @@ mod metrics;
 mod plan;
 mod queue;
 mod submit;
+mod submitted;
 mod worker;
 
 use clap::Subcommand;
@@ -19,6 +20,8 @@ use crate::overrides::{self, Overrides};
 
 pub(crate) use plan::{FleetPlan, print as print_plan};
 pub(crate) use submit::Submit;
+#[cfg(test)]
+pub(in crate::commands) use submitted::Submitted;
 
 /// The commands of a fleet.
 #[derive(Debug, Subcommand)]
