@@ -247,7 +247,9 @@ def atif(folder):
 
 def inspect(folder):
     found = [path for path in folder.glob("*.json") if path.name != "manifest.json"]
-    assert found
+    # What `inspect view --log-dir` shows.
+    listed = json.loads(run(BIN / "inspect", "log", "list", "--json", "--log-dir", folder))
+    assert found and {Path(log["name"]).name for log in listed} == {path.name for path in found}, listed
     for path in found:
         dumped = json.loads(run(BIN / "inspect", "log", "dump", path))
         assert dumped["samples"] and dumped["results"]["scores"][0]["name"] == "checks"

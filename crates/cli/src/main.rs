@@ -40,6 +40,7 @@ mod suite;
 mod terminal;
 mod value_type;
 mod wire;
+mod wrap;
 
 use std::process::ExitCode;
 

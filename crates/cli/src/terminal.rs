@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{BufWriter, IsTerminal as _, Stdout, Write as _};
+use std::os::fd::AsFd;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use apprentice_trace::Redactor;
@@ -13,7 +14,7 @@ use indicatif::MultiProgress;
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::process_env;
+use crate::{process_env, wrap};
 
 /// The secrets that no text shows.
 static HIDDEN: LazyLock<RwLock<Hidden>> = LazyLock::new(|| RwLock::new(Hidden::new(process_env::secrets())));
@@ -91,13 +92,28 @@ pub(crate) fn lines() -> &'static MultiProgress {
     &LINES
 }
 
-/// Prints one line of results on standard output. A closed pipe is not an error: the results are stored anyway.
+/// Prints one line of results on standard output, broken between words where a terminal is narrower. A closed pipe is not an
+/// error: the results are stored anyway.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     let text = shown(text);
+    let text = wrapped(&text, std::io::stdout());
     let _ = LINES.suspend(|| writeln!(std::io::stdout(), "{text}"));
 }
 
-/// Buffered lines of results on standard output.
+/// Prints a text in a form of its own, such as JSON, code or a diff, on standard output.
+pub(crate) fn verbatim(text: &str) {
+    let text = shown(format_args!("{text}"));
+    let _ = LINES.suspend(|| writeln!(std::io::stdout(), "{text}"));
+}
+
+fn wrapped(text: &str, terminal: impl AsFd) -> Cow<'_, str> {
+    match wrap::width(terminal) {
+        Some(width) => wrap::wrapped(text, width),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Buffered lines of results on standard output, in a form of their own.
 pub(crate) struct Lines(BufWriter<Stdout>);
 
 impl Lines {
@@ -117,6 +133,7 @@ impl Lines {
 /// Prints one line of progress or diagnostics on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     let text = shown(text);
+    let text = wrapped(&text, std::io::stderr());
     let _ = LINES.suspend(|| writeln!(std::io::stderr(), "{text}"));
 }
 
@@ -149,14 +166,14 @@ pub(crate) fn prompt() {
 /// Prints one JSON document on standard output.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).kind(Kind::Bug)?;
-    line(format_args!("{text}"));
+    verbatim(&text);
     Ok(())
 }
 
 /// Prints one JSON document on one line of standard output.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).kind(Kind::Bug)?;
-    line(format_args!("{text}"));
+    verbatim(&text);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_postgres::Row;
 
@@ -12,7 +13,7 @@ use crate::queue::Queue;
 const STATUS_SCHEMA: &str = "apprentice.queue-status/1";
 
 /// The state of a queue.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct QueueStatus {
     /// `apprentice.queue-status/1`.
     pub schema: &'static str,
@@ -27,7 +28,7 @@ pub struct QueueStatus {
 }
 
 /// The state of one experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ExperimentStatus {
     /// The experiment.
     pub experiment: String,
@@ -46,7 +47,7 @@ pub struct ExperimentStatus {
 }
 
 /// What a cap per UTC day leaves.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CapStatus {
     /// `day` for everything, `model` or `key`.
     pub kind: String,
@@ -61,7 +62,7 @@ pub struct CapStatus {
 }
 
 /// The state of one run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunStatus {
     /// The run.
     pub run: String,
@@ -90,7 +91,7 @@ pub struct RunStatus {
 }
 
 /// The state of one worker.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WorkerStatus {
     /// The worker.
     pub worker: String,

@@ -28,9 +28,9 @@ pub(crate) fn run(arguments: &ConfigCommand, settings: &Settings) -> Result<(), 
     let What::Show { origin } = &arguments.what;
     for (key, value, place) in settings.rows() {
         if *origin {
-            terminal::line(format_args!("{key} = {value}  # {place}"));
+            terminal::verbatim(&format!("{key} = {value}  # {place}"));
         } else {
-            terminal::line(format_args!("{key} = {value}"));
+            terminal::verbatim(&format!("{key} = {value}"));
         }
     }
     Ok(())

@@ -243,7 +243,7 @@ pub(crate) fn print_summary(report: &Report) {
     for arm in &report.arms {
         let tally = &arm.tally;
         terminal::line(format_args!(
-            "  {:8} {:width$}  {:14} {:3} of {:3} passed{}",
+            "  {:7} {:width$}  {:13} {:3} of {:3} passed{}",
             arm.key.role.as_str(),
             arm.key.model,
             arm.key.arm,

@@ -36,6 +36,8 @@ mod mcp_act;
 mod mcp_streams;
 pub(crate) mod models;
 pub(crate) mod plan;
+#[cfg(test)]
+mod printed;
 pub(crate) mod prompts;
 pub(crate) mod report;
 pub(crate) mod run;

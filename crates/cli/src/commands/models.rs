@@ -179,14 +179,16 @@ fn list(listing: &Listing<'_>, json: bool) -> Result<(), Failure> {
         terminal::line(format_args!("\n{}/… at {} ({})", provider.name, provider.base_url, provider.key));
         for model in &provider.models {
             terminal::line(format_args!(
-                "  {:36} ${:<6} in, ${:<6} out per million tokens",
+                "  {:32} ${} in, ${} out",
                 model.name, model.input_usd, model.output_usd
             ));
         }
     }
     terminal::line(format_args!("\nprofiles for compat models: {}", listing.profiles.join(", ")));
     let dated = listing.prices_as_of;
-    terminal::line(format_args!("prices as of {dated}; a trailing * matches all names with that prefix"));
+    terminal::line(format_args!(
+        "prices per million tokens, as of {dated}; a trailing * matches all names with that prefix"
+    ));
     Ok(())
 }
 

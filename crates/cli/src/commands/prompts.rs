@@ -90,7 +90,7 @@ fn diff(folder: Option<&PathBuf>) -> Result<(), Failure> {
         let Some(text) = texts.get(prompt.name).filter(|text| *text != prompt.shipped) else { continue };
         let own = prompts::place(folder, &prompt);
         let difference = LineDiff::of(prompt.shipped, text).unified(prompt.name, &own.display().to_string());
-        terminal::line(format_args!("{}", difference.trim_end()));
+        terminal::verbatim(difference.trim_end());
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Sql) -> Result<(), Failure> {
         return terminal::json(&answer);
     }
     for line in table(&answer) {
-        terminal::line(format_args!("{line}"));
+        terminal::verbatim(&line);
     }
     for missing in &answer.incomplete {
         terminal::note(format_args!("note: {missing}"));

@@ -5,14 +5,9 @@ use std::process::{Command, Output};
 /// Runs the program with no environment but a search path and a home of its own.
 fn apprentice(arguments: &[&str]) -> Output {
     let home = tempfile::tempdir().expect("a home");
-    Command::new(env!("CARGO_BIN_EXE_apprentice"))
-        .args(arguments)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home.path())
-        .current_dir(home.path())
-        .output()
-        .expect("it starts")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
+    command.args(arguments).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.path());
+    crate::place::output_of(command.current_dir(home.path()))
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -8,7 +8,6 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::published;
 
 /// Templates: what a novice is to do in a program whose commands hide two menus deep.
 const TASKS: [(&str, &str, &str); 4] = [
@@ -93,12 +92,9 @@ fn arms(report: &Value) -> Vec<(String, u64, u64)> {
     report["arms"].as_array().expect("arms").iter().map(arm).collect()
 }
 
-/// What a command printed with `--json`, which has its published form.
 fn json_of(output: &Output) -> Value {
-    let told = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)));
-    assert_eq!(published::differences(&told), [""; 0]);
-    told
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)))
 }
 
 #[test]

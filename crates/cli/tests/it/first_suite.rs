@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::place::{PROGRAM, Place, worlds_can_start};
+use crate::place::{PROGRAM, Place, output_of, worlds_can_start};
 use crate::starter::is_installed;
 
 fn said(output: &Output) -> String {
@@ -235,7 +235,7 @@ fn a_program_without_its_checkout_carries_the_built_in_suites() {
             .args(["tasks", "list", "tasks/starter", "--json"])
             .env("HOME", place.path(""))
             .current_dir(place.path(""));
-        let output = command.env_remove("XDG_STATE_HOME").output().expect("it starts");
+        let output = output_of(command.env_remove("XDG_STATE_HOME"));
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         output.stdout
     };

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::place::PROGRAM;
+use crate::place::{PROGRAM, output_of};
 
 /// A password that must be found nowhere.
 const PLANTED: &str = "planted-password-1";
@@ -117,7 +117,7 @@ impl Place {
     }
 
     fn run(&self, line: &str) -> Output {
-        self.command(line).output().expect("runs")
+        output_of(&mut self.command(line))
     }
 
     pub(crate) fn succeeds(&self, line: &str) -> String {
@@ -186,7 +186,10 @@ fn a_run_of_four_workers_equals_one_of_this_machine() {
     let place = Place::new();
     let artifacts = place.home.path().join("artifacts");
     let options = "suite --model baseline/solution --seeds 3";
-    let run = place.succeeds(&format!("submit {options} --artifacts file://{}", artifacts.display()));
+    let submit = format!("submit {options} --artifacts file://{} --json", artifacts.display());
+    assert!(place.succeeds(&format!("{submit} --dry-run")).contains("apprentice.forecast/1"));
+    let told: Value = serde_json::from_str(&place.succeeds(&submit)).expect("json");
+    let run = told["run"].as_str().expect("a run").to_owned();
     assert!(place.succeeds("queue").contains("no worker of build"), "trials wait, and it says why");
     let workers: Vec<Child> = (0..4)
         .map(|at| {

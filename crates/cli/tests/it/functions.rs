@@ -65,6 +65,18 @@ fn what_a_model_wrote_is_told_in_json_also_where_it_waits_for_a_person() {
     fs::remove_file(place.path("apprentice.toml")).expect("removed");
     let stands: Value = serde_json::from_str(&learn(&["--json"])).expect("JSON");
     assert_eq!((&stands["version"], stands.get("proposal")), (&json!(1), None), "{stands:#}");
+
+    // The other commands, whose output has its published form, too.
+    fs::write(place.path("again.fn"), SHOW.replacen("/// ", "/// Again: ", 1)).expect("written");
+    let shown = ["functions", "--skillbook", "book", "--json"];
+    for more in [
+        &["check", "again.fn"][..],
+        &["add", "notes/show", "again.fn"],
+        &["show", "notes/show", "show"],
+        &["retire", "notes/show", "show", "--why", "it is not needed"],
+    ] {
+        done(&place, &[&shown[..], more].concat());
+    }
 }
 
 const ALLOW: &str = "/// Allows a file of the open folder to run as a program.

@@ -23,6 +23,7 @@ mod fleet_experiment;
 #[cfg(feature = "fleet")]
 mod fleet_reading;
 mod forks;
+mod forms;
 mod functions;
 mod golden;
 mod guide;

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use serde_json::json;
 
+use crate::place::output_of;
 use crate::spending::serving_by;
 
 /// A key that must never be seen again.
@@ -20,16 +21,10 @@ pub(crate) fn apprentice(
     arguments: &[&str],
     variables: &[(&str, &str)],
 ) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_apprentice"))
-        .args(arguments)
-        .env_clear()
-        .envs(variables.iter().copied())
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home)
-        .current_dir(home)
-        .stdin(Stdio::null())
-        .output()
-        .expect("it starts");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
+    command.args(arguments).env_clear().envs(variables.iter().copied());
+    command.env("PATH", "/usr/bin:/bin").env("HOME", home).current_dir(home).stdin(Stdio::null());
+    let Output { status, stdout, stderr } = output_of(&mut command);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (status.code().expect("a code"), text(&stdout), text(&stderr))
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::published;
 use crate::starter::{NEEDED, is_installed};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_apprentice");
@@ -100,7 +102,7 @@ impl Place {
     }
 
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("it starts")
+        output_of(&mut self.command(arguments))
     }
 
     /// Writes a suite of tasks that differ from an empty one in what is given, and lack what is null; their checks
@@ -168,6 +170,14 @@ impl Place {
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| name.starts_with("cell-")).collect()
     }
+}
+
+/// Runs the program to its end. What it prints with `--json` has the form that is published for its command.
+pub(crate) fn output_of(command: &mut Command) -> Output {
+    let output = command.output().expect("it starts");
+    let arguments: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
+    published::check(&arguments, &output.stdout);
+    output
 }
 
 /// The started program; it does not outlive its test.

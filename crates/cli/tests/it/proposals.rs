@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::place::output_of;
+
 struct Desk(TempDir);
 
 impl Desk {
@@ -29,7 +31,7 @@ impl Desk {
 
     fn skills(&self, arguments: &[&str]) -> Output {
         let all = [&["skills", "--skillbook", "book"], arguments].concat();
-        self.command(&all).output().expect("it starts")
+        output_of(&mut self.command(&all))
     }
 
     fn told(&self, arguments: &[&str]) -> Value {

@@ -10,6 +10,7 @@ use apprentice_trace::blob_path;
 use serde_json::{Value, json};
 
 use crate::place::{Place, Running, await_some, events, rows, suite, text, worlds_can_start};
+use crate::published;
 
 /// The training task, and another task that needs the same knowledge.
 const SHOWN: &str = "mousepad-windows-lines";
@@ -60,7 +61,8 @@ impl<'a> Person<'a> {
 /// Records the training task, and returns the run's folder.
 async fn record(place: &Place) -> std::path::PathBuf {
     let starter = suite();
-    let mut command = place.command(&["tasks", "record", SHOWN, "--suite", &starter.to_string_lossy()]);
+    let mut command =
+        place.command(&["tasks", "record", SHOWN, "--suite", &starter.to_string_lossy(), "--json"]);
     let file = |name: &str| fs::File::create(place.path(name)).expect("a file");
     command.stdout(file("stdout")).stderr(file("stderr"));
     let mut running = Running::start(command);
@@ -84,6 +86,7 @@ async fn record(place: &Place) -> std::path::PathBuf {
     let handed = person.orders(OrderKind::HandBack { key: person.key.clone() }).await;
     assert!(matches!(handed, Answer::Done { .. }), "{handed:?}");
     assert_eq!(running.ended().code(), Some(0), "{}", place.text("stderr"));
+    published::check(&["tasks", "record", "--json"], place.text("stdout").as_bytes());
     run
 }
 

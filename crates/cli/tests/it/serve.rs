@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::place::{Place, Running, suite, worlds_can_start};
+use crate::published;
 
 #[test]
 fn it_refuses_what_it_cannot_serve() {
@@ -59,6 +60,7 @@ fn serving(mut command: Command) -> (Running, String) {
     let served: Value = loop {
         assert_ne!(lines.read_line(&mut told).expect("read"), 0, "it ended: {told}");
         if let Ok(served) = serde_json::from_str(&told) {
+            published::check(&["serve", "--json"], told.as_bytes());
             break served;
         }
     };

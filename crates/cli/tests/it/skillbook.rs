@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::place::DEADLINE;
+use crate::place::{DEADLINE, output_of};
 
 /// A folder to work in, with a book in it.
 struct Desk {
@@ -30,15 +30,10 @@ impl Desk {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_apprentice"))
-            .args(["skills", "--skillbook", "book", "--json"])
-            .args(arguments)
-            .env_clear()
-            .env("PATH", "/usr/bin:/bin")
-            .env("HOME", self.path())
-            .current_dir(self.path())
-            .output()
-            .expect("it starts")
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
+        command.args(["skills", "--skillbook", "book", "--json"]).args(arguments);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.path());
+        output_of(command.current_dir(self.path()))
     }
 
     fn ok(&self, arguments: &[&str]) -> Value {

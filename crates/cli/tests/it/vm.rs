@@ -10,6 +10,7 @@ use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec};
 use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place, rows, suite, worlds_can_start};
+use crate::published;
 use crate::starter::is_installed;
 
 const SERVER: &str = include_str!("../machine/server.py");
@@ -80,6 +81,7 @@ impl Stand {
 async fn apprentice(place: &Place, arguments: &[&str]) -> (Option<i32>, Value, String) {
     let mut command = tokio::process::Command::from(place.command(arguments));
     let output = command.kill_on_drop(true).output().await.expect("it starts");
+    published::check(arguments, &output.stdout);
     let json = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output.status.code(), json, String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -2,7 +2,6 @@
 //! over the socket, and by the live page in a second Chromium.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -11,6 +10,7 @@ use apprentice_protocol::{Action, Button, ScreenPoint, Size, Target};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Running, await_some, events, rows, text, worlds_can_start};
+use crate::published;
 use crate::viewing::Browser;
 
 /// A field at the top left, which has the focus, and three buttons that are to be pressed in order.
@@ -188,6 +188,15 @@ fn a_trial_that_a_person_stops_is_void_and_not_tried_again() {
     assert_eq!(crate::place::rows(&watched.run()).len(), 1, "nor by resuming");
 }
 
+/// The first object that a command prints, which has its published form.
+fn first_told(running: &mut Running, command: &[&str]) -> Value {
+    let output = running.0.stdout.take().expect("an output");
+    let told = serde_json::Deserializer::from_reader(output).into_iter::<Value>().next();
+    let told = told.expect("an object").expect("JSON");
+    published::check(command, told.to_string().as_bytes());
+    told
+}
+
 #[tokio::test]
 async fn the_live_page_shows_the_screen_and_takes_over() {
     if !worlds_can_start() {
@@ -197,10 +206,12 @@ async fn the_live_page_shows_the_screen_and_takes_over() {
     let run = watched.run();
     let mut view = watched.place.command(&["view", &run.to_string_lossy(), "--json", "--no-open"]);
     let mut viewer = Running(view.stdout(Stdio::piped()).spawn().expect("it starts"));
-    let output = BufReader::new(viewer.0.stdout.take().expect("an output"));
-    let line =
-        output.lines().map_while(Result::ok).find(|line| line.contains("\"url\"")).expect("an address");
-    let url = line.split('"').nth(3).expect("an address").to_owned();
+    let served = first_told(&mut viewer, &["view", "--json"]);
+    let mut watch = watched.place.command(&["watch", "--json"]);
+    let mut watcher = Running(watch.stdout(Stdio::piped()).spawn().expect("it starts"));
+    first_told(&mut watcher, &["watch", "--json"]);
+    drop(watcher);
+    let url = served["url"].as_str().expect("an address");
     let mut page = Browser::at(&format!("{url}#/live"), Size::new(1000, 900)).await;
     let ready = page.await_node("button", "Take over").await;
     assert!(ready, "the card of the trial");

@@ -353,3 +353,12 @@ fn ablations_are_read_under_their_old_name_too_but_not_under_both() {
     let both = told("[ablations]\nbest_of = 2\n[further]\nbest_of = 2");
     assert!(both.contains("`[further]` is the old name of `[ablations]`"), "{both}");
 }
+
+#[test]
+fn a_file_in_another_format_is_told_in_few_lines() {
+    let json = format!("{{\n{}}}\n", "  \"suite\": \".\",\n".repeat(40));
+    let told = settled(&json).expect_err("no TOML").to_string();
+    assert!(told.starts_with("experiment.toml:1:1: "), "{told}");
+    assert_eq!(told.lines().count(), 6, "{told}");
+    assert!(told.lines().any(|line| line.ends_with("more places")), "{told}");
+}

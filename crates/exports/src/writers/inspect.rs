@@ -30,6 +30,8 @@ pub(crate) struct Logs<'a> {
 
 /// One log. Its samples are written to a file of their own first, as its results stand before them.
 struct Log {
+    /// Its name. Inspect finds logs in JSON by their names: a time, a task and an id.
+    file: String,
     samples: OutFile,
     path: String,
     first: TrialRow,
@@ -77,19 +79,15 @@ impl<'a> Logs<'a> {
         let Some(log) = self.logs.get_mut(&name) else { return Err(EpisodeError::Unfit("the log is gone")) };
         log.add(episode)?;
         out.put(&mut log.samples, &sample, blobs)?;
-        Ok(format!("{name}.json"))
+        Ok(log.file.clone())
     }
 
     pub(super) fn finish(self, out: &mut OutFolder) -> Result<(), FolderError> {
         let Self { request, plan, logs, .. } = self;
-        for (name, log) in logs {
+        for log in logs.into_values() {
             let head = log.head(request, plan);
             log.samples.end()?;
-            out.json_with_list(
-                &format!("{name}.json"),
-                &head,
-                &ListFile { field: "samples", path: &log.path },
-            )?;
+            out.json_with_list(&log.file, &head, &ListFile { field: "samples", path: &log.path })?;
         }
         Ok(())
     }
@@ -98,7 +96,10 @@ impl<'a> Logs<'a> {
 impl Log {
     fn begin(name: &str, episode: &Episode<'_>, out: &OutFolder) -> Result<Self, FolderError> {
         let path = format!("{name}.samples");
+        let began = episode.began.strftime("%Y-%m-%dT%H-%M-%S+00-00");
+        let task = file_name(&format!("{}_{}", name.replace('_', "-"), episode.row.trial));
         Ok(Self {
+            file: format!("{began}_{task}.json"),
             samples: out.create(&path)?,
             path,
             first: episode.row.clone(),

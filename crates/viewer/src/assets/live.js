@@ -68,10 +68,12 @@ function liveCard(process, trial) {
   const act = el("p", {});
   const words = el("blockquote", {});
   const problem = el("p", { class: "problems", role: "alert", hidden: true });
-  const image = el("img", { alt: "The newest picture of the screen", draggable: "false" });
-  const screen = el("div", { class: "screen", tabindex: "-1" }, image);
-  image.addEventListener("error", () => { image.hidden = true; });
-  image.addEventListener("load", () => { image.hidden = false; });
+  const image = el("img", { alt: "The newest picture of the screen", draggable: "false", hidden: true });
+  const none = el("p", { class: "none" }, "No picture yet.");
+  const screen = el("div", { class: "screen", tabindex: "-1" }, image, none);
+  const showPicture = (is) => { image.hidden = !is; none.hidden = is; };
+  image.addEventListener("error", () => showPicture(false));
+  image.addEventListener("load", () => showPicture(true));
   const failed = (error) => { problem.textContent = error ? error.message : ""; problem.hidden = !error; };
   const send = (content) => order(process, { trial, ...content }).then((done) => { failed(null); return done; }, (error) => {
     failed(error);

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{database_failure, store_settings};
 use super::submit::{Submit, without_queue};
+use super::submitted::Submitted;
 use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
 use crate::commands::experiment_command;
 use crate::commands::run::{ParseCommand, StartedBy};
@@ -212,8 +213,7 @@ fn dearest(caps: Vec<Option<f64>>) -> Option<f64> {
 
 fn told(id: &str, json: bool) -> Result<(), Failure> {
     if json {
-        let told = serde_json::json!({ "schema": "apprentice.submitted/1", "experiment": id });
-        return terminal::json(&told);
+        return terminal::json(&Submitted::experiment(id));
     }
     terminal::line(format_args!("{id}"));
     terminal::note(format_args!(

@@ -10,6 +10,7 @@ mod plan;
 mod queue;
 mod reading;
 mod submit;
+mod submitted;
 mod worker;
 
 use clap::Subcommand;
@@ -21,6 +22,8 @@ use crate::overrides::{self, Overrides};
 pub(crate) use plan::{FleetPlan, print as print_plan};
 pub(crate) use reading::{Scratch, opened};
 pub(crate) use submit::Submit;
+#[cfg(test)]
+pub(in crate::commands) use submitted::Submitted;
 
 /// The commands of a fleet.
 #[derive(Debug, Subcommand)]

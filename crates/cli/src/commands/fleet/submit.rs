@@ -11,6 +11,7 @@ use apprentice_tasks::suite::{self as suites, Suite};
 use clap::Args;
 
 use super::address::{QueueAddress, database_failure, store_settings};
+use super::submitted::Submitted;
 use crate::commands::run::{PlannedCommand, Run, planned};
 use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -136,9 +137,7 @@ pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
         submit(&queue, &artifacts, &submission, trial_usd).await.map_err(submit_failure)?;
         let trials = counted(plan.trials.len(), "trial");
         match arguments.run.json {
-            true => terminal::json(&serde_json::json!({
-                "schema": "apprentice.submitted/1", "run": plan.run, "trials": plan.trials.len()
-            })),
+            true => terminal::json(&Submitted::run(&plan)),
             false => {
                 terminal::line(format_args!("{}", plan.run));
                 terminal::note(format_args!(

@@ -161,7 +161,7 @@ fn conclude(learned: &Learned, arguments: &LearnArgs, state: State, json: bool) 
             "{id} waits for a person: `apprentice skills proposals`; the last line is for when it is accepted"
         ));
     }
-    terminal::line(format_args!("{}", learned.function.source.text().trim_end()));
+    terminal::verbatim(learned.function.source.text().trim_end());
     terminal::line(format_args!(
         "apprentice functions admit {} {name} --suite {} --split {} --task {} --arguments '{}' --learned-on {}",
         arguments.skill,

@@ -282,6 +282,6 @@ fn show(book: &Snapshot, skill: &SkillId, name: &str, json: bool) -> Result<(), 
     }
     let state = state(missing.as_deref());
     terminal::line(format_args!("{skill} {name}, version {}, {state}\n", function.version));
-    terminal::line(format_args!("{}", function.source.trim_end()));
+    terminal::verbatim(function.source.trim_end());
     Ok(())
 }

@@ -150,7 +150,7 @@ pub(super) fn diff(
         }
     }
     for one in skills {
-        terminal::line(format_args!("{}", one.diff.trim_end()));
+        terminal::verbatim(one.diff.trim_end());
     }
     Ok(())
 }

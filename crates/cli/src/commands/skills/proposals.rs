@@ -121,7 +121,7 @@ fn print_proposal(Shown { proposal, skills }: &Shown<'_>) {
         terminal::line(format_args!("  origin: {}: {sentence}", source.word()));
     }
     for skill in skills {
-        terminal::line(format_args!("{}", skill.diff.trim_end()));
+        terminal::verbatim(skill.diff.trim_end());
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
         terminal::line(format_args!("the skillbook contains no skills yet"));
     }
     for domain in book.domains() {
-        terminal::line(format_args!("{}", book.index(domain).trim_end()));
+        terminal::line(format_args!("{}\n", book.index(domain).trim_end()));
     }
     match book.state().proposals.len() {
         0 => {}

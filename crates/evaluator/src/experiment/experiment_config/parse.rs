@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{CapOverrides, nearest};
+use apprentice_protocol::{CapOverrides, counted, nearest};
 use apprentice_skills::reflect::ReflectMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -53,6 +53,8 @@ const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s"
 const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
 
+/// How many syntax errors are named: a file in another format has one on each line.
+const MAX_BROKEN: usize = 5;
 /// Larger numbers are rejected as typing errors.
 const MAX_NUMBER: i64 = 1_000_000_000;
 
@@ -62,9 +64,14 @@ impl ExperimentConfig {
     pub fn read(path: &Path, text: &str) -> Result<Self, ExperimentConfigError> {
         let (root, broken) = DeTable::parse_recoverable(text);
         let mut reader = Reader { text, faults: Vec::new(), keys: BTreeSet::new() };
-        for error in broken {
+        let more = broken.len().saturating_sub(MAX_BROKEN);
+        for error in broken.into_iter().take(MAX_BROKEN) {
             let spot = error.span().map(|span| SourcePos::at(text, span.start));
             reader.faults.push(ConfigIssue { spot, what: error.message().to_owned() });
+        }
+        if more > 0 {
+            let what = format!("is not TOML in {}", counted(more, "more place"));
+            reader.faults.push(ConfigIssue { spot: None, what });
         }
         // A syntax error may hide the keys after it, so missing keys are not reported.
         if !reader.faults.is_empty() {
