@@ -95,7 +95,8 @@ fn summarize(text: &str, runs: &[Run], whole: bool) -> Vec<Detail> {
         said.retain(|part| !part.is_empty());
         let mut text = said.join(&format!(" {GAP} "));
         if !text.is_empty() && !whole {
-            text.push_str(&format!(" {GAP}"));
+            text.push(' ');
+            text.push_str(GAP);
         }
         (!text.is_empty()).then_some(Detail { kind, text })
     };

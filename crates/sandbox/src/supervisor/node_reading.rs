@@ -92,14 +92,7 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
         }
     };
     let is_pane = known.has_details && role == BusRole::Panel;
-    let states = match states.contains(BusState::Defunct) {
-        true if is_pane && holds_living(bus, at).await => {
-            [BusState::Showing, BusState::Visible, BusState::Enabled, BusState::Sensitive].iter().collect()
-        }
-        true => return Err(NodeError::Gone),
-        false => states,
-    };
-    let mut states = node::states_on_screen(bus, at, role, states).await;
+    let mut states = living_states(bus, at, role, states, is_pane).await?;
     let showing = states.contains(BusState::Showing);
     let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
@@ -115,27 +108,9 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     let (bounds, value) = tokio::join!(bounds, value);
     let plain = cell && !value.as_deref().is_some_and(|value| value.contains(node::OBJECT));
     let mut value = value.map(|value| value.replace(node::OBJECT, ""));
-    let mut cells = None;
-    let children = if !wanted || count == 0 || plain {
-        Vec::new()
-    } else if states.contains(BusState::ManagesDescendants) {
-        match cells::managed_descendants(bus, at, known.cells).await {
-            Managed::Few(children) => children,
-            Managed::Visible(visible) => {
-                let children = visible.found.iter().map(|cell| cell.address.clone()).collect();
-                cells = Some(visible);
-                children
-            }
-        }
-    } else {
-        let children = node::children(bus, at).await.unwrap_or_default();
-        let closed = is_closed(bus, role, &children).await;
-        if closed {
-            // GTK 2 says of a menu that was open once that it is selected.
-            states.remove(BusState::Selected);
-            states.remove(BusState::Expanded);
-        }
-        if closed && known.hidden == HiddenNodes::Skip { Vec::new() } else { children }
+    let (children, cells) = match !wanted || count == 0 || plain {
+        true => (Vec::new(), None),
+        false => below(bus, at, role, &mut states, (known.cells, known.hidden)).await,
     };
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
@@ -152,6 +127,50 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
         explain(bus, at, known.has_plain_cells, &mut read).await;
     }
     Ok(read)
+}
+
+/// The states of an element that is there. One that says it is gone may still hold what shows, if it is a pane.
+async fn living_states(
+    bus: &Connection,
+    at: &Address,
+    role: BusRole,
+    told: StateSet,
+    is_pane: bool,
+) -> Result<StateSet, NodeError> {
+    match told.contains(BusState::Defunct) {
+        true if is_pane && holds_living(bus, at).await => {
+            let shown = [BusState::Showing, BusState::Visible, BusState::Enabled, BusState::Sensitive];
+            Ok(shown.iter().collect())
+        }
+        true => Err(NodeError::Gone),
+        false => Ok(node::states_on_screen(bus, at, role, told).await),
+    }
+}
+
+/// What stands below an element, and which of it are cells. A menu that is closed loses the states of an open one.
+async fn below(
+    bus: &Connection,
+    at: &Address,
+    role: BusRole,
+    states: &mut StateSet,
+    (known, hidden): (Option<KnownCells>, HiddenNodes),
+) -> (Vec<Address>, Option<Cells>) {
+    if states.contains(BusState::ManagesDescendants) {
+        return match cells::managed_descendants(bus, at, known).await {
+            Managed::Few(children) => (children, None),
+            Managed::Visible(visible) => {
+                (visible.found.iter().map(|cell| cell.address.clone()).collect(), Some(visible))
+            }
+        };
+    }
+    let children = node::children(bus, at).await.unwrap_or_default();
+    let closed = is_closed(bus, role, &children).await;
+    if closed {
+        // GTK 2 says of a menu that was open once that it is selected.
+        states.remove(BusState::Selected);
+        states.remove(BusState::Expanded);
+    }
+    (if closed && hidden == HiddenNodes::Skip { Vec::new() } else { children }, None)
 }
 
 /// The visible part of a long text. A cell's text is told as a whole.

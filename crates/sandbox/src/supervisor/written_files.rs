@@ -106,14 +106,14 @@ mod tests {
         fs::create_dir_all(at("Documents/old")).expect("made");
         fs::write(at("before.txt"), "1").expect("written");
         let mut files = WrittenFiles::watch(home.path()).expect("watched");
-        assert_eq!(files.take(), [at(""); 0], "what was there was not written now");
+        assert!(files.take().is_empty(), "what was there was not written now");
         fs::write(at("a.txt"), "1").expect("written");
         fs::write(at(".~lock.a.txt#"), "1").expect("written");
         // Saved as many programs do: to another name first.
         fs::write(at("Documents/old/lu1.tmp"), "2").expect("written");
         fs::rename(at("Documents/old/lu1.tmp"), at("Documents/old/b.ods")).expect("moved");
         assert_eq!(files.take(), [at("Documents/old/b.ods"), at("a.txt")]);
-        assert_eq!(files.take(), [at(""); 0], "it was told");
+        assert!(files.take().is_empty(), "it was told");
         fs::create_dir_all(at("new/deep")).expect("made");
         fs::write(at("new/deep/c.png"), "3").expect("written");
         assert_eq!(files.take(), [at("new/deep/c.png")], "in a folder that was not watched yet");

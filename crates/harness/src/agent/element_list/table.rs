@@ -1,6 +1,7 @@
 //! Reduces tables and long lists to what stands around the cursor and the selection.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use apprentice_protocol::{State, UiNode, UiTree};
 
@@ -230,7 +231,7 @@ impl Note {
     fn with_empty(mut self, empty: usize) -> Self {
         if empty > 0 {
             let gap = if self.text.is_empty() { "" } else { " " };
-            self.text.push_str(&format!("{gap}[{empty} empty cells are not listed]"));
+            let _ = write!(self.text, "{gap}[{empty} empty cells are not listed]");
         }
         self
     }
