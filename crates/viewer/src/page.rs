@@ -156,6 +156,7 @@ impl Packed<'_> {
         {
             return Err(ExportError::NoTrial(trial.to_owned()));
         }
+        self.exported.unreadable += grid["problems"].as_array().map_or(0, Vec::len);
         grid["rows"] = rows.clone().into();
         let books: Vec<String> = match trial {
             None => grid["books"].as_array().into_iter().flatten().map(text).collect(),

@@ -131,8 +131,8 @@ impl Bench {
     }
 
     /// Returns the same arguments with an output folder, for `apprentice resume`.
-    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
-        Self { out: Some(out), consent, ..self.clone() }
+    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs, json: bool) -> Self {
+        Self { out: Some(out), consent, json, ..self.clone() }
     }
 }
 

@@ -54,8 +54,8 @@ pub(crate) struct Distill {
 
 impl Distill {
     /// Returns the same arguments with an output folder, for `apprentice resume`.
-    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
-        Self { out: Some(out), consent, ..self.clone() }
+    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs, json: bool) -> Self {
+        Self { out: Some(out), consent, json, ..self.clone() }
     }
 }
 

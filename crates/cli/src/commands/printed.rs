@@ -2,7 +2,7 @@
 
 /// What each command prints with `--json`, by the names of the schemas. Options decide which of several it is.
 pub(crate) const PRINTED: &[(&str, &[&str])] = &[
-    ("bench", &["bench-outline-1", "forecast-1", "report-1"]),
+    ("bench", &["bench-outline-1", "report-1"]),
     ("bundle", &["bundle-1"]),
     ("collect", &["export-1"]),
     ("compare", &["compare-1"]),
@@ -33,7 +33,7 @@ pub(crate) const PRINTED: &[(&str, &[&str])] = &[
     ("skills apply", &["forecast-1", "skills-apply-1"]),
     ("skills at", &["skill-1", "skills-1"]),
     ("skills blame", &["skills-blame-1"]),
-    ("skills clean", &["forecast-1", "skills-clean-1"]),
+    ("skills clean", &["skills-clean-1"]),
     ("skills diff", &["skills-diff-1"]),
     ("skills events", &["skills-events-1"]),
     ("skills export", &["skills-export-1"]),

@@ -162,7 +162,7 @@ pub(crate) struct Resume {
     accept_drift: bool,
     #[command(flatten)]
     consent: SpendingArgs,
-    /// Print one JSON object (`apprentice.run-summary/1`).
+    /// Print one JSON object (`apprentice.run-summary/1`; of an experiment, `apprentice.report/1`).
     #[arg(long)]
     json: bool,
 }
@@ -425,11 +425,15 @@ fn resume_experiment(
     }
     let given = parse(&definition.command)?;
     let config = &overrides::settings(&[&given.flags, flags])?.config()?;
-    let (out, consent) = (folder.to_owned(), arguments.consent);
+    let (out, consent, json) = (folder.to_owned(), arguments.consent, arguments.json);
     match given.started {
+        StartedBy::Demo(_) if json => {
+            let told = Failure::say(Kind::Usage, "a demo prints no JSON");
+            Err(told.hint("resume it without --json; then `apprentice report DIR --json` prints its report"))
+        }
         StartedBy::Demo(demo) => super::demo::run(&demo.again(out, consent), config),
-        StartedBy::Bench(bench) => super::bench::run(&bench.again(out, consent), config),
-        StartedBy::Distill(distill) => super::distill::run(&distill.again(out, consent), config),
+        StartedBy::Bench(bench) => super::bench::run(&bench.again(out, consent, json), config),
+        StartedBy::Distill(distill) => super::distill::run(&distill.again(out, consent, json), config),
         StartedBy::Run(_) | StartedBy::Other => {
             let command = definition.command.join(" ");
             Err(Failure::say(Kind::Config, format!("{command:?} is not an experiment command")))

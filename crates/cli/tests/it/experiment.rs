@@ -136,7 +136,7 @@ fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
     let half = json_of(&place.output(&["report", "out", "--json"]));
     assert_eq!(half["not_run"].as_array().map(Vec::len), Some(5));
 
-    let resumed = place.output(&["resume", "out"]);
+    let resumed = place.output(&["resume", "out", "--json"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
     let report = json_of(&place.output(&["report", "out", "--json"]));
     assert_eq!(arms(&report).iter().map(|(.., trials)| trials).sum::<u64>(), 12);

@@ -28,6 +28,8 @@ fn a_measured_trial_is_forked_without_the_skill_it_read() {
         place.output(&fixed.into_iter().chain(more.iter().copied()).collect::<Vec<_>>())
     };
     let fork = |more: &[&str]| at("s2", more);
+    let outlined = fork(&["--without", "beds/care", "-n", "4", "--out", "forked", "--dry-run", "--json"]);
+    assert_eq!(outlined.status.code(), Some(0), "{}", text(&outlined.stderr));
     let done = fork(&["--without", "beds/care", "-n", "4", "--out", "forked", "--json"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let report: Value = serde_json::from_slice(&done.stdout).expect("a report");

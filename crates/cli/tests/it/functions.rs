@@ -52,6 +52,7 @@ fn what_a_model_wrote_is_told_in_json_also_where_it_waits_for_a_person() {
         done(&place, &[&asked[..], &of, more].concat())
     };
     fs::write(place.path("apprentice.toml"), "write_mode = \"propose\"\n").expect("written");
+    assert!(learn(&["--dry-run", "--json"]).contains("apprentice.forecast/1"));
     let waits: Value = serde_json::from_str(&learn(&["--json"])).expect("JSON also where it waits");
     assert_eq!((&waits["function"], &waits["source"]), (&json!("show"), &json!(SHOW)), "{waits:#}");
     assert_eq!(waits["arguments"], json!({ "what": "{{what}}" }), "what admission takes: {waits:#}");

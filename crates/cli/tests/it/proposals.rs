@@ -57,7 +57,9 @@ impl Desk {
         let script = turns.map(|calls| json!({ "calls": calls }).to_string()).join("\n");
         fs::write(self.path().join("script.jsonl"), script).expect("written");
         fs::write(self.path().join("reflection.json"), reflection.to_string()).expect("written");
-        self.told(&[&["apply", "reflection.json", "--model", "scripted:script.jsonl"], mode].concat())
+        let apply = [&["apply", "reflection.json", "--model", "scripted:script.jsonl"], mode].concat();
+        assert_eq!(self.told(&[&apply[..], &["--dry-run"]].concat())["schema"], "apprentice.forecast/1");
+        self.told(&apply)
     }
 }
 

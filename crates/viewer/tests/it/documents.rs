@@ -99,6 +99,15 @@ fn what_is_damaged_is_told_and_the_rest_is_shown() {
 }
 
 #[test]
+fn an_exported_page_of_rows_that_cannot_be_read_says_so() {
+    let sample = Sample::new();
+    sample.append("trials.jsonl", "{\"schema\":7}\n");
+    let file = sample.folder().with_file_name("page.html");
+    let written = write_page(&library(&sample), None, &file, ExportLimits::default()).expect("writes");
+    assert_eq!((written.attempts, written.unreadable), (0, 1), "nothing is left out in silence");
+}
+
+#[test]
 fn paths_and_rows_lead_nowhere_else() {
     let sample = Sample::new();
     fs::write(sample.folder().with_file_name("secret.png"), b"x").expect("written");
