@@ -186,7 +186,7 @@ fn the_students_limits_hold_for_the_student_alone() {
     let experiment = carried(settled(&capped).expect("settles"));
     let definition = Definition::of(&experiment).expect("a definition");
     let students = definition.student_limits.expect("limits of the student");
-    assert_eq!((students.world_steps, students.turns), (15, 20));
+    assert_eq!((students.world_steps, students.turns, students.working_s), (Some(15), Some(20), None));
     let given =
         Experiment { book: BookSource::Given(Snapshot::empty()), arms: vec![Arm::None], ..experiment };
     let plan = plan_measurement(&given, Timestamp::UNIX_EPOCH).expect("a plan").expect("of a given book");
