@@ -361,7 +361,8 @@ async fn decide(
     options: &LearnOptions,
 ) -> Result<Decision, LearnError> {
     let manage_options = ManageOptions { harm: options.clean.harm(), ..options.manage };
-    manage(manager, gateway, input, item, &manage_options)
+    // The conversation is large, and everything that learns awaits it.
+    Box::pin(manage(manager, gateway, input, item, &manage_options))
         .await
         .map_err(|source| LearnError::Manage { trajectory: input.trajectory.id.clone(), source })
 }

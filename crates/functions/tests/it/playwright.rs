@@ -275,7 +275,7 @@ fn parted(text: &str) -> (Vec<String>, Vec<(usize, String)>) {
     for PlaywrightFunction { name, translated, .. } in translate(text, None).expect("reads") {
         match translated {
             Err(reasons) if reasons[0].reason.starts_with("not Python: ") => {
-                broken.push((reasons[0].line, name))
+                broken.push((reasons[0].line, name));
             }
             Ok(_) | Err(_) => sound.push(name),
         }
