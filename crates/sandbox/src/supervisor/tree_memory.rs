@@ -189,6 +189,29 @@ impl<'a> Unchanged<'a> {
         Some(KnownCells { bounds: read.bounds?, range: *range, same, cells })
     }
 
+    /// A cell as it was told, with the text that was known of it. While one cell is edited, a sheet says of its cells that they are
+    /// empty, and that none can be edited.
+    pub(super) fn with_known_text(&self, at: &Address, mut read: Read) -> Read {
+        let is_cell = |read: &Read| read.role == BusRole::TableCell;
+        let can_be_edited = |read: &Read| read.states.contains(BusState::Editable);
+        let says_something = |read: &Read| read.value.as_deref().is_some_and(|value| !value.is_empty());
+        let Some((memory, _)) = self.known else { return read };
+        if !is_cell(&read) || can_be_edited(&read) || says_something(&read) {
+            return read;
+        }
+        let is_same = |was: &&Read| {
+            is_cell(was) && can_be_edited(was) && (&was.name, was.bounds) == (&read.name, read.bounds)
+        };
+        let known = memory.nodes.get(at).map(|known| &known.read).filter(is_same);
+        let known = known.or_else(|| memory.nodes.values().map(|known| &known.read).find(is_same));
+        if let Some(known) = known.filter(|known| says_something(known)) {
+            read.value.clone_from(&known.value);
+            read.details.clone_from(&known.details);
+            read.states.insert(BusState::Editable);
+        }
+        read
+    }
+
     /// Whether an element is another than the remembered one, stands elsewhere, or came to the front or left it: then so did
     /// its children.
     pub(super) fn moved(&self, at: &Address, read: &Read) -> bool {

@@ -275,6 +275,7 @@ impl<'a> Walk<'a> {
     /// Takes in what a node is, and queues its children.
     fn take(&mut self, index: usize, read: Read, asked: bool) {
         let Some(found) = self.found.get_mut(index) else { return };
+        let read = self.unchanged.with_known_text(&found.address, read);
         let hidden =
             found.hidden || (!read.states.contains(BusState::Showing) && read.role != BusRole::Application);
         let anew = asked && (found.anew || self.unchanged.moved(&found.address, &read));
