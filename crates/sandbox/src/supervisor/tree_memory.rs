@@ -199,8 +199,9 @@ impl<'a> Unchanged<'a> {
         if !is_cell(&read) || can_be_edited(&read) || says_something(&read) {
             return read;
         }
-        let is_same =
-            |was: &&Read| is_cell(was) && can_be_edited(was) && (&was.name, was.bounds) == (&read.name, read.bounds);
+        let is_same = |was: &&Read| {
+            is_cell(was) && can_be_edited(was) && (&was.name, was.bounds) == (&read.name, read.bounds)
+        };
         let known = memory.nodes.get(at).map(|known| &known.read).filter(is_same);
         let known = known.or_else(|| memory.nodes.values().map(|known| &known.read).find(is_same));
         if let Some(known) = known.filter(|known| says_something(known)) {

@@ -134,3 +134,21 @@ fn what_moved_takes_its_children_along_and_other_programs_are_not_remembered() {
         TreeMemory::of(&walked, SCREEN, HashMap::from([(":1.3".to_owned(), Program::of("thunar", "gtk"))]));
     assert!(other.unchanged(&since).recall(&button).is_none());
 }
+
+#[test]
+fn the_text_of_a_cell_is_known_while_another_is_edited() {
+    let memory = memory(|_, read| {
+        read.states.insert(BusState::Editable);
+    });
+    let since = DrawnSince::default();
+    let unchanged = memory.unchanged(&since);
+    let silent = || read(BusRole::TableCell, "", Rect::new(0, 100, 100, 50));
+    let text = |path: &str, told: Read| unchanged.with_known_text(&address(path), told).value;
+    assert_eq!(text("full", silent()).as_deref(), Some("7"), "it cannot be edited now");
+    assert_eq!(text("made anew", silent()).as_deref(), Some("7"), "another object stands for it");
+    let mut emptied = silent();
+    emptied.states.insert(BusState::Editable);
+    assert_eq!(text("full", emptied), None, "it was emptied");
+    assert_eq!(text("full", read(BusRole::TableCell, "8", Rect::new(0, 100, 100, 50))).as_deref(), Some("8"));
+    assert_eq!(text("full", read(BusRole::TableCell, "", Rect::new(0, 150, 100, 50))), None, "another cell");
+}
