@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{EnvironmentKind, counted, did_you_mean};
+use apprentice_protocol::{AllowedHost, EnvironmentKind, counted, did_you_mean};
 use apprentice_tasks::suite::{
     Conversion, HarborOptions, WEBARENA_SITES, WebArenaOptions, create_harbor_suite, create_miniwob_suite,
     create_webarena_suite,
@@ -54,6 +54,9 @@ struct WebArena {
     /// The address of a site, for its placeholder; else `WA_<SITE>` or `<SITE>` of the environment.
     #[arg(long = "site", value_name = "SITE=URL", value_parser = site)]
     sites: Vec<(String, String)>,
+    /// The address that answers for a site's host, such as one of this machine.
+    #[arg(long = "host", value_name = "HOST:PORT=ADDRESS:PORT")]
+    hosts: Vec<AllowedHost>,
     /// Pages that each world serves to its own browser at <http://127.0.0.1:8123/>.
     #[arg(long, value_name = "DIR")]
     pages: Option<PathBuf>,
@@ -123,8 +126,9 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
             let count = create_miniwob_suite(from, to, *seconds).kind(Kind::Config)?;
             terminal::line(format_args!("{} in {}", counted(count, "task"), to.display()));
         }
-        What::WebArena(WebArena { from, to, sites: named, pages, auth }) => {
-            let options = WebArenaOptions { sites: sites(named), pages: pages.clone(), auth: auth.clone() };
+        What::WebArena(WebArena { from, to, sites: named, hosts, pages, auth }) => {
+            let (sites, hosts) = (sites(named), hosts.clone());
+            let options = WebArenaOptions { sites, hosts, pages: pages.clone(), auth: auth.clone() };
             report(&create_webarena_suite(from, to, &options).kind(Kind::Config)?, to);
         }
         What::Harbor(Harbor { from, to, environment, installed }) => {

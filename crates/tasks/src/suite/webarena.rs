@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use apprentice_protocol::AllowedHost;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
@@ -35,6 +36,8 @@ const KINDS: [(&str, &str); 3] = [
 pub struct WebArenaOptions {
     /// The address of each site, by the site's name.
     pub sites: BTreeMap<String, String>,
+    /// Hosts of sites that another address answers for, such as one of this machine.
+    pub hosts: Vec<AllowedHost>,
     /// A folder of pages that the world serves to its own browser at `http://127.0.0.1:8123/`.
     pub pages: Option<PathBuf>,
     /// A folder with the browser's saved state for each login, under the file names of the tasks.
@@ -158,7 +161,7 @@ fn convert(config: &Value, options: &WebArenaOptions) -> Result<Converted, Strin
             "template": template,
             "screen": {"width": 1280, "height": 720},
             "limits": {"world_steps": STEPS, "turns": STEPS * 3 / 2},
-            "network": hosts(&options.sites),
+            "network": hosts(options),
             "programs": programs,
         },
     });
@@ -270,12 +273,19 @@ fn setup(starts: &[&str], state: Option<&str>, options: &WebArenaOptions) -> Vec
 }
 
 /// Returns the hosts of the sites, as a world's network names them; a world's own pages need none.
-fn hosts(sites: &BTreeMap<String, String>) -> Vec<String> {
-    let mut hosts: Vec<String> = sites.values().map(|address| Url::parse(address).host).collect();
-    hosts.retain(|host| {
-        let name = host.split(':').next().unwrap_or_default();
-        !host.is_empty() && !matches!(name, "localhost" | "127.0.0.1")
-    });
+fn hosts(options: &WebArenaOptions) -> Vec<String> {
+    let mut hosts = Vec::new();
+    for address in options.sites.values() {
+        let url = Url::parse(address);
+        let usual = if url.scheme == "https" { 443 } else { 80 };
+        let split = url.host.rsplit_once(':').and_then(|(name, port)| Some((name, port.parse().ok()?)));
+        let (name, port) = split.unwrap_or((&url.host, usual));
+        if name.is_empty() || matches!(name, "localhost" | "127.0.0.1") {
+            continue;
+        }
+        let answered = options.hosts.iter().find(|one| one.allows(name, port));
+        hosts.push(answered.map_or_else(|| url.host.clone(), ToString::to_string));
+    }
     hosts.sort();
     hosts.dedup();
     hosts
@@ -311,7 +321,8 @@ mod tests {
         let options = WebArenaOptions::default();
         assert!(matches!(add(&from, &to, &options), Err(ConversionError::NoTask(_))));
         let sites = [("shopping".to_owned(), "http://shop.test:7770".to_owned())].into();
-        let done = add(&from, &to, &WebArenaOptions { sites, ..options }).expect("made");
+        let hosts = vec!["shop.test:7770=127.0.0.1:80".parse().expect("a host")];
+        let done = add(&from, &to, &WebArenaOptions { sites, hosts, ..options }).expect("made");
         assert_eq!((done.tasks, done.left_out.len()), (1, 1));
         let suite = load(&to).expect("loads");
         let task = &suite.tasks[0];
@@ -322,6 +333,7 @@ mod tests {
         let opened = task.config[0].parameters["urls_to_open"].to_string();
         assert_eq!(opened, r#"["http://shop.test:7770","http://shop.test:7770/b"]"#);
         let text = fs::read_to_string(to.join("examples/shopping/webarena.2.json")).expect("a file");
+        assert!(text.contains("shop.test:7770=127.0.0.1:80"), "{text}");
         assert!(text.contains("shop.test:7770/cart") && !text.contains("__SHOPPING__"), "{text}");
     }
 }
