@@ -1,9 +1,14 @@
 //! Commands of which no other test reads the JSON. What they print is held to its published form where they are called.
 
 use std::fs;
+use std::path::Path;
+
+use apprentice_skills::book::{Actor, Change, Gateway, GatewayOptions, WriteRequest};
+use jiff::Timestamp;
+use serde_json::json;
 
 use crate::experiment::{bench, garden};
-use crate::place::{Place, rows, text};
+use crate::place::{Place, copy, rows, text};
 
 /// Calls commands that have to succeed.
 fn succeed(place: &Place, commands: &[&[&str]]) {
@@ -26,6 +31,7 @@ fn commands_over_a_run_print_their_published_forms() {
         &place,
         &[
             &["compare", &run, &run],
+            &["report", &run, "--by-steps"],
             &["grade", &run],
             &["export", &run, "--format", "csv", "--out", "tables"],
             &["sql", &run, "select 1"],
@@ -56,4 +62,23 @@ fn commands_over_a_suite_print_their_published_forms() {
     // So few experiments say nothing of error rates, and that is told.
     let few = place.output(&["selftest", "stats", "--experiments", "4", "--json"]);
     assert!(!few.stdout.is_empty(), "{}", text(&few.stderr));
+}
+
+#[test]
+fn commands_that_change_a_skill_print_their_published_forms() {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    copy(&root.join("skillbook"), &place.path("book"));
+    fs::copy(root.join("docs/images/viewer-live.png"), place.path("live.png")).expect("a picture");
+    let skill = "chromium/page-edit-table-cell";
+    let suspended =
+        json!({"op": "skill.suspended", "data": {"skill": skill, "why": "it clicks the wrong cell"}});
+    let change: Change = serde_json::from_value(suspended).expect("a change");
+    let (mut book, _) =
+        Gateway::open(&place.path("book"), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    book.apply(WriteRequest::of(Actor::Handler, Timestamp::UNIX_EPOCH, change)).expect("suspended");
+    drop(book);
+    let add =
+        ["skills", "--skillbook", "book", "add-figure", skill, "live.png", "--alt", "the page of what runs"];
+    succeed(&place, &[&["skills", "--skillbook", "book", "resume", skill], &add]);
 }
