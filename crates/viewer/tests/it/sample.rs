@@ -16,7 +16,8 @@ impl Sample {
     pub(crate) fn new() -> Self {
         let sample = Self(tempfile::tempdir().expect("a folder"));
         fs::create_dir_all(sample.folder().join("blobs")).expect("a folder");
-        let plan = json!({ "schema": "apprentice.run/1", "run": "R1", "suite": "shop", "trials": [1, 2] });
+        let trials = json!([{ "trial": "t1", "arm": "pull" }, { "trial": "t2", "arm": "none" }]);
+        let plan = json!({ "schema": "apprentice.run/1", "run": "R1", "suite": "shop", "trials": trials });
         fs::write(sample.folder().join("run.json"), plan.to_string()).expect("written");
         let rows = [sample.attempt("t1", "pull", "pass", true), sample.attempt("t2", "none", "fail", false)];
         fs::write(sample.folder().join("trials.jsonl"), rows.concat()).expect("written");
