@@ -39,6 +39,9 @@ pub enum RunError {
         #[source]
         source: serde_json::Error,
     },
+    /// Another version of the program wrote the plan.
+    #[error(transparent)]
+    Form(#[from] PlanFormError),
     /// The rows cannot be read.
     #[error(transparent)]
     Rows(#[from] RowsError),
@@ -68,6 +71,33 @@ pub enum RunError {
     /// A trace has no events.
     #[error("{} holds no `started` event", .0.display())]
     Empty(PathBuf),
+}
+
+/// The schema of a run's plan.
+pub const RUN_SCHEMA: &str = "apprentice.run/1";
+
+/// A plan has a form that this version does not read.
+#[derive(Debug, thiserror::Error)]
+#[error("{} has the form {found:?}, and this version reads {RUN_SCHEMA:?}; use the version that wrote it", path.display())]
+pub struct PlanFormError {
+    /// The file.
+    pub path: PathBuf,
+    /// The form that it names.
+    pub found: String,
+}
+
+impl PlanFormError {
+    /// Checks the form that a plan's text names. A text that names none is no plan, which reading it tells.
+    pub fn check(path: &Path, text: &[u8]) -> Result<(), Self> {
+        #[derive(Deserialize)]
+        struct Form {
+            schema: String,
+        }
+        match serde_json::from_slice::<Form>(text) {
+            Ok(form) if form.schema != RUN_SCHEMA => Err(Self { path: path.to_owned(), found: form.schema }),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
 }
 
 /// The parts of a plan that readers state.
@@ -150,6 +180,7 @@ impl StoredRun {
     pub fn open_from(folder: &Path, source: Option<Arc<dyn FileSource>>) -> Result<Self, RunError> {
         let path = folder.join("run.json");
         let text = fs::read(&path).map_err(|source| RunError::Plan { path: path.clone(), source })?;
+        PlanFormError::check(&path, &text)?;
         let plan = serde_json::from_slice(&text).map_err(|source| RunError::PlanText { path, source })?;
         let file = folder.join("trials.jsonl");
         let read = if file.exists() { rows::read(&file)? } else { rows::Rows::default() };

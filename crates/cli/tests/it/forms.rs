@@ -44,6 +44,30 @@ fn commands_over_a_run_print_their_published_forms() {
 }
 
 #[test]
+fn a_plan_of_another_version_is_refused_by_what_reads_it() {
+    let place = garden();
+    let ran = place.output(&["run", "garden", "--model", "builtin/explorer"]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let folder = place.run_folder();
+    let plan = fs::read_to_string(folder.join("run.json")).expect("a plan");
+    fs::write(folder.join("run.json"), plan.replace("apprentice.run/1", "apprentice.run/9"))
+        .expect("written");
+    let run = folder.to_string_lossy();
+    for command in [
+        &["report", &run, "--json"][..],
+        &["export", &run, "--format", "csv", "--out", "tables"],
+        &["grade", &run],
+        &["resume", &run],
+        &["sql", &run, "select 1"],
+        &["bundle", &run, "--out", "run.tar.gz"],
+    ] {
+        let done = place.output(command);
+        assert_eq!(done.status.code(), Some(3), "{command:?}: {}{}", text(&done.stdout), text(&done.stderr));
+        assert!(text(&done.stderr).contains("has the form \"apprentice.run/9\""), "{}", text(&done.stderr));
+    }
+}
+
+#[test]
 fn commands_over_a_suite_print_their_published_forms() {
     let place = garden();
     fs::write(place.path("said.txt"), "a").expect("written");

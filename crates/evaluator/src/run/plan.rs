@@ -23,8 +23,7 @@ use apprentice_results::row::{Role, Split};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::variation::{VariationError, vary};
 
-/// The schema name of the plan.
-pub const RUN_SCHEMA: &str = "apprentice.run/1";
+pub use apprentice_results::stored_run::RUN_SCHEMA;
 
 /// The inputs of a plan.
 pub struct PlanRequest<'a> {

@@ -13,6 +13,7 @@ use apprentice_trace::Trace;
 use super::plan::{RunPlan, TrialSpec, attempt_folder};
 use apprentice_results::row::{ROW_SCHEMA, TrialRow};
 use apprentice_results::rows::{self, RowsError};
+use apprentice_results::stored_run::PlanFormError;
 
 /// The file name of a run's plan.
 pub const PLAN_FILE: &str = "run.json";
@@ -67,6 +68,9 @@ pub enum StoreError {
         #[source]
         source: serde_json::Error,
     },
+    /// Another version of the program wrote the plan.
+    #[error(transparent)]
+    Form(#[from] PlanFormError),
     /// The rows are invalid.
     #[error(transparent)]
     Rows(#[from] RowsError),
@@ -116,6 +120,7 @@ fn has_result(attempts: &[TrialRow], most: u32) -> bool {
 fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {
     let file = path.join(PLAN_FILE);
     let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+    PlanFormError::check(&file, text.as_bytes())?;
     serde_json::from_str(&text).map_err(|source| StoreError::Plan { path: file, source })
 }
 

@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::budget::Budget;
 use super::conversation::Conversation;
+use super::known::Known;
 use super::picture;
 use super::repeat::RepeatCounter;
 use super::stop::Stop;
-use super::told_view::Known;
 
 /// The input of one attempt, except the world and the trace.
 pub struct AttemptInput<'a> {

@@ -10,12 +10,12 @@ use apprentice_protocol::{
 use serde_json::Value;
 
 use super::agent_loop::AgentLoop;
+use super::known::{Known, Unknown};
 use super::model_view::ModelView;
 use super::picture::{self, Picture};
 use super::prompt::FINISH_TOOL;
 use super::reading;
 use super::stop::{Stop, off_thread, until, world};
-use super::told_view::{Known, Unknown};
 
 /// Limit on the text of one tool result, in characters.
 const TOOL_BUDGET: TextBudget = TextBudget(20_000);

@@ -4,6 +4,7 @@
 //! contents of windows that cannot be used now. Neighbours of one kind share a line. Tables show what they hold around
 //! the cursor and count the rest.
 
+mod left_out;
 mod selected;
 mod selection;
 mod table;
@@ -13,7 +14,8 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{Detail, NodeRef, State, UiNode, UiTree, View, outline_line};
 
-use selection::{Note, Selection};
+use left_out::Note;
+use selection::Selection;
 
 /// Roles of elements that are dragged or drawn on, so that their place matters although they have a reference.
 const PLACED: &[&str] = &[

@@ -13,6 +13,7 @@ mod element_changes;
 mod element_list;
 mod element_search;
 mod function;
+mod known;
 mod model_view;
 mod observe;
 mod picture;

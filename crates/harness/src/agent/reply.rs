@@ -8,10 +8,10 @@ use apprentice_protocol::{
 
 use super::agent_loop::AgentLoop;
 use super::conversation::{ContextFit, LeftOut, Trimmed};
+use super::known::{Known, Unknown};
 use super::prompt;
 use super::record;
 use super::stop::{Stop, until};
-use super::told_view::{Known, Unknown};
 
 /// This many unusable replies in a row end an attempt.
 const UNUSABLE_LIMIT: u32 = 3;

@@ -7,9 +7,9 @@ use apprentice_protocol::{
 };
 
 use super::agent_loop::AgentLoop;
+use super::known::{Known, Unknown};
 use super::model_view::ModelView;
 use super::stop::{Stop, until, world};
-use super::told_view::{Known, Unknown};
 use super::{prompt, record};
 
 impl AgentLoop<'_> {

@@ -8,6 +8,7 @@ use apprentice_protocol::{BoundedText, Limits, ResourceUsage, TextBudget, UiTree
 use super::agent_loop::AgentLoop;
 use super::element_changes;
 use super::element_list::ElementList;
+use super::known::Known;
 use super::model_view::{ELEMENTS_HEADING, ModelView};
 
 /// The line above what changed in the list of elements.
@@ -20,56 +21,6 @@ const NO_EFFECT: &str = "The last action was delivered, and nothing on the scree
 const LIST_BUDGET: usize = 12_000;
 /// Limit on the whole text, in characters.
 const TEXT_BUDGET: TextBudget = TextBudget(16_000);
-
-/// What a model knows of the elements on the screen.
-#[derive(Debug)]
-pub(super) enum Known {
-    /// The elements that it was told of.
-    List(ElementList),
-    /// Nothing that changes could refer to.
-    Nothing(Unknown),
-}
-
-/// Why a model knows nothing of the elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Unknown {
-    /// It was told nothing so far.
-    #[default]
-    First,
-    /// It asks for the whole list.
-    Asked,
-    /// Earlier lists were left out of the conversation.
-    LeftOut,
-    /// A person used the screen, which it is told.
-    Person,
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self::Nothing(Unknown::default())
-    }
-}
-
-impl Known {
-    fn list(&self) -> Option<&ElementList> {
-        match self {
-            Self::List(list) => Some(list),
-            Self::Nothing(_) => None,
-        }
-    }
-
-    /// Why the whole list comes, in words.
-    fn why_whole(&self) -> &'static str {
-        match self {
-            Self::List(_) => "The whole list, because more than half of it is new.\n",
-            Self::Nothing(Unknown::Asked) => "The whole list, as you asked.\n",
-            Self::Nothing(Unknown::LeftOut) => {
-                "The whole list, because earlier ones were left out of this conversation.\n"
-            }
-            Self::Nothing(Unknown::First | Unknown::Person) => "",
-        }
-    }
-}
 
 impl AgentLoop<'_> {
     /// Writes the text of a view for a model that gets changes.

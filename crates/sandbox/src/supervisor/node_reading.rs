@@ -110,7 +110,7 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     let mut value = value.map(|value| value.replace(node::OBJECT, ""));
     let (children, cells) = match !wanted || count == 0 || plain {
         true => (Vec::new(), None),
-        false => below(bus, at, role, &mut states, (known.cells, known.hidden)).await,
+        false => below(bus, at, role, &mut states, known.cells, known.hidden).await,
     };
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
@@ -153,7 +153,8 @@ async fn below(
     at: &Address,
     role: BusRole,
     states: &mut StateSet,
-    (known, hidden): (Option<KnownCells>, HiddenNodes),
+    known: Option<KnownCells>,
+    hidden: HiddenNodes,
 ) -> (Vec<Address>, Option<Cells>) {
     if states.contains(BusState::ManagesDescendants) {
         return match cells::managed_descendants(bus, at, known).await {

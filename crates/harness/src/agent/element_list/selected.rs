@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use apprentice_protocol::{State, UiTree};
 
-use super::selection::{Note, nearest};
+use super::left_out::{Note, nearest};
 use super::table::Place;
 
 /// So many selected elements are told one by one.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use apprentice_protocol::{Rect, State, UiNode, UiTree, is_listed};
 
+use super::left_out::{LeftOut, Note, nearest};
 use super::{selected, table};
 
 /// Roles that never help a model to act.
@@ -55,21 +56,6 @@ const HOLDERS: &[&str] = &[
 const TEXTS: &[&str] =
     &["text", "generic", "label", "statictext", "img", "image", "cell", "option", "labeltext"];
 
-/// A sentence below an element about what is not listed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::agent) struct Note {
-    pub(in crate::agent) text: String,
-    /// What of it is told again when it changes: the number of empty cells is not.
-    pub(in crate::agent) lasting: String,
-}
-
-impl Note {
-    /// A sentence that is told again whenever it changes.
-    pub(super) fn lasting(text: String) -> Self {
-        Self { lasting: text.clone(), text }
-    }
-}
-
 /// Which nodes are listed.
 pub(super) struct Selection {
     listed: Vec<bool>,
@@ -83,15 +69,6 @@ pub(super) struct Selection {
     /// Nodes of which the sentence above says that they are selected.
     selected: HashSet<usize>,
     left_out: LeftOut,
-}
-
-/// Nodes that were left out although they are on the screen.
-#[derive(Debug, Default)]
-pub(super) struct LeftOut {
-    /// Those behind something or far from the cursor, of which a sentence tells the number or the place.
-    pub(super) held_back: HashSet<usize>,
-    /// Cells without content.
-    pub(super) empty: HashSet<usize>,
 }
 
 impl Selection {
@@ -212,10 +189,6 @@ impl Selection {
     pub(super) fn tells_selection_above(&self, index: usize) -> bool {
         self.selected.contains(&index)
     }
-}
-
-pub(super) fn nearest(parents: &[Option<usize>], index: usize, listed: &[bool]) -> Option<usize> {
-    std::iter::successors(parents[index], |at| parents[*at]).find(|at| listed[*at])
 }
 
 fn is_below(parents: &[Option<usize>], index: usize, above: usize) -> bool {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{State, UiNode, UiTree};
 
-use super::selection::{LeftOut, Note};
+use super::left_out::{LeftOut, Note};
 
 /// Rows of a table that are listed from its beginning, and on both sides of the cursor or a selected row.
 const FIRST_ROWS: usize = 12;
