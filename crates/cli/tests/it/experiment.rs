@@ -179,11 +179,11 @@ fn an_experiment_from_a_file_is_planned_registered_carried_out_packed_and_verifi
     );
     let told = json_of(&place.output(&["plan", "garden.toml", "--json"]));
     assert_eq!(told["deviations"], json!([{ "field": "arms", "what": "added masked" }]));
-    let distilled = place.output(&["distill", "garden.toml", "--out", "out"]);
-    assert_eq!(distilled.status.code(), Some(0), "{}", text(&distilled.stderr));
+    let distilled = json_of(&place.output(&["distill", "garden.toml", "--out", "out", "--json"]));
     let resumed = place.output(&["resume", "out"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
     let report = json_of(&place.output(&["report", "out", "--json"]));
+    assert_eq!(arms(&distilled), arms(&report));
     let arms: Vec<String> = arms(&report).into_iter().map(|(arm, ..)| arm).collect();
     assert_eq!(arms, ["masked", "none", "placebo-inert", "pull"]);
     assert_eq!(report["registration"]["deviations"][0]["what"], "added masked");
