@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 
 use crate::fleet::Place;
+use crate::place::await_some;
 
 /// A viewer that ends with this value.
 struct Viewer {
@@ -74,9 +75,10 @@ fn a_run_is_read_where_it_is() {
     assert_eq!((&grid["rows"], &grid["problems"]), (&json!([]), &json!([])), "nothing is done yet");
     worked(&place);
     // What was looked up less than two seconds ago is shown; then all.
-    let rows = std::iter::repeat_with(|| viewer.document("grid")["rows"].clone());
-    let rows = rows.take(2000).find(|rows| rows.as_array().is_some_and(|rows| rows.len() == 6));
-    let rows = rows.expect("the rows appear while the viewer serves");
+    let rows = await_some("the rows while the viewer serves", || {
+        let rows = viewer.document("grid")["rows"].clone();
+        rows.as_array().is_some_and(|rows| rows.len() == 6).then_some(rows)
+    });
     let trial = rows[0]["trial"].as_str().expect("an id");
     let attempt = viewer.document(&format!("attempt/./{trial}/1"));
     assert_eq!(
