@@ -110,7 +110,9 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     let mut value = value.map(|value| value.replace(node::OBJECT, ""));
     let (children, cells) = match !wanted || count == 0 || plain {
         true => (Vec::new(), None),
-        false => below(bus, at, role, &mut states, known.cells, known.hidden).await,
+        false => {
+            below(bus, at, role, &mut states, Descent { cells: known.cells, hidden: known.hidden }).await
+        }
     };
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
         value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
@@ -147,17 +149,23 @@ async fn living_states(
     }
 }
 
+/// How what stands below an element is read.
+struct Descent {
+    /// The cells of a table that are as they were.
+    cells: Option<KnownCells>,
+    hidden: HiddenNodes,
+}
+
 /// What stands below an element, and which of it are cells. A menu that is closed loses the states of an open one.
 async fn below(
     bus: &Connection,
     at: &Address,
     role: BusRole,
     states: &mut StateSet,
-    known: Option<KnownCells>,
-    hidden: HiddenNodes,
+    descent: Descent,
 ) -> (Vec<Address>, Option<Cells>) {
     if states.contains(BusState::ManagesDescendants) {
-        return match cells::managed_descendants(bus, at, known).await {
+        return match cells::managed_descendants(bus, at, descent.cells).await {
             Managed::Few(children) => (children, None),
             Managed::Visible(visible) => {
                 (visible.found.iter().map(|cell| cell.address.clone()).collect(), Some(visible))
@@ -171,7 +179,7 @@ async fn below(
         states.remove(BusState::Selected);
         states.remove(BusState::Expanded);
     }
-    (if closed && hidden == HiddenNodes::Skip { Vec::new() } else { children }, None)
+    (if closed && descent.hidden == HiddenNodes::Skip { Vec::new() } else { children }, None)
 }
 
 /// The visible part of a long text. A cell's text is told as a whole.
