@@ -1,12 +1,9 @@
 //! Packs the word lists and vectors that the program carries; they are half as large so.
 #![expect(clippy::disallowed_methods, reason = "a build script gets its output folder by the environment")]
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use apprentice_packed::pack_all;
 
 /// The packed files and what they hold, below `src`.
 const PACKED: [(&str, &[&str]); 4] = [
@@ -20,17 +17,9 @@ const PACKED: [(&str, &[&str]); 4] = [
 ];
 
 fn main() -> io::Result<()> {
-    let place = std::env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
     println!("cargo::rerun-if-changed=build.rs");
-    for (name, parts) in PACKED {
-        let file = File::create(PathBuf::from(&place).join(name))?;
-        let mut packed = ZlibEncoder::new(file, Compression::best());
-        for part in parts {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(part);
-            println!("cargo::rerun-if-changed={}", path.display());
-            packed.write_all(&fs::read(path)?)?;
-        }
-        packed.finish()?.sync_all()?;
-    }
-    Ok(())
+    println!("cargo::rerun-if-changed=src/effect/lexicon.txt");
+    println!("cargo::rerun-if-changed=src/near.txt");
+    println!("cargo::rerun-if-changed=src/word_vectors");
+    pack_all(&PACKED, std::env::var_os("OUT_DIR"))
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
+use apprentice_evaluator::run::{
+    GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, StoreError, TrialSpec,
+};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_harness::env::scene::SceneSource;
@@ -338,7 +340,8 @@ pub(crate) fn guidance(provider: GuidanceProvider) -> GuidanceFactory {
 pub(crate) fn run_failure(error: RunError) -> Failure {
     let kind = match &error {
         RunError::Plan(_) => Kind::NothingMatched,
-        RunError::Store(_) | RunError::Queue(_) => Kind::Environment,
+        RunError::Store(error) => store_kind(error),
+        RunError::Queue(_) => Kind::Environment,
         RunError::Crashed(_) => Kind::Bug,
         RunError::Model { .. } => Kind::Model,
         RunError::NoTask(_) | RunError::Vary { .. } | RunError::Script { .. } | RunError::Drift(_) => {
@@ -346,6 +349,16 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
         }
     };
     Failure::new(kind, error)
+}
+
+/// The kind of a failure to use a run's folder: its files are invalid, or they cannot be read or written.
+pub(crate) fn store_kind(error: &StoreError) -> Kind {
+    match error {
+        StoreError::Plan { .. } | StoreError::Form(_) | StoreError::Rows(_) => Kind::Config,
+        StoreError::Locked(_) | StoreError::DiskFull(_) | StoreError::Io { .. } | StoreError::Book(_) => {
+            Kind::Environment
+        }
+    }
 }
 
 /// Reads the plan from a run's folder.

@@ -26,7 +26,6 @@ mod listed_controls;
 pub mod manage;
 mod model_json;
 pub mod package;
-mod packed;
 pub mod practice;
 mod prompts;
 pub mod reflect;

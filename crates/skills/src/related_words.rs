@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::packed::unpack_text;
 use crate::words::stem;
+use apprentice_packed::unpack_text;
 
 /// Groups of words for the same thing, one group per line. A word may be in several groups.
 const GROUPS: &str = include_str!("words.txt");

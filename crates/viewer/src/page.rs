@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use apprentice_packed::unpack_text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -14,19 +16,10 @@ use crate::document::{Document, DocumentError, path_of};
 use crate::library::Library;
 
 const INDEX: &str = include_str!("assets/index.html");
-const STYLE: &str = include_str!("assets/viewer.css");
-/// The script: its parts in the order in which later ones use earlier ones. One file is one request.
-const SCRIPT: &str = concat!(
-    include_str!("assets/dom.js"),
-    include_str!("assets/source.js"),
-    include_str!("assets/grid.js"),
-    include_str!("assets/screen.js"),
-    include_str!("assets/attempt.js"),
-    include_str!("assets/compare.js"),
-    include_str!("assets/book.js"),
-    include_str!("assets/live.js"),
-    include_str!("assets/main.js"),
-);
+static STYLE: LazyLock<String> =
+    LazyLock::new(|| unpack_text(include_bytes!(concat!(env!("OUT_DIR"), "/viewer.css.zz"))));
+static SCRIPT: LazyLock<String> =
+    LazyLock::new(|| unpack_text(include_bytes!(concat!(env!("OUT_DIR"), "/viewer.js.zz"))));
 /// Where the script is named in the page.
 const SCRIPT_MARK: &str = "<!-- scripts -->";
 const STYLE_MARK: &str = "<link rel=\"stylesheet\" href=\"viewer.css\">";
@@ -44,8 +37,8 @@ pub(crate) fn file(name: &str) -> Option<PageFile> {
             let text = INDEX.replace(SCRIPT_MARK, "<script src=\"viewer.js\" defer></script>");
             Some(PageFile { media: "text/html; charset=utf-8", text })
         }
-        "viewer.css" => Some(PageFile { media: "text/css; charset=utf-8", text: STYLE.to_owned() }),
-        "viewer.js" => Some(PageFile { media: "text/javascript; charset=utf-8", text: SCRIPT.to_owned() }),
+        "viewer.css" => Some(PageFile { media: "text/css; charset=utf-8", text: STYLE.clone() }),
+        "viewer.js" => Some(PageFile { media: "text/javascript; charset=utf-8", text: SCRIPT.clone() }),
         _ => None,
     }
 }
@@ -271,14 +264,16 @@ impl Packed<'_> {
         let policy = format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; \
              form-action 'none'",
-            hash(SCRIPT),
-            hash(STYLE)
+            hash(&SCRIPT),
+            hash(&STYLE)
         );
         let head = format!(
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<style>{STYLE}</style>"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<style>{}</style>",
+            *STYLE
         );
         let body = format!(
-            "<script type=\"application/json\" id=\"documents\">{data}</script>\n<script>{SCRIPT}</script>"
+            "<script type=\"application/json\" id=\"documents\">{data}</script>\n<script>{}</script>",
+            *SCRIPT
         );
         INDEX.replace(STYLE_MARK, &head).replace(SCRIPT_MARK, &body)
     }

@@ -187,8 +187,8 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::NoRows(_)
         | ExperimentError::Prereg(_)
         | ExperimentError::Rows(_) => Kind::Config,
-        ExperimentError::Store(_)
-        | ExperimentError::Cycle(_)
+        ExperimentError::Store(error) => wire::store_kind(error),
+        ExperimentError::Cycle(_)
         | ExperimentError::Demonstrations(_)
         | ExperimentError::Book(_)
         | ExperimentError::Locked(_)

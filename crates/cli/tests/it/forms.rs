@@ -60,7 +60,7 @@ fn a_plan_of_another_version_is_refused_by_what_reads_it() {
         &["sql", &run, "select 1"],
     ] {
         let done = place.output(command);
-        assert!(!done.status.success(), "{command:?}: {}", text(&done.stdout));
+        assert_eq!(done.status.code(), Some(3), "{command:?}: {}", text(&done.stdout));
         assert!(text(&done.stderr).contains("has the form \"apprentice.run/9\""), "{}", text(&done.stderr));
     }
 }

@@ -46,20 +46,21 @@ fn is_test(name: &str) -> bool {
 }
 
 /// Each crate, and those of ours that it may use.
-const HOUSE: [(&str, &[&str]); 20] = [
+const HOUSE: [(&str, &[&str]); 21] = [
     ("workspace-hack", &[]),
     ("protocol", &["workspace-hack"]),
     ("pixels", &["workspace-hack"]),
     ("cdp", &["workspace-hack"]),
+    ("packed", &[]),
     ("host", &["protocol"]),
     ("trace", &["protocol"]),
     ("sandbox", &["protocol", "pixels"]),
     ("functions", &["protocol"]),
     ("control", &["protocol", "trace"]),
     ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions"]),
-    ("skills", &["protocol", "functions"]),
-    ("tasks", &["protocol", "cdp", "trace"]),
-    ("results", &["protocol", "trace"]),
+    ("skills", &["packed", "protocol", "functions"]),
+    ("tasks", &["packed", "protocol", "cdp", "trace"]),
+    ("results", &["packed", "protocol", "trace"]),
     ("policies", &["protocol", "harness", "trace"]),
     ("exports", &["protocol", "trace", "results"]),
     (
@@ -71,7 +72,7 @@ const HOUSE: [(&str, &[&str]); 20] = [
     ),
     ("fleet", &["protocol", "trace", "results", "evaluator", "harness", "sandbox", "tasks"]),
     ("server", &["protocol", "trace", "tasks"]),
-    ("viewer", &["protocol", "trace", "control", "results", "skills"]),
+    ("viewer", &["packed", "protocol", "trace", "control", "results", "skills"]),
     (
         "cli",
         &[

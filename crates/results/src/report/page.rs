@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use apprentice_packed::unpack_text;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context, filters, functions, tests};
@@ -25,6 +26,21 @@ pub enum PageError {
         source: minijinja::Error,
     },
 }
+
+/// Includes a template that the build packed.
+macro_rules! packed {
+    ($name:literal) => {
+        ($name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".zz")))
+    };
+}
+
+const TEMPLATES: [(&str, &[u8]); 5] = [
+    packed!("page.css"),
+    packed!("page.html"),
+    packed!("page.md"),
+    packed!("trace.css"),
+    packed!("trace.html"),
+];
 
 /// The attempts of one arm, or of unmeasured trials.
 #[derive(Serialize)]
@@ -82,11 +98,9 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     environment.add_template("head.html", include_str!("head.html"))?;
-    environment.add_template("page.css", include_str!("page.css"))?;
-    environment.add_template("page.html", include_str!("page.html"))?;
-    environment.add_template("page.md", include_str!("page.md"))?;
-    environment.add_template("trace.css", include_str!("trace.css"))?;
-    environment.add_template("trace.html", include_str!("trace.html"))?;
+    for (name, packed) in TEMPLATES {
+        environment.add_template_owned(name, unpack_text(packed))?;
+    }
     environment.add_filter("percent", number_text::percent);
     environment.add_filter("points", number_text::points);
     environment.add_filter("shown", |finding: String| headline::shown(&finding));

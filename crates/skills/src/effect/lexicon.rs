@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::packed::unpack_text;
+use apprentice_packed::unpack_text;
 
 static LEXICON: LazyLock<String> =
     LazyLock::new(|| unpack_text(include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.zz"))));

@@ -8,7 +8,7 @@ use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::packed::{unpack, unpack_text};
+use apprentice_packed::{unpack, unpack_text};
 
 /// The known word pieces, one per line; `##` marks a piece that continues a word.
 static PIECES: LazyLock<String> =

@@ -200,7 +200,7 @@ fn evaluator(config: &Value, sites: &BTreeMap<String, String>) -> Result<(Value,
     let eval = &config["eval"];
     let (mut func, mut results, mut expected) = (Vec::new(), Vec::new(), Vec::new());
     for kind in eval["eval_types"].as_array().into_iter().flatten() {
-        let kind = kind.as_str().unwrap_or_default();
+        let kind = kind.as_str().ok_or_else(|| format!("it is evaluated by {kind}"))?;
         let (_, metric) = KINDS
             .iter()
             .find(|(known, _)| *known == kind)
@@ -220,7 +220,7 @@ fn evaluator(config: &Value, sites: &BTreeMap<String, String>) -> Result<(Value,
                 (json!({"type": "active_page_url"}), rules)
             }
             _ => {
-                let targets = &eval["program_html"];
+                let targets = targets(eval)?;
                 let mut getter = json!({"type": "page_contents", "program_html": targets});
                 if let Some(shop) = sites.get("shopping") {
                     getter["shop"] = shop.as_str().into();
@@ -241,6 +241,18 @@ fn evaluator(config: &Value, sites: &BTreeMap<String, String>) -> Result<(Value,
         _ => vec!["void without a model as judge, unless another part of the check fails".to_owned()],
     };
     Ok((json!({"func": func, "conj": "and", "result": results, "expected": expected}), needs))
+}
+
+/// Returns the pages to look at, which must say where they are and what is read in them.
+fn targets(eval: &Value) -> Result<&Value, String> {
+    let list = &eval["program_html"];
+    let each = list.as_array().ok_or("its \"program_html\" is no list")?;
+    for key in ["url", "locator"] {
+        if each.iter().any(|target| !target[key].is_string()) {
+            return Err(format!("its \"program_html\" has a target without a text {key:?}"));
+        }
+    }
+    Ok(list)
 }
 
 /// Returns the setup: the world's own pages, the login, and the start pages.
@@ -335,5 +347,30 @@ mod tests {
         let text = fs::read_to_string(to.join("examples/shopping/webarena.2.json")).expect("a file");
         assert!(text.contains("shop.test:7770=127.0.0.1:80"), "{text}");
         assert!(text.contains("shop.test:7770/cart") && !text.contains("__SHOPPING__"), "{text}");
+    }
+
+    #[test]
+    fn targets_without_a_place_are_left_out_and_told() {
+        let place = tempfile::tempdir().expect("a folder");
+        let from = place.path().join("list.json");
+        let mut damaged = Vec::new();
+        for (id, part) in [(2, "url"), (3, "locator")] {
+            let mut task = config(id, "http://a.test");
+            task["eval"]["program_html"][0].as_object_mut().expect("a target").remove(part);
+            damaged.push(task);
+        }
+        damaged.push(config(4, "http://a.test"));
+        damaged[2]["eval"]["program_html"] = json!("document.title");
+        damaged.push(config(1, "http://a.test"));
+        fs::write(&from, json!(damaged).to_string()).expect("written");
+        let sites = [("shopping".to_owned(), "http://shop.test".to_owned())].into();
+        let options = WebArenaOptions { sites, ..WebArenaOptions::default() };
+        let done = add(&from, &place.path().join("suite"), &options).expect("made");
+        assert_eq!(done.tasks, 1);
+        let told: Vec<&String> = done.left_out.keys().collect();
+        assert_eq!(told.len(), 3, "{told:?}");
+        for (one, part) in told.iter().zip(["locator", "url", "no list"]) {
+            assert!(one.contains("program_html") && one.contains(part), "{one}");
+        }
     }
 }

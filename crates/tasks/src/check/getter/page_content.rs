@@ -49,7 +49,8 @@ pub(super) async fn contents(
     };
     let reader = Reader { browser, active, shop: spec["shop"].as_str().map(str::to_owned), context };
     let mut found = Vec::new();
-    for target in spec["program_html"].as_array().into_iter().flatten() {
+    let targets = spec["program_html"].as_array().ok_or_else(|| invalid("`program_html` is no list"))?;
+    for target in targets {
         found.push(reader.content(target).await?);
     }
     Ok(GetterOutput::value(found))
@@ -67,9 +68,18 @@ fn missing(what: impl Into<String>) -> CollectError {
     CollectError::Missing { getter: GETTER.into(), what: what.into() }
 }
 
+fn invalid(problem: impl Into<String>) -> CollectError {
+    CollectError::Parameters { getter: GETTER.into(), problem: problem.into() }
+}
+
+/// Returns a text that upstream requires of a target; it raises where there is none.
+fn required<'a>(target: &'a Value, key: &str) -> Result<&'a str, CollectError> {
+    target[key].as_str().ok_or_else(|| invalid(format!("a target of `program_html` has no text `{key}`")))
+}
+
 impl Reader<'_> {
     async fn content(&self, target: &Value) -> Result<Value, CollectError> {
-        let url = target["url"].as_str().unwrap_or_default();
+        let url = required(target, "url")?;
         let url = match url.split("func:").nth(1).filter(|_| url.starts_with("func")) {
             Some(call) => self.address(call).await?,
             None => url.to_owned(),
@@ -97,22 +107,22 @@ impl Reader<'_> {
 
     /// Returns the address that a function of upstream gives.
     async fn address(&self, call: &str) -> Result<String, CollectError> {
-        let last = self.active["url"].as_str().unwrap_or_default();
         match function(call) {
             Some(("reddit_get_post_url", argument)) => {
+                let last = self.active["url"].as_str().ok_or_else(|| missing("the address of the page"))?;
                 Ok(post_address(&argument.replace("__last_url__", last)))
             }
             Some(("shopping_get_latest_order_url", _)) => {
                 let order = self.ask_shop("order", "").await?;
-                let shop = self.shop.as_deref().unwrap_or_default();
-                Ok(format!("{shop}/sales/order/view/order_id/{}/", order.as_str().unwrap_or_default()))
+                let order = order.as_str().ok_or_else(|| missing("the number of the latest order"))?;
+                Ok(format!("{}/sales/order/view/order_id/{order}/", self.shop()?))
             }
             _ => Err(unknown(call)),
         }
     }
 
     async fn found(&self, target: &Value, page: &Value) -> Result<Value, CollectError> {
-        let locator = target["locator"].as_str().unwrap_or_default();
+        let locator = required(target, "locator")?;
         if locator.trim().is_empty() {
             let content = self.browser.value(page, CONTENT).await.map_err(missing)?;
             return Ok(content["content"].clone());
@@ -121,13 +131,12 @@ impl Reader<'_> {
             return self.of_function(call, page).await;
         }
         if !(locator.starts_with("document.") || locator.starts_with("[...document.")) {
-            return Err(CollectError::Parameters {
-                getter: GETTER.into(),
-                problem: format!("unknown locator {locator:?}"),
-            });
+            return Err(invalid(format!("unknown locator {locator:?}")));
         }
         for action in target["prep_actions"].as_array().into_iter().flatten() {
-            let action = action.as_str().unwrap_or_default();
+            let action = action
+                .as_str()
+                .ok_or_else(|| invalid(format!("a step before reading is no text: {action}")))?;
             // Upstream goes on where an action cannot be done, without those that follow.
             if self.evaluated(action, page).await?.get("failed").is_some() {
                 break;
@@ -152,9 +161,13 @@ impl Reader<'_> {
         }
     }
 
+    fn shop(&self) -> Result<&str, CollectError> {
+        self.shop.as_deref().ok_or_else(|| missing("the address of the shop"))
+    }
+
     /// Asks the shop's interface by a page of the shop, which may reach it.
     async fn ask_shop(&self, what: &str, part: &str) -> Result<Value, CollectError> {
-        let shop = self.shop.as_deref().ok_or_else(|| missing("the address of the shop"))?;
+        let shop = self.shop()?;
         let page = self.open(shop).await?;
         let script = SHOP.replace("BASE", &json!(shop).to_string()).replace("PART", &json!(part).to_string());
         let answer = self.browser.value(&page, &script.replace("WHAT", &json!(what).to_string())).await;
@@ -169,8 +182,7 @@ impl Reader<'_> {
 }
 
 fn unknown(call: &str) -> CollectError {
-    let problem = format!("the Python of the check is not run here: {call}");
-    CollectError::Parameters { getter: GETTER.into(), problem }
+    invalid(format!("the Python of the check is not run here: {call}"))
 }
 
 /// Takes a call with at most one quoted argument, or the page and another, apart.

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use apprentice_packed::unpack_text;
 use publicsuffix::{List, Psl as _};
 
 /// Schemes whose last path segment may have parameters after a semicolon.
@@ -145,8 +146,10 @@ fn name(host: &str) -> (String, String) {
 }
 
 /// The public suffixes that registries set. A test reads them, so the list always parses.
-static SUFFIXES: LazyLock<List> =
-    LazyLock::new(|| include_str!("public_suffixes.txt").parse().unwrap_or_default());
+static SUFFIXES: LazyLock<List> = LazyLock::new(|| {
+    let text = unpack_text(include_bytes!(concat!(env!("OUT_DIR"), "/public_suffixes.zz")));
+    text.parse().unwrap_or_default()
+});
 
 /// Returns the number of labels in a host's public suffix; zero for an unknown one.
 fn suffix_labels(host: &str) -> usize {
