@@ -166,6 +166,10 @@ fn footer(status: &ProcessStatus, left: Option<Duration>) -> String {
         (None, None) => None,
         (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
     };
+    // Before there is a plan, nothing can be counted.
+    if status.planned == 0 && status.trials.is_empty() {
+        return String::new();
+    }
     let tokens = status.tokens + status.trials.iter().map(|trial| trial.tokens).sum::<u64>();
     let mut text = format!(
         "{}/{} done: {} passed, {} failed, {} void",
@@ -261,6 +265,7 @@ mod tests {
             trials: vec![trial()],
             ..ProcessStatus::default()
         };
+        assert_eq!(footer(&ProcessStatus::default(), None), "", "there is no plan yet");
         let mut plan = Plan::default();
         let began = Duration::from_secs(10);
         assert_eq!(plan.time_left(&status, began), None, "nothing has finished since the resumption");

@@ -64,6 +64,10 @@ async fn answer(State(viewer): State<Arc<Viewer>>, request: Request) -> Response
         return plain(StatusCode::FORBIDDEN, why);
     }
     let path = request.uri().path().to_owned();
+    // Browsers ask for it by themselves, without the token.
+    if path == "/favicon.ico" {
+        return response(StatusCode::NO_CONTENT, "image/x-icon", Body::empty());
+    }
     let Some(rest) = viewer.token.strip(&path).map(str::to_owned) else {
         let why = "the address lacks the token, or has that of another viewer: take the address that \
                    `apprentice view` printed";

@@ -36,6 +36,7 @@ async fn only_the_holder_of_the_address_is_answered() {
         ),
         (format!("GET /{token}/api/attempt/./t7/1 HTTP/1.1\r\n{host}"), 404),
         (format!("GET /{token}/../../etc/passwd HTTP/1.1\r\n{host}"), 404),
+        (format!("GET /favicon.ico HTTP/1.1\r\n{host}"), 204),
         (format!("GET /api/grid HTTP/1.1\r\n{host}"), 401),
         (format!("GET /{}/api/grid HTTP/1.1\r\n{host}", wrong.as_str()), 401),
         (format!("GET /{token}/api/grid HTTP/1.1\r\nHost: rebound.example.org:{port}"), 403),
