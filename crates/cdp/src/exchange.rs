@@ -75,6 +75,12 @@ pub(crate) struct Shared {
     ended: watch::Sender<Option<Arc<str>>>,
 }
 
+/// A call as it is sent.
+pub(crate) struct EncodedCall {
+    id: u64,
+    text: Utf8Bytes,
+}
+
 impl Shared {
     /// The state of an open connection whose task sends what arrives from `outbox`.
     pub(crate) fn new(outbox: mpsc::Sender<Utf8Bytes>) -> Self {
@@ -85,26 +91,24 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn encode<P: Serialize + ?Sized>(
+    pub(crate) fn encode<P: Serialize + ?Sized>(
         &self,
         session: Option<&SessionId>,
         method: &str,
         params: &P,
-    ) -> Result<(u64, Utf8Bytes), CallError> {
+    ) -> Result<EncodedCall, CallError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let session_id = session.map(|session| &*session.0);
         serde_json::to_string(&Outgoing { id, session_id, method, params })
-            .map(|text| (id, text.into()))
+            .map(|text| EncodedCall { id, text: text.into() })
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
 
-    pub(crate) async fn request<P: Serialize + Sync + ?Sized>(
+    pub(crate) async fn request(
         self: &Arc<Self>,
-        session: Option<&SessionId>,
+        EncodedCall { id, text }: EncodedCall,
         method: &str,
-        params: &P,
     ) -> Result<Box<RawValue>, CallError> {
-        let (id, text) = self.encode(session, method, params)?;
         let (sender, receiver) = oneshot::channel();
         self.table().pending.insert(id, sender);
         let _forget = PendingCallGuard { shared: self, id };
@@ -123,7 +127,7 @@ impl Shared {
     }
 
     pub(crate) fn post<P: Serialize + ?Sized>(&self, session: Option<&SessionId>, method: &str, params: &P) {
-        if let Ok((_, text)) = self.encode(session, method, params) {
+        if let Ok(EncodedCall { text, .. }) = self.encode(session, method, params) {
             let _ = self.outbox.try_send(text);
         }
     }

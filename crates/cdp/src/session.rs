@@ -1,5 +1,7 @@
 //! Sessions: handles for calling one target (the browser, a page, an out-of-process frame).
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::domain::target::AttachToTarget;
 use crate::event::{EventFilter, Events};
-use crate::exchange::{CallError, Shared};
+use crate::exchange::{CallError, EncodedCall, Shared};
 use crate::message::Command;
 use crate::session_id::SessionId;
 
@@ -83,8 +85,20 @@ impl Session {
         method: &str,
         params: &P,
     ) -> Result<Box<RawValue>, CallError> {
-        let late = || CallError::TimedOut { method: method.to_owned(), after: self.deadline };
-        let exchange = self.shared.request(self.id.as_ref(), method, params);
-        tokio::time::timeout(self.deadline, exchange).await.unwrap_or_else(|_| Err(late()))
+        let encoded = self.shared.encode(self.id.as_ref(), method, params)?;
+        self.exchange(encoded, method).await
+    }
+
+    /// Boxed, so that it is compiled once and not for each type of parameters.
+    fn exchange<'a>(
+        &'a self,
+        encoded: EncodedCall,
+        method: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<Box<RawValue>, CallError>> + Send + 'a>> {
+        Box::pin(async move {
+            let late = || CallError::TimedOut { method: method.to_owned(), after: self.deadline };
+            let exchange = self.shared.request(encoded, method);
+            tokio::time::timeout(self.deadline, exchange).await.unwrap_or_else(|_| Err(late()))
+        })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, ChatModel, ModelError, TextBudget};
+use apprentice_protocol::{BoundedText, ChatModel, ModelError, PortFuture, TextBudget};
 use serde::Serialize;
 
 use crate::attach_figures::attach_figures;
@@ -110,37 +110,42 @@ pub enum LearnError {
 }
 
 /// Learns from one trajectory.
-pub async fn learn_trajectory(
-    gateway: &mut Gateway,
-    models: &LearnerModels,
-    input: &LearningInput<'_>,
-    options: &LearnOptions,
-) -> Result<LearnResult, LearnError> {
-    let done = input.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
-    let mut result = LearnResult::default();
-    let learned = done.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause)).copied();
-    if learned.is_some() {
-        result.known_before = true;
-        result.checked = gateway.state().reflections.get(&input.trajectory.id).cloned().unwrap_or_default();
-    } else {
-        match load_or_reflect(gateway, models, input, options).await? {
-            Ok((checked, reflected)) => (result.checked, result.reflected) = (checked, reflected),
-            Err(unread) => {
-                result.unread = Some(unread);
-                return Ok(result);
+/// The future is boxed: crates that await it would each compile all of it again.
+pub fn learn_trajectory<'a>(
+    gateway: &'a mut Gateway,
+    models: &'a LearnerModels,
+    input: &'a LearningInput<'_>,
+    options: &'a LearnOptions,
+) -> PortFuture<'a, Result<LearnResult, LearnError>> {
+    Box::pin(async move {
+        let done = input.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
+        let mut result = LearnResult::default();
+        let learned = done.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause)).copied();
+        if learned.is_some() {
+            result.known_before = true;
+            result.checked =
+                gateway.state().reflections.get(&input.trajectory.id).cloned().unwrap_or_default();
+        } else {
+            match load_or_reflect(gateway, models, input, options).await? {
+                Ok((checked, reflected)) => (result.checked, result.reflected) = (checked, reflected),
+                Err(unread) => {
+                    result.unread = Some(unread);
+                    return Ok(result);
+                }
             }
+            process_reflection(gateway, models.manager.as_ref(), input, &mut result, options).await?;
+            gateway.apply(done)?;
         }
-        process_reflection(gateway, models.manager.as_ref(), input, &mut result, options).await?;
-        gateway.apply(done)?;
-    }
-    // An interrupted cleanup is resumed by the trajectory that began it, never by an earlier one.
-    let causes = gateway.state().causes.iter();
-    let last = causes.filter(|(cause, _)| cause.stage == Stage::Learn).map(|(_, operation)| *operation).max();
-    let due = gateway.state().learned_since_cleaning >= options.clean.every.max(1);
-    if due && (learned.is_none() || learned == last) {
-        result.decisions.extend(clean(gateway, models, input, options).await?);
-    }
-    Ok(result)
+        // An interrupted cleanup is resumed by the trajectory that began it, never by an earlier one.
+        let causes = gateway.state().causes.iter();
+        let last =
+            causes.filter(|(cause, _)| cause.stage == Stage::Learn).map(|(_, operation)| *operation).max();
+        let due = gateway.state().learned_since_cleaning >= options.clean.every.max(1);
+        if due && (learned.is_none() || learned == last) {
+            result.decisions.extend(clean(gateway, models, input, options).await?);
+        }
+        Ok(result)
+    })
 }
 
 /// Counts a reflection and has its items decided: first the reviews that the table forwards, then the learnings.

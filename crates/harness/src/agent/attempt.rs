@@ -3,8 +3,8 @@
 use std::panic::AssertUnwindSafe;
 
 use apprentice_protocol::{
-    ChatReply, ChatRequest, Content, Environment, EventKind, EventSink, Finish, Message, ResourceUsage,
-    SkillId, Steering, StopReason, VoidCause,
+    ChatReply, ChatRequest, Content, Environment, EventKind, EventSink, Finish, Message, PortFuture,
+    ResourceUsage, SkillId, Steering, StopReason, VoidCause,
 };
 use futures_util::FutureExt as _;
 
@@ -80,19 +80,22 @@ impl AgentLoop<'_> {
     }
 
     /// Asks and acts until something stops the work.
-    pub(super) async fn work(&mut self, mut sight: ModelView) -> Stop {
-        loop {
-            match self.follow_person().await {
-                Ok(Some(next)) => sight = next,
-                Ok(None) => {}
-                Err(stop) => return stop,
+    /// The future is boxed: crates that run attempts or sessions would each compile all of it again.
+    pub(super) fn work(&mut self, mut sight: ModelView) -> PortFuture<'_, Stop> {
+        Box::pin(async move {
+            loop {
+                match self.follow_person().await {
+                    Ok(Some(next)) => sight = next,
+                    Ok(None) => {}
+                    Err(stop) => return stop,
+                }
+                match self.turn(&sight).await {
+                    Ok(Some(next)) => sight = next,
+                    Ok(None) => {}
+                    Err(stop) => return stop,
+                }
             }
-            match self.turn(&sight).await {
-                Ok(Some(next)) => sight = next,
-                Ok(None) => {}
-                Err(stop) => return stop,
-            }
-        }
+        })
     }
 
     /// Takes the first observation and builds the first user message.

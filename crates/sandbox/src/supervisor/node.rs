@@ -74,19 +74,20 @@ where
     B: Serialize + DynamicType + Sync,
 {
     let called = bus.call_method(Some(at.name.as_str()), at.path.as_str(), Some(interface), method, body);
-    match tokio::time::timeout(CALL, called).await {
-        Ok(Ok(reply)) => {
-            reply.body().deserialize::<R>().map_err(|error| NodeError::Unable(error.to_string()))
-        }
-        Ok(Err(zbus::Error::MethodError(name, story, _))) => Err(match name.as_str() {
+    let reply = tokio::time::timeout(CALL, called).await.map_err(|_| NodeError::Slow)?.map_err(failed)?;
+    reply.body().deserialize::<R>().map_err(|error| NodeError::Unable(error.to_string()))
+}
+
+fn failed(error: zbus::Error) -> NodeError {
+    match error {
+        zbus::Error::MethodError(name, story, _) => match name.as_str() {
             "org.freedesktop.DBus.Error.UnknownObject"
             | "org.freedesktop.DBus.Error.ServiceUnknown"
             | "org.freedesktop.DBus.Error.NameHasNoOwner"
             | "org.freedesktop.DBus.Error.NoReply" => NodeError::Gone,
             other => NodeError::Unable(story.unwrap_or_else(|| other.to_owned())),
-        }),
-        Ok(Err(error)) => Err(NodeError::Unable(error.to_string())),
-        Err(_) => Err(NodeError::Slow),
+        },
+        error => NodeError::Unable(error.to_string()),
     }
 }
 

@@ -14,26 +14,32 @@ use super::reading_content::ReadingKind;
 use crate::suite::task::{CheckSpec, OneOrMany};
 
 /// Runs every getter of a check and saves the results in the evidence folder.
-pub async fn collect(spec: &CheckSpec, context: &CollectContext<'_>) -> Result<Evidence, CollectError> {
-    let mut evidence = Evidence {
-        schema: EVIDENCE_SCHEMA.to_owned(),
-        results: Vec::new(),
-        expected: Vec::new(),
-        readings: Vec::new(),
-    };
-    if !spec.is_infeasible() {
-        for getter in spec.result.iter().flat_map(OneOrMany::iter) {
-            evidence.results.push(get(getter, context).await?);
+/// The future is boxed: crates that await it would each compile all of it again.
+pub fn collect<'a>(
+    spec: &'a CheckSpec,
+    context: &'a CollectContext<'_>,
+) -> PortFuture<'a, Result<Evidence, CollectError>> {
+    Box::pin(async move {
+        let mut evidence = Evidence {
+            schema: EVIDENCE_SCHEMA.to_owned(),
+            results: Vec::new(),
+            expected: Vec::new(),
+            readings: Vec::new(),
+        };
+        if !spec.is_infeasible() {
+            for getter in spec.result.iter().flat_map(OneOrMany::iter) {
+                evidence.results.push(get(getter, context).await?);
+            }
+            for getter in spec.expected.iter().flat_map(OneOrMany::iter) {
+                let piece = if is_empty_spec(getter) { None } else { Some(get(getter, context).await?) };
+                evidence.expected.push(piece);
+            }
         }
-        for getter in spec.expected.iter().flat_map(OneOrMany::iter) {
-            let piece = if is_empty_spec(getter) { None } else { Some(get(getter, context).await?) };
-            evidence.expected.push(piece);
-        }
-    }
-    evidence.readings = readings(spec, &evidence, context.machine).await?;
-    evidence.redact(context.redactor);
-    evidence.save(context.folder)?;
-    Ok(evidence)
+        evidence.readings = readings(spec, &evidence, context.machine).await?;
+        evidence.redact(context.redactor);
+        evidence.save(context.folder)?;
+        Ok(evidence)
+    })
 }
 
 async fn get(spec: &Value, context: &CollectContext<'_>) -> Result<EvidenceItem, CollectError> {

@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use apprentice_protocol::{Capability, Command, MachineError, Output, Why, Window};
+use apprentice_protocol::{Capability, Command, MachineError, Output, PortFuture, Why, Window};
 
 use super::context::{SetupContext, SetupPhase, SleepMode, at_home};
 use super::error::{SetupError, StepError};
@@ -32,27 +32,30 @@ pub struct CompletedStep {
 
 /// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
 /// launched last, so that the attempt does not begin without it.
-pub async fn prepare(
-    steps: &[SetupStep],
-    context: &SetupContext<'_>,
-) -> Result<Vec<CompletedStep>, SetupError> {
-    let mut launched = None;
-    let mut done = Vec::new();
-    for (index, step) in (0u32..).zip(steps) {
-        let begun = context.clock.mono();
-        perform(step, context, &mut launched).await.map_err(|source| SetupError {
-            index,
-            step: step.kind.clone(),
-            source,
-        })?;
-        if done.len() + 1 == steps.len() && context.phase == SetupPhase::Start {
-            let shown = await_first_window(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
-            shown.map_err(|source| SetupError { index, step: step.kind.clone(), source })?;
+/// The future is boxed: crates that await it would each compile all of it again.
+pub fn prepare<'a>(
+    steps: &'a [SetupStep],
+    context: &'a SetupContext<'_>,
+) -> PortFuture<'a, Result<Vec<CompletedStep>, SetupError>> {
+    Box::pin(async move {
+        let mut launched = None;
+        let mut done = Vec::new();
+        for (index, step) in (0u32..).zip(steps) {
+            let begun = context.clock.mono();
+            perform(step, context, &mut launched).await.map_err(|source| SetupError {
+                index,
+                step: step.kind.clone(),
+                source,
+            })?;
+            if done.len() + 1 == steps.len() && context.phase == SetupPhase::Start {
+                let shown = await_first_window(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
+                shown.map_err(|source| SetupError { index, step: step.kind.clone(), source })?;
+            }
+            let took = context.clock.mono().saturating_sub(begun);
+            done.push(CompletedStep { index, step: step.kind.clone(), took });
         }
-        let took = context.clock.mono().saturating_sub(begun);
-        done.push(CompletedStep { index, step: step.kind.clone(), took });
-    }
-    Ok(done)
+        Ok(done)
+    })
 }
 
 /// The windows open before the last launch; `None` once its own window has been waited for.

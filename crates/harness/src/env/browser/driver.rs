@@ -9,7 +9,7 @@ use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
-use apprentice_protocol::{ActReport, Image, NodeRef, Size, WorldError, WorldErrorKind};
+use apprentice_protocol::{ActReport, Image, NodeRef, PortFuture, Size, WorldError, WorldErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::join_all;
@@ -179,18 +179,27 @@ impl Browser {
         &self,
         calls: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, ActionError> {
-        let stopped = self.watch.until(|pages| {
-            let tab = pages.front()?;
-            tab.dialog.clone().map(ActionError::Dialog).or_else(|| {
-                tab.crashed.as_deref().map(|how| lost(format!("the page's process died: {how}")).into())
-            })
-        });
         tokio::select! {
             biased;
             done = calls => done.map_err(|error| trouble(&error)),
-            Some(stop) = stopped => Err(stop),
-            else => Err(lost("chromium is gone").into()),
+            stop = self.stopped() => Err(stop),
         }
+    }
+
+    /// Awaits a dialog or a crash of the active tab; forever when chromium is gone, which the call itself tells.
+    fn stopped(&self) -> PortFuture<'_, ActionError> {
+        Box::pin(async {
+            let stop = self.watch.until(|pages| {
+                let tab = pages.front()?;
+                tab.dialog.clone().map(ActionError::Dialog).or_else(|| {
+                    tab.crashed.as_deref().map(|how| lost(format!("the page's process died: {how}")).into())
+                })
+            });
+            match stop.await {
+                Some(stop) => stop,
+                None => std::future::pending().await,
+            }
+        })
     }
 
     /// Evaluates an expression in the main document of a session.
