@@ -6,7 +6,7 @@ use apprentice_evaluator::cost_estimate::{CostRange, CostSpread, Pricing};
 use apprentice_evaluator::experiment::{Experiment, LearningModels, ModelCost, remaining_cost};
 use apprentice_evaluator::review_estimate::{CountRange, CountedCost, ReviewWork};
 use apprentice_evaluator::run::RunPlan;
-use apprentice_protocol::{Limits, Size, TrialId};
+use apprentice_protocol::{Gather as _, Limits, Size, TrialId};
 use apprentice_results::row::TrialRow;
 use apprentice_skills::reflect::ReflectOptions;
 use apprentice_tasks::suite::Suite;
@@ -119,7 +119,7 @@ impl Forecast {
         suite: &Suite,
         finished: &[TrialRow],
     ) -> Result<Self, Failure> {
-        let finished: BTreeSet<&TrialId> = finished.iter().map(|row| &row.trial).collect();
+        let finished: BTreeSet<&TrialId> = finished.iter().map(|row| &row.trial).gather();
         let mut forecast = Self::default();
         for trial in plan.trials.iter().filter(|trial| !finished.contains(&trial.trial)) {
             let own = || suite.task(trial.task.as_str()).map(|task| task.limits()).unwrap_or_default();

@@ -30,7 +30,7 @@ use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::{ChatModel, Clock, ModelProfile, PortFuture};
+use apprentice_protocol::{ChatModel, Clock, Gather as _, ModelProfile, PortFuture};
 use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
 use tokio::sync::mpsc::UnboundedSender;
@@ -189,7 +189,7 @@ impl Models {
 
     /// Returns a redactor for stored data. It knows secrets of the environment and the keys used so far.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
-        let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().collect();
+        let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().gather();
         let shared = self.shared();
         let keys = shared.endpoints.values().filter_map(|(access, _)| access.secret());
         secrets.extend(keys.chain(shared.embeddings.clone()).map(|key| key.reveal().to_owned()));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{AllowedHost, TaskId};
+use apprentice_protocol::{AllowedHost, Gather as _, TaskId};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Suite, faults};
@@ -42,7 +42,7 @@ impl Pick {
         if self.apps.is_empty() && self.prefixes.is_empty() && !self.runnable_here {
             return Ok(among);
         }
-        let programs: BTreeSet<String> = suite.tasks.iter().flat_map(programs_of).collect();
+        let programs: BTreeSet<String> = suite.tasks.iter().flat_map(programs_of).gather();
         if let Some(app) = self.apps.iter().find(|app| !programs.contains(*app)) {
             let failure =
                 Failure::say(Kind::NothingMatched, format!("the suite has no task of the program {app:?}"));
@@ -75,7 +75,7 @@ impl Pick {
             .filter(|task| among.as_ref().is_none_or(|among| among.contains(&task.id)))
             .filter(|task| of_app(task) && begins(task) && (!self.runnable_here || runs(task)))
             .map(|task| task.id.clone())
-            .collect();
+            .gather();
         match left.is_empty() {
             true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
             false => Ok(Some(left)),

@@ -60,6 +60,6 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             false => found.push(path),
         }
     }
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }

@@ -35,7 +35,7 @@ pub(crate) fn spelling<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> 
             near.push((strsim::damerau_levenshtein(name, one), one.to_owned()));
         }
     }
-    near.sort();
+    near.sort_unstable();
     near.truncate(TOLD);
     match new || near.is_empty() {
         true => Spelling::New,

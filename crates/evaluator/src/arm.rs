@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, SkillId, TaskId, TrialId};
+use apprentice_protocol::{BoundedText, Gather as _, SkillId, TaskId, TrialId};
 use apprentice_skills::KnownVersions;
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::guidance::{
@@ -151,7 +151,7 @@ impl Provenance {
     /// Returns `None` when any skill cannot be traced; relevance is then decided by word overlap.
     pub fn trace(book: &Snapshot, rows: &[TrialRow], suite: &Suite) -> Option<Self> {
         let tasks: BTreeMap<String, &TaskId> =
-            rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
+            rows.iter().map(|row| (trajectory_id(row), &row.task)).gather();
         let state = book.state();
         let mut knowledge: BTreeMap<SkillId, BTreeSet<String>> = BTreeMap::new();
         for skill in book.skills() {
@@ -172,9 +172,9 @@ impl Provenance {
 
     /// Returns the skills that share a knowledge label with a task.
     pub fn relevant(&self, task: &Task) -> BTreeSet<SkillId> {
-        let wanted: BTreeSet<&String> = task.apprentice.iter().flat_map(|ours| &ours.knowledge).collect();
+        let wanted: BTreeSet<&String> = task.apprentice.iter().flat_map(|ours| &ours.knowledge).gather();
         let shares = |labels: &BTreeSet<String>| labels.iter().any(|label| wanted.contains(label));
-        self.knowledge.iter().filter(|(_, labels)| shares(labels)).map(|(skill, _)| skill.clone()).collect()
+        self.knowledge.iter().filter(|(_, labels)| shares(labels)).map(|(skill, _)| skill.clone()).gather()
     }
 }
 
@@ -290,7 +290,7 @@ impl GuidanceProvider {
         let unverified = self.functions == FunctionScope::All
             && matches!(arm.delivery(), Delivery::Code | Delivery::CodePull);
         let functions = unverified.then(|| ("functions".to_owned(), "unverified too".to_owned()));
-        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).chain(functions).collect()
+        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).chain(functions).gather()
     }
 
     /// Returns the tasks on which an arm has guidance; for `auto`, those on which any chosen arm has.
@@ -479,7 +479,7 @@ impl GuidanceProvider {
     /// Returns the skills that the random mask hides from a trial.
     fn hidden(&self, task: &TaskId, seed: u32) -> BTreeSet<SkillId> {
         let skills = self.book.skills().map(|skill| &skill.id);
-        skills.filter(|skill| is_masked(skill, task, seed)).cloned().collect()
+        skills.filter(|skill| is_masked(skill, task, seed)).cloned().gather()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{Gather as _, TaskId};
 use apprentice_results::contamination::{
     CONTAMINATION_SCHEMA, Contamination, NearDuplicate, SkillContamination,
 };
@@ -38,8 +38,8 @@ pub fn examine(suite: &Suite, lock: Option<&SplitLock>, book: &Snapshot, rows: &
     let runs: BTreeMap<&TaskId, BTreeSet<String>> = train
         .iter()
         .map(|task| (&task.id, task_texts(task).iter().flat_map(|text| ngrams(text)).collect()))
-        .collect();
-    let tasks: BTreeMap<String, &TaskId> = rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
+        .gather();
+    let tasks: BTreeMap<String, &TaskId> = rows.iter().map(|row| (trajectory_id(row), &row.task)).gather();
     let skill = |skill: &Skill| {
         let sources = sources(book, skill, &tasks);
         let known = |id: &TaskId| sources.is_empty() || sources.contains(id);
@@ -59,7 +59,7 @@ pub fn examine(suite: &Suite, lock: Option<&SplitLock>, book: &Snapshot, rows: &
 /// The tasks that a skill was learned from, as far as the rows tell.
 fn sources<'r>(book: &Snapshot, skill: &Skill, tasks: &BTreeMap<String, &'r TaskId>) -> BTreeSet<&'r TaskId> {
     let causes = book.state().causes.iter().filter(|(_, operation)| skill.history.contains(operation));
-    causes.filter_map(|(cause, _)| tasks.get(&cause.trajectory).copied()).collect()
+    causes.filter_map(|(cause, _)| tasks.get(&cause.trajectory).copied()).gather()
 }
 
 /// The largest share of a text's n-grams found in one task, and that task.
@@ -67,7 +67,7 @@ fn specific<'a>(
     text: &str,
     tasks: impl Iterator<Item = (&'a &'a TaskId, &'a BTreeSet<String>)>,
 ) -> (f64, Option<TaskId>) {
-    let runs: BTreeSet<String> = ngrams(text).into_iter().collect();
+    let runs: BTreeSet<String> = ngrams(text).into_iter().gather();
     let shares = tasks.map(|(id, said)| (share(runs.intersection(said).count(), runs.len()), *id));
     let most = shares.filter(|(share, _)| *share > 0.0).max_by(|one, other| one.0.total_cmp(&other.0));
     most.map_or((0.0, None), |(share, id)| (share, Some(id.clone())))

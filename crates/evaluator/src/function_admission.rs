@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
-use apprentice_protocol::{ChatModel, EventKind, FunctionEnd, SkillId, TaskId, Verdict};
+use apprentice_protocol::{ChatModel, EventKind, FunctionEnd, Gather as _, SkillId, TaskId, Verdict};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_skills::book::{
@@ -320,7 +320,7 @@ impl Admission<'_> {
         inputs: &ReplayInputs<'_>,
     ) -> Result<(Vec<Replay>, PathBuf), AdmissionError> {
         let (book, deps, control) = (inputs.book, inputs.deps, &inputs.control);
-        let seeds: BTreeMap<u32, &Planned> = planned.iter().map(|one| (one.seed, one)).collect();
+        let seeds: BTreeMap<u32, &Planned> = planned.iter().map(|one| (one.seed, one)).gather();
         let request = PlanRequest {
             suite: self.suite,
             split: self.split,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{PortFuture, Tool};
+use apprentice_protocol::{Gather as _, PortFuture, Tool};
 use apprentice_skills::guidance::{ContributedTools, Gating, ToolFormat, ToolServers};
 use sha2::{Digest as _, Sha256};
 
@@ -67,7 +67,7 @@ impl ToolSettings {
         ]
         .into_iter()
         .flatten()
-        .collect()
+        .gather()
     }
 }
 

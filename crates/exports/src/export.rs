@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::ImageRule;
+use apprentice_protocol::{Gather as _, ImageRule};
 use apprentice_results::row::{Split, TrialRow};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     let run = StoredRun::open_from(&request.run, request.source.clone())?;
     let chosen = request.selection.choose(&run.rows, training);
     let not_selected: BTreeMap<String, usize> =
-        chosen.left_out.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
+        chosen.left_out.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).gather();
     let out = OutFolder::begin(&request.out, Arc::clone(&request.redactor), form)?;
     let index = out.create("index.jsonl")?;
     let mut work = Export {

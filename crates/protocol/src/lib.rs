@@ -13,6 +13,7 @@ mod counted;
 mod embed;
 mod environment;
 mod event;
+mod gather;
 mod geometry;
 mod guidance;
 mod id;
@@ -52,6 +53,7 @@ pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
     SinkError, TurnStart,
 };
+pub use gather::Gather;
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{TrialId, Verdict};
+use apprentice_protocol::{Gather as _, TrialId, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ pub fn step_caps(runs: &[StoredRun]) -> StepCaps {
             let application = run.plan.programs.get(&row.task).unwrap_or(&row.suite).clone();
             groups.entry(of(&row.model, &row.arm)).or_default().push((application, row));
         }
-        let done: BTreeSet<&TrialId> = run.rows.iter().map(|row| &row.trial).collect();
+        let done: BTreeSet<&TrialId> = run.rows.iter().map(|row| &row.trial).gather();
         for planned in run.plan.trials.iter().filter(|planned| !done.contains(&planned.trial)) {
             let key = of(&planned.model, &planned.arm);
             groups.entry(key.clone()).or_default();
@@ -108,7 +108,7 @@ pub fn step_caps(runs: &[StoredRun]) -> StepCaps {
     let entry = |(key, trials): (_, Vec<(String, &TrialRow)>)| {
         let not_run = not_run.get(&key).copied().unwrap_or_default();
         let (suite, suite_hash, model, arm, steps) = key;
-        let names: BTreeSet<&String> = trials.iter().map(|(name, _)| name).collect();
+        let names: BTreeSet<&String> = trials.iter().map(|(name, _)| name).gather();
         let of = |wanted: &dyn Fn(&str) -> bool| {
             rate(trials.iter().filter(|(name, _)| wanted(name)).map(|(_, row)| *row))
         };
@@ -139,7 +139,7 @@ fn rate<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> SuccessRate {
     let judged: Vec<&&TrialRow> = rows.iter().filter(|row| row.verdict != Verdict::Void).collect();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     SuccessRate {
-        tasks: count(judged.iter().map(|row| &row.task).collect::<BTreeSet<_>>().len()),
+        tasks: count(judged.iter().map(|row| &row.task).gather::<BTreeSet<_>>().len()),
         score: mean(judged.iter().map(|row| row.score)),
         passed: count(judged.iter().filter(|row| row.verdict == Verdict::Pass).count()),
         judged: count(judged.len()),
@@ -151,7 +151,7 @@ impl StepCaps {
     /// Writes a Markdown table: a row per model, arm and cap, a column per application.
     pub fn markdown(&self) -> String {
         let known: BTreeSet<&str> =
-            self.entries.iter().flat_map(|entry| entry.applications.keys()).map(String::as_str).collect();
+            self.entries.iter().flat_map(|entry| entry.applications.keys()).map(String::as_str).gather();
         let own = APPLICATIONS.into_iter().filter(|name| known.contains(name));
         let others = known.iter().copied().filter(|name| !APPLICATIONS.contains(name));
         let columns: Vec<&str> = own.chain(others).collect();

@@ -61,7 +61,7 @@ fn found_again(temporary: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(temporary)?.flatten().filter(|entry| named(&entry.file_name()));
     let mut found: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| open(path).is_ok()).collect();
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }
 

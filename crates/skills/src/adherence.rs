@@ -77,7 +77,7 @@ pub fn anchors(text: &str) -> Vec<Anchor> {
             found.push(Anchor::Path { parts });
         }
     }
-    found.sort();
+    found.sort_unstable();
     found.dedup();
     found
 }

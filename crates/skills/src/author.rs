@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, ChatModel, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, SkillId,
-    StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
+    BoundedText, ChatModel, Clock, EventKind, Gather as _, PortFuture, Prompt, SkillEvent, SkillEventKind,
+    SkillId, StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -206,7 +206,7 @@ impl AuthorTool {
         let skill = skills.first().map(|skill| (*skill).clone());
         let version = |id: &SkillId| gateway.state().skills.get(id).map(|known| known.version);
         let read: BTreeMap<SkillId, u32> =
-            skills.into_iter().filter_map(|id| Some((id.clone(), version(id)?))).collect();
+            skills.into_iter().filter_map(|id| Some((id.clone(), version(id)?))).gather();
         let request = WriteRequest { read, ..WriteRequest::of(Actor::Agent, self.clock.now(), change) };
         match gateway.apply(request) {
             Ok(Applied::Written(_) | Applied::AlreadyThere(_)) => Ok(written(skill, what)),

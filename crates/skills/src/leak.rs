@@ -162,7 +162,7 @@ pub fn indexes_of_book(book: &Path) -> Result<Vec<HeldOutHashes>, HeldOutError> 
             paths.push(path);
         }
     }
-    paths.sort();
+    paths.sort_unstable();
     paths.into_iter().map(read).collect()
 }
 

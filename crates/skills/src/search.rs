@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{Gather as _, SkillId};
 use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
@@ -117,7 +117,7 @@ impl Search {
         let has = |stem: &String| asked.iter().any(|word| word.root == *stem);
         let named =
             |names: &Vec<Vec<String>>| names.iter().any(|name| !name.is_empty() && name.iter().all(has));
-        self.domains.iter().filter(|(_, names)| named(names)).map(|(domain, _)| domain.as_str()).collect()
+        self.domains.iter().filter(|(_, names)| named(names)).map(|(domain, _)| domain.as_str()).gather()
     }
 
     /// Returns the best `limit` hits by words. Equal scores are ordered by id, so that the same book gives the same
@@ -332,7 +332,7 @@ impl WordRarity {
         for skill in skills {
             let SkillText { description, situation, guidance } = &skill.text;
             let all: BTreeSet<String> =
-                words(&format!("{description} {situation} {guidance}")).into_iter().collect();
+                words(&format!("{description} {situation} {guidance}")).into_iter().gather();
             all.into_iter().for_each(|word| *holders.entry(word).or_default() += 1.0);
         }
         #[expect(clippy::cast_precision_loss, reason = "books have far fewer skills than a float can count")]
@@ -341,8 +341,8 @@ impl WordRarity {
 
     /// Returns the share of a text's words that another text holds, from 0 to 1; rare words weigh more.
     fn covered(&self, text: &str, by: &str) -> f64 {
-        let by: BTreeSet<String> = words(by).into_iter().collect();
-        let asked: BTreeSet<String> = words(text).into_iter().collect();
+        let by: BTreeSet<String> = words(by).into_iter().gather();
+        let asked: BTreeSet<String> = words(text).into_iter().gather();
         let weight = |word: &String| {
             (1.0 + self.skills / (1.0 + self.holders.get(word).copied().unwrap_or_default())).ln()
         };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{StepId, Trajectory};
+use apprentice_protocol::{Gather as _, StepId, Trajectory};
 
 use crate::attempt_words::{AttemptWords, Words, tokens};
 use crate::book::{SentenceOrigin, SentenceSource};
@@ -105,7 +105,7 @@ fn source(sentence: &str, whole: &AttemptWords<'_>, cited: Option<&AttemptWords<
     if quotes(&whole.tools) {
         return SentenceSource::Tool;
     }
-    let content: BTreeSet<&str> = own.iter().map(String::as_str).filter(|word| tells(word)).collect();
+    let content: BTreeSet<&str> = own.iter().map(String::as_str).filter(|word| tells(word)).gather();
     let done = all_words(&[&whole.done, &whole.said]);
     let only = |lines: &Vec<Words>| {
         content.intersection(&all_words(&[lines])).filter(|word| !done.contains(*word)).count()
@@ -156,7 +156,7 @@ fn tells(word: &str) -> bool {
 
 /// Returns every word of some parts.
 fn all_words<'w>(parts: &[&'w Vec<Words>]) -> BTreeSet<&'w str> {
-    parts.iter().flat_map(|part| part.iter().flatten()).map(String::as_str).collect()
+    parts.iter().flat_map(|part| part.iter().flatten()).map(String::as_str).gather()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{Gather as _, SkillId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ pub fn verified_skills(state: &State) -> BTreeSet<SkillId> {
     let causes = causes(state);
     let proved =
         state.skills.values().filter(|skill| proofs(state, &causes, skill).is_ok_and(|by| !by.is_empty()));
-    proved.map(|skill| skill.id.clone()).collect()
+    proved.map(|skill| skill.id.clone()).gather()
 }
 
 /// Returns what is known of a skill's current text.
@@ -104,14 +104,14 @@ pub fn verification(state: &State, skill: &Skill) -> Verification {
 }
 
 fn causes(state: &State) -> BTreeMap<OpId, &str> {
-    state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect()
+    state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).gather()
 }
 
 /// Returns the attempts that verify a skill's current text. A text from an attempt of unknown template never is verified,
 /// because any attempt may be like the one that it was learned on.
 fn proofs(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> Result<Vec<String>, &'static str> {
     let sources: BTreeSet<&str> =
-        skill.history.iter().filter_map(|operation| causes.get(operation)).copied().collect();
+        skill.history.iter().filter_map(|operation| causes.get(operation)).copied().gather();
     let known = |hashes: &BTreeMap<String, String>| -> Option<BTreeSet<String>> {
         sources.iter().map(|trajectory| hashes.get(*trajectory).cloned()).collect()
     };
@@ -136,7 +136,7 @@ fn proofs(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> Result
             && elsewhere(trial)
             && !faulted(trial)
     });
-    let helped: BTreeSet<&String> = helped.map(|trial| &trial.trajectory).collect();
+    let helped: BTreeSet<&String> = helped.map(|trial| &trial.trajectory).gather();
     Ok(helped.into_iter().cloned().collect())
 }
 
@@ -144,13 +144,13 @@ fn proofs(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> Result
 fn human_written(book: &Snapshot) -> BTreeSet<SkillId> {
     let operations = book.operations();
     let human = operations.iter().filter(|operation| operation.actor == Actor::Human);
-    let human: BTreeSet<OpId> = human.map(|operation| operation.id).collect();
+    let human: BTreeSet<OpId> = human.map(|operation| operation.id).gather();
     let wrote = |skill: &&Skill| {
         let last = skill.history.last();
         let taken_over = skill.origin == Origin::Imported && last == Some(&skill.uid);
         last.is_some_and(|last| human.contains(last)) && !taken_over
     };
-    book.skills().filter(wrote).map(|skill| skill.id.clone()).collect()
+    book.skills().filter(wrote).map(|skill| skill.id.clone()).gather()
 }
 
 /// Returns the admitted part of the book, and the withheld skills.

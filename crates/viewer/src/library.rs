@@ -173,7 +173,7 @@ impl Library {
 fn found(folder: &Path) -> Arc<[PathBuf]> {
     let mut runs = Vec::new();
     find(folder, DEPTH, &mut runs);
-    runs.sort();
+    runs.sort_unstable();
     runs.into()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
-use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
+use apprentice_protocol::{Clock, EventKind, Finish, Gather as _, TaskId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Suite, faults};
@@ -107,7 +107,7 @@ fn carry_out(
     suite: &Suite,
     tasks: &[&Task],
 ) -> Result<RunSummary, Failure> {
-    let ids: BTreeSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let ids: BTreeSet<TaskId> = tasks.iter().map(|task| task.id.clone()).gather();
     let request = PlanRequest {
         suite,
         split: None,

@@ -1,6 +1,6 @@
 //! `apprentice bench`: measures the effect of a skillbook on a student, with statistics and a report.
 
-use apprentice_protocol::counted;
+use apprentice_protocol::{Gather as _, counted};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -267,12 +267,12 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
     let definition = Definition::of(experiment).kind(Kind::Config)?;
     let mut arms = Vec::new();
     let parts: BTreeSet<_> =
-        plan.trials.iter().map(|trial| (trial.role, trial.model.clone(), trial.arm.clone())).collect();
+        plan.trials.iter().map(|trial| (trial.role, trial.model.clone(), trial.arm.clone())).gather();
     for (role, model, arm) in parts {
         let own = || {
             plan.trials.iter().filter(|trial| trial.role == role && trial.model == model && trial.arm == arm)
         };
-        let templates = own().map(|trial| &trial.template).collect::<BTreeSet<_>>().len();
+        let templates = own().map(|trial| &trial.template).gather::<BTreeSet<_>>().len();
         arms.push(OutlinedArm { role: role.as_str(), trials: own().count(), templates, model, arm });
     }
     Ok(Outline {
@@ -281,7 +281,7 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
         student: experiment.student.clone(),
         book: plan.arms.iter().find_map(|arm| arm.skillbook_hash.clone()),
         tasks: definition.test.len(),
-        templates: definition.test.values().collect::<BTreeSet<_>>().len(),
+        templates: definition.test.values().gather::<BTreeSet<_>>().len(),
         arms,
         trials: plan.trials.len(),
     })

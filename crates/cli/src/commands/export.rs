@@ -8,7 +8,7 @@ use apprentice_exports::{
     ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm, Selection,
     SplitChoice, StepRange, export,
 };
-use apprentice_protocol::counted;
+use apprentice_protocol::{Gather as _, counted};
 use apprentice_results::row::{Role, Split};
 use apprentice_trace::{FileSource, Redactor};
 use clap::Args;
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         arms: arguments.arms.iter().cloned().collect(),
         tasks: arguments.tasks.iter().cloned().collect(),
         split: SplitChoice {
-            only: arguments.parts.iter().copied().collect::<BTreeSet<_>>(),
+            only: arguments.parts.iter().copied().gather::<BTreeSet<_>>(),
             include_test: arguments.include_test,
         },
         ..arguments.which.selection()?

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use apprentice_protocol::AllowedHost;
+use apprentice_protocol::{AllowedHost, Gather as _};
 use apprentice_tasks::setup::Mirror;
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
@@ -138,7 +138,7 @@ fn runs(without_mirror: &[String], with_mirror: &[String]) -> String {
     if with_mirror.is_empty() {
         return "mirror".into();
     }
-    let kinds: BTreeSet<&str> = with_mirror.iter().map(|reason| kind(reason)).collect();
+    let kinds: BTreeSet<&str> = with_mirror.iter().map(|reason| kind(reason)).gather();
     let kinds: Vec<&str> = kinds.into_iter().collect();
     kinds.join(", ")
 }

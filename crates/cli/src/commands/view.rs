@@ -235,7 +235,7 @@ pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> 
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
         let mut found: Vec<PathBuf> =
             entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-        found.sort();
+        found.sort_unstable();
         found
     };
     // A trial's folder is named `TASK-ID`; an id contains no hyphen. Messages name the folder.

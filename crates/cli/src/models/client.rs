@@ -15,7 +15,9 @@ use apprentice_harness::model::middleware::AdaptiveLimit;
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::options::{CacheLifetime, CallOptions};
 use apprentice_harness::model::price::{Price, Tariff};
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{
+    ChatModel, ChatReply, ChatRequest, Gather as _, ModelError, ModelProfile, PortFuture,
+};
 
 use super::Models;
 use crate::access::{Access, CommandTokens, aws_keys};
@@ -88,7 +90,7 @@ impl Models {
     fn place(&self, name: &str) -> impl Fn(&str) -> String + use<> {
         let provider = provider_of(name).map_or("", |(entry, _)| entry.name);
         let part = self.config.role.settings_of_model(name).ok().flatten();
-        let of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().collect();
+        let of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().gather();
         let role = self.config.role.name_of_model(name).unwrap_or_default();
         move |key| match of_role.contains(key) {
             true => format!("role.{role}.{key}"),

@@ -79,7 +79,7 @@ fn append(
 pub(super) fn files(root: &Path) -> Result<Vec<String>, BundleError> {
     let mut found = Vec::new();
     walk(root, "", &mut found)?;
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{CapOverrides, TaskId};
+use apprentice_protocol::{CapOverrides, Gather as _, TaskId};
 use apprentice_skills::book::BookError;
 use apprentice_skills::cleanup::CleanupOptions;
 use apprentice_skills::reflect::ReflectMode;
@@ -308,7 +308,7 @@ impl Definition {
 fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_json::Error> {
     let (one, other) = (serde_json::to_value(one)?, serde_json::to_value(other)?);
     let names: BTreeSet<&String> =
-        [&one, &other].into_iter().filter_map(|value| value.as_object()).flat_map(|map| map.keys()).collect();
+        [&one, &other].into_iter().filter_map(|value| value.as_object()).flat_map(|map| map.keys()).gather();
     let differs = |name: &&&String| {
         !["command", "programs"].contains(&name.as_str()) && one.get(name) != other.get(name)
     };
@@ -317,7 +317,7 @@ fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_
 
 fn programs(experiment: &Experiment, tasks: &[TaskId]) -> BTreeMap<TaskId, String> {
     let of = |id: &TaskId| apps_of(experiment.suite.task(id.as_str())?).into_iter().next();
-    tasks.iter().filter_map(|id| Some((id.clone(), of(id)?))).collect()
+    tasks.iter().filter_map(|id| Some((id.clone(), of(id)?))).gather()
 }
 
 /// Whether a training template covers some of the same knowledge, by test template. Templates without knowledge labels
@@ -339,11 +339,11 @@ fn strata(experiment: &Experiment, test: &[TaskId]) -> BTreeMap<String, Stratum>
         // The author of a given book may have seen any training task.
         BookSource::Given(_) => experiment.part(Split::Train),
     };
-    let taught: BTreeSet<String> = knowledge(&train).into_values().flatten().collect();
+    let taught: BTreeSet<String> = knowledge(&train).into_values().flatten().gather();
     let stratum = |labels: &BTreeSet<String>| match labels.is_disjoint(&taught) {
         true => Stratum::Unseen,
         false => Stratum::Seen,
     };
     let tested = knowledge(test).into_iter().filter(|(_, labels)| !labels.is_empty());
-    tested.map(|(template, labels)| (template, stratum(&labels))).collect()
+    tested.map(|(template, labels)| (template, stratum(&labels))).gather()
 }

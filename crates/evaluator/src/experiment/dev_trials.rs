@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::{TaskId, counted};
+use apprentice_protocol::{Gather as _, TaskId, counted};
 use apprentice_results::arm::Arm;
 use apprentice_results::auto_arm::{AUTO_CANDIDATES, AUTO_TRIALS, choose_auto};
 use apprentice_results::row::{Role, Split};
@@ -56,7 +56,7 @@ pub(super) fn assumed(experiment: &Experiment) -> AutoArms {
 /// Builds the request of the dev trials. `arms` are the candidates with the tasks on which they have guidance; without
 /// them, every candidate runs on every dev task.
 pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) -> PlanRequest<'_> {
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().gather();
     let (mut contenders, mut books) = (Vec::new(), Vec::new());
     let candidates: Vec<(Arm, BTreeSet<TaskId>, ArmPlan)> = match arms {
         Some(arms) => arms.into_iter().map(|one| (one.arm, one.tasks, one.entry)).collect(),
@@ -95,7 +95,7 @@ pub(super) async fn choose(
         return Ok(AutoArms::default());
     }
     let DevGuidance { provider, shared } = dev;
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().gather();
     let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, &provider, &tasks));
     let request = request(experiment, Some(arms.collect::<Result<_, _>>()?));
     let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use apprentice_protocol::{Limits, TaskId};
+use apprentice_protocol::{Gather as _, Limits, TaskId};
 use apprentice_skills::reflect::ReflectMode;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -147,7 +147,7 @@ pub fn forecast(
 ) -> Result<Forecast, ExperimentError> {
     validate(experiment)?;
     let test = experiment.tasks(Split::Test);
-    let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
+    let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).gather();
     let ahead = remaining_trials(experiment, done)?;
     let cost = costs(experiment, &ahead, learning, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
@@ -364,12 +364,8 @@ fn costs(
     let texts = reviews.as_ref().map_or_else(CountRange::default, |(reviews, quote)| reviews.texts(quote));
     let readers = learning.readers.iter().filter(|_| !texts.is_none());
     let learner = reviews.as_ref().map(|(reviews, _)| reviews.learner);
-    let models: BTreeSet<&str> = ahead
-        .iter()
-        .map(|one| one.model.as_str())
-        .chain(learner)
-        .chain(readers.map(String::as_str))
-        .collect();
+    let models: BTreeSet<&str> =
+        ahead.iter().map(|one| one.model.as_str()).chain(learner).chain(readers.map(String::as_str)).gather();
     let cost = |model: &str| {
         let quote = quote(model);
         let trials: Vec<&RemainingTrial> = ahead.iter().filter(|one| one.model == model).collect();

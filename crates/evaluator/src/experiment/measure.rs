@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{Gather as _, TaskId};
 use apprentice_skills::book::Snapshot;
 
 use super::open_run::open_or_create;
@@ -115,7 +115,7 @@ fn request<'a>(
     experiment: &'a Experiment,
     provider: &GuidanceProvider,
 ) -> Result<PlanRequest<'a>, ExperimentError> {
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().gather();
     let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, provider, &tasks));
     let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
     let contenders = contenders(experiment, provider, &planned, &tasks)?;
@@ -203,7 +203,7 @@ fn ablation_entry(experiment: &Experiment, provider: &GuidanceProvider, arm: &Ab
 /// The same arms while the book is yet to be learned and the skills to leave out are unknown.
 pub(super) fn ablations_upper_bound(experiment: &Experiment) -> Vec<Contender> {
     let left_out = 1..=experiment.ablations.leave_one_out.unwrap_or(0);
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().gather();
     let known = experiment.ablations.without_book().chain(reworded_arms(experiment));
     let known = known.map(|arm| with_student(experiment, &arm, tasks.clone()));
     let unknown = left_out.map(|number| Contender {

@@ -1,6 +1,7 @@
 //! Builds reports from stored files: the folder of an experiment, or run folders. Runs nothing and needs no suite. The
 //! same folders always give the same report.
 
+use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -92,10 +93,10 @@ fn registration(found: &Prereg, definition: &Definition) -> Registration {
 
 /// The number of test templates on which each arm runs.
 fn eligible(definition: &Definition, run: &StoredRun) -> Vec<Eligibility> {
-    let of = definition.test.values().collect::<BTreeSet<_>>().len();
+    let of = definition.test.values().gather::<BTreeSet<_>>().len();
     let on = |arm: &String| {
         let student = run.plan.trials.iter().filter(|trial| trial.role == Role::Student && trial.arm == *arm);
-        student.map(|trial| &trial.template).collect::<BTreeSet<_>>().len()
+        student.map(|trial| &trial.template).gather::<BTreeSet<_>>().len()
     };
     definition.arms.iter().map(|arm| Eligibility { arm: arm.clone(), templates: on(arm), of }).collect()
 }
@@ -198,7 +199,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: MixedVersions) -> Result<Repo
         .iter()
         .map(|row| row.model.clone())
         .chain(plans().flat_map(|plan| plan.models.iter().map(|one| one.model.clone())))
-        .collect();
+        .gather();
     let runs = rows.iter().map(|row| row.run.to_string()).chain(plans().map(|plan| plan.run.to_string()));
     let runs = joined(runs.collect());
     Ok(build(&ReportInput {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{Gather as _, TaskId};
 use apprentice_results::row::Split;
 use apprentice_skills::practice::{PracticeTask, StateCheck, StateCheckKind};
 use apprentice_tasks::suite::{SPLIT_FILE, Suite, load};
@@ -106,7 +106,7 @@ impl PracticeSuite {
 
 fn lock(suite: &Suite) -> Result<SplitLock, ExploreError> {
     let tasks = suite.templates();
-    let templates: BTreeSet<&String> = tasks.values().collect();
+    let templates: BTreeSet<&String> = tasks.values().gather();
     let templates = templates.into_iter().map(|template| (template.clone(), Split::Train)).collect();
     Ok(SplitLock::of(suite, templates, tasks, SALT)?)
 }

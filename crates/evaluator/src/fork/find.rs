@@ -23,7 +23,7 @@ pub struct FoundTrial {
 pub fn find_trial(root: &Path, prefix: &str) -> Result<FoundTrial, ForkError> {
     let mut runs = Vec::new();
     collect_runs(root, DEPTH, &mut runs);
-    runs.sort();
+    runs.sort_unstable();
     let mut found = Vec::new();
     for run in runs {
         let (plan, _) = match read_run(&run) {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use apprentice_protocol::{JudgedBy, PortFuture, SkillId, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{Gather as _, JudgedBy, PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLimits, StepPicture};
@@ -459,7 +459,7 @@ fn keep_unread(
 }
 
 fn versions(gateway: &Gateway) -> BTreeMap<SkillId, u32> {
-    gateway.state().skills.iter().map(|(id, skill)| (id.clone(), skill.version)).collect()
+    gateway.state().skills.iter().map(|(id, skill)| (id.clone(), skill.version)).gather()
 }
 
 fn tool(outcome: ItemOutcome) -> Option<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{BlobHash, Gather as _, PortFuture, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::reflect::ReflectMode;
 use apprentice_trace::{Trace, TraceError, blob_path};
@@ -82,8 +82,8 @@ pub fn learning_plan(
     let models: BTreeSet<ModelPlan> = trials
         .iter()
         .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
-        .collect();
-    let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
+        .gather();
+    let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).gather();
     // The book grows during the run, so no arm has a single hash; each row carries its own.
     let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() };
     plan.arms = arms.into_iter().map(arm).collect();

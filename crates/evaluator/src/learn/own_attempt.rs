@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{
-    BlobHash, EnvironmentKind, Event, EventKind, JudgedBy, Outline, Trajectory, Verdict,
+    BlobHash, EnvironmentKind, Event, EventKind, Gather as _, JudgedBy, Outline, Trajectory, Verdict,
 };
 use apprentice_skills::book::Judgement;
 use apprentice_skills::judge::{JudgeMaterial, JudgedView, SaidInTurn, VIEWS};
@@ -168,7 +168,7 @@ fn goal(event: &Event) -> String {
 fn apps(trace: &Trace) -> Vec<String> {
     let header = trace.header();
     let browser = header.is_some_and(|header| header.world.environment == EnvironmentKind::Browser);
-    let mut apps: BTreeSet<String> = browser.then(|| "chromium".to_owned()).into_iter().collect();
+    let mut apps: BTreeSet<String> = browser.then(|| "chromium".to_owned()).into_iter().gather();
     for event in &trace.events {
         if let EventKind::VersionsSeen { versions } = &event.kind {
             apps.extend(versions.keys().filter(|app| *app != "os").cloned());

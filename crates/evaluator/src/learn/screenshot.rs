@@ -49,6 +49,6 @@ fn find_run(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     let deeper = depth.checked_sub(1)?;
     let mut folders: Vec<PathBuf> =
         fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    folders.sort();
+    folders.sort_unstable();
     folders.into_iter().filter(|path| path.is_dir()).find_map(|path| find_run(&path, name, deeper))
 }

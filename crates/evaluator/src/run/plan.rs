@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_protocol::{CapOverrides, Limits, RunId, TaskId, TrialId};
+use apprentice_protocol::{CapOverrides, Gather as _, Limits, RunId, TaskId, TrialId};
 use apprentice_skills::verification::AdmissionPolicy;
 use jiff::Timestamp;
 use rand::SeedableRng;
@@ -332,13 +332,13 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
 /// The program of each planned task.
 fn programs(suite: &Suite, trials: &[TrialSpec]) -> BTreeMap<TaskId, String> {
     let of = |trial: &TrialSpec| apps_of(suite.task(trial.task.as_str())?).into_iter().next();
-    trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).collect()
+    trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).gather()
 }
 
 /// The models of trials, whose servers were not asked yet.
 fn models(trials: &[TrialSpec]) -> Vec<ModelPlan> {
     let model = |one: &TrialSpec| ModelPlan { role: one.role, model: one.model.clone(), identity: None };
-    trials.iter().map(model).collect::<BTreeSet<_>>().into_iter().collect()
+    trials.iter().map(model).gather::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn known(suite: &Suite, id: &TaskId) -> Result<(), PlanError> {
@@ -365,7 +365,7 @@ fn shuffled(mut blocks: Vec<Vec<TrialSpec>>, seed: u64) -> Vec<TrialSpec> {
 }
 
 fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
-    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).collect();
+    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).gather();
     let plan = |arm: &str| {
         let known = books.iter().find(|book| book.arm == arm).cloned();
         known.unwrap_or_else(|| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
+use apprentice_protocol::{Gather as _, RunId, TrialId, Verdict, VoidCause};
 use apprentice_skills::book::Snapshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +42,7 @@ impl RunSummary {
     pub fn of(folder: &RunFolder, interrupted: bool) -> Self {
         let plan = folder.plan();
         let mut last: BTreeMap<TrialId, TrialRow> =
-            folder.rows().into_iter().map(|row| (row.trial.clone(), row)).collect();
+            folder.rows().into_iter().map(|row| (row.trial.clone(), row)).gather();
         let results: Vec<TrialRow> =
             plan.trials.iter().filter_map(|trial| last.remove(&trial.trial)).collect();
         Self {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use apprentice_protocol::{EventKind, Isolation, SkillEventKind, TrialId, Verdict, VoidCause};
+use apprentice_protocol::{EventKind, Gather as _, Isolation, SkillEventKind, TrialId, Verdict, VoidCause};
 use apprentice_skills::book::{BookError, Snapshot, freeze};
 use apprentice_trace::Trace;
 
@@ -230,7 +230,7 @@ impl RunFolder {
 
     /// Adds a row for every attempt folder that has none. Deletes nothing.
     fn record_orphans(&self) -> Result<(), StoreError> {
-        let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).collect();
+        let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).gather();
         for trial in &self.plan.trials {
             for attempt in 1.. {
                 let trace = attempt_folder(trial, attempt);

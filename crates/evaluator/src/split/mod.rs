@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use apprentice_protocol::{TaskId, Trajectory, TrialId, Verdict, did_you_mean};
+use apprentice_protocol::{Gather as _, TaskId, Trajectory, TrialId, Verdict, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -310,7 +310,7 @@ impl SplitLock {
         }
         let of = |kind: &str, tasks: Vec<&str>| listed(kind, &tasks);
         let here: BTreeMap<&TaskId, &suite::task::Task> =
-            suite.tasks.iter().map(|task| (&task.id, task)).collect();
+            suite.tasks.iter().map(|task| (&task.id, task)).gather();
         let locked = |task: &&&TaskId| self.tasks.contains_key(**task);
         let kept = || here.iter().filter(|(id, _)| self.tasks.contains_key(**id));
         let differs = |differ: &dyn Fn(&TaskId, &suite::task::Task) -> bool| -> Vec<&str> {

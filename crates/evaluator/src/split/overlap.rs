@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{Gather as _, TaskId};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::{SetupStep, Task};
 use schemars::JsonSchema;
@@ -103,7 +103,7 @@ pub(super) fn words(instruction: &str) -> BTreeSet<String> {
         }
     }
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+    words.map(str::to_lowercase).gather()
 }
 
 /// The files that a task's setup downloads or uploads.
@@ -116,7 +116,7 @@ pub(super) fn start_files(task: &Task) -> BTreeSet<String> {
         };
         listed.into_iter().flatten().filter_map(place).collect()
     };
-    task.config.iter().flat_map(files).collect()
+    task.config.iter().flat_map(files).gather()
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ fn condition(node: &OutlineNode, unknown: &[State]) -> String {
     let value = node.value.as_deref().map(|value| format!(" = {:?}", without_times(value)));
     let known = node.states.iter().filter(|state| !unknown.contains(state));
     let mut states: Vec<String> = known.map(|state| format!("{state:?}").to_lowercase()).collect();
-    states.sort();
+    states.sort_unstable();
     let states = if states.is_empty() { String::new() } else { format!(" [{}]", states.join(", ")) };
     format!("{}{states}", value.unwrap_or_default())
 }

@@ -10,7 +10,7 @@ mod options;
 mod pair;
 mod select;
 
-use apprentice_protocol::{VoidCause, counted};
+use apprentice_protocol::{Gather as _, VoidCause, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use comparison::{COMPARE_SCHEMA, ComparedArm, Comparison, Finding, SeedAgreement, Unpaired, Voids};
@@ -206,7 +206,7 @@ fn versions(a: &[TrialRow], b: &[TrialRow], mixed: MixedVersions) -> Result<Vec<
             MixedVersions::Allow => notes.push(format!("{what} differ ({found})")),
         }
     }
-    let prompts: BTreeSet<&str> = a.iter().chain(b).map(|row| row.prompt_hash.as_str()).collect();
+    let prompts: BTreeSet<&str> = a.iter().chain(b).map(|row| row.prompt_hash.as_str()).gather();
     if prompts.len() > 1 {
         notes.push(format!("{} versions of the prompts were used", prompts.len()));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{StopReason, Usage, Verdict};
+use apprentice_protocol::{Gather as _, StopReason, Usage, Verdict};
 
 use super::grouping::{Grouped, by_key, clusters};
 use super::input::{ArmKey, ReportInput, measured_split};
@@ -35,7 +35,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         .collect();
     let comparisons = contrast::comparisons(&measured, input);
     let all = trials(input.rows);
-    let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).collect();
+    let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).gather();
     let wordings = wordings::compare(&grouped);
     let headline = headline::headline(&input.title, &arms, &comparisons.made);
     let mut report = Report {
@@ -163,7 +163,7 @@ fn templates(
 ) -> Vec<TemplateReport> {
     let arms: Vec<&Vec<Trial<'_>>> =
         grouped.iter().filter(|(key, _)| key.role != Role::Baseline).map(|(_, trials)| trials).collect();
-    let names: BTreeSet<&str> = arms.iter().flat_map(|trials| trials.iter()).map(template_of).collect();
+    let names: BTreeSet<&str> = arms.iter().flat_map(|trials| trials.iter()).map(template_of).gather();
     let primary = comparisons.first().map(|first| &first.result.by_template);
     let line = |name: &str| {
         let of_arm = |trials: &&Vec<Trial<'_>>| {
@@ -217,7 +217,7 @@ fn versions(rows: &[TrialRow]) -> BTreeMap<String, Vec<String>> {
         add("isolation", Some(word(row.isolation)));
         add("accepted drift", row.admit.clone());
     }
-    found.into_iter().map(|(name, values)| (name, values.into_iter().collect())).collect()
+    found.into_iter().map(|(name, values)| (name, values.into_iter().collect())).gather()
 }
 
 fn lines(trials: &[Trial<'_>], measured_split: Option<Split>) -> Vec<TrialLine> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{TaskId, Verdict};
+use apprentice_protocol::{Gather as _, TaskId, Verdict};
 
 use super::grouping::Grouped;
 use super::schema::{ProgramReport, ProgramScore};
@@ -17,7 +17,7 @@ pub(super) fn programs(grouped: &Grouped<'_>, known: &BTreeMap<TaskId, String>) 
         .iter()
         .flat_map(|(_, trials)| trials.iter())
         .filter_map(|trial| known.get(&trial.last.task))
-        .collect();
+        .gather();
     if names.len() < 2 {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(super) fn programs(grouped: &Grouped<'_>, known: &BTreeMap<TaskId, String>) 
                 let judged = || own().map(|trial| trial.last).filter(|row| row.verdict != Verdict::Void);
                 let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
                 ProgramScore {
-                    tasks: count(own().map(|trial| &trial.last.task).collect::<BTreeSet<_>>().len()),
+                    tasks: count(own().map(|trial| &trial.last.task).gather::<BTreeSet<_>>().len()),
                     trials: count(own().count()),
                     void: count(own().count() - judged().count()),
                     score: mean(judged().map(|row| row.score)),

@@ -1,5 +1,6 @@
 //! The comparisons of a report: computed, corrected as a family, split by stratum, and related to the teacher.
 
+use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::grouping::{Grouped, clusters};
@@ -92,7 +93,7 @@ pub(super) fn gaps(grouped: &Grouped<'_>) -> Vec<GapClosed> {
             let shared: BTreeSet<&String> = sides[0]
                 .keys()
                 .filter(|template| sides.iter().all(|side| side.contains_key(*template)))
-                .collect();
+                .gather();
             let rate = |side: usize| {
                 mean(shared.iter().filter_map(|template| sides[side].get(*template)).map(|one| one.rate))
             };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{TaskId, Verdict};
+use apprentice_protocol::{Gather as _, TaskId, Verdict};
 
 use super::input::ArmKey;
 use crate::row::TrialRow;
@@ -34,5 +34,5 @@ pub(super) fn clusters(trials: &[Trial<'_>]) -> BTreeMap<String, Cluster> {
         let trials = tasks.values().map(|repeats| repeats.len() as u64).sum();
         Some((template.to_owned(), Cluster { rate, trials }))
     });
-    averaged.collect()
+    averaged.gather()
 }

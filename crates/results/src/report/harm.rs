@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{SkillId, TaskId, Verdict};
+use apprentice_protocol::{Gather as _, SkillId, TaskId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -46,7 +46,7 @@ pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> V
     let of_arm = |arm: Arm| judged().filter(move |row| row.arm == arm.as_str());
     let passed = |row: &TrialRow| i64::from(row.verdict == Verdict::Pass);
     let alone: BTreeMap<(TaskKey<'_>, u32), i64> =
-        of_arm(Arm::None).map(|row| (((row.model.as_str(), &row.task), row.seed), passed(row))).collect();
+        of_arm(Arm::None).map(|row| (((row.model.as_str(), &row.task), row.seed), passed(row))).gather();
     let mut nets: BTreeMap<(&SkillId, &str), BTreeMap<TaskKey<'_>, i64>> = BTreeMap::new();
     for row in of_arm(Arm::Pull) {
         let place = (row.model.as_str(), &row.task);

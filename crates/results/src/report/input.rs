@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use apprentice_protocol::{RunId, TaskId, TrialId, Usage};
+use apprentice_protocol::{Gather as _, RunId, TaskId, TrialId, Usage};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -304,7 +304,7 @@ pub fn contrasts(rows: &[TrialRow], fixed: &FixedPlan) -> Vec<Contrast> {
     let split = measured_split(rows);
     let measured = |row: &&TrialRow| split.is_none() || row.split == split;
     let keys: BTreeSet<ArmKey> =
-        rows.iter().filter(|row| measured(row) && row.role != Role::Baseline).map(ArmKey::of).collect();
+        rows.iter().filter(|row| measured(row) && row.role != Role::Baseline).map(ArmKey::of).gather();
     let with = |key: &ArmKey, arm: &str| {
         let other = ArmKey { arm: arm.into(), ..key.clone() };
         keys.contains(&other).then_some(other)

@@ -1,5 +1,6 @@
 //! Renders a report as one self-contained HTML page, and as Markdown.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
 
 use apprentice_packed::unpack_text;
@@ -218,7 +219,7 @@ fn groups(report: &Report) -> Vec<Group<'_>> {
 /// The id of the group with a baseline's attempts, by the baseline's name.
 fn baseline_ids(report: &Report) -> BTreeMap<String, String> {
     let measured = report.trials.iter().filter(|line| line.measured && line.key.role == Role::Baseline);
-    measured.map(|line| (line.key.arm.clone(), format!("other-{}", slug(&line.key.to_string())))).collect()
+    measured.map(|line| (line.key.arm.clone(), format!("other-{}", slug(&line.key.to_string())))).gather()
 }
 
 /// Void attempts as lines, which have the task and the trace as well as the cause.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Usage, counted};
+use apprentice_protocol::{Gather as _, Usage, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +143,7 @@ fn table<'c>(found: impl Iterator<Item = &'c Comparison>) -> (usize, Vec<Vec<f64
     let books: Vec<BTreeMap<&str, f64>> = found
         .map(|one| one.by_template.iter().map(|line| (line.template.as_str(), line.difference)).collect())
         .collect();
-    let names: BTreeSet<&str> = books.first().into_iter().flat_map(|book| book.keys().copied()).collect();
+    let names: BTreeSet<&str> = books.first().into_iter().flat_map(|book| book.keys().copied()).gather();
     let shared: Vec<&str> =
         names.into_iter().filter(|name| books.iter().all(|book| book.contains_key(name))).collect();
     let of_book =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{TaskId, Verdict};
+use apprentice_protocol::{Gather as _, TaskId, Verdict};
 
 use super::grouping::Grouped;
 use super::headline::help;
@@ -18,7 +18,7 @@ pub(super) fn compare(grouped: &Grouped<'_>) -> Vec<WordingComparison> {
         let key = ArmKey { arm: arm.to_string(), ..key.clone() };
         let own = grouped.get(&key)?;
         let (reworded, own) = (Outcomes::of(reworded), Outcomes::of(own));
-        let both: BTreeSet<_> = reworded.judged.intersection(&own.judged).copied().collect();
+        let both: BTreeSet<_> = reworded.judged.intersection(&own.judged).copied().gather();
         let passed = |one: &Outcomes<'_>| one.passed.intersection(&both).count();
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Some(WordingComparison {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use apprentice_protocol::Rect;
+use apprentice_protocol::{Gather as _, Rect};
 
 use super::programs::ProgramLook;
 
@@ -127,7 +127,7 @@ impl ScreenActivity {
             .iter()
             .filter(|(pid, turns)| look.running.contains_key(pid) || ran(pid, turns) || fresh(pid))
             .map(|(pid, _)| *pid)
-            .collect();
+            .gather();
         self.awake.retain(|pid, _| awake.contains(pid));
         for pid in &awake {
             let name = look.running.get(pid).cloned().unwrap_or_default();
@@ -237,7 +237,7 @@ impl ScreenActivity {
             .map(|(pid, (_, name))| (*pid, name.clone()))
             .collect();
         self.still_busy = busy.iter().map(|(_, name)| name.clone()).filter(|name| !name.is_empty()).collect();
-        self.still_busy.sort();
+        self.still_busy.sort_unstable();
         self.still_busy.dedup();
         // Work comes to an end, and a film does not: only what draws all the time never rests.
         if !self.late.is_empty() && !self.window_changed() {

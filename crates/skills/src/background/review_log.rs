@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::book::Actor;
 use crate::foreground::{JournalEntry, JournalLine, ReviewRecord, TurnPlace};
-use apprentice_protocol::SkillEventKind;
+use apprentice_protocol::{Gather as _, SkillEventKind};
 
 /// A turn that no review has covered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct PendingTurn {
 pub fn pending_turns(lines: &[JournalLine]) -> Vec<PendingTurn> {
     let records: Vec<ReviewRecord> = lines.iter().filter_map(ReviewRecord::finished).collect();
     let reviewed: BTreeSet<&str> =
-        records.iter().flat_map(|record| &record.turns).map(String::as_str).collect();
+        records.iter().flat_map(|record| &record.turns).map(String::as_str).gather();
     let waiting = lines.iter().filter(|line| {
         matches!(line.told, JournalEntry::Turn { .. })
             && line.actor != Actor::Background
@@ -38,7 +38,7 @@ pub fn pending_turns(lines: &[JournalLine]) -> Vec<PendingTurn> {
 
 /// Returns the keys of candidates that reviews have decided, complete or not.
 pub(super) fn decided(lines: &[JournalLine]) -> BTreeSet<String> {
-    lines.iter().filter_map(ReviewRecord::finished).flat_map(|record| record.decided).collect()
+    lines.iter().filter_map(ReviewRecord::finished).flat_map(|record| record.decided).gather()
 }
 
 /// Returns the review that began and did not end, if the last one did not. Only the holder of the lock may ask: another

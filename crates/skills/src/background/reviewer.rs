@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, SkillId,
+    Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Content, Gather as _, Message, ModelError,
+    SkillId,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -265,7 +266,7 @@ impl Reviewer<'_> {
         ReadSkill { skill, version }: ReadSkill,
     ) -> StagedChange {
         let read: BTreeMap<SkillId, u32> =
-            version.map(|version| (skill.clone(), version)).into_iter().collect();
+            version.map(|version| (skill.clone(), version)).into_iter().gather();
         StagedChange {
             review: self.review.to_owned(),
             key: candidate.key.clone(),
@@ -296,7 +297,7 @@ fn check_refs(refs: &[String], session: &SessionRecord, candidate: &Candidate) -
         return Err(("unknown_event", format!("{unknown} is no event of this session")));
     }
     let mut distinct: Vec<&String> = refs.iter().collect();
-    distinct.sort();
+    distinct.sort_unstable();
     distinct.dedup();
     let is_asked =
         matches!(candidate.route, Route::Create { trigger: CreateTrigger::ExplicitUserRequest, .. });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{SkillId, StepId};
+use apprentice_protocol::{Gather as _, SkillId, StepId};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,7 +98,7 @@ impl LineSources {
             .iter()
             .filter_map(|skill| self.texts.get(*skill))
             .flat_map(|sections| sections.iter().flatten().cloned())
-            .collect();
+            .gather();
         for id in touched {
             let Some(skill) = state.skills.get(id) else { continue };
             let before = self.texts.remove(id).unwrap_or_default();
@@ -144,7 +144,7 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
     }
     let known = state.resolve(skill)?.clone();
     let sections = ledger.texts.get(&known.id)?;
-    let by_id: BTreeMap<OpId, &Operation> = operations.iter().map(|one| (one.id, one)).collect();
+    let by_id: BTreeMap<OpId, &Operation> = operations.iter().map(|one| (one.id, one)).gather();
     let mut found = Vec::new();
     for (section, lines) in [Section::Situation, Section::Guidance].into_iter().zip(sections) {
         for (place, (text, source)) in (1..).zip(lines) {

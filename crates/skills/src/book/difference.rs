@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{Gather as _, SkillId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub enum DifferenceKind {
 /// Returns the skills whose text or notes differ, sorted by id. Ignores counters.
 pub fn difference(before: &Snapshot, after: &Snapshot) -> Vec<SkillDifference> {
     let (old, new) = (&before.state().skills, &after.state().skills);
-    let ids: BTreeSet<&SkillId> = old.keys().chain(new.keys()).collect();
+    let ids: BTreeSet<&SkillId> = old.keys().chain(new.keys()).gather();
     let mut found = Vec::new();
     for id in ids {
         let (was, is) = (old.get(id), new.get(id));

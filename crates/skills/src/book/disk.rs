@@ -258,7 +258,7 @@ fn names(folder: &Path) -> Result<Vec<String>, BookError> {
     for entry in entries {
         names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
     }
-    names.sort();
+    names.sort_unstable();
     Ok(names)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::StepId;
+use apprentice_protocol::{Gather as _, StepId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ impl SkillFunction {
     /// Returns the number of passed replays of this version with different arguments.
     pub fn test_count(&self) -> usize {
         let passed = self.evidence.iter().filter(|one| one.trial == FunctionTrial::Replay && one.held);
-        passed.map(|one| one.arguments.as_str()).collect::<BTreeSet<_>>().len()
+        passed.map(|one| one.arguments.as_str()).gather::<BTreeSet<_>>().len()
     }
 
     /// Returns what this version lacks to be verified; `None` if it is.
@@ -191,7 +191,7 @@ pub(super) fn reverted(
     [was, became, now]: [&BTreeMap<String, SkillFunction>; 3],
 ) -> Option<BTreeMap<String, SkillFunction>> {
     let mut back = now.clone();
-    let names: BTreeSet<&String> = was.keys().chain(became.keys()).collect();
+    let names: BTreeSet<&String> = was.keys().chain(became.keys()).gather();
     for name in names.into_iter().filter(|name| was.get(*name) != became.get(*name)) {
         let version =
             |functions: &BTreeMap<String, SkillFunction>| functions.get(name).map(|one| one.version);

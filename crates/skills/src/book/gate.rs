@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, SkillId};
+use apprentice_protocol::{ChatModel, Gather as _, SkillId};
 
 use super::attachment::{self, AttachedPackage, FileText, reading};
 use super::change::Change;
@@ -237,7 +237,7 @@ impl Gateway {
         texts
             .flat_map(|text| [&text.description, &text.situation, &text.guidance])
             .flat_map(|text| sentences(text))
-            .collect()
+            .gather()
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, SkillId, Versions};
+use apprentice_protocol::{ChatModel, Gather as _, SkillId, Versions};
 use jiff::Timestamp;
 
 use super::attachment::{self, AttachedFile};
@@ -378,7 +378,7 @@ impl Gateway {
             self.write_page(skill)?;
         }
         if !skills.is_empty() || matches!(operation.change, Change::DomainCreated(_)) {
-            let domains: BTreeSet<&str> = skills.iter().map(SkillId::domain).collect();
+            let domains: BTreeSet<&str> = skills.iter().map(SkillId::domain).gather();
             self.write_indexes(&domains)?;
             disk::mark_applied(&self.folder, operation.id)?;
         }

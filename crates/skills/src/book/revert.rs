@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{SkillId, Versions};
+use apprentice_protocol::{Gather as _, SkillId, Versions};
 use jiff::Timestamp;
 
 use super::change::Change;
@@ -66,7 +66,7 @@ fn change_beside(
     operations[place + 1..].iter().for_each(|operation| now.apply(operation));
 
     let later = LaterOperations { after: &after, operations: &operations[place + 1..], stays };
-    let ids: BTreeSet<&SkillId> = before.skills.keys().chain(after.skills.keys()).collect();
+    let ids: BTreeSet<&SkillId> = before.skills.keys().chain(after.skills.keys()).gather();
     let mut skills = Vec::new();
     for id in ids {
         let (was, became) = (before.skills.get(id), after.skills.get(id));
@@ -164,7 +164,7 @@ fn imagined(operations: &[Operation], change: Change) -> Operation {
 
 /// Returns the change that leads from one state to another, as a revert of these operations.
 fn between(now: &State, then: &State, operation: OpId, also: Vec<OpId>) -> Change {
-    let ids: BTreeSet<&SkillId> = now.skills.keys().chain(then.skills.keys()).collect();
+    let ids: BTreeSet<&SkillId> = now.skills.keys().chain(then.skills.keys()).gather();
     let content = |state: &State, id: &SkillId| state.skills.get(id).map(|skill| content_of(skill));
     let differing = ids.into_iter().filter(|id| content(now, id) != content(then, id));
     let restored = |id: &SkillId| {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::{SkillId, Versions};
+use apprentice_protocol::{Gather as _, SkillId, Versions};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -493,6 +493,6 @@ impl State {
             return BTreeMap::new();
         }
         let version = |id: &SkillId| Some((id.clone(), self.skills.get(id)?.version));
-        change.skills().into_iter().filter_map(version).collect()
+        change.skills().into_iter().filter_map(version).gather()
     }
 }

@@ -1,5 +1,6 @@
 //! The words of the first sieve, from `lexicon.txt`, as one rule per group.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -36,7 +37,7 @@ impl Tongues {
     pub(super) fn of(text: &str) -> Self {
         let Some(common) = GROUPS.get("common") else { return Self(Vec::new()) };
         let count = |rule: &Option<Regex>| rule.as_ref().map_or(0, |rule| rule.find_iter(text).count());
-        let counts: BTreeMap<&str, usize> = common.iter().map(|(name, rule)| (*name, count(rule))).collect();
+        let counts: BTreeMap<&str, usize> = common.iter().map(|(name, rule)| (*name, count(rule))).gather();
         let english = counts.get("en").copied().unwrap_or(0);
         let best = counts.values().copied().max().unwrap_or(0);
         let is_meant = |count: usize| best == 0 || (count * 2 > english && count * 2 >= best && count > 0);

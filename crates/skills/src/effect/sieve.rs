@@ -2,6 +2,7 @@
 //! knows words of fifteen languages by concept (`lexicon.txt`), the forms of commands and addresses, and the forms that
 //! hide a text. It errs on the side of holding back; a model that reads the text cannot lift what it finds.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeSet;
 
 use super::command::{has_address, has_place, only_shows, runs};
@@ -227,7 +228,7 @@ pub(crate) fn is_harmless(sentence: &str) -> bool {
 pub(crate) fn concerns_about_report(assessment: &Assessment) -> Vec<Concern> {
     let harmless = |found: &&EffectFinding| found.concern == Concern::Quoted && is_harmless(&found.sentence);
     let found = assessment.findings.iter().filter(|found| !harmless(found)).map(|found| found.concern);
-    found.collect::<BTreeSet<_>>().into_iter().collect()
+    found.gather::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn finding(concern: Concern, sentence: &str, why: &str) -> EffectFinding {

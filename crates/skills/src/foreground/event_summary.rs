@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{
     Action, ActionOutcome, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish,
-    FunctionEnd, FunctionRecord, ImagePoint, Judged, SkillEvent, SkillEventKind,
+    FunctionEnd, FunctionRecord, Gather as _, ImagePoint, Judged, SkillEvent, SkillEventKind,
 };
 use serde_json::Value;
 
@@ -138,7 +138,7 @@ fn of_world(kind: &EventKind) -> Seen {
             told("versions.seen", known.collect::<Vec<_>>().join(", "))
         }
         EventKind::Connections(report) => {
-            let hosts: BTreeSet<&str> = report.connections.iter().map(|asked| asked.host.as_str()).collect();
+            let hosts: BTreeSet<&str> = report.connections.iter().map(|asked| asked.host.as_str()).gather();
             told("world.connections", hosts.into_iter().collect::<Vec<_>>().join(", "))
         }
         EventKind::CheckState { .. } => told("check.state", String::new()),

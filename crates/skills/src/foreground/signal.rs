@@ -261,7 +261,7 @@ fn check_references(refs: &[String], turn: &Invocation, may_be_asked: bool) -> R
         return Err(("unknown_event", format!("{unknown} is no event of this turn")));
     }
     let mut distinct: Vec<&String> = refs.iter().collect();
-    distinct.sort();
+    distinct.sort_unstable();
     distinct.dedup();
     let asked = may_be_asked && distinct.iter().any(|one| turn.requests.contains(one));
     if distinct.len() >= USEFUL_REFS || asked {

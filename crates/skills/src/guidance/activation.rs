@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, TextMark,
-    Tool, ToolOutcome, ToolSpec,
+    BoundedText, EventKind, Gather as _, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef,
+    TextBudget, TextMark, Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -398,7 +398,7 @@ impl ActivationState {
         let claimed: BTreeSet<&String> = skills_with_tools(&self.book)
             .filter_map(|skill| skill.package.as_ref())
             .flat_map(|one| one.tools.keys())
-            .collect();
+            .gather();
         let mut found = Vec::new();
         for server in known {
             let all: &[String] = &[];

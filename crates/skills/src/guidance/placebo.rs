@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{Gather as _, SkillId};
 
 use super::model::{GuidanceError, TaskView};
 use crate::book::{Skill, Snapshot};
@@ -24,7 +24,7 @@ pub(super) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
         .skills()
         .filter(|skill| !relevant.contains(&skill.id))
         .map(|skill| (skill.id.clone(), Arc::new(skill.clone())))
-        .collect();
+        .gather();
     if !kept.keys().any(of_task) {
         let spare = task.spare.iter().flat_map(Snapshot::skills);
         kept.extend(
@@ -53,7 +53,7 @@ pub(super) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
 /// Returns the best hit for the instruction and the hits close to it.
 fn relevant_by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
     // The program's name occurs in all of its skills and does not make one relevant to the task.
-    near_best(book.search(&task.instruction, usize::MAX)).into_iter().map(|hit| hit.id).collect()
+    near_best(book.search(&task.instruction, usize::MAX)).into_iter().map(|hit| hit.id).gather()
 }
 
 /// Returns the best hit and those whose score is close to it. `hits` begins with the best.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, Guidance, TextBudget};
+use apprentice_protocol::{BoundedText, Gather as _, Guidance, TextBudget};
 
 use super::activation::{self, ContributedTools, ToolFormat};
 use super::front_program::FrontProgram;
@@ -140,7 +140,7 @@ fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled
 /// Returns the domains of a task's programs that the book knows, and those of all programs.
 fn domains_in_play(book: &Snapshot, task: &TaskView) -> BTreeSet<String> {
     let named = task.apps.iter().map(String::as_str).chain(GENERAL);
-    named.flat_map(|app| tools::domains_named(book, app)).map(str::to_owned).collect()
+    named.flat_map(|app| tools::domains_named(book, app)).map(str::to_owned).gather()
 }
 
 fn index_opening(book: &Snapshot, domains: &BTreeSet<String>) -> BoundedText {

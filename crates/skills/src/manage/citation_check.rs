@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{JudgedBy, StepId, Verdict};
+use apprentice_protocol::{Gather as _, JudgedBy, StepId, Verdict};
 
 use super::item::{EarlierReport, InputType, ManageItem, ReportKind};
 use crate::book::{Citation, OpId};
@@ -124,7 +124,7 @@ pub(super) fn supported(item: &ManageItem, citation: &Citation) -> Result<(), Ob
     let needed = item.corroboration.needed;
     let own = item.trajectory_id.as_ref().map(|id| (id.as_str(), Standing::of_item(item)));
     let others = cited.iter().filter_map(|report| Some((report.attempt.as_deref()?, Standing::of(report))));
-    let attempts: BTreeMap<&str, Standing> = others.chain(own).collect();
+    let attempts: BTreeMap<&str, Standing> = others.chain(own).gather();
     let said: Vec<String> = attempts
         .iter()
         .map(|(attempt, standing)| {
@@ -176,7 +176,7 @@ pub(super) fn harm_shown(item: &ManageItem, citation: &Citation) -> Result<(), O
     let own = matches!(item.input_type, InputType::SkillNegative | InputType::SkillNotFollowed);
     let own = item.trajectory_id.as_deref().filter(|_| own).map(|id| (id, Standing::of_item(item)));
     let others = cited.iter().filter_map(|report| Some((report.attempt.as_deref()?, Standing::of(report))));
-    let attempts: BTreeMap<&str, Standing> = others.chain(own).collect();
+    let attempts: BTreeMap<&str, Standing> = others.chain(own).gather();
     let needed = item.corroboration.needed;
     if attempts.len() < needed {
         let why = format!(

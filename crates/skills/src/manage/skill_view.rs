@@ -1,5 +1,6 @@
 //! A skill as the manager's tools show it.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ pub(super) fn shown(skill: &Skill) -> Value {
         .keys()
         .filter(|(version, _)| *version == skill.version)
         .map(|(_, consumer)| (consumer.as_str(), counts(consumer)))
-        .collect();
+        .gather();
     let mut shown = json!({
         "skill_id": skill.id,
         "version": skill.version,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{Gather as _, SkillId};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -269,7 +269,7 @@ fn add_functions(
 /// no sentences.
 fn files_beside_functions(package: &Package) -> BTreeMap<String, Vec<u8>> {
     let others = package.files.iter().filter(|(path, _)| !is_function_file(path));
-    others.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    others.map(|(path, bytes)| (path.clone(), bytes.clone())).gather()
 }
 
 fn written(skill: &SkillId, function: PackageFunction) -> Change {

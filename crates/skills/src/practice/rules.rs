@@ -1,6 +1,7 @@
 //! The rules that a proposed task must keep. They can make a proposal wait or go back, and never let one through that a
 //! stricter reader would refuse.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeSet;
 
 use super::task::{
@@ -88,12 +89,12 @@ fn name_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
 
 /// The placeholders of a text.
 fn placeholders(text: &str) -> BTreeSet<&str> {
-    text.split("{{").skip(1).filter_map(|piece| piece.split_once("}}")).map(|(name, _)| name.trim()).collect()
+    text.split("{{").skip(1).filter_map(|piece| piece.split_once("}}")).map(|(name, _)| name.trim()).gather()
 }
 
 fn value_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    let named: BTreeSet<&str> = task.values.iter().map(|value| value.name.as_str()).collect();
+    let named: BTreeSet<&str> = task.values.iter().map(|value| value.name.as_str()).gather();
     let used = placeholders(&task.instruction);
     for name in used.difference(&named) {
         found.push(format!("`values` lacks {name:?}, which the instruction names"));
@@ -102,7 +103,7 @@ fn value_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
         found.push(format!("the instruction does not name the value {{{{{name}}}}}"));
     }
     for value in &task.values {
-        let different: BTreeSet<&String> = value.of.iter().filter(|one| !one.trim().is_empty()).collect();
+        let different: BTreeSet<&String> = value.of.iter().filter(|one| !one.trim().is_empty()).gather();
         if different.len() < VALUES || different.len() < value.of.len() {
             found.push(format!("the value {:?} needs at least {VALUES} texts, all different", value.name));
         }
@@ -138,7 +139,7 @@ fn check_faults(check: &StateCheck, task: &PracticeTask) -> Vec<String> {
         StateCheckKind::Command => named.extend(check.command.iter().flat_map(|word| placeholders(word))),
         StateCheckKind::View => {}
     }
-    let known: BTreeSet<&str> = task.values.iter().map(|value| value.name.as_str()).collect();
+    let known: BTreeSet<&str> = task.values.iter().map(|value| value.name.as_str()).gather();
     for name in named.difference(&known) {
         found.push(format!("`values` lacks {name:?}, which the check names"));
     }
@@ -159,9 +160,9 @@ fn example(path: &str) -> String {
 
 fn novelty_faults(task: &PracticeTask, rules: &PracticeRules<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    let own: BTreeSet<String> = words(&task.instruction).into_iter().collect();
+    let own: BTreeSet<String> = words(&task.instruction).into_iter().gather();
     for one in rules.practised {
-        let other: BTreeSet<String> = words(&one.instruction).into_iter().collect();
+        let other: BTreeSet<String> = words(&one.instruction).into_iter().gather();
         let common = own.intersection(&other).count();
         if 200 * common >= SAME * (own.len() + other.len()) {
             found.push(format!("it asks for nearly the same as the earlier task {:?}", one.name));

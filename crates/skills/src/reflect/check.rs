@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, TrajectoryStep};
+use apprentice_protocol::{Gather as _, RetrievedSkill, SkillId, StepId, Trajectory, TrajectoryStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -148,7 +148,7 @@ fn unique(skills: &[RetrievedSkill]) -> Vec<&RetrievedSkill> {
 /// Adjusts a learning: drops evidence that is not a step of the attempt. A learning becomes a suspicion without
 /// evidence, from an attempt that is not known to have passed, or if it rests on steps that came after everything that the checks read.
 fn adjust_confidence(learning: &mut Learning, trajectory: &Trajectory) {
-    let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
+    let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).gather();
     let evidence: Vec<StepId> =
         learning.evidence().iter().copied().filter(|step| steps.contains(step)).collect();
     let proven = trajectory.passed()

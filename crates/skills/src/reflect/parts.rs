@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use apprentice_protocol::{StepId, TrajectoryStep};
+use apprentice_protocol::{Gather as _, StepId, TrajectoryStep};
 
 use super::{Learning, TrajectoryReflection};
 
@@ -90,7 +90,7 @@ pub(super) fn join(joined: &mut TrajectoryReflection, later: TrajectoryReflectio
 }
 
 fn is_same(one: &Learning, other: &Learning) -> bool {
-    let steps = |learning: &Learning| learning.evidence().iter().copied().collect::<BTreeSet<StepId>>();
+    let steps = |learning: &Learning| learning.evidence().iter().copied().gather::<BTreeSet<StepId>>();
     one.scope() == other.scope() && !one.evidence().is_empty() && steps(one) == steps(other)
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{
     Action, ActionOutcome, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content,
-    CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline,
-    OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
+    CoordinateSpace, Finish, Gather as _, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef,
+    Outline, OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
 };
 
 use super::script::{Condition, Script, ScriptAction, ScriptEnd, ScriptError, TargetSelector};
@@ -199,7 +199,7 @@ fn nearest(missing: &str, nodes: &[OutlineNode]) -> String {
         .iter()
         .filter(|node| !node.name.is_empty())
         .map(|node| (node.name.as_str(), node.role.as_str()))
-        .collect();
+        .gather();
     let mut named: Vec<(f64, &str, &str)> =
         named.into_iter().map(|(name, role)| (distance(name), name, role)).collect();
     named.sort_by(|one, other| other.0.total_cmp(&one.0));

@@ -53,7 +53,7 @@ fn first_json(folder: &Path) -> Option<Value> {
     let listed = |folder: &Path| {
         let mut all: Vec<_> =
             fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.path()).collect();
-        all.sort();
+        all.sort_unstable();
         all
     };
     let is_json = |path: &Path| path.extension().is_some_and(|end| end == "json");

@@ -92,7 +92,7 @@ fn task_folders(from: &Path) -> Result<Vec<PathBuf>, ConversionError> {
     let listed = std::fs::read_dir(from).map_err(super::conversion::io_error(from))?;
     let mut folders: Vec<PathBuf> =
         listed.flatten().map(|one| one.path()).filter(|path| is_task(path)).collect();
-    folders.sort();
+    folders.sort_unstable();
     if folders.is_empty() {
         return Err(ConversionError::Nothing {
             path: from.to_owned(),

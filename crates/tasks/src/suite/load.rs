@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{TaskId, did_you_mean, nearest};
+use apprentice_protocol::{Gather as _, TaskId, did_you_mean, nearest};
 use apprentice_trace::hex;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -110,7 +110,7 @@ impl Suite {
 
     /// Maps each task to its template, as a split lock needs it.
     pub fn templates(&self) -> BTreeMap<TaskId, String> {
-        self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).collect()
+        self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).gather()
     }
 }
 
@@ -308,7 +308,7 @@ fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
             found.push(name);
         }
     }
-    found.sort();
+    found.sort_unstable();
     match found.as_slice() {
         [only] => Ok(folder.join(only)),
         [] => {

@@ -1,6 +1,7 @@
 //! Creates a suite from MiniWoB++: its pages are served inside the world, and each page reports how its episode
 //! ended.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, ConversionErro
     }
     let mut suite = NewSuite::begin(to)?;
     let ids: BTreeMap<String, &str> =
-        pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).collect();
+        pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).gather();
     for (id, page) in &ids {
         suite.add("miniwob", id, &task(id, page, seconds))?;
     }

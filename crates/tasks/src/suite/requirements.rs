@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{AllowedHost, did_you_mean};
+use apprentice_protocol::{AllowedHost, Gather as _, did_you_mean};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -226,7 +226,7 @@ impl RequirementCollector {
             .as_ref()
             .into_iter()
             .flat_map(|ours| ours.programs.iter().map(String::as_str))
-            .collect();
+            .gather();
         let related = task.extra.get("related_apps").and_then(Value::as_array);
         wanted.extend(related.into_iter().flatten().filter_map(Value::as_str));
         let commands: Vec<String> =

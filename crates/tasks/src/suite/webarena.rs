@@ -298,7 +298,7 @@ fn hosts(options: &WebArenaOptions) -> Vec<String> {
         let answered = options.hosts.iter().find(|one| one.allows(name, port));
         hosts.push(answered.map_or_else(|| url.host.clone(), ToString::to_string));
     }
-    hosts.sort();
+    hosts.sort_unstable();
     hosts.dedup();
     hosts
 }

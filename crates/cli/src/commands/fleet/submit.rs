@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::run::{RunPlan, TrialSpec};
 use apprentice_fleet::{Artifacts, Submission, SubmitError, submit};
-use apprentice_protocol::{EnvironmentKind, TaskId, counted};
+use apprentice_protocol::{EnvironmentKind, Gather as _, TaskId, counted};
 use apprentice_skills::book::freeze;
 use apprentice_tasks::suite::{self as suites, Suite};
 use clap::Args;
@@ -93,7 +93,7 @@ pub(super) fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap
         needs.extend(more.iter().cloned());
         needs
     };
-    suite.tasks.iter().map(|task| (task.id.clone(), of(task))).collect()
+    suite.tasks.iter().map(|task| (task.id.clone(), of(task))).gather()
 }
 
 /// Runs `submit`.

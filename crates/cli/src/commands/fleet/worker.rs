@@ -10,7 +10,7 @@ use apprentice_evaluator::run::{RunPlan, drift};
 use apprentice_fleet::{
     Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
 };
-use apprentice_protocol::{EnvironmentKind, PortFuture, RunId};
+use apprentice_protocol::{EnvironmentKind, Gather as _, PortFuture, RunId};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::suite::task::Task;
 use clap::Args;
@@ -220,13 +220,13 @@ impl Preparation {
             mirror: ready.deps.reading.mirror.as_ref(),
             may_reach: &|named, host| ready.network.allows(named, host),
         };
-        let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.task.as_str()).collect();
+        let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.task.as_str()).gather();
         let tasks = planned.into_iter().filter_map(|task| ready.current.suite.task(task));
         let in_cell = |task: &&Task| match task.environment() {
             EnvironmentKind::Desktop => !ready.on_vm,
             kind => kind == EnvironmentKind::Browser,
         };
-        tasks.filter(in_cell).flat_map(|task| missing(task, &here).cell).collect()
+        tasks.filter(in_cell).flat_map(|task| missing(task, &here).cell).gather()
     }
 
     fn has(&self, need: &str) -> bool {

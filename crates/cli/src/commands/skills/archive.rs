@@ -1,5 +1,6 @@
 //! Reads packages from zip archives, such as `.skill` files.
 
+use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
@@ -16,7 +17,7 @@ use crate::failure::{Failure, Kind};
 pub(super) fn read_archive(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let files = unpacked(place)?;
     let holds_skill = |path: &&PathBuf| path.file_name().is_some_and(|name| is_skill_file(Path::new(name)));
-    let roots: BTreeSet<&Path> = files.keys().filter(holds_skill).filter_map(|path| path.parent()).collect();
+    let roots: BTreeSet<&Path> = files.keys().filter(holds_skill).filter_map(|path| path.parent()).gather();
     let outermost = |root: &&&Path| !root.ancestors().skip(1).any(|above| roots.contains(above));
     let stem = place.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let package = |root: &Path| {

@@ -348,7 +348,7 @@ fn read_packages(folder: &Path, depth: usize) -> Result<Vec<(PathBuf, Package)>,
         .filter(|path| path.is_dir() && !path.is_symlink())
         .filter(|path| !is_passed_over(path))
         .collect();
-    folders.sort();
+    folders.sort_unstable();
     folders.truncate(MOST_FOLDERS);
     for below in folders {
         packages.extend(read_packages(&below, depth + 1)?);

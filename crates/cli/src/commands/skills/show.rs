@@ -182,7 +182,7 @@ fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
     let operations = history(&book.operations(), Some(&skill.id));
     let mut trajectories: Vec<String> =
         operations.iter().filter_map(|one| Some(one.cause.as_ref()?.trajectory.clone())).collect();
-    trajectories.sort();
+    trajectories.sort_unstable();
     trajectories.dedup();
     Card {
         schema: "apprentice.skill/1",

@@ -33,7 +33,7 @@ pub(super) struct Library {
 pub(super) fn read(place: &Path, base: Option<&str>) -> Result<Library, Failure> {
     let mut files = Vec::new();
     collect(place, DEPTH, &mut files)?;
-    files.sort();
+    files.sort_unstable();
     let licence = licence(place)?;
     let mut library = Library { packages: Vec::new(), left_out: Vec::new() };
     for file in files {

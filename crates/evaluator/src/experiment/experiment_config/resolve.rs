@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, TaskId, did_you_mean};
+use apprentice_protocol::{ChatModel, Gather as _, TaskId, did_you_mean};
 use apprentice_skills::LearnOptions;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
@@ -176,7 +176,7 @@ impl Resolver<'_> {
             self.keep(named.spot, read)
         });
         let selected = selected.map(|selection| selection.chosen());
-        let known: BTreeSet<&str> = suite.tasks.iter().map(|task| task.template()).collect();
+        let known: BTreeSet<&str> = suite.tasks.iter().map(|task| task.template()).gather();
         for template in config.templates.iter().filter(|one| !known.contains(one.value.as_str())) {
             let hint = did_you_mean(&template.value, known.iter().copied());
             self.fault(
@@ -187,9 +187,9 @@ impl Resolver<'_> {
         if config.templates.is_empty() {
             return selected;
         }
-        let named: BTreeSet<&str> = config.templates.iter().map(|one| one.value.as_str()).collect();
+        let named: BTreeSet<&str> = config.templates.iter().map(|one| one.value.as_str()).gather();
         let tasks = suite.tasks.iter().filter(|task| named.contains(task.template()));
-        let tasks: BTreeSet<TaskId> = tasks.map(|task| task.id.clone()).collect();
+        let tasks: BTreeSet<TaskId> = tasks.map(|task| task.id.clone()).gather();
         Some(match selected {
             Some(selected) => selected.intersection(&tasks).cloned().collect(),
             None => tasks,
@@ -281,9 +281,9 @@ impl Resolver<'_> {
         book: Option<&Snapshot>,
     ) -> HiddenSkills {
         let programs: BTreeSet<String> =
-            suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
+            suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).gather();
         let skills: BTreeSet<String> =
-            book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).collect();
+            book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).gather();
         let mut found = Vec::new();
         for one in &config.suppress {
             let hiding = match HiddenSkill::parse(&one.value) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{State, UiNode, UiTree};
+use apprentice_protocol::{Gather as _, State, UiNode, UiTree};
 
 use super::left_out::{LeftOut, Note};
 
@@ -176,7 +176,7 @@ fn leave_out_far(tree: &UiTree, rows: &[Vec<usize>], listed: &mut [bool]) -> BTr
         };
         row < FIRST_ROWS || near_mark || is_near_focus(row)
     };
-    let far: BTreeSet<usize> = (0..rows.len()).filter(|row| !is_near(*row)).collect();
+    let far: BTreeSet<usize> = (0..rows.len()).filter(|row| !is_near(*row)).gather();
     if far.iter().filter_map(|row| rows.get(*row)).map(Vec::len).sum::<usize>() < FEW {
         return BTreeSet::new();
     }

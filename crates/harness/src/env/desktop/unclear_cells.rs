@@ -56,7 +56,7 @@ pub(super) fn tell_what_is_known(tree: &mut UiTree, doubtful: &[DoubtfulBox], un
         if is_drawn {
             continue;
         }
-        values.sort();
+        values.sort_unstable();
         values.dedup();
         node.role = Role::new("cell");
         node.value = Some(match values.as_slice() {

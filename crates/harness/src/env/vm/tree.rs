@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use apprentice_protocol::{
-    HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode, UiTree,
+    Gather as _, HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode,
+    UiTree,
 };
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -285,7 +286,7 @@ fn states(node: Node<'_, '_>, tag: &str) -> BTreeSet<State> {
         (State::Disabled, known && !is(node, "sensitive") && !is(node, "enabled")),
         (State::Hidden, known && !is(node, "showing")),
     ];
-    told.into_iter().filter(|(_, holds)| *holds).map(|(state, _)| state).collect()
+    told.into_iter().filter(|(_, holds)| *holds).map(|(state, _)| state).gather()
 }
 
 #[cfg(test)]

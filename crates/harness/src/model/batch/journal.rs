@@ -1,5 +1,6 @@
 //! The file that remembers which batch holds which request. It holds ids and hashes, never a text.
 
+use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -129,7 +130,7 @@ impl BatchJournal {
 
     /// Returns the ids of the batches that hold open requests.
     pub(super) fn batches(&self) -> BTreeSet<String> {
-        self.open.values().map(|one| one.batch.clone()).collect()
+        self.open.values().map(|one| one.batch.clone()).gather()
     }
 
     /// Notes that a batch was not sent.

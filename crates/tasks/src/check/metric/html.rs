@@ -1,5 +1,6 @@
 //! Metrics of web pages.
 
+use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, HashMap};
 
 use ego_tree::{NodeId, NodeRef};
@@ -168,7 +169,7 @@ fn attributes(element: &scraper::node::Element, skip_number: bool) -> BTreeMap<S
             true => (name.to_owned(), value.split_whitespace().collect::<Vec<_>>().join(" ")),
             false => (name.to_owned(), value.to_owned()),
         })
-        .collect()
+        .gather()
 }
 
 #[cfg(test)]

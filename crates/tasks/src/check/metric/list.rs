@@ -1,5 +1,6 @@
 //! Metrics of lines, records and sets.
 
+use apprentice_protocol::Gather as _;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
@@ -169,7 +170,7 @@ pub(super) fn favourites(case: &MetricInput<'_>) -> Result<Score, MetricError> {
 
 /// Compares two lists by length and by their distinct members.
 fn same_members(found: &[&str], wanted: &[&str], what: &str) -> Score {
-    let set = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let set = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).gather::<BTreeSet<_>>();
     let (have, want) = (set(found), set(wanted));
     let mut complaints: Vec<String> =
         want.difference(&have).map(|name| format!("{} is missing", quote(name))).collect();

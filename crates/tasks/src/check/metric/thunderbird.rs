@@ -1,5 +1,6 @@
 //! Metrics of Thunderbird's preferences, filters and folders.
 
+use apprentice_protocol::Gather as _;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -163,8 +164,8 @@ fn messages(text: &str, case: &MetricInput<'_>) -> Result<Vec<String>, MetricErr
         messages.push(mail.trim().to_owned());
     }
     if case.option("remove_duplicate", true) {
-        messages = messages.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        messages = messages.into_iter().gather::<BTreeSet<_>>().into_iter().collect();
     }
-    messages.sort();
+    messages.sort_unstable();
     Ok(messages)
 }

@@ -1,5 +1,6 @@
 //! Zip reading with limits on the number of entries, the size of one entry, and the total size.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeSet;
 use std::io::{Cursor, Read as _};
 
@@ -32,7 +33,7 @@ impl<'a> Archive<'a> {
 
     /// Returns the names of all entries; folders end with a slash.
     pub(super) fn names(&self) -> BTreeSet<String> {
-        self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
+        self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).gather()
     }
 
     /// Returns an entry's bytes, if an entry of this name exists.

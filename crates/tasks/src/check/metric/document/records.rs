@@ -1,5 +1,6 @@
 //! Metrics of documents that hold records or answers, one per line.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub(in super::super) fn no_duplicates(case: &MetricInput<'_>) -> Result<Score, M
         Err(score) => return Ok(score),
     };
     let lines = word_texts(pair.found, false)?.unwrap_or_default();
-    let expected: BTreeSet<&str> = lines.iter().filter_map(|line| train(line)).collect();
+    let expected: BTreeSet<&str> = lines.iter().filter_map(|line| train(line)).gather();
     let processed = match word_texts(pair.wanted, true)? {
         Ok(processed) => processed,
         Err(why) => return expected_fault(case, why),
@@ -72,13 +73,13 @@ pub(in super::super) fn unique_records(case: &MetricInput<'_>) -> Result<Score, 
         Ok(both) => both,
         Err(why) => return expected_fault(case, why),
     };
-    let known: BTreeSet<&String> = initial.iter().collect();
+    let known: BTreeSet<&String> = initial.iter().gather();
     if let Some(line) = found.iter().find(|line| !known.contains(line)) {
         return Ok(Score::none(format!("{} is no line of the initial document", quote(line))));
     }
     let trains: Vec<&str> = found.iter().filter_map(|line| train(line)).collect();
-    let distinct: BTreeSet<&str> = trains.iter().copied().collect();
-    let expected: BTreeSet<&str> = gold.iter().filter_map(|line| train(line)).collect();
+    let distinct: BTreeSet<&str> = trains.iter().copied().gather();
+    let expected: BTreeSet<&str> = gold.iter().filter_map(|line| train(line)).gather();
     let mut complaints = Vec::new();
     if trains.len() != distinct.len() {
         complaints.push("a train occurs twice".to_owned());

@@ -1,5 +1,6 @@
 //! The pivot tables of a sheet, keyed by their source cells.
 
+use apprentice_protocol::Gather as _;
 use std::collections::BTreeSet;
 
 use roxmltree::Node;
@@ -114,7 +115,7 @@ fn describe(table: Node<'_, '_>, fields: &Fields, wanted: &[&str]) -> Value {
         let in_order = asked("ordered");
         let items = fields.items.iter().map(|items| match in_order {
             true => json!(items),
-            false => json!(items.iter().collect::<BTreeSet<_>>()),
+            false => json!(items.iter().gather::<BTreeSet<&_>>()),
         });
         about.insert("selection".into(), items.collect());
     }
@@ -125,7 +126,7 @@ fn describe(table: Node<'_, '_>, fields: &Fields, wanted: &[&str]) -> Value {
             .collect()
     };
     if asked("filter") {
-        let pages: BTreeSet<i64> = numbers("pageFields", "pageField", "fld").into_iter().collect();
+        let pages: BTreeSet<i64> = numbers("pageFields", "pageField", "fld").into_iter().gather();
         about.insert("filter_fields".into(), json!(pages));
     }
     for (name, list) in [("col_fields", "colFields"), ("row_fields", "rowFields")] {
