@@ -32,6 +32,12 @@ pub(crate) fn may_reach(config: &Config) -> impl Fn(&[AllowedHost], &str) -> boo
 }
 
 impl Pick {
+    /// Whether what is selected depends on the machine.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn is_of_this_machine(&self) -> bool {
+        self.runnable_here
+    }
+
     /// Returns the ids of the tasks that are left; `None` if nothing narrows the suite. `among` is an earlier selection.
     pub(crate) fn narrow(
         &self,

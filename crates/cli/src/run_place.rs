@@ -1,4 +1,5 @@
-//! Where a run is that a command reads: a folder, or in builds with fleets `queue:RUN`, of which only what is read is brought.
+//! Where a run is that a command reads: a folder, or in builds with fleets `queue:RUN`, of which only what is read is brought, or
+//! all of it for a command that needs each file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,5 +78,42 @@ impl RunPlace {
             }
         }
         Ok(())
+    }
+}
+
+/// A run or an experiment of which each file is here.
+pub(crate) struct WholePlace {
+    folder: PathBuf,
+    /// What is made of it is put beside this.
+    beside: PathBuf,
+    _scratch: Option<tempfile::TempDir>,
+}
+
+impl WholePlace {
+    /// Finds what a command line names. In builds with fleets, what is in a queue is brought into a folder below `near`, which goes
+    /// with this value.
+    pub(crate) fn of(path: &Path, near: &Path) -> Result<Self, Failure> {
+        #[cfg(feature = "fleet")]
+        if let Some(run) = path.to_str().and_then(|path| path.strip_prefix("queue:")) {
+            let (folder, scratch) = crate::commands::fleet::whole(run, near)?;
+            let beside = near.join(folder.file_name().unwrap_or_default());
+            return Ok(Self { folder, beside, _scratch: Some(scratch) });
+        }
+        #[cfg(not(feature = "fleet"))]
+        let _ = near;
+        let folder = path.canonicalize();
+        let folder =
+            folder.map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
+        Ok(Self { beside: folder.clone(), folder, _scratch: None })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The path beside which a file made of it is put.
+    pub(crate) fn beside(&self) -> &Path {
+        &self.beside
     }
 }

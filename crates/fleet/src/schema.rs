@@ -105,11 +105,14 @@ fn migration_to(version: usize) -> String {
 
 /// Returns the version of the tables; `None` where there are none.
 async fn found(database: &Database) -> Result<Option<i32>, SchemaError> {
-    // Asks the catalogue first, as a missing table is an error.
+    // Asks the catalogue first, as a missing table is an error. Another program's table may have the same name.
     let rows = database
         .query(
             "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname::text = $1::text),
-                    to_regclass($1::text || '.queue_version') IS NOT NULL",
+                    to_regclass($1::text || '.trials') IS NOT NULL AND EXISTS (
+                      SELECT FROM pg_attribute
+                      WHERE attrelid = to_regclass($1::text || '.queue_version') AND attname = 'version'
+                        AND atttypid = 'integer'::regtype AND NOT attisdropped)",
             &[&SCHEMA],
         )
         .await?;

@@ -158,6 +158,7 @@ impl Worker {
     /// Works until it is cancelled or drained, or until nothing is left to do if it ends then.
     pub async fn run(self: &Arc<Self>) -> Result<(), RunError> {
         let WorkerLimits { name, jobs, .. } = &self.limits;
+        self.queue.check_rights().await.map_err(remote)?;
         self.enter().await?;
         let beating = AbortOnDropHandle::new(tokio::spawn(Arc::clone(self).renew_leases()));
         let stepping_down = self.control.cancel.child_token();

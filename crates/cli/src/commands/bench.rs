@@ -9,6 +9,8 @@ use apprentice_evaluator::experiment::{
     BookSource, Definition, Experiment, PrimaryComparison, finished_rows, plan_measurement,
 };
 use apprentice_evaluator::run::RunPlan;
+#[cfg(feature = "fleet")]
+use apprentice_protocol::Clock;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Report;
@@ -40,30 +42,52 @@ pub(crate) struct Bench {
     /// The model to measure in every arm.
     #[arg(long, short)]
     student: String,
-    /// A stronger model, measured once without help, as the reference for the gap that the skillbook closes.
-    #[arg(long)]
-    teacher: Option<String>,
+    #[command(flatten)]
+    measurement: Measurement,
     /// The skillbook; a frozen copy is stored with the run [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Arms, separated by commas.
-    #[arg(long, value_delimiter = ',', default_value = "none,pull,placebo-inert", value_parser = arm,
-        long_help = format!("Arms, separated by commas:\n{}", Arm::help()))]
-    arms: Vec<Arm>,
     /// Number of variations per task, for tasks whose world varies.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
     /// The locked split [default: `split.json` beside the suite, if there is one].
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
+    #[command(flatten)]
+    pick: Pick,
+    /// Seed for the order of trials.
+    #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
+    order_seed: u64,
+    /// Folder for the run and the report; must be new, empty, or the folder of this bench
+    /// [default: a new folder under the setting `runs`].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    guidance: GuidanceArgs,
+    #[command(flatten)]
+    consent: SpendingArgs,
+    /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
+    /// (`apprentice.bench-outline/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a bench has beyond a run of one arm.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Measurement {
+    /// A stronger model, measured once without help, as the reference for the gap that the skillbook closes.
+    #[arg(long)]
+    teacher: Option<String>,
+    /// Arms, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "none,pull,placebo-inert", value_parser = arm,
+        long_help = format!("Arms, separated by commas:\n{}", Arm::help()))]
+    arms: Vec<Arm>,
     /// Measure all tasks, regardless of any split.
     #[arg(long, conflicts_with = "split")]
     unsplit: bool,
     /// Measure only the tasks that this file selects.
     #[arg(long, value_name = "FILE")]
     select: Option<PathBuf>,
-    #[command(flatten)]
-    pick: Pick,
     /// Also run the baselines on each task: the solution, doing nothing, giving up.
     #[arg(long)]
     baselines: bool,
@@ -80,21 +104,6 @@ pub(crate) struct Bench {
     /// book, the teacher alone.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     wordings: Option<u32>,
-    /// Seed for the order of trials.
-    #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
-    order_seed: u64,
-    /// Folder for the run and the report; must be new, empty, or the folder of this bench
-    /// [default: a new folder under the setting `runs`].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    #[command(flatten)]
-    guidance: GuidanceArgs,
-    #[command(flatten)]
-    consent: SpendingArgs,
-    /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
-    /// (`apprentice.bench-outline/1`).
-    #[arg(long)]
-    json: bool,
 }
 
 fn arm(text: &str) -> Result<Arm, String> {
@@ -134,21 +143,63 @@ impl Bench {
     pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs, json: bool) -> Self {
         Self { out: Some(out), consent, json, ..self.clone() }
     }
+
+    /// The skillbook's folder.
+    pub(crate) fn book<'a>(&'a self, config: &'a Config) -> &'a Path {
+        self.skillbook.as_deref().unwrap_or(&config.skillbook)
+    }
+}
+
+impl Measurement {
+    fn ablations(&self) -> Ablations {
+        Ablations {
+            leave_one_out: self.leave_one_out,
+            more_steps: self.more_steps,
+            best_of: self.best_of,
+            wordings: self.wordings,
+        }
+    }
+}
+
+/// The files of a bench that were brought to this machine.
+#[cfg(feature = "fleet")]
+pub(crate) struct BenchFiles {
+    pub(crate) suite: PathBuf,
+    pub(crate) split: Option<PathBuf>,
+    pub(crate) select: Option<PathBuf>,
+    pub(crate) skillbook: Option<PathBuf>,
+}
+
+#[cfg(feature = "fleet")]
+impl Bench {
+    /// Returns the same arguments with the files that were brought to this machine.
+    pub(crate) fn brought(&self, files: BenchFiles) -> Self {
+        let BenchFiles { suite, split, select, skillbook } = files;
+        let measurement = Measurement { select, ..self.measurement.clone() };
+        Self { suite, split, skillbook, measurement, ..self.clone() }
+    }
+
+    /// The files that it names, besides the suite and the skillbook: its split and its selection.
+    pub(crate) fn named_files(&self) -> [Option<&Path>; 2] {
+        [self.split.as_deref(), self.measurement.select.as_deref()]
+    }
+
+    /// Names an option that holds on one machine only, if it is given.
+    pub(crate) fn bound_to_a_machine(&self, clock: &Arc<dyn Clock>) -> Result<Option<&'static str>, Failure> {
+        // Which tasks run here is asked anew by each leader, on another machine.
+        let picks = self.pick.is_of_this_machine().then_some("--runnable-here");
+        Ok(experiment_command::bound_to_a_machine(self.out.is_some(), &self.guidance.servers, clock)?
+            .or(picks))
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
     let models = wire::models(config, Arc::clone(&clock))?;
-    let experiment = experiment(arguments, config, &models)?;
-    let planned = plan_measurement(&experiment, clock.now()).map_err(experiment_command::failure)?;
-    if let Some(plan) = &planned {
-        let done = arguments.out.as_deref().map(finished_rows).unwrap_or_default();
-        let forecast = Forecast::of_plan(&models, plan, &experiment.suite, &done)?;
-        let quiet = arguments.consent.dry_run && arguments.json;
-        if quiet || forecast.agree(config, arguments.consent)? == Proceed::Off {
-            return dry_run(arguments, &experiment, plan);
-        }
+    let experiment = experiment(arguments, config, &models, process_env::command_line())?;
+    if agreed(arguments, config, &models, &experiment)? == Proceed::Off {
+        return Ok(());
     }
     let folder = experiment_command::folder(arguments.out.as_ref(), "bench", config, &*clock);
     let verbosity = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
@@ -167,34 +218,57 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     experiment_command::verdict(&outcome)
 }
 
-fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Experiment, Failure> {
-    for model in arguments.teacher.iter().chain([&arguments.student]) {
+/// Forecasts the cost of a bench and has it agreed to. A dry run prints the outline.
+pub(crate) fn agreed(
+    arguments: &Bench,
+    config: &Config,
+    models: &Models,
+    experiment: &Experiment,
+) -> Result<Proceed, Failure> {
+    let planned = plan_measurement(experiment, models.clock().now()).map_err(experiment_command::failure)?;
+    let Some(plan) = &planned else { return Ok(Proceed::On) };
+    let done = arguments.out.as_deref().map(finished_rows).unwrap_or_default();
+    let forecast = Forecast::of_plan(models, plan, &experiment.suite, &done)?;
+    let quiet = arguments.consent.dry_run && arguments.json;
+    if quiet || forecast.agree(config, arguments.consent)? == Proceed::Off {
+        dry_run(arguments, experiment, plan)?;
+        return Ok(Proceed::Off);
+    }
+    Ok(Proceed::On)
+}
+
+/// Builds the experiment. `command` is the command line that starts it.
+pub(crate) fn experiment(
+    arguments: &Bench,
+    config: &Config,
+    models: &Models,
+    command: Vec<String>,
+) -> Result<Experiment, Failure> {
+    let measurement = &arguments.measurement;
+    for model in measurement.teacher.iter().chain([&arguments.student]) {
         match arguments.consent.dry_run {
             true => models.check_name(model)?,
             false => models.check(model)?,
         }
     }
     let suite = crate::suite::load(&arguments.suite)?;
-    let lock = match arguments.unsplit {
+    let lock = match measurement.unsplit {
         true => None,
         false => experiment_command::split(arguments.split.as_ref(), &suite)?,
     };
-    let book = arguments.skillbook.as_deref().unwrap_or(&config.skillbook);
     let mut arms = Vec::new();
-    for arm in &arguments.arms {
+    for arm in &measurement.arms {
         if !arms.contains(arm) {
             arms.push(*arm);
         }
     }
+    let selected = measurement.select.as_ref().map(|path| experiment_command::selected(path, &suite));
     Ok(Experiment {
-        tasks: {
-            let selected = arguments.select.as_ref().map(|path| experiment_command::selected(path, &suite));
-            arguments.pick.narrow(&suite, config, selected.transpose()?)?
-        },
+        tasks: arguments.pick.narrow(&suite, config, selected.transpose()?)?,
         suite: Arc::new(suite),
         lock,
-        book: BookSource::Given(frozen(book, &arms)?),
-        teacher: arguments
+        book: BookSource::Given(frozen(arguments.book(config), &arms)?),
+        teacher: measurement
             .teacher
             .as_deref()
             .map(|name| models.resolve(name))
@@ -205,23 +279,18 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         arms,
         primary: PrimaryComparison::default(),
         seeds: arguments.seeds.max(1),
-        baselines: arguments.baselines,
+        baselines: measurement.baselines,
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
         limits: None,
         student_limits: None,
-        ablations: Ablations {
-            leave_one_out: arguments.leave_one_out,
-            more_steps: arguments.more_steps,
-            best_of: arguments.best_of,
-            wordings: arguments.wordings,
-        },
+        ablations: measurement.ablations(),
         suppress: arguments.guidance.suppressed(),
         demonstrations: Vec::new(),
         replicates: 1,
-        tools: arguments.guidance.servers.tool_box(&experiment_command::clock())?,
+        tools: arguments.guidance.servers.tool_box(models.clock())?,
         registered: None,
-        command: process_env::command_line(),
+        command,
         program: env!("CARGO_PKG_VERSION").into(),
     })
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::signature;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::run_place::WholePlace;
 use crate::terminal;
 
 /// Number of report differences that are printed; `--json` lists all.
@@ -19,9 +20,9 @@ const SHOWN: usize = 20;
 /// Packs a run or an experiment into one file: plan, rows, evidence, traces, prompt hashes, skillbook, report.
 #[derive(Debug, Args)]
 pub(crate) struct Bundle {
-    /// The folder of a run or an experiment.
+    /// The folder of a run or an experiment; in builds with fleets also `queue:RUN`.
     folder: PathBuf,
-    /// The file to write [default: the folder's name with `.tar.gz`, beside the folder].
+    /// The file to write [default: the folder's name with `.tar.gz`, beside the folder; here for a run of a queue].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Sign the bundle with this SSH key; the signature is written beside it as `.sig`.
@@ -52,11 +53,11 @@ pub(crate) struct Verify {
 
 /// Runs `apprentice bundle`.
 pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
-    let folder = arguments.folder.canonicalize();
-    let folder = folder
-        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", arguments.folder.display())))?;
-    let out = arguments.out.clone().unwrap_or_else(|| beside(&folder));
-    let list = pack(&folder, &out, env!("CARGO_PKG_VERSION")).kind(Kind::Config)?;
+    // What is brought lies on the disk of the bundle, which has about the same size.
+    let near = arguments.out.as_deref().and_then(Path::parent).filter(|near| !near.as_os_str().is_empty());
+    let place = WholePlace::of(&arguments.folder, near.unwrap_or(Path::new(".")))?;
+    let out = arguments.out.clone().unwrap_or_else(|| beside(place.beside()));
+    let list = pack(place.folder(), &out, env!("CARGO_PKG_VERSION")).kind(Kind::Config)?;
     let signed = arguments.sign.as_ref().map(|key| signature::sign(&out, key)).transpose()?;
     if arguments.json {
         return terminal::json(&list);

@@ -36,6 +36,19 @@ pub(crate) struct CiArgs {
     max_void: usize,
 }
 
+#[cfg(feature = "fleet")]
+impl CiArgs {
+    /// Names an option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.ci, "--ci"),
+            (self.fail_under.is_some(), "--fail-under"),
+            (self.max_void > 0, "--max-void"),
+        ];
+        given.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+}
+
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.0..=1.0).contains(rate));
     rate.ok_or_else(|| "expected a number from 0 to 1".to_owned())

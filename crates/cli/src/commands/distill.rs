@@ -78,14 +78,7 @@ impl Distill {
 
     /// Names an option that holds on one machine only, if it is given.
     pub(crate) fn bound_to_a_machine(&self, clock: &Arc<dyn Clock>) -> Result<Option<&'static str>, Failure> {
-        let tools = self.servers.tool_box(clock)?;
-        Ok(if self.out.is_some() {
-            Some("--out")
-        } else if tools.fingerprint().is_empty() {
-            None
-        } else {
-            Some("an option of tool servers")
-        })
+        experiment_command::bound_to_a_machine(self.out.is_some(), &self.servers, clock)
     }
 }
 

@@ -61,6 +61,21 @@ pub(crate) struct Performance {
     wrap_reader: Option<WrapReader>,
 }
 
+/// Names an option of an experiment that holds on one machine only, if it is given.
+#[cfg(feature = "fleet")]
+pub(crate) fn bound_to_a_machine(
+    names_folder: bool,
+    servers: &crate::servers::Servers,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<&'static str>, Failure> {
+    let has_servers = !servers.tool_box(clock)?.fingerprint().is_empty();
+    Ok(match (names_folder, has_servers) {
+        (true, _) => Some("--out"),
+        (false, true) => Some("an option of tool servers"),
+        (false, false) => None,
+    })
+}
+
 /// Wraps the source of models.
 pub(crate) type WrapModels = Box<dyn FnOnce(Arc<dyn ModelSource>) -> Arc<dyn ModelSource>>;
 /// Wraps a model that reads what is learned.

@@ -123,6 +123,19 @@ impl Run {
         &self.model
     }
 
+    /// Names an option that holds on one machine only, if it is given, and what to do in its place.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn bound_to_a_machine(&self) -> Option<(&'static str, &'static str)> {
+        if self.out.is_some() {
+            Some(("--out", "`apprentice fetch RUN --out DIR` brings the run's folder"))
+        } else if !self.dev_run.is_empty() {
+            Some(("--dev-run", "name `auto` among the arms of an experiment: its dev trials choose the arm"))
+        } else {
+            let hint = "fetch the run, and judge its rows: `apprentice report RUN --json`";
+            self.ci.given().map(|option| (option, hint))
+        }
+    }
+
     /// The arguments of a collection's run.
     pub(crate) fn for_collection(collected: CollectedRun) -> Self {
         let CollectedRun { suite, model, seeds, tries, tasks, max_steps, consent, json } = collected;

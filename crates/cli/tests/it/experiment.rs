@@ -59,17 +59,18 @@ fn page(situation: &str, guidance: &str) -> String {
     format!("## Situation\n\n{situation}\n\n## Guidance\n\n{guidance}\n\n## Annotations\n\nNone\n")
 }
 
+/// Writes the book of a person that tells where the commands are.
+pub(crate) fn write_book(book: &Path) {
+    let guidance = "All of it is under Care in the Beds menu.";
+    let page = page("Plants need care: pruning, watering, trimming, mowing.", guidance);
+    write(&book.join("beds/care.md"), &page);
+}
+
 /// A suite and a recorded book below the place.
 pub(crate) fn garden() -> Place {
     let place = Place::new();
     plant(&place.path("garden"), &TASKS);
-    write(
-        &place.path("book/beds/care.md"),
-        &page(
-            "Plants need care: pruning, watering, trimming, mowing.",
-            "All of it is under Care in the Beds menu.",
-        ),
-    );
+    write_book(&place.path("book"));
     let synced = place.output(&["skills", "sync", "--skillbook", "book"]);
     assert_eq!(synced.status.code(), Some(0), "{}", text(&synced.stderr));
     place

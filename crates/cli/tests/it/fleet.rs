@@ -116,7 +116,7 @@ impl Place {
         command
     }
 
-    fn run(&self, line: &str) -> Output {
+    pub(crate) fn run(&self, line: &str) -> Output {
         output_of(&mut self.command(line))
     }
 

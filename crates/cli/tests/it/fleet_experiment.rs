@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::experiment::{plant, write};
+use crate::experiment::{plant, write, write_book};
 use crate::fleet::Place;
 use crate::place::await_within;
 
@@ -138,6 +138,8 @@ fn an_experiment_of_four_workers_has_the_report_of_one_machine_and_survives_that
     for line in ["report", "bundle", "resume"] {
         place.succeeds(&format!("{line} {}", folder.display()));
     }
+    place.succeeds(&format!("bundle queue:{experiment} --out queue.tar.gz"));
+    assert!(place.succeeds("verify queue.tar.gz").ends_with("\nverified"));
     // What was done here is not overwritten; a report is made of the rest.
     fetched(&place, &experiment);
     let rows = fs::read_dir(folder.join("measure"))
@@ -173,6 +175,42 @@ fn an_experiment_of_four_workers_has_the_report_of_one_machine_and_survives_that
 }
 
 #[test]
+fn a_bench_of_workers_has_the_report_of_one_machine() {
+    let place = garden();
+    let home = place.home.path();
+    write_book(&home.join("book"));
+    place.succeeds("skills sync --skillbook book");
+    let bench = "garden --student builtin/novice --skillbook book --arms none,pull --seeds 2 --baselines";
+    place.succeeds(&format!("bench {bench} --out embedded"));
+    let submit = format!("submit {bench} --artifacts file://{}/artifacts", home.display());
+    let experiment = place.succeeds(&submit);
+    assert!(experiment.starts_with("bench-"), "{experiment}");
+    // Whoever leads has the files that were submitted, wherever they were.
+    for (from, to) in [("garden", "moved"), ("book", "moved-book")] {
+        fs::rename(home.join(from), home.join(to)).expect("moves");
+    }
+    ended((0..2).map(|at| worker(&place, &format!("w{at}"))).collect());
+    let folder = fetched(&place, &experiment);
+    assert_eq!(timeless(&report(&folder)), timeless(&report(&home.join("embedded"))));
+    place.succeeds(&format!("bundle queue:{experiment} --out b.tar.gz"));
+    assert!(place.succeeds("verify b.tar.gz").ends_with("\nverified"));
+    for (from, to) in [("garden", "moved"), ("book", "moved-book")] {
+        fs::rename(home.join(to), home.join(from)).expect("moves");
+    }
+    place.succeeds(&format!("resume {}", folder.display()));
+
+    for option in ["--out here", "--runnable-here", "--deny-tool x", "--max-steps 3"] {
+        let said = place.fails(&format!("{submit} {option}"), 2);
+        assert!(
+            said.contains(option.split(' ').next().expect("a name")) || said.contains("tool servers"),
+            "{said}"
+        );
+    }
+    let said = place.fails(&format!("{submit} --model builtin/novice"), 2);
+    assert!(said.contains("--model") && said.contains("--student"), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_an_experiment_is_told_before_it_is_queued_and_it_can_be_cancelled() {
     let place = garden();
     let submit = "submit garden/experiment.toml --artifacts";
@@ -195,6 +233,8 @@ fn what_is_wrong_with_an_experiment_is_told_before_it_is_queued_and_it_can_be_ca
     fs::remove_file(settings).expect("removes");
     let experiment = place.succeeds(&format!("{submit} {at}"));
     let said = place.fails(&format!("fetch {experiment}"), 4);
+    assert!(said.contains("no worker has left anything"), "{said}");
+    let said = place.fails(&format!("bundle queue:{experiment}"), 4);
     assert!(said.contains("no worker has left anything"), "{said}");
     place.succeeds(&format!("cancel {experiment}"));
     place.fails(&format!("fetch --follow {experiment}"), 4);

@@ -1,9 +1,10 @@
 //! A run in a queue is read without fetching it: watched while it goes on, graded, exported and asked afterwards.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
@@ -127,6 +128,50 @@ fn a_run_is_read_where_it_is() {
     fs::remove_dir_all(store.join("objects")).expect("removes");
     let said = place.fails(&format!("grade queue:{run}"), 21);
     assert!(said.contains("artifacts"), "{said}");
+}
+
+#[test]
+fn a_bundle_is_made_of_what_a_queue_has() {
+    let place = Place::new();
+    let home = place.home.path();
+    let store = home.join("artifacts");
+    let run = place
+        .succeeds(&format!("submit suite --model baseline/solution --artifacts file://{}", store.display()));
+    let bundle = format!("bundle queue:{run}");
+    let said = String::from_utf8(place.run(&bundle).stderr).expect("text");
+    assert!(said.contains("6 trials open"), "{said}");
+    worked(&place);
+    place.succeeds(&bundle);
+    let made = |name: &str| fs::read(home.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let bundled = made(&format!("{run}.tar.gz"));
+    let said = place.succeeds(&format!("verify {run}.tar.gz"));
+    assert!(said.contains("6 graded the same") && said.ends_with("\nverified"), "{said}");
+    let fetched = place.succeeds(&format!("fetch {run} --out fetched"));
+    place.succeeds(&format!("bundle {fetched} --out of-folder.tar.gz"));
+    assert!(bundled == made("of-folder.tar.gz"), "the bundle of the queue is that of the fetched folder");
+
+    // What cannot be brought whole makes no bundle, and leaves nothing behind.
+    let before = names(home);
+    place.fails("bundle queue:none", 4);
+    let said = place.fails(&format!("{bundle} --out nowhere/b.tar.gz"), 21);
+    assert!(said.contains("nowhere"), "{said}");
+    let damaged = largest(&store.join("objects"));
+    fs::write(&damaged, "other content").expect("writes");
+    let said = place.fails(&format!("{bundle} --out b.tar.gz"), 21);
+    let name = damaged.file_name().and_then(|name| name.to_str()).expect("a hash");
+    assert!(said.contains(name), "{said}");
+    assert_eq!(names(home), before);
+}
+
+fn names(folder: &Path) -> BTreeSet<PathBuf> {
+    fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// The largest file two folders deep.
+fn largest(folder: &Path) -> PathBuf {
+    let files = names(folder).iter().flat_map(|folder| names(folder)).collect::<Vec<_>>();
+    let size = |path: &PathBuf| fs::metadata(path).expect("a file").len();
+    files.into_iter().max_by_key(size).expect("a file")
 }
 
 fn runs_below(home: &Path) -> bool {

@@ -2,6 +2,7 @@
 //! not at all, and none of them depends on a worker's clock.
 
 mod experiments;
+mod rights;
 
 use std::time::Duration;
 

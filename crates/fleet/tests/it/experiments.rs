@@ -18,9 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::postgres::artifacts_in;
 use crate::queue::{Fixture, LEASE, OVER, fixture};
-use crate::scene;
+use crate::scene::{self, EXPERIMENT};
 
-const EXPERIMENT: &str = "distill-1";
 /// No wait of these tests is longer.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -38,20 +37,7 @@ impl Led {
     }
 
     fn record(&self) -> ExperimentRecord {
-        ExperimentRecord {
-            experiment: EXPERIMENT.into(),
-            command: "[]".into(),
-            inputs: String::new(),
-            build: build(&self.fixture.plan),
-            artifacts: artifacts_in(self.artifacts.path()),
-            priority: 0,
-            needs: Vec::new(),
-            max_usd: None,
-            trial_usd: None,
-            copy: None,
-            state: "open".into(),
-            trouble: None,
-        }
+        scene::experiment(&self.fixture.plan, artifacts_in(self.artifacts.path()))
     }
 
     /// Becomes its leader; `None` if it has one, or has ended.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::run::read_run;
-use apprentice_fleet::{Artifacts, Claimant, FetchError, Leaving, OnDemand, RunRecord, StoreSettings, build};
+use apprentice_fleet::{Artifacts, Claimant, FetchError, Leaving, OnDemand, RunRecord, StoreSettings};
 use apprentice_protocol::{Clock as _, RunId, VoidCause, Why};
 use apprentice_results::row::TrialRow;
 use apprentice_sandbox::SystemClock;
@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::postgres::artifacts_in;
 use crate::queue::{Fixture, LEASE, OVER, fixture};
+use crate::scene::{self, EXPERIMENT};
 
 /// No wait of these tests is longer.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -146,21 +147,8 @@ async fn of_a_run_only_what_is_read_is_brought_and_new_rows_appear() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_experiment_shows_its_last_copy_and_the_rows_of_runs_that_go_on() {
     let place = Place::new().await;
-    let id = "distill-1";
-    let record = apprentice_fleet::ExperimentRecord {
-        experiment: id.into(),
-        command: "[]".into(),
-        inputs: String::new(),
-        build: build(&place.fixture.plan),
-        artifacts: artifacts_in(&place.store()),
-        priority: 0,
-        needs: Vec::new(),
-        max_usd: None,
-        trial_usd: None,
-        copy: None,
-        state: "open".into(),
-        trouble: None,
-    };
+    let id = EXPERIMENT;
+    let record = scene::experiment(&place.fixture.plan, artifacts_in(&place.store()));
     assert!(place.fixture.queue.add_experiment(&record).await.expect("adds"));
     let seen = place.opened(id).await.expect("opens");
     let by = Claimant { worker: "leader", build: &record.build, offers: &[], unfit: &[] };

@@ -8,7 +8,7 @@ use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, RunDeps, RunPlan, TrialSpec, plan,
 };
-use apprentice_fleet::{Artifacts, Queue, Submission, submit};
+use apprentice_fleet::{Artifacts, ExperimentRecord, Queue, Submission, build, submit};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentSource, PortFuture, Why, World, WorldError, WorldSpec,
@@ -20,6 +20,8 @@ use apprentice_trace::Redactor;
 use serde_json::json;
 
 const TASK: &str = "tick";
+/// The id of an experiment of these tests.
+pub(crate) const EXPERIMENT: &str = "distill-1";
 
 /// Writes a suite of one task with many variations: tick a box whose name varies.
 pub(crate) fn write_suite(folder: &Path) {
@@ -94,6 +96,24 @@ pub(crate) async fn submitted(queue: &Queue, artifacts: &Artifacts, plan: &RunPl
         needs: &|_| vec!["world:scene".to_owned()],
     };
     submit(queue, artifacts, &submission, None).await.expect("submits")
+}
+
+/// An experiment that waits for a leader of the plan's build: without inputs, needs, cap or priority.
+pub(crate) fn experiment(plan: &RunPlan, artifacts: impl Into<String>) -> ExperimentRecord {
+    ExperimentRecord {
+        experiment: EXPERIMENT.into(),
+        command: "[]".into(),
+        inputs: String::new(),
+        build: build(plan),
+        artifacts: artifacts.into(),
+        priority: 0,
+        needs: Vec::new(),
+        max_usd: None,
+        trial_usd: None,
+        copy: None,
+        state: "open".into(),
+        trouble: None,
+    }
 }
 
 struct NoModels;

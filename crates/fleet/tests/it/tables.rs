@@ -55,13 +55,26 @@ async fn a_queue_that_is_missing_older_or_newer_is_told_and_an_older_one_is_brou
 #[tokio::test]
 async fn somebody_elses_tables_are_left_alone() {
     let server = Server::start().ready().await;
-    server.psql("CREATE SCHEMA apprentice_queue; CREATE TABLE apprentice_queue.runs (mine text)");
-    let error = Queue::open_and_migrate(database(&server.owner())).await.map(drop).expect_err("foreign");
-    assert!(
-        matches!(error, SchemaError::Foreign(_)) && error.to_string().contains("nothing was changed"),
-        "{error}"
-    );
-    assert_eq!(server.psql("SELECT count(*) FROM pg_tables WHERE schemaname = 'apprentice_queue'"), "1");
+    for (tables, number) in [
+        ("CREATE TABLE runs (mine text)", "1"),
+        ("CREATE TABLE queue_version (version text); INSERT INTO queue_version VALUES ('1')", "1"),
+        ("CREATE TABLE queue_version (released date); CREATE TABLE trials (mine text)", "2"),
+        ("CREATE TABLE queue_version (version integer); INSERT INTO queue_version VALUES (5)", "1"),
+    ] {
+        server
+            .psql(&format!("CREATE SCHEMA apprentice_queue; SET search_path TO apprentice_queue; {tables}"));
+        for opened in [
+            Queue::open_and_migrate(database(&server.owner())).await.map(drop),
+            Queue::open(database(&server.owner())).await.map(drop),
+        ] {
+            let error = opened.expect_err("foreign");
+            assert!(matches!(error, SchemaError::Foreign(_)), "{tables}: {error}");
+            assert!(error.to_string().contains("nothing was changed"), "{error}");
+        }
+        let counted = "SELECT count(*) FROM pg_tables WHERE schemaname = 'apprentice_queue'";
+        assert_eq!(server.psql(counted), number);
+        server.psql("DROP SCHEMA apprentice_queue CASCADE");
+    }
 }
 
 #[tokio::test]

@@ -57,8 +57,19 @@ impl Place {
         prepare: Box<dyn PrepareRun>,
         cancel: &CancellationToken,
     ) -> Arc<Worker> {
+        self.worker_of(&self.server.owner(), limits, prepare, cancel).await
+    }
+
+    /// A worker that has the database by this address.
+    async fn worker_of(
+        &self,
+        address: &str,
+        limits: WorkerLimits,
+        prepare: Box<dyn PrepareRun>,
+        cancel: &CancellationToken,
+    ) -> Arc<Worker> {
         let (progress, _reader) = unbounded_channel();
-        let queue = Queue::open(database(&self.server.owner())).await.expect("a queue");
+        let queue = Queue::open(database(address)).await.expect("a queue");
         let scratch = self.folder.path().join(&limits.name);
         Worker::new(queue, limits, prepare, scratch, RunControl::new(progress, cancel.clone()))
     }
@@ -131,6 +142,41 @@ async fn what_was_made_ready_for_a_run_is_removed_when_the_run_has_ended() {
     let worker = place.worker(limits, Box::new(prepare), &CancellationToken::new()).await;
     tokio::time::timeout(DEADLINE, worker.run()).await.expect("ends").expect("works");
     assert_eq!(*forgotten.lock().unwrap_or_else(PoisonError::into_inner), [first.run]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_may_not_store_results_says_so_before_it_claims_anything() {
+    let place = Place::new().await;
+    let plan = scene::planned(&scene::suite(&place.suite()), 1, "rights");
+    assert!(scene::submitted(&place.queue, &place.artifacts(), &plan, &place.suite()).await);
+    place.server.psql(
+        "CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA apprentice_queue TO clerk;
+         GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA apprentice_queue TO clerk;
+         REVOKE INSERT ON apprentice_queue.attempts, apprentice_queue.refused FROM clerk",
+    );
+    let run = async || {
+        let prepare = Ready { suite: place.suite(), ..Ready::default() };
+        let address = place.server.address("clerk", "postgres");
+        let cancel = CancellationToken::new();
+        let worker = place.worker_of(&address, limits("w", &plan), Box::new(prepare), &cancel).await;
+        tokio::time::timeout(DEADLINE, worker.run()).await.expect("ends")
+    };
+    let error = run().await.expect_err("it may not");
+    let mut told = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        told.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    for part in ["clerk lacks INSERT on attempts, INSERT on refused", "GRANT SELECT, INSERT, UPDATE"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let states = "SELECT DISTINCT state, attempt FROM apprentice_queue.trials";
+    assert_eq!(place.server.psql(states), "waiting|0");
+    // The remedy that was told is enough.
+    place.server.psql("GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA apprentice_queue TO clerk");
+    run().await.expect("works");
+    assert_eq!(place.server.psql("SELECT count(*) FROM apprentice_queue.attempts"), "2");
 }
 
 /// Plans a trial of `inline` and the one of `pull` that must end before it.
@@ -216,20 +262,8 @@ impl LeadExperiment for Troubled {
 async fn a_worker_that_met_trouble_leaves_the_experiment_to_others_for_a_while() {
     let place = Place::new().await;
     let plan = scene::planned(&scene::suite(&place.suite()), 1, "trouble");
-    let record = ExperimentRecord {
-        experiment: "distill-1".into(),
-        command: "[]".into(),
-        inputs: place.artifacts().put_files(&place.suite(), &["tick.json".into()]).await.expect("stores"),
-        build: build(&plan),
-        artifacts: place.artifacts().address().to_owned(),
-        priority: 0,
-        needs: Vec::new(),
-        max_usd: None,
-        trial_usd: None,
-        copy: None,
-        state: "open".into(),
-        trouble: None,
-    };
+    let inputs = place.artifacts().put_files(&place.suite(), &["tick.json".into()]).await.expect("stores");
+    let record = ExperimentRecord { inputs, ..scene::experiment(&plan, place.artifacts().address()) };
     place.queue.add_experiment(&record).await.expect("adds");
     let failures = async |wanted: &str| {
         let clock = SystemClock::default();

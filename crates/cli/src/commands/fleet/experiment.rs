@@ -1,7 +1,9 @@
-//! `apprentice submit EXPERIMENT.toml`: stores the files that an experiment names, and leaves it to workers, of which one leads.
+//! `apprentice submit EXPERIMENT.toml`, or with `--student` a bench: stores the files that an experiment names, and leaves it to
+//! workers, of which one leads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
@@ -13,11 +15,14 @@ use serde::{Deserialize, Serialize};
 use super::address::{database_failure, store_settings};
 use super::submit::{Submit, without_queue};
 use super::submitted::Submitted;
-use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
+use crate::commands::bench::{self, Bench, BenchFiles};
+use crate::commands::distill::{Distill, LoadedExperiment, ModelUse, load_experiment, registration_of};
 use crate::commands::experiment_command;
 use crate::commands::run::{ParseCommand, StartedBy};
+use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::Proceed;
+use crate::models::Models;
 use crate::overrides::{self, Overrides};
 use crate::{process_env, terminal, wire};
 
@@ -70,6 +75,17 @@ impl Layout {
         file.demonstrations = self.demonstrations.iter().map(text).collect();
     }
 
+    /// The files of a bench on this machine.
+    pub(super) fn of_bench(&self, inputs: &Path) -> BenchFiles {
+        let at = |path: &String| inputs.join(path);
+        BenchFiles {
+            suite: self.suite(inputs),
+            split: self.split.as_ref().map(at),
+            select: self.select.as_ref().map(at),
+            skillbook: self.skillbook.as_ref().map(at),
+        }
+    }
+
     /// The path of the suite on this machine.
     pub(super) fn suite(&self, inputs: &Path) -> PathBuf {
         inputs.join(&self.suite)
@@ -84,33 +100,13 @@ struct Inputs {
 
 impl Inputs {
     /// Collects what an experiment's file names. Its paths are relative to its folder.
-    fn of(file: &Path, config: &ExperimentConfig) -> Result<Self, Failure> {
+    fn of_file(file: &Path, config: &ExperimentConfig) -> Result<Self, Failure> {
         let from = file.parent().unwrap_or(Path::new(""));
-        let mut inputs = Self { layout: Layout::default(), files: BTreeMap::new() };
-        inputs.layout.schema = LAYOUT_SCHEMA.to_owned();
+        let at = |named: &Option<Located<PathBuf>>| named.as_ref().map(|named| from.join(&named.value));
+        let mut inputs = Self::of_suite(&from.join(&config.suite.value))?;
         inputs.files.insert(FILE.to_owned(), file.to_owned());
-        let suite = std::fs::canonicalize(from.join(&config.suite.value)).kind(Kind::Config)?;
-        let root = suites::root_of(&suite);
-        // A suite may be known by the name of its folder.
-        let name =
-            root.file_name().map_or_else(|| "suite".into(), |name| name.to_string_lossy().into_owned());
-        let below = format!("suite/{name}");
-        inputs.add_folder(&below, &root)?;
-        let file_of_suite = suite.strip_prefix(&root).kind(Kind::Bug)?.to_string_lossy().into_owned();
-        inputs.layout.suite = format!("{below}/{file_of_suite}").trim_end_matches('/').to_owned();
-        for (named, name, place) in [
-            (&config.split, "split.json", &mut inputs.layout.split),
-            (&config.select, "select.json", &mut inputs.layout.select),
-        ] {
-            if let Some(named) = named {
-                inputs.files.insert(name.to_owned(), from.join(&named.value));
-                *place = Some(name.to_owned());
-            }
-        }
-        if let Some(book) = &config.skillbook {
-            inputs.add_folder("skillbook", &from.join(&book.value))?;
-            inputs.layout.skillbook = Some("skillbook".to_owned());
-        }
+        inputs.add_choice(at(&config.split), at(&config.select));
+        inputs.add_book(at(&config.skillbook).as_deref())?;
         for (number, run) in config.demonstrations.iter().enumerate() {
             let run = from.join(&run.value);
             let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -124,6 +120,49 @@ impl Inputs {
             inputs.layout.registration = Some("prereg.lock".to_owned());
         }
         Ok(inputs)
+    }
+
+    /// Collects what the options of a bench name.
+    fn of_bench(bench: &Bench, config: &Config, experiment: &Experiment) -> Result<Self, Failure> {
+        let mut inputs = Self::of_suite(&crate::suite::found(bench.suite())?)?;
+        let [split, select] = bench.named_files().map(|file| file.map(Path::to_owned));
+        inputs.add_choice(split, select);
+        let needs_book = experiment.arms.iter().any(|arm| arm.needs_book());
+        inputs.add_book(needs_book.then(|| bench.book(config)))?;
+        Ok(inputs)
+    }
+
+    fn of_suite(path: &Path) -> Result<Self, Failure> {
+        let mut inputs = Self { layout: Layout::default(), files: BTreeMap::new() };
+        inputs.layout.schema = LAYOUT_SCHEMA.to_owned();
+        let suite = std::fs::canonicalize(path).kind(Kind::Config)?;
+        let root = suites::root_of(&suite);
+        // A suite may be known by the name of its folder.
+        let name =
+            root.file_name().map_or_else(|| "suite".into(), |name| name.to_string_lossy().into_owned());
+        let below = format!("suite/{name}");
+        inputs.add_folder(&below, &root)?;
+        let file_of_suite = suite.strip_prefix(&root).kind(Kind::Bug)?.to_string_lossy().into_owned();
+        inputs.layout.suite = format!("{below}/{file_of_suite}").trim_end_matches('/').to_owned();
+        Ok(inputs)
+    }
+
+    /// Adds a split and a selection of tasks.
+    fn add_choice(&mut self, split: Option<PathBuf>, select: Option<PathBuf>) {
+        for (file, name, place) in
+            [(split, "split.json", &mut self.layout.split), (select, "select.json", &mut self.layout.select)]
+        {
+            if let Some(file) = file {
+                self.files.insert(name.to_owned(), file);
+                *place = Some(name.to_owned());
+            }
+        }
+    }
+
+    fn add_book(&mut self, folder: Option<&Path>) -> Result<(), Failure> {
+        let Some(folder) = folder else { return Ok(()) };
+        self.layout.skillbook = Some("skillbook".to_owned());
+        self.add_folder("skillbook", folder)
     }
 
     /// Stores the inputs with their layout. Returns the hash of their list.
@@ -144,32 +183,68 @@ impl Inputs {
     }
 }
 
+/// An experiment that its user has agreed to, with what its leader needs.
+struct Agreed {
+    experiment: Experiment,
+    inputs: Inputs,
+    config: Config,
+    models: Arc<Models>,
+}
+
+impl Agreed {
+    /// An experiment by its file; `None` if it is not to be carried out.
+    fn of_file(distill: &Distill, config: &Config, submit: &Submit) -> Result<Option<Self>, Failure> {
+        let clock = experiment_command::clock();
+        refuse(distill.bound_to_a_machine(&clock)?, "`apprentice distill` takes it, on one machine")?;
+        let file = crate::suite::found(distill.file())?;
+        let consent = distill.consent().in_json(submit.run.json);
+        let loaded = load_experiment(&file, config, clock, ModelUse::from(consent))?;
+        let experiment = loaded.experiment(recorded(submit), ToolSettings::default())?;
+        if loaded.confirm_cost(&experiment, None, consent)? == Proceed::Off {
+            return Ok(None);
+        }
+        let inputs = Inputs::of_file(&file, &loaded.draft.config)?;
+        let LoadedExperiment { config, models, .. } = loaded;
+        Ok(Some(Self { experiment, inputs, config, models }))
+    }
+
+    /// A bench by its options; `None` if it is not to be carried out.
+    fn of_bench(bench: &Bench, config: Config, submit: &Submit) -> Result<Option<Self>, Failure> {
+        let clock = experiment_command::clock();
+        refuse(bench.bound_to_a_machine(&clock)?, "`apprentice bench` takes it, on one machine")?;
+        let models = wire::models(&config, clock)?;
+        let experiment = bench::experiment(bench, &config, &models, recorded(submit))?;
+        if bench::agreed(bench, &config, &models, &experiment)? == Proceed::Off {
+            return Ok(None);
+        }
+        let inputs = Inputs::of_bench(bench, &config, &experiment)?;
+        Ok(Some(Self { experiment, inputs, config, models }))
+    }
+}
+
+/// The command line of the same experiment on one machine.
+fn recorded(submit: &Submit) -> Vec<String> {
+    without_queue(&process_env::command_line(), submit.kind())
+}
+
+fn refuse(option: Option<&str>, hint: &str) -> Result<(), Failure> {
+    let Some(option) = option else { return Ok(()) };
+    let message = format!("{option} does not apply to an experiment of a queue");
+    Err(Failure::say(Kind::Usage, message).hint(hint))
+}
+
 /// Runs `submit` for an experiment.
 pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
-    let command = without_queue(&process_env::command_line(), "distill");
+    let command = recorded(arguments);
     // An option that only runs have is an error of this command line.
     let parsed = parse(&command).map_err(|failure| Failure { kind: Kind::Usage, ..failure })?;
-    let StartedBy::Distill(distill) = parsed.started else {
-        return Err(Failure::say(Kind::Usage, "the file of an experiment ends in .toml"));
+    let config = overrides::settings(&[flags])?.config()?;
+    let agreed = match &parsed.started {
+        StartedBy::Distill(distill) => Agreed::of_file(distill, &config, arguments)?,
+        StartedBy::Bench(bench) => Agreed::of_bench(bench, config, arguments)?,
+        _ => return Err(Failure::say(Kind::Usage, "the file of an experiment ends in .toml")),
     };
-    let clock = experiment_command::clock();
-    if let Some(option) = distill.bound_to_a_machine(&clock)? {
-        return Err(Failure::say(
-            Kind::Usage,
-            format!("{option} does not apply to an experiment of a queue"),
-        )
-        .hint("`apprentice distill` takes it, on one machine"));
-    }
-    let config = &overrides::settings(&[flags])?.config()?;
-    let file = crate::suite::found(distill.file())?;
-    let consent = distill.consent().in_json(arguments.run.json);
-    let loaded = load_experiment(&file, config, std::sync::Arc::clone(&clock), ModelUse::from(consent))?;
-    let experiment = loaded.experiment(command.clone(), ToolSettings::default())?;
-    if loaded.confirm_cost(&experiment, None, consent)? == Proceed::Off {
-        return Ok(());
-    }
-    let inputs = Inputs::of(&file, &loaded.draft.config)?;
-    let LoadedExperiment { config, models, .. } = &loaded;
+    let Some(Agreed { experiment, inputs, config, models }) = agreed else { return Ok(()) };
     let trial_usd = dearest(models.trial_caps(measured_models(&experiment))?);
     if config.cap.run_usd.is_some() && trial_usd.is_none() {
         return Err(Failure::say(Kind::Usage, "an experiment with a cap needs a cap per trial")
@@ -177,8 +252,9 @@ pub(super) fn submit(arguments: &Submit, flags: &Overrides, parse: ParseCommand)
     }
     // What is wrong here is told before the database is asked for anything.
     let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
+    let (stamp, number) = (wire::stamp(&**models.clock()), process_env::unique_name());
     let record = ExperimentRecord {
-        experiment: format!("distill-{}-{}", wire::stamp(&*clock), process_env::unique_name()),
+        experiment: format!("{}-{stamp}-{number}", arguments.kind()),
         command: serde_json::to_string(&command).kind(Kind::Bug)?,
         inputs: String::new(),
         build: build_of(env!("CARGO_PKG_VERSION"), &apprentice_harness::agent::prompt_hash()),

@@ -12,11 +12,15 @@ use apprentice_protocol::{ChatModel, PortFuture};
 use super::experiment::{FILE, Layout};
 use super::metered_models::MeteredModels;
 use super::submit::needs;
+use crate::commands::bench;
 use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment_with};
 use crate::commands::experiment_command::{self, Performance, WrapModels, WrapReader};
 use crate::commands::run::{ParseCommand, RecordedCommand, StartedBy};
+use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::models::Models;
 use crate::overrides::{self, Overrides};
+use crate::wire;
 
 /// Leads experiments with the settings of this machine.
 #[derive(Clone)]
@@ -29,7 +33,8 @@ pub(super) struct LeaderHere {
 /// An experiment that is ready on this machine.
 struct Ready {
     experiment: Experiment,
-    loaded: LoadedExperiment,
+    config: Config,
+    models: Arc<Models>,
     suite: PathBuf,
 }
 
@@ -42,16 +47,24 @@ impl LeaderHere {
     fn ready(&self, led: &Led) -> Result<Ready, Failure> {
         let command: Vec<String> = serde_json::from_str(&led.record.command).kind(Kind::Config)?;
         let RecordedCommand { flags, started } = (self.parse)(&command)?;
-        let StartedBy::Distill(distill) = started else {
-            return Err(Failure::say(
-                Kind::Config,
-                "the experiment was not submitted by `apprentice submit`",
-            ));
-        };
         let config = overrides::settings(&[&flags, &self.flags])?.config()?;
         let inputs = std::path::absolute(&led.inputs).kind(Kind::Environment)?;
         let layout = Layout::read(&inputs)?;
+        let suite = layout.suite(&inputs);
         let clock = experiment_command::clock();
+        let distill = match started {
+            StartedBy::Distill(distill) => distill,
+            StartedBy::Bench(bench) => {
+                let models = wire::models(&config, clock)?;
+                let bench = bench.brought(layout.of_bench(&inputs));
+                let experiment = bench::experiment(&bench, &config, &models, command)?;
+                return Ok(Ready { experiment, config, models, suite });
+            }
+            _ => {
+                let message = "the experiment was not submitted by `apprentice submit`";
+                return Err(Failure::say(Kind::Config, message));
+            }
+        };
         let loaded = load_experiment_with(&inputs.join(FILE), &config, clock, ModelUse::Calls, |file| {
             layout.apply_to(file, &inputs);
         })?;
@@ -65,15 +78,15 @@ impl LeaderHere {
             learning.cycle.learn.reflect.pictures = distill.reflector_pictures();
             learning.learner = metered(Arc::clone(&learning.learner), &self.database, &led.record.experiment);
         }
-        let suite = layout.suite(&inputs);
-        Ok(Ready { experiment, loaded, suite })
+        let LoadedExperiment { config, models, .. } = loaded;
+        Ok(Ready { experiment, config, models, suite })
     }
 
     async fn perform(&self, led: Led) -> Result<(), Failure> {
-        let Ready { experiment, loaded, suite } = self.ready(&led)?;
+        let Ready { experiment, config, models, suite } = self.ready(&led)?;
         let Led { record, queue, leadership, folder, control, .. } = led;
         let experiment_id = record.experiment.clone();
-        let needed = needs(&experiment.suite, &loaded.config, &record.needs);
+        let needed = needs(&experiment.suite, &config, &record.needs);
         let needs = Box::new(move |trial: &TrialSpec| needed.get(&trial.task).cloned().unwrap_or_default());
         let place = LeaderPlace { folder: folder.clone(), suite, needs, control: control.clone() };
         let runs = ExperimentRuns::new(queue, record, leadership, place).kind(Kind::Environment)?;
@@ -83,9 +96,8 @@ impl LeaderHere {
         let wrap: WrapModels = Box::new(move |inner| Arc::new(MeteredModels { inner, database, learns_for }));
         let wrap_reader: WrapReader = Box::new(move |reader| metered(reader, &of_readers, &experiment_id));
         let performance = Performance::led(Arc::clone(&runs), control.clone(), wrap, wrap_reader);
-        let LoadedExperiment { config, models, .. } = &loaded;
         let outcome =
-            Box::pin(experiment_command::perform(&experiment, config, models, &folder, performance)).await;
+            Box::pin(experiment_command::perform(&experiment, &config, &models, &folder, performance)).await;
         if control.cancel.is_cancelled() && folder.is_dir() {
             // What ended early is kept, so that the next leader has it.
             let kept = runs.keep_copy().await;

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::overrides::{self, Overrides};
 
 pub(crate) use plan::{FleetPlan, print as print_plan};
-pub(crate) use reading::{Scratch, opened};
+pub(crate) use reading::{Scratch, opened, whole};
 pub(crate) use submit::Submit;
 #[cfg(test)]
 pub(in crate::commands) use submitted::Submitted;
@@ -40,8 +40,8 @@ pub(crate) enum FleetCommand {
 pub(crate) fn run(command: &FleetCommand, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
     let config = || overrides::settings(&[flags])?.config();
     match command {
-        FleetCommand::Submit(submit) if submit.is_experiment() => experiment::submit(submit, flags, parse),
-        FleetCommand::Submit(submit) => submit::run(submit, &config()?),
+        FleetCommand::Submit(submit) if submit.kind() == "run" => submit::run(submit, &config()?, parse),
+        FleetCommand::Submit(submit) => experiment::submit(submit, flags, parse),
         FleetCommand::Worker(arguments) => worker::run(arguments, flags, &config()?, parse),
         FleetCommand::Queue(arguments) => queue::run(arguments),
         FleetCommand::Fetch(arguments) => queue::fetch(arguments, &config()?),

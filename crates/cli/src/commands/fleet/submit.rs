@@ -12,20 +12,27 @@ use clap::Args;
 
 use super::address::{QueueAddress, database_failure, store_settings};
 use super::submitted::Submitted;
-use crate::commands::run::{PlannedCommand, Run, planned};
+use crate::commands::bench::Measurement;
+use crate::commands::run::{ParseCommand, PlannedCommand, Run, planned};
 use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, suite, terminal, wire};
 
 /// Puts the trials of a run, or an experiment, into a queue, from which workers take them.
 ///
-/// SUITE is a suite, planned as by `apprentice run`, or the file of an experiment (`.toml`): then a worker learns the skillbook,
-/// all workers measure, and only the options of `apprentice distill` apply. `--max-usd` caps what all workers together spend.
+/// SUITE is a suite, planned as by `apprentice run`; with `--student`, the options of `apprentice bench` apply. Or it is the file
+/// of an experiment (`.toml`): then a worker learns the skillbook, all workers measure, and only the options of `apprentice
+/// distill` apply. `--max-usd` caps what all workers together spend.
 #[derive(Debug, Args)]
 #[command(mut_arg("model", |model| model.required(false).default_value("").hide_default_value(true)))]
 pub(crate) struct Submit {
     #[command(flatten)]
     pub(crate) run: Run,
+    /// Measure this model in several arms, as `apprentice bench` does.
+    #[arg(long, short, value_name = "MODEL", help_heading = BENCH)]
+    student: Option<String>,
+    #[command(flatten, next_help_heading = BENCH)]
+    _measurement: Measurement,
     #[command(flatten)]
     pub(super) queue: QueueAddress,
     /// Where workers put traces and pictures: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or
@@ -47,11 +54,18 @@ pub(crate) struct Submit {
 }
 
 impl Submit {
-    /// Whether it names the file of an experiment.
-    pub(super) fn is_experiment(&self) -> bool {
-        self.run.suite.extension().is_some_and(|extension| extension == "toml")
+    /// The command that does the same on one machine.
+    pub(super) fn kind(&self) -> &'static str {
+        match (&self.student, self.run.suite.extension()) {
+            (_, Some(extension)) if extension == "toml" => "distill",
+            (Some(_), _) => "bench",
+            (None, _) => "run",
+        }
     }
 }
+
+/// The heading of the options of a bench.
+const BENCH: &str = "Options of a bench";
 
 /// Options of `submit` that `run` does not have, all with a value.
 const OWN_OPTIONS: [&str; 5] = ["--queue", "--queue-file", "--artifacts", "--priority", "--needs"];
@@ -97,15 +111,20 @@ pub(super) fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap
 }
 
 /// Runs `submit`.
-pub(super) fn run(arguments: &Submit, config: &Config) -> Result<(), Failure> {
+pub(super) fn run(arguments: &Submit, config: &Config, parse: ParseCommand) -> Result<(), Failure> {
     if arguments.run.model().is_empty() {
-        return Err(
-            Failure::say(Kind::Usage, "no model is named").hint("give --model, or the file of an experiment")
-        );
+        return Err(Failure::say(Kind::Usage, "no model is named")
+            .hint("give --model, for a bench --student, or the file of an experiment"));
+    }
+    if let Some((option, hint)) = arguments.run.bound_to_a_machine() {
+        let message = format!("{option} does not apply to a run of a queue");
+        return Err(Failure::say(Kind::Usage, message).hint(hint));
     }
     // What is wrong here is told before the database is asked for anything.
     let artifacts = Artifacts::open(&arguments.artifacts, &store_settings()).kind(Kind::Usage)?;
     let command = as_run(&process_env::command_line());
+    // What workers could not read, such as an option that only a bench has, is an error of this command line.
+    parse(&command).map_err(|failure| Failure { kind: Kind::Usage, ..failure })?;
     let Some(planned) = planned(&arguments.run, config, command)? else { return Ok(()) };
     let book = planned.book.as_ref().map(|book| {
         let folder = tempfile::tempdir().kind(Kind::Environment)?;

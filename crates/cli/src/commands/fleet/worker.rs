@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use apprentice_evaluator::run::{RunPlan, drift};
 use apprentice_fleet::{
-    Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits, build_of,
+    ArtifactError, Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits,
+    build_of,
 };
 use apprentice_protocol::{EnvironmentKind, Gather as _, PortFuture, RunId};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
@@ -165,16 +166,16 @@ impl Preparation {
         artifacts.check(&self.name).await.kind(Kind::Environment)?;
         let folder = self.run_folder(&plan.run);
         let (suite, book) = (folder.join("suite"), folder.join("book"));
-        artifacts.get_files(&record.suite_list, &suite).await.kind(Kind::Environment)?;
+        artifacts.get_files(&record.suite_list, &suite).await.map_err(unusable)?;
         if let Some(list) = &record.book_list {
-            artifacts.get_files(list, &book).await.kind(Kind::Environment)?;
+            artifacts.get_files(list, &book).await.map_err(unusable)?;
         }
         let book = record.book_list.as_ref().map(|_| book);
         let suite = suite.join(&record.suite_path);
         let prerequisites = record.guidance.as_ref().map(|_| folder.join("before"));
         let ready = match (&record.guidance, &prerequisites) {
             (Some(guidance), Some(place)) => {
-                let guidance = artifacts.get(guidance).await.kind(Kind::Environment)?;
+                let guidance = artifacts.get(guidance).await.map_err(unusable)?;
                 let guidance = serde_json::from_slice(&guidance).kind(Kind::Config)?;
                 let files = BroughtFiles { suite, book, guidance, prerequisites: place.clone() };
                 brought_measurement(&plan, &files, &self.flags, self.parse)?
@@ -239,6 +240,15 @@ impl Preparation {
             _ => self.offers.iter().any(|offer| offer == need),
         }
     }
+}
+
+/// A store may answer again; what was damaged in it stays so.
+fn unusable(error: ArtifactError) -> Failure {
+    let kind = match &error {
+        ArtifactError::Foreign { .. } | ArtifactError::List { .. } => Kind::Config,
+        _ => Kind::Environment,
+    };
+    Failure::new(kind, error)
 }
 
 impl PrepareRun for Preparation {
