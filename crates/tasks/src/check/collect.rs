@@ -20,6 +20,7 @@ pub async fn collect(spec: &CheckSpec, context: &CollectContext<'_>) -> Result<E
         results: Vec::new(),
         expected: Vec::new(),
         readings: Vec::new(),
+        judgements: Vec::new(),
     };
     if !spec.is_infeasible() {
         for getter in spec.result.iter().flat_map(OneOrMany::iter) {
