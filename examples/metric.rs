@@ -47,6 +47,7 @@ fn words_are_counted_within_both_bounds() {
             reading: &reading,
             beside: &[],
             readings: &[],
+            judgements: &[],
         };
         check_word_count(&input).map(|score| score.score)
     };

@@ -151,7 +151,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Export(export) => export::run(export),
         Command::Sql(sql) => sql::run(sql),
         Command::Report(report) => report::run(report),
-        Command::Grade(arguments) => grade::run(arguments),
+        Command::Grade(grade_command) => grade::run(grade_command, &arguments.flags),
         Command::Bundle(arguments) => bundle::run(arguments),
         Command::Verify(arguments) => bundle::check(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use apprentice_evaluator::answer_judge::MAX_OUTPUT_TOKENS;
 use apprentice_evaluator::cost_estimate::{CostRange, CostSpread, Pricing};
 use apprentice_evaluator::experiment::{Experiment, LearningModels, ModelCost, remaining_cost};
 use apprentice_evaluator::review_estimate::{CountRange, CountedCost, ReviewWork};
-use apprentice_evaluator::run::RunPlan;
+use apprentice_evaluator::run::{ModelSource as _, RunPlan};
 use apprentice_protocol::{Gather as _, Limits, Size, TrialId};
 use apprentice_results::row::TrialRow;
 use apprentice_skills::reflect::ReflectOptions;
 use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::requirements::most_questions;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -111,6 +113,11 @@ pub(crate) fn learning_models(models: &Models, learner: Option<&str>) -> Result<
     Ok(LearningModels { learner: Some(learner.to_owned()), readers })
 }
 
+/// The requests that compare answers with references.
+pub(crate) fn comparisons(count: u32) -> SmallRequests {
+    SmallRequests { count, output_tokens: MAX_OUTPUT_TOKENS, picture: None }
+}
+
 impl Forecast {
     /// Computes the forecast of a planned run, without the trials that have a result.
     pub(crate) fn of_plan(
@@ -124,6 +131,14 @@ impl Forecast {
         for trial in plan.trials.iter().filter(|trial| !finished.contains(&trial.trial)) {
             let own = || suite.task(trial.task.as_str()).map(|task| task.limits()).unwrap_or_default();
             forecast.add_attempt(models, &trial.model, &plan.limits_of(trial, own()))?;
+        }
+        if let Some(judge) = models.judge() {
+            let left = plan.trials.iter().filter(|trial| !finished.contains(&trial.trial));
+            let questions =
+                left.filter_map(|trial| suite.task(trial.task.as_str())).map(most_questions).sum();
+            if questions > 0 {
+                forecast.add_requests(models, &judge, comparisons(questions))?;
+            }
         }
         Ok(forecast)
     }

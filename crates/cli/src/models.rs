@@ -440,17 +440,32 @@ impl Models {
     }
 }
 
+/// Labels a trial's conversations in recordings.
+fn trial_label(trial: &TrialSpec) -> String {
+    format!("{}/{}/{}/{}", trial.task, trial.role.as_str(), trial.arm, trial.seed)
+}
+
 impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         if self.resolve(&trial.model).is_ok_and(|name| name == PERSON) {
             return Ok(Arc::new(PersonModel::new(Arc::clone(&self.acts), trial.trial.as_str())));
         }
-        let label = format!("{}/{}/{}/{}", trial.task, trial.role.as_str(), trial.arm, trial.seed);
-        self.get_for_trial(&trial.model, &label).map_err(|failure| failure.to_string())
+        self.get_for_trial(&trial.model, &trial_label(trial)).map_err(|failure| failure.to_string())
     }
 
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
         Box::pin(self.identify(model))
+    }
+
+    fn judge(&self) -> Option<String> {
+        // A role without a model was refused when the judge was checked.
+        let name = self.config.role.judge.model.as_deref()?;
+        Some(self.resolve(name).unwrap_or(name).to_owned())
+    }
+
+    fn judge_model(&self, name: &str, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        self.check_judge_name(name).map_err(|failure| failure.to_string())?;
+        self.get(name, &trial_label(trial)).map_err(|failure| failure.to_string())
     }
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct Overrides {
     /// Profile of a `compat/` model: its image rules and action format, by name or as a file.
     #[arg(long, global = true, value_name = "PROFILE")]
     profile: Option<String>,
+    /// The model that compares answers with a check's references where words alone do not decide (WebArena's `fuzzy_match`).
+    #[arg(long, global = true, value_name = "MODEL")]
+    judge: Option<String>,
     /// Cap on what this command's model calls may cost, in US dollars.
     #[arg(long, global = true, value_name = "USD")]
     max_usd: Option<f64>,
@@ -54,6 +57,11 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
+    /// Whether a judge is named on the command line.
+    pub(crate) fn names_judge(&self) -> bool {
+        self.judge.is_some()
+    }
+
     fn apply_to(&self, settings: &mut Settings) -> Result<(), Failure> {
         if let Some(url) = &self.base_url {
             for ProviderEntry { name, .. } in PROVIDERS {
@@ -68,6 +76,7 @@ impl Overrides {
         let jobs = self.jobs.map(|jobs| jobs.to_string());
         for (key, value, flag) in [
             ("provider.compat.profile", self.profile.as_deref(), "--profile"),
+            ("role.judge", self.judge.as_deref(), "--judge"),
             ("cap.run_usd", dollars.as_deref(), "--max-usd"),
             ("record", self.record.as_deref(), "--record"),
             ("prompts", self.prompts.as_deref(), "--prompts"),

@@ -62,6 +62,7 @@ impl Pick {
             has_program: &process_env::is_in_cell,
             mirror: reading.mirror.as_ref(),
             may_reach: &may_reach,
+            has_judge: config.role.judge.model.is_some(),
         };
         let runs = |task: &Task| {
             let gaps = missing(task, &here);

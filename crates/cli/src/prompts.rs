@@ -9,7 +9,12 @@ use crate::failure::{Failure, Kind, WithKind as _};
 
 /// Returns all prompts, sorted by name.
 pub(crate) fn all() -> Vec<Prompt> {
-    let mut all = [&apprentice_harness::prompts()[..], &apprentice_skills::PROMPTS[..]].concat();
+    let mut all = [
+        &apprentice_harness::prompts()[..],
+        &apprentice_skills::PROMPTS[..],
+        &apprentice_evaluator::answer_judge::PROMPTS[..],
+    ]
+    .concat();
     all.sort_by_key(|prompt| prompt.name);
     all
 }

@@ -1,4 +1,4 @@
-//! Roles of models (teacher, student, reflector, manager, grounder, safety readers) and their settings.
+//! Roles of models (teacher, student, reflector, manager, grounder, judge, safety readers) and their settings.
 
 use std::path::PathBuf;
 
@@ -27,13 +27,14 @@ pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
 ];
 
 /// The names of the roles.
-pub(crate) const ROLE_NAMES: [&str; 8] = [
+pub(crate) const ROLE_NAMES: [&str; 9] = [
     "teacher",
     "student",
     "reflector",
     "manager",
     "background",
     "grounder",
+    "judge",
     "safety_reader",
     "second_safety_reader",
 ];
@@ -54,6 +55,8 @@ pub(crate) struct Roles {
     pub(crate) background: RoleSettings,
     /// The model that locates on the screenshot what another model describes.
     pub(crate) grounder: RoleSettings,
+    /// The model that compares answers with the references of a check.
+    pub(crate) judge: RoleSettings,
     /// The model that reads each text before it enters the skillbook.
     pub(crate) safety_reader: RoleSettings,
     /// A second model that must read it as well.
@@ -125,7 +128,7 @@ impl DeliveryChoice {
 
 impl Roles {
     /// Returns all roles with their names.
-    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 8] {
+    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 9] {
         [
             ("teacher", &self.teacher),
             ("student", &self.student),
@@ -133,6 +136,7 @@ impl Roles {
             ("manager", &self.manager),
             ("background", &self.background),
             ("grounder", &self.grounder),
+            ("judge", &self.judge),
             ("safety_reader", &self.safety_reader),
             ("second_safety_reader", &self.second_safety_reader),
         ]

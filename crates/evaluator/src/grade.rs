@@ -1,13 +1,13 @@
 //! Re-grades a finished run from its stored evidence, without a world, a network or a model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{RunId, TaskId, Verdict, VoidCause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use apprentice_results::row::TrialRow;
+use apprentice_results::row::{JudgeUse, TrialRow};
 use apprentice_results::rows::{self, RowsError, TrialRef};
 use apprentice_tasks::check::{
     Evidence, EvidenceError, EvidenceItem, EvidenceValue, JudgeInput, judge_with_compat,
@@ -15,6 +15,7 @@ use apprentice_tasks::check::{
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::{CheckSpec, OneOrMany};
 use apprentice_tasks::variation::vary;
+use apprentice_trace::TraceError;
 
 /// The schema name of the report.
 pub const GRADE_SCHEMA: &str = "apprentice.grade/1";
@@ -34,6 +35,9 @@ pub struct GradeReport {
     pub missing: u64,
     /// Void attempts that never reached a check.
     pub unjudged: u64,
+    /// What a model took that compared answers for this grade; absent if none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeUse>,
     /// One entry per attempt, in row order.
     pub attempts: Vec<Regraded>,
 }
@@ -85,6 +89,12 @@ pub enum GradeError {
     /// The run's rows cannot be read.
     #[error(transparent)]
     Rows(#[from] RowsError),
+    /// An attempt's trace cannot be read, in which the instruction of its agent stands.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A trace has no header.
+    #[error("the trace in {} does not begin with a header", .0.display())]
+    NoHeader(PathBuf),
     /// The suite does not contain a task of the run.
     #[error("suite {suite:?} has no task {task}, but the run contains it")]
     NoTask {
@@ -117,6 +127,7 @@ pub fn grade(folder: &Path, suite: Option<&Suite>) -> Result<GradeReport, GradeE
         differs: 0,
         missing: 0,
         unjudged: 0,
+        judge: None,
         attempts: Vec::with_capacity(rows.len()),
     };
     for row in &rows {
@@ -142,13 +153,36 @@ fn regrade(folder: &Path, row: &TrialRow, suite: Option<&Suite>) -> Result<Regra
         graded,
         explanation,
     };
+    let (asked, evidence) = match checked(folder, row, suite)? {
+        Some(Ok(stored)) => stored,
+        Some(Err(error)) => return Ok(entry(GradeComparison::Missing, None, with_cause(&error))),
+        None => {
+            let cause = row.void_cause.map_or_else(String::new, |cause| format!(" ({cause:?})"));
+            return Ok(entry(GradeComparison::Unjudged, None, format!("void before it was judged{cause}")));
+        }
+    };
+    let judged = judge_with_compat(&asked.spec, &evidence, &asked.ending, asked.compat);
+    let graded = Grade { verdict: judged.verdict, score: judged.score };
+    let same = graded.verdict == recorded.verdict && (graded.score - recorded.score).abs() < 1e-9;
+    let outcome = if same { GradeComparison::Same } else { GradeComparison::Differs };
+    Ok(entry(outcome, Some(graded), judged.explanation))
+}
+
+/// What an attempt is graded from: its check, which with a suite is the current one, and its evidence.
+type Checked = Result<(JudgeInput, Evidence), EvidenceError>;
+
+/// Returns what an attempt is graded from; `None` if it is void for a reason other than its check.
+pub(crate) fn checked(
+    folder: &Path,
+    row: &TrialRow,
+    suite: Option<&Suite>,
+) -> Result<Option<Checked>, GradeError> {
     if row.verdict == Verdict::Void && row.void_cause != Some(VoidCause::CheckCrashed) {
-        let cause = row.void_cause.map_or_else(String::new, |cause| format!(" ({cause:?})"));
-        return Ok(entry(GradeComparison::Unjudged, None, format!("void before it was judged{cause}")));
+        return Ok(None);
     }
     let (mut asked, mut evidence) = match stored(&folder.join(&row.trace).join("evidence")) {
         Ok(stored) => stored,
-        Err(error) => return Ok(entry(GradeComparison::Missing, None, with_cause(&error))),
+        Err(error) => return Ok(Some(Err(error))),
     };
     if let Some(suite) = suite {
         let no_task = || GradeError::NoTask { suite: suite.name.clone(), task: row.task.clone() };
@@ -161,11 +195,7 @@ fn regrade(folder: &Path, row: &TrialRow, suite: Option<&Suite>) -> Result<Regra
         asked.spec = varied.task.evaluator;
         replace_rules(&mut evidence, &asked.spec);
     }
-    let judged = judge_with_compat(&asked.spec, &evidence, &asked.ending, asked.compat);
-    let graded = Grade { verdict: judged.verdict, score: judged.score };
-    let same = graded.verdict == recorded.verdict && (graded.score - recorded.score).abs() < 1e-9;
-    let outcome = if same { GradeComparison::Same } else { GradeComparison::Differs };
-    Ok(entry(outcome, Some(graded), judged.explanation))
+    Ok(Some(Ok((asked, evidence))))
 }
 
 fn stored(folder: &Path) -> Result<(JudgeInput, Evidence), EvidenceError> {

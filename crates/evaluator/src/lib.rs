@@ -2,6 +2,7 @@
 //!
 //! This is the only crate that knows about both skills and runs.
 
+pub mod answer_judge;
 pub mod app_versions;
 pub mod arm;
 pub mod arm_guidance;
@@ -20,6 +21,7 @@ pub mod function_admission;
 pub mod function_synthesis;
 pub mod grade;
 pub mod hidden_skills;
+pub mod judge_attempts;
 pub mod learn;
 pub mod review_estimate;
 pub mod run;

@@ -69,6 +69,22 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+/// What a model took that compared answers with references. None of it belongs to the model of the attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgeUse {
+    /// The model, as `provider/name`.
+    pub model: String,
+    /// The exact model that the provider reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_model: Option<String>,
+    /// Questions that it was asked.
+    pub questions: u32,
+    /// Tokens used.
+    pub tokens: Usage,
+    /// Cost in US dollars; null when the model has no price.
+    pub cost_usd: Option<f64>,
+}
+
 /// A finished attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRow {
@@ -119,6 +135,9 @@ pub struct TrialRow {
     pub delivered_tokens: u64,
     /// Cost in US dollars; null when the model has no price.
     pub cost_usd: Option<f64>,
+    /// The model that compared the answer with the check's references, with what it took. Absent if none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeUse>,
     /// Wall time in seconds.
     pub wall_s: f64,
     /// Wall time without waiting for rate limits and for a free environment, in seconds.

@@ -247,6 +247,7 @@ pub(crate) mod sample {
             world_steps: if passed { 6 } else { 12 },
             turns: 8,
             person_acts: 0,
+            judge: None,
             tokens: Usage { input: 9000, output: 400, cached: 0 },
             delivered_tokens: 0,
             cost_usd: None,

@@ -12,6 +12,7 @@ use apprentice_evaluator::experiment::{
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_protocol::Clock;
 use apprentice_skills::reflect::ReflectOptions;
+use apprentice_tasks::suite::requirements::needs_judge;
 use clap::Args;
 
 use super::{experiment_command, forecast_table};
@@ -20,6 +21,7 @@ use crate::experiment_progress::Verbosity;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs, learning_models};
 use crate::models::Models;
+use crate::role::RoleSettings;
 use crate::servers::Servers;
 use crate::{process_env, terminal, wire};
 
@@ -136,6 +138,12 @@ pub(crate) fn load_experiment_with(
     // The lower of the file's cap and the command line's cap applies.
     let caps = [file.most_usd, config.cap.run_usd];
     config.cap.run_usd = caps.into_iter().flatten().reduce(f64::min);
+    if let Some(judge) = &file.judge {
+        // The settings of the role are of the model that the role names.
+        let own = config.role.judge.model.as_ref() == Some(&judge.value);
+        let other = || RoleSettings { model: Some(judge.value.clone()), ..RoleSettings::default() };
+        config.role.judge = if own { config.role.judge.clone() } else { other() };
+    }
     let models = wire::models(&config, clock)?;
     let model = |name: &str| {
         let check = |full: &str| match purpose {
@@ -148,10 +156,17 @@ pub(crate) fn load_experiment_with(
             failure.hints.iter().fold(message, |message, hint| format!("{message}; {hint}"))
         })
     };
+    let names_judge = file.judge.is_some();
     let names_learner = file.learning.learner.is_some();
     let draft = file.resolve(&ResolveContext { file: path, model: &model }).kind(Kind::Config)?;
     if let Some(learner) = draft.learner.as_deref().filter(|_| !names_learner) {
         check_learning_roles(&config, learner)?;
+    }
+    if names_judge || draft.suite.tasks.iter().any(needs_judge) {
+        match purpose {
+            ModelUse::Forecast => models.check_forecast_judge()?,
+            ModelUse::Calls => models.check_judge()?,
+        }
     }
     Ok(LoadedExperiment { config, models, draft, purpose })
 }

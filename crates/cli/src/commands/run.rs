@@ -12,8 +12,8 @@ use apprentice_evaluator::experiment::Definition;
 #[cfg(feature = "fleet")]
 use apprentice_evaluator::experiment::SharedGuidance;
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Conversations, PlanRequest, PlannedRun, ResumeInputs, RunDeps, RunPlan, RunSummary,
-    final_results, plan, read_run, resume, start_plan,
+    ArmPlan, Contender, Conversations, ModelSource as _, PlanRequest, PlannedRun, ResumeInputs, RunDeps,
+    RunPlan, RunSummary, final_results, plan, read_run, resume, start_plan,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{CapOverrides, Clock};
@@ -238,10 +238,11 @@ pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSumm
     let Some(planned) = planned(arguments, config, process_env::command_line())? else { return Ok(None) };
     let PlannedCommand { models, plan, suite, book, provider } = planned;
     let words = !arguments.json && models.hear_trials(plan.trials.len());
+    let judge = plan.judge.as_ref().and_then(|_| models.judge());
     let planned = PlannedRun { plan, suite: &suite, book: book.as_ref() };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
-        models.reach([arguments.model.as_str()]).await?;
+        models.reach([arguments.model.as_str()].into_iter().chain(judge.as_deref())).await?;
         let deps = wire::deps(config, wire::guidance(provider), &models)?;
         let mut display = RunProgress::show(arguments.json).with_words(words);
         let (control, _socket) = display.offer(config, "run");
@@ -297,6 +298,12 @@ pub(crate) fn planned(
         books,
     };
     let plan = plan(&request, clock.now()).kind(Kind::NothingMatched)?;
+    if plan.judge.is_some() {
+        match arguments.consent.dry_run {
+            true => models.check_forecast_judge()?,
+            false => models.check_judge()?,
+        }
+    }
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &[])?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(None);
@@ -403,6 +410,9 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
+    if plan.judge.is_some() {
+        models.check_judge()?;
+    }
     let loaded = load(&inputs, config, &models)?;
     let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &final_results(&plan, rows))?;

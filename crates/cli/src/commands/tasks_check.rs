@@ -86,6 +86,7 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
         has_program: &process_env::is_in_cell,
         mirror: reading.mirror.as_ref(),
         may_reach: &may_reach,
+        has_judge: config.role.judge.model.is_some(),
     };
     let path = crate::suite::found(&arguments.path)?;
     if arguments.table {
@@ -252,6 +253,7 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         has_program: &process_env::is_in_cell,
         mirror: reading.mirror.as_ref(),
         may_reach: &may_reach,
+        has_judge: config.role.judge.model.is_some(),
     };
     let mut missing = missing(task, &here);
     missing.unknown.extend(suite::faults(task, &suite.root));

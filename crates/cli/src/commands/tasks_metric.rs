@@ -56,6 +56,7 @@ pub(crate) fn run(arguments: &Metric, config: &Config) -> Result<(), Failure> {
         func: arguments.name.clone().unwrap_or_default(),
         result: value(&arguments.result),
         expected: arguments.expected.as_deref().map(value),
+        judgements: Vec::new(),
         options,
         id: Value::Null,
     };

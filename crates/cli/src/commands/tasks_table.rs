@@ -119,7 +119,10 @@ fn line(one: suite::SurveyedTask, solutions: &BTreeSet<String>) -> Line {
     let has_program = |name: &str| PROGRAMS.contains(&name);
     let may_reach = |_: &[AllowedHost], _: &str| false;
     let needs = |mirror: Option<&Mirror>| {
-        missing(&task, &HostCapabilities { has_program: &has_program, mirror, may_reach: &may_reach })
+        missing(
+            &task,
+            &HostCapabilities { has_program: &has_program, mirror, may_reach: &may_reach, has_judge: false },
+        )
     };
     let (without, with): (MissingRequirements, MissingRequirements) =
         (needs(None), needs(Some(&Mirror::Origin)));

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_control::PERSON;
 use apprentice_harness::model::http::Timeouts;
+use apprentice_policies::Policy;
 use apprentice_protocol::ChatModel;
 
-use super::Models;
+use super::{BASELINES, Models};
 use crate::access::Access;
 use crate::failure::{Failure, Kind};
 use crate::provider::provider_of;
@@ -23,6 +25,30 @@ impl Models {
             Some(_) => self.sketch(name).map(drop),
             None => self.check(name),
         }
+    }
+
+    /// Refuses a judge that could compare no answer, before any trial.
+    pub(crate) fn check_judge(&self) -> Result<(), Failure> {
+        let Some(name) = self.config.role.judge.model.as_deref() else { return Ok(()) };
+        self.check_judge_name(name)?;
+        self.check(name)
+    }
+
+    /// The same for a forecast, which needs no key.
+    pub(crate) fn check_forecast_judge(&self) -> Result<(), Failure> {
+        let Some(name) = self.config.role.judge.model.as_deref() else { return Ok(()) };
+        self.check_judge_name(name)?;
+        self.check_name(name)
+    }
+
+    /// Refuses a name that no model has that reads language.
+    pub(super) fn check_judge_name(&self, name: &str) -> Result<(), Failure> {
+        let full = self.resolve(name)?;
+        if BASELINES.contains(&full) || full == PERSON || Policy::named(full).is_some() {
+            let told = Failure::say(Kind::Config, format!("{full} cannot judge answers"));
+            return Err(told.hint("name a language model with --judge or in role.judge"));
+        }
+        Ok(())
     }
 
     /// Builds a model that is described and never called: without its key.

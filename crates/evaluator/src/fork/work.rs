@@ -252,4 +252,12 @@ impl ModelSource for ForkedModels {
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
         self.live.identity(model)
     }
+
+    fn judge(&self) -> Option<String> {
+        self.live.judge()
+    }
+
+    fn judge_model(&self, name: &str, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        self.live.judge_model(name, trial)
+    }
 }

@@ -22,12 +22,16 @@ use super::check_watch::{CheckWatch, WatchedEnvironment};
 use super::context::RunContext;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
+use crate::answer_judge::AnswerJudge;
 use crate::app_versions::AppVersions;
 use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
 use crate::error_chain::error_chain;
 use crate::task_apps::apps_of;
-use apprentice_tasks::check::{AttemptEnding, CheckedState, CollectError, JudgeInput, judge_with_compat};
+use apprentice_results::row::JudgeUse;
+use apprentice_tasks::check::{
+    AttemptEnding, CheckedState, CollectError, Evidence, JudgeInput, judge_with_compat, open_question,
+};
 use apprentice_tasks::setup::SetupError;
 use apprentice_tasks::task_world::{EvidenceError, TaskWorld};
 use apprentice_tasks::variation::TaskVariation;
@@ -56,6 +60,8 @@ pub(super) struct AttemptExecution<'a> {
 pub(super) struct AttemptOutcome {
     pub(super) ended: Option<AttemptResult>,
     pub(super) judged: Option<Judged>,
+    /// What the model took that compared the answer.
+    pub(super) judge: Option<JudgeUse>,
     pub(super) void: Option<Void>,
     pub(super) isolation: Isolation,
     /// Time spent waiting for a permit or a rate limit.
@@ -130,6 +136,7 @@ impl AttemptExecution<'_> {
         let mut done = AttemptOutcome {
             ended: None,
             judged: None,
+            judge: None,
             void: None,
             isolation: Isolation::None,
             idle: Duration::ZERO,
@@ -409,12 +416,44 @@ impl AttemptExecution<'_> {
         ending: AttemptEnding,
         done: &mut AttemptOutcome,
     ) -> Result<Judged, Void> {
-        let _permit = self.permit(done).await?;
-        self.check(machine, ending).await
+        let permit = self.permit(done).await?;
+        let (asked, mut evidence) = self.collect(machine, ending).await?;
+        // Waiting for a model needs no permit.
+        drop(permit);
+        self.compare_answer(&asked, &mut evidence, done).await?;
+        tracing::debug!(ending = ?asked.ending, "judging");
+        Ok(judge_with_compat(&asked.spec, &evidence, &asked.ending, asked.compat))
     }
 
-    /// Collects the evidence and judges it.
-    async fn check(&self, machine: &dyn Machine, ending: AttemptEnding) -> Result<Judged, Void> {
+    /// Has a model compare the answer if the evidence cannot be graded without and one is named, and keeps what it says.
+    async fn compare_answer(
+        &self,
+        asked: &JudgeInput,
+        evidence: &mut Evidence,
+        done: &mut AttemptOutcome,
+    ) -> Result<(), Void> {
+        if open_question(&asked.spec, evidence, &asked.ending, asked.compat).is_none() {
+            return Ok(());
+        }
+        let deps = &self.context.deps;
+        let Some(name) = deps.judge_of(self.context.folder.plan()) else { return Ok(()) };
+        let model = deps.models.judge_model(&name, self.trial);
+        let failed = |why| Void::new(VoidCause::CheckCrashed, format!("the judge {name}: {why}"));
+        let judge = AnswerJudge { model: model.map_err(failed)?, name };
+        let begun = deps.clock.mono();
+        done.judge = judge.complete(&self.varied.task.instruction, asked, evidence).await;
+        done.idle += deps.clock.mono().saturating_sub(begun);
+        evidence.redact(&deps.redactor);
+        evidence.save(&self.folder.join("evidence")).map_err(CollectError::from)?;
+        Ok(())
+    }
+
+    /// Collects the evidence.
+    async fn collect(
+        &self,
+        machine: &dyn Machine,
+        ending: AttemptEnding,
+    ) -> Result<(JudgeInput, Evidence), Void> {
         let ended = self.context.deps.clock.mono();
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
@@ -429,8 +468,7 @@ impl AttemptExecution<'_> {
             let message = format!("collecting the evidence timed out after {} s", CHECK_DEADLINE.as_secs());
             Void::new(VoidCause::EvidenceMissing, message)
         })??;
-        tracing::debug!(ending = ?asked.ending, "judging");
-        Ok(judge_with_compat(spec, &evidence, &asked.ending, asked.compat))
+        Ok((asked, evidence))
     }
 
     async fn close(&self, mut world: World, recorder: &mut Recorder) {

@@ -7,7 +7,8 @@ use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, PortFuture};
 use apprentice_tasks::suite::SuiteOptions;
 use apprentice_trace::Redactor;
 
-use super::plan::{RunPlan, TrialSpec};
+use super::plan::{JudgePlan, RunPlan, TrialSpec};
+use crate::answer_judge::judge_prompt_hash;
 use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
 
@@ -20,6 +21,16 @@ pub trait ModelSource: Send + Sync {
     /// first trial, never fails, and takes seconds at most.
     fn identity<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
         Box::pin(std::future::ready(None))
+    }
+
+    /// Returns the name of the model that compares answers with references; `None` if the user named none.
+    fn judge(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the model of this name that compares the answer of one trial. The error describes the remedy.
+    fn judge_model(&self, name: &str, _trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        Err(format!("{name} cannot be asked here"))
     }
 }
 
@@ -53,6 +64,12 @@ impl RunDeps {
         for one in &mut plan.models {
             one.identity = self.models.identity(&one.model).await;
         }
+        if let Some(judge) = &mut plan.judge {
+            judge.model = self.models.judge();
+            if let Some(model) = &judge.model {
+                judge.identity = self.models.identity(model).await;
+            }
+        }
         plan
     }
 
@@ -66,6 +83,36 @@ impl RunDeps {
                 changed
                     .extend(before.differences(&now).iter().map(|what| format!("{what} of {}", one.model)));
             }
+        }
+        if let Some(judge) = &plan.judge {
+            changed.extend(self.judge_drift(judge).await);
+        }
+        changed
+    }
+
+    /// Returns the name of the model that compares answers in a plan's trials: the one that is named now, else the plan's.
+    pub(super) fn judge_of(&self, plan: &RunPlan) -> Option<String> {
+        self.models.judge().or_else(|| plan.judge.as_ref()?.model.clone())
+    }
+
+    /// Returns what differs from a plan's judge. Where none is named now, the plan's is asked.
+    async fn judge_drift(&self, planned: &JudgePlan) -> Vec<String> {
+        let mut changed = Vec::new();
+        if planned.prompt_hash != judge_prompt_hash() {
+            changed.push("the judge's prompts".to_owned());
+        }
+        match (&planned.model, self.models.judge()) {
+            (before, Some(now)) if before.as_ref() != Some(&now) => {
+                let before = before.as_deref().unwrap_or("none");
+                changed.push(format!("the judge ({before} before, {now} now)"));
+            }
+            (Some(model), _) => {
+                let now = self.models.identity(model).await;
+                let both = planned.identity.as_ref().zip(now);
+                let differ = both.into_iter().flat_map(|(before, now)| before.differences(&now));
+                changed.extend(differ.map(|what| format!("{what} of the judge {model}")));
+            }
+            (None, _) => {}
         }
         changed
     }

@@ -25,8 +25,8 @@ pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, 
 pub use deps::{GuidanceFactory, ModelSource, RunDeps};
 pub use error::RunError;
 pub use plan::{
-    AdmissionCounts, ArmPlan, Conversations, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA, RunPlan,
-    TrialSpec, attempt_folder, plan,
+    AdmissionCounts, ArmPlan, Conversations, JudgePlan, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA,
+    RunPlan, TrialSpec, attempt_folder, plan,
 };
 pub use planned_arm::PlannedArm;
 pub use progress::Progress;

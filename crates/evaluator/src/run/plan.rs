@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{retry_seed, scaled_limits};
 use super::wording::{NoOtherWording, worded};
+use crate::answer_judge::judge_prompt_hash;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::trial_identity::{Contender, hashed, trial_id};
@@ -21,6 +22,7 @@ use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
 use apprentice_results::row::{Role, Split};
 use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::requirements::needs_judge;
 use apprentice_tasks::variation::{VariationError, vary};
 
 pub use apprentice_results::stored_run::RUN_SCHEMA;
@@ -98,6 +100,18 @@ pub struct ModelPlan {
     /// The identity that the model's server reported when the run began; `None` for a model without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<ModelIdentity>,
+}
+
+/// The model that compares answers with references, in a run with tasks that need it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgePlan {
+    /// The model's name; `None` if the user named none, so that such checks are void.
+    pub model: Option<String>,
+    /// The identity that the model's server reported when the run began; `None` for a model without a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<ModelIdentity>,
+    /// Hash of the prompts by which it is asked.
+    pub prompt_hash: String,
 }
 
 /// One planned trial.
@@ -188,6 +202,9 @@ pub struct RunPlan {
     /// Whether each attempt's conversation is saved, so that its model can be asked about it later.
     #[serde(default, skip_serializing_if = "Conversations::are_dropped")]
     pub conversations: Conversations,
+    /// The model that compares answers with references; absent if no planned task needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgePlan>,
     /// The program of each task, as far as the suite says it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<TaskId, String>,
@@ -324,6 +341,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
         student_limits: None,
         concessions: Vec::new(),
         conversations: request.conversations,
+        judge: judge(suite, &trials),
         programs: programs(suite, &trials),
         trials,
     })
@@ -333,6 +351,13 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
 fn programs(suite: &Suite, trials: &[TrialSpec]) -> BTreeMap<TaskId, String> {
     let of = |trial: &TrialSpec| apps_of(suite.task(trial.task.as_str())?).into_iter().next();
     trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).gather()
+}
+
+/// The judge of a plan, still without a name, if a planned task needs one.
+fn judge(suite: &Suite, trials: &[TrialSpec]) -> Option<JudgePlan> {
+    let needs = |trial: &TrialSpec| suite.task(trial.task.as_str()).is_some_and(needs_judge);
+    let plan = JudgePlan { model: None, identity: None, prompt_hash: judge_prompt_hash() };
+    trials.iter().any(needs).then_some(plan)
 }
 
 /// The models of trials, whose servers were not asked yet.

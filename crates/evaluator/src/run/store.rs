@@ -325,6 +325,7 @@ impl RunPlan {
             world_steps: 0,
             turns: 0,
             person_acts: 0,
+            judge: None,
             tokens: apprentice_protocol::Usage::default(),
             delivered_tokens: 0,
             cost_usd: None,

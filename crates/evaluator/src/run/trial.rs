@@ -204,6 +204,7 @@ impl Runner {
             // An estimate: four characters per token for text of this kind.
             delivered_tokens: ended.map_or(0, |ended| ended.delivered_chars.div_ceil(4)),
             cost_usd: spent.cost_usd,
+            judge: done.judge,
             wall_s: wall.as_secs_f64(),
             working_s: working.as_secs_f64(),
             stop_reason: ended.and_then(|ended| ended.stop.ok()).filter(|_| done.void.is_none()),

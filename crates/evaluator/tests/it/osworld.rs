@@ -45,7 +45,8 @@ fn every_real_task_file_loads_and_is_kept_whole() {
         let varied = vary(task, &suite.name, 3).expect("varies");
         assert_eq!((varied.varies, &varied.task), (false, task));
     }
-    let here = HostCapabilities { has_program: &|_| true, mirror: None, may_reach: &|_, _| true };
+    let here =
+        HostCapabilities { has_program: &|_| true, mirror: None, may_reach: &|_, _| true, has_judge: false };
     for one in survey(&root).expect("the suite is listed") {
         let task = one.task.expect("loads");
         assert_eq!(missing(&task, &here).unknown, Vec::<String>::new(), "{}", one.id);

@@ -8,8 +8,8 @@ use apprentice_protocol::{Gather as _, StopReason, Usage, Verdict};
 use super::grouping::{Grouped, by_key, clusters};
 use super::input::{ArmKey, ReportInput, measured_split};
 use super::schema::{
-    ArmReport, BaselineReport, ComparisonReport, Headline, REPORT_SCHEMA, Report, Tally, TemplateReport,
-    Totals, TrialLine,
+    ArmReport, BaselineReport, ComparisonReport, Headline, JudgeReport, REPORT_SCHEMA, Report, Tally,
+    TemplateReport, Totals, TrialLine,
 };
 use super::{by_program, compute_matched_baselines, contrast, harm, headline, skill_value, wordings};
 use crate::row::{Role, Split, TrialRow};
@@ -63,6 +63,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         eligible: input.eligible.clone(),
         unvaried: input.unvaried.clone(),
         totals: totals(input.rows, all.len()),
+        judges: judges(input.rows),
         versions: versions(input.rows),
         facts: input.facts.clone(),
         trials: lines(&all, measured_split),
@@ -202,6 +203,30 @@ fn totals(rows: &[TrialRow], trials: usize) -> Totals {
     }
 }
 
+/// The models that compared answers, by name.
+fn judges(rows: &[TrialRow]) -> Vec<JudgeReport> {
+    let mut found: BTreeMap<&str, JudgeReport> = BTreeMap::new();
+    for row in rows {
+        let Some(judge) = &row.judge else { continue };
+        let all = found.entry(&judge.model).or_insert_with(|| JudgeReport {
+            model: judge.model.clone(),
+            attempts: 0,
+            decided: 0,
+            questions: 0,
+            tokens: Usage::default(),
+            cost_usd: None,
+        });
+        all.attempts += 1;
+        all.decided += u32::from(row.verdict != Verdict::Void);
+        all.questions = all.questions.saturating_add(judge.questions);
+        all.tokens += judge.tokens;
+        if let Some(cost) = judge.cost_usd {
+            *all.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+    found.into_values().collect()
+}
+
 fn versions(rows: &[TrialRow]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for row in rows {
@@ -214,6 +239,7 @@ fn versions(rows: &[TrialRow]) -> BTreeMap<String, Vec<String>> {
         add("skillbook", row.skillbook_hash.clone());
         add("prompts", Some(row.prompt_hash.clone()));
         add("provider model", row.provider_model.clone());
+        add("judge", row.judge.as_ref().map(|judge| judge.model.clone()));
         add("isolation", Some(word(row.isolation)));
         add("accepted drift", row.admit.clone());
     }

@@ -2,7 +2,7 @@
 
 use super::input::{Family, ReportInput};
 use super::number_text::{percent, points};
-use super::schema::{ArmReport, ComparisonReport, Headline, Report};
+use super::schema::{ArmReport, ComparisonReport, Headline, JudgeReport, Report};
 use crate::ablations::AblationArm;
 use crate::compare::{Finding, TemplateDifference};
 use crate::row::Role;
@@ -193,6 +193,28 @@ fn acts_of_persons(report: &Report) -> Option<String> {
     })
 }
 
+/// Names the models on whose comparisons of answers verdicts hang, with what they took.
+fn judge_notes(report: &Report) -> Vec<String> {
+    let note = |judge: &JudgeReport| {
+        let cost = judge.cost_usd.map(|usd| format!(", ${usd:.2}")).unwrap_or_default();
+        format!(
+            "the verdicts of {} hang on {}, which compared their answers with the references and may be wrong ({}, {} \
+             tokens{cost}; the arms' costs exclude it)",
+            counted(judge.decided, "attempt"),
+            judge.model,
+            counted(judge.questions, "question"),
+            judge.tokens.input + judge.tokens.output
+        )
+    };
+    let mut notes: Vec<String> = report.judges.iter().map(note).collect();
+    if notes.len() > 1 {
+        notes.push(
+            "answers were compared by several models: trials of different judges cannot be compared".into(),
+        );
+    }
+    notes
+}
+
 /// The notes: data problems, oddities, and the limits of the conclusions.
 pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
     let mut notes = input.notes.clone();
@@ -206,6 +228,7 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
         ));
     }
     notes.extend(acts_of_persons(report));
+    notes.extend(judge_notes(report));
     if !report.not_run.is_empty() {
         let (missing, planned) = (report.not_run.len(), input.planned.len());
         notes.push(format!("the run is not complete: {missing} of {planned} planned trials were not run"));

@@ -266,6 +266,23 @@ pub struct Totals {
     pub working_s: f64,
 }
 
+/// What a model took that compared answers with references, over all attempts of all splits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgeReport {
+    /// The model.
+    pub model: String,
+    /// Attempts whose answers it compared.
+    pub attempts: u32,
+    /// Of these, attempts that passed or failed: their verdicts hang on it.
+    pub decided: u32,
+    /// Questions that it was asked.
+    pub questions: u32,
+    /// Tokens.
+    pub tokens: Usage,
+    /// Cost in US dollars of what has a price; `None` if nothing has one.
+    pub cost_usd: Option<f64>,
+}
+
 /// The complete report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
@@ -331,6 +348,9 @@ pub struct Report {
     pub unvaried: Vec<TaskId>,
     /// Resources used by the whole run.
     pub totals: Totals,
+    /// Models that compared answers with references; their cost is in no arm and no total.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<JudgeReport>,
     /// Hashes and versions in the rows, by name.
     pub versions: BTreeMap<String, Vec<String>>,
     /// Names and values needed to reproduce the run.

@@ -178,6 +178,7 @@ fn row(arm: &str, template: usize, task: usize, seed: u32, verdict: Verdict) -> 
         world_steps: 0,
         turns: 0,
         person_acts: 0,
+        judge: None,
         tokens: Usage::default(),
         delivered_tokens: 0,
         cost_usd: None,

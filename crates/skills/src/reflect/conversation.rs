@@ -226,7 +226,7 @@ fn read(
 }
 
 /// Returns the outermost JSON object in a text, ignoring any surrounding text.
-pub(crate) fn json_of(text: &str) -> Option<&str> {
+pub fn json_of(text: &str) -> Option<&str> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     text.get(start..=end)
 }
@@ -242,7 +242,7 @@ fn answer(request: &mut ChatRequest, reply: ChatReply, problem: &str) {
 }
 
 /// Appends a user message to a conversation. Answers open calls first.
-pub(crate) fn append_user_message(request: &mut ChatRequest, words: Content, unanswered: &str) {
+pub fn append_user_message(request: &mut ChatRequest, words: Content, unanswered: &str) {
     let open: Vec<CallResult> = match request.messages.last() {
         Some(Message::Assistant { calls, .. }) => calls
             .iter()

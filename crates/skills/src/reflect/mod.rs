@@ -13,9 +13,10 @@ mod reflection;
 pub use budget::{MaterialBudget, ReflectMode, ReflectOptions, ReviewerLimits};
 pub(crate) use check::missing_parts;
 pub use check::{Checked, Dropped, EvidenceRule, check};
-pub(crate) use conversation::{PROMPT, append_user_message, json_of};
+pub(crate) use conversation::PROMPT;
 pub use conversation::{
-    ReflectError, Reflected, reflect, reflect_with_book, reflection_request, reflection_schema,
+    ReflectError, Reflected, append_user_message, json_of, reflect, reflect_with_book, reflection_request,
+    reflection_schema,
 };
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{

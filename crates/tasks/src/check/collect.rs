@@ -25,6 +25,7 @@ pub fn collect<'a>(
             results: Vec::new(),
             expected: Vec::new(),
             readings: Vec::new(),
+            judgements: Vec::new(),
         };
         if !spec.is_infeasible() {
             for getter in spec.result.iter().flat_map(OneOrMany::iter) {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::answer_judgement::AnswerJudgement;
 use super::reading_content::{ReadingContent, ReadingKind};
 use apprentice_trace::hex;
 
@@ -32,6 +33,9 @@ pub struct Evidence {
     /// What programs of others read from the files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<Reading>,
+    /// What a model said of answers, as far as it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judgements: Vec<AnswerJudgement>,
 }
 
 /// The output of one getter.
@@ -175,6 +179,9 @@ impl Evidence {
             }
         }
         self.readings.iter_mut().for_each(|reading| redact_file(&mut reading.content, redactor));
+        // The question itself is left as it was asked: by it a judgement is found.
+        let judged = self.judgements.iter_mut().flat_map(AnswerJudgement::texts_mut);
+        judged.for_each(|text| redact_text(text, redactor));
     }
 
     /// Writes the evidence into a folder and syncs it to disk.

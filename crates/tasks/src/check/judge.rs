@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::answer_judgement::AnswerQuestion;
 use super::evidence::{Evidence, EvidenceValue, FileRef};
 use super::list_shape::{self, ShapeError};
 use super::metric::{self, Compat, CompatProbe, Metric, MetricError, MetricInput, Score};
@@ -96,32 +97,62 @@ pub fn judge_with_compat(
     if let Some(ShapeError::AtGrading(why)) = misfit {
         return void_for_shape(&why);
     }
-    let beside: Vec<&FileRef> = evidence.files().collect();
-    let is_list = matches!(&spec.expected, Some(OneOrMany::Many(_)));
+    let case = CheckCase { spec, evidence, answer, beside: evidence.files().collect() };
     let graded = |(at, name): (usize, &String)| {
-        let mark = |reading: &CompatProbe| {
-            let mut case = case(at, spec, evidence, reading, &beside);
-            if let Some(answer) = answer.as_ref().filter(|_| reads_answer(name)) {
-                case.result = answer;
-            }
-            // When `expected` is a list, upstream calls a getter for every entry.
-            if case.expected.is_none()
-                && !evidence.expected.is_empty()
-                && is_list
-                && reading.reproduces_bugs()
-            {
-                return Err(MetricError::Task(
-                    "this metric has no expected value, while others have one".into(),
-                ));
-            }
-            metric::mark(name, &case)
-        };
-        record(name, mark, compat)
+        record(name, |reading: &CompatProbe| case.mark(at, name, reading), compat)
     };
     let checks: Vec<CheckRecord> = spec.func.iter().enumerate().map(graded).collect();
     match &spec.func {
         OneOrMany::One(_) => combined(&checks, Conjunction::And),
         OneOrMany::Many(_) => combined(&checks, spec.conj),
+    }
+}
+
+/// Returns what a model must be asked before the evidence can be graded; `None` if it can be, or never can.
+pub fn open_question(
+    spec: &CheckSpec,
+    evidence: &Evidence,
+    ending: &AttemptEnding,
+    compat: Compat,
+) -> Option<AnswerQuestion> {
+    let judged = judge_with_compat(spec, evidence, ending, compat);
+    if judged.verdict != Verdict::Void {
+        return None;
+    }
+    // The first metric without a score is the one that made the attempt void.
+    let at = judged.checks.iter().position(|check| check.score.is_none())?;
+    let answer = answer(spec, ending);
+    let case = CheckCase { spec, evidence, answer, beside: evidence.files().collect() };
+    match case.mark(at, spec.func.iter().nth(at)?, &CompatProbe::new(compat)) {
+        Err(MetricError::Unjudged(question)) => Some(*question),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// A check with all that its metrics evaluate.
+struct CheckCase<'a> {
+    spec: &'a CheckSpec,
+    evidence: &'a Evidence,
+    /// The attempt's answer, where a metric evaluates it.
+    answer: Option<EvidenceValue>,
+    beside: Vec<&'a FileRef>,
+}
+
+impl CheckCase<'_> {
+    /// Evaluates the metric at this index.
+    fn mark(&self, at: usize, name: &str, reading: &CompatProbe) -> Result<Score, MetricError> {
+        let mut case = case(at, self.spec, self.evidence, reading, &self.beside);
+        if let Some(answer) = self.answer.as_ref().filter(|_| reads_answer(name)) {
+            case.result = answer;
+        }
+        // When `expected` is a list, upstream calls a getter for every entry.
+        let is_list = matches!(&self.spec.expected, Some(OneOrMany::Many(_)));
+        let lacks = case.expected.is_none() && !self.evidence.expected.is_empty() && is_list;
+        if lacks && reading.reproduces_bugs() {
+            let why = "this metric has no expected value, while others have one";
+            return Err(MetricError::Task(why.into()));
+        }
+        metric::mark(name, &case)
     }
 }
 
@@ -169,6 +200,7 @@ fn case<'a>(
         reading,
         beside,
         readings: &evidence.readings,
+        judgements: &evidence.judgements,
     }
 }
 
@@ -275,6 +307,7 @@ mod tests {
             results: values.iter().map(|value| piece(json!(value))).collect(),
             expected: values.iter().map(|_| Some(piece(json!({"expected": 1})))).collect(),
             readings: Vec::new(),
+            judgements: Vec::new(),
         };
         let judged = judge(&spec, &evidence, ending);
         assert_eq!(
@@ -336,6 +369,7 @@ mod tests {
                 results: spec.result.iter().flat_map(OneOrMany::iter).map(found).collect(),
                 expected: expected.map(|getter| (!is_empty_spec(getter)).then(|| found(getter))).collect(),
                 readings: Vec::new(),
+                judgements: Vec::new(),
             };
             let ending = if case["gave_up"] == true { AttemptEnding::GaveUp } else { AttemptEnding::Ended };
             let judged = judge_with_compat(&spec, &evidence, &ending, Compat::Exact);

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::answer_judgement::AnswerJudgement;
 use super::evidence::{EvidenceValue, FileRef, Reading};
 use super::judge::record;
 use super::metric::{self, ArgumentKind, Compat, CompatProbe, Metric, MetricInput, named};
@@ -29,6 +30,9 @@ pub struct MetricRequest {
     /// The expected side, in the same form; absent for metrics with one argument.
     #[serde(default)]
     pub expected: Option<Value>,
+    /// What a model said of answers, as evidence keeps it.
+    #[serde(default)]
+    pub judgements: Vec<AnswerJudgement>,
     /// Keyword arguments of the metric.
     #[serde(default)]
     pub options: Map<String, Value>,
@@ -157,6 +161,7 @@ fn evaluate(
             reading,
             beside: &beside,
             readings: &readings,
+            judgements: &question.judgements,
         };
         metric::mark(name, &case)
     };

@@ -1,5 +1,6 @@
 //! Task checks in two halves: `collect` reads evidence from the machine, and `judge` grades that evidence offline.
 
+mod answer_judgement;
 mod check_state;
 mod collect;
 mod collect_context;
@@ -15,6 +16,7 @@ mod reading;
 mod reading_content;
 mod test_subject;
 
+pub use answer_judgement::{AnswerComparison, AnswerJudgement, AnswerOutcome, AnswerQuestion, AnswerVerdict};
 pub use check_state::CheckedState;
 pub use collect::collect;
 pub use collect_context::{CollectContext, CollectError};
@@ -22,7 +24,7 @@ pub use evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, EvidenceItem, Evide
 pub(crate) use getter::call_page;
 pub use getter::{GETTERS, UNSUPPORTED_GETTERS};
 pub use getter::{HttpRequest, ask, terminal_text, tree_document};
-pub use judge::{AttemptEnding, judge, judge_with_compat};
+pub use judge::{AttemptEnding, judge, judge_with_compat, open_question};
 pub use judge_input::{JUDGE_INPUT_SCHEMA, JudgeInput};
 pub use metric::{ArgumentKind, Compat, METRICS, Metric, MetricFamily, named};
 pub(crate) use metric::{Url, kind_to_read, same_url};

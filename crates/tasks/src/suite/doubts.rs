@@ -43,6 +43,7 @@ fn passes_without_evidence(spec: &CheckSpec) -> Option<String> {
             results,
             expected: expected.clone(),
             readings: Vec::new(),
+            judgements: Vec::new(),
         };
         judge(spec, &evidence, &AttemptEnding::Ended).score > 0.0
     });

@@ -20,6 +20,8 @@ pub struct HostCapabilities<'a> {
     pub mirror: Option<&'a Mirror>,
     /// Whether a cell of a task that names these in `network` may reach a host, or the host of such an entry.
     pub may_reach: &'a dyn Fn(&[AllowedHost], &str) -> bool,
+    /// Whether a model is named that compares answers.
+    pub has_judge: bool,
 }
 
 /// The reasons a task cannot be graded or run. An empty list means no obstacle.
@@ -277,8 +279,14 @@ impl RequirementCollector {
                 Some(metric) if takes_none(metric, task, at) => {
                     self.grades.add(format!("metric {name:?} takes no options"));
                 }
-                Some(metric) if metric.reads_answer() && needs_judge(task, at) => {
-                    self.grades.add(format!("metric {name:?}: \"fuzzy_match\" needs a model as judge"));
+                Some(metric)
+                    if metric.reads_answer()
+                        && !here.has_judge
+                        && compared_by_meaning(task, at).is_some() =>
+                {
+                    let remedy = "name one with --judge MODEL or in role.judge";
+                    self.grades
+                        .add(format!("metric {name:?}: \"fuzzy_match\" needs a model as judge ({remedy})"));
                 }
                 Some(metric) => self.readings(metric, task.evaluator.options(at), here),
                 None => self.unknown("metric", name, check::METRICS.iter().map(|metric| metric.name)),
@@ -328,10 +336,24 @@ impl RequirementCollector {
     }
 }
 
-/// Whether only a model can say what an answer is worth.
-fn needs_judge(task: &Task, at: usize) -> bool {
-    let rules = task.evaluator.expected.iter().flat_map(OneOrMany::iter).nth(at);
-    rules.is_some_and(|rules| rules.pointer("/rules/reference_answers/fuzzy_match").is_some())
+/// Whether a model may have to compare the answer of an attempt at this task.
+pub fn needs_judge(task: &Task) -> bool {
+    most_questions(task) > 0
+}
+
+/// Returns the largest number of references with which a model may have to compare the answer of an attempt at this task.
+pub fn most_questions(task: &Task) -> u32 {
+    let names = task.evaluator.func.iter().enumerate();
+    let read = names.filter(|(_, name)| check::named(name).is_some_and(check::Metric::reads_answer));
+    let of = |references: &Value| references.as_array().map_or(1, |list| list.len().max(1));
+    let all: usize = read.filter_map(|(at, _)| compared_by_meaning(task, at)).map(of).sum();
+    u32::try_from(all).unwrap_or(u32::MAX)
+}
+
+/// The references of which only a model can say whether an answer means them.
+fn compared_by_meaning(task: &Task, at: usize) -> Option<&Value> {
+    let rules = task.evaluator.expected.iter().flat_map(OneOrMany::iter).nth(at)?;
+    rules.pointer("/rules/reference_answers/fuzzy_match")
 }
 
 /// Whether a metric that takes no options is given some. Upstream raises an error for this.
@@ -390,7 +412,8 @@ mod tests {
             "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"},{"type":"vm_file"}]}}"#;
         let task = read_task(Path::new("x.json"), text).expect("loads");
         let none = |_: &[AllowedHost], _: &str| false;
-        let here = HostCapabilities { has_program: &|_| false, mirror: None, may_reach: &none };
+        let here =
+            HostCapabilities { has_program: &|_| false, mirror: None, may_reach: &none, has_judge: false };
         let found = missing(&task, &here);
         assert_eq!(
             found.unknown,
@@ -425,7 +448,12 @@ mod tests {
         );
         assert_eq!(found.cell[3..], programs);
         let mirror = Mirror::Origin;
-        let here = HostCapabilities { has_program: &|_| true, mirror: Some(&mirror), may_reach: &none };
+        let here = HostCapabilities {
+            has_program: &|_| true,
+            mirror: Some(&mirror),
+            may_reach: &none,
+            has_judge: false,
+        };
         let found = missing(&task, &here);
         assert_eq!(found.cell.len(), 2, "{:?}", found.cell);
     }
@@ -441,7 +469,12 @@ mod tests {
                 policy.contains(&host)
                     || (policy == ["task"] && named.iter().any(|one| one.allows(host, 443)))
             };
-            let here = HostCapabilities { has_program: &|_| true, mirror: None, may_reach: &may_reach };
+            let here = HostCapabilities {
+                has_program: &|_| true,
+                mirror: None,
+                may_reach: &may_reach,
+                has_judge: false,
+            };
             missing(&task, &here).cell
         };
         assert_eq!(

@@ -208,10 +208,7 @@ fn evaluator(config: &Value, sites: &BTreeMap<String, String>) -> Result<(Value,
         func.push(*metric);
         let (result, rules) = match kind {
             // The answer itself comes from the attempt.
-            "string_match" => (
-                json!({"type": "rule", "rules": ""}),
-                json!({"reference_answers": eval["reference_answers"]}),
-            ),
+            "string_match" => (json!({"type": "rule", "rules": ""}), answer_rules(eval)),
             "url_match" => {
                 let mut rules = json!({"reference_url": eval["reference_url"]});
                 if !eval["url_note"].is_null() {
@@ -237,10 +234,25 @@ fn evaluator(config: &Value, sites: &BTreeMap<String, String>) -> Result<(Value,
     let fuzzy = &eval["reference_answers"]["fuzzy_match"];
     let needs = match fuzzy {
         Value::Null => Vec::new(),
-        Value::String(_) => vec!["void without a model as judge, unless the answer is N/A".to_owned()],
-        _ => vec!["void without a model as judge, unless another part of the check fails".to_owned()],
+        Value::String(_) => {
+            vec!["void without a model as judge (--judge MODEL), unless the answer is N/A".to_owned()]
+        }
+        _ => vec![
+            "void without a model as judge (--judge MODEL), unless another part of the check fails"
+                .to_owned(),
+        ],
     };
     Ok((json!({"func": func, "conj": "and", "result": results, "expected": expected}), needs))
+}
+
+/// Returns the references of an answer, with the reason why the task cannot be done where that is to be answered.
+fn answer_rules(eval: &Value) -> Value {
+    let mut rules = json!({"reference_answers": eval["reference_answers"]});
+    let compares = eval["reference_answers"]["fuzzy_match"].is_string();
+    if let Some(reason) = eval.get("string_note").filter(|reason| compares && reason.is_string()) {
+        rules["string_note"] = reason.clone();
+    }
+    rules
 }
 
 /// Returns the pages to look at, which must say where they are and what is read in them.

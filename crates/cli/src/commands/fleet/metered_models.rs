@@ -28,4 +28,13 @@ impl ModelSource for MeteredModels {
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
         self.inner.identity(model)
     }
+
+    fn judge(&self) -> Option<String> {
+        self.inner.judge()
+    }
+
+    fn judge_model(&self, name: &str, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let model = self.inner.judge_model(name, trial)?;
+        Ok(Arc::new(Metered::new(model, name, Arc::clone(&self.database))))
+    }
 }

@@ -135,7 +135,8 @@ pub(super) fn run(arguments: &Submit, config: &Config, parse: ParseCommand) -> R
     let (folder, file) = place(&arguments.run.suite)?;
     wire::runtime()?.block_on(async {
         let PlannedCommand { models, plan, suite, provider, .. } = planned;
-        let names: Vec<&str> = plan.models.iter().map(|one| one.model.as_str()).collect();
+        let judge = plan.judge.as_ref().and_then(|_| models.judge());
+        let names = plan.models.iter().map(|one| one.model.as_str()).chain(judge.as_deref());
         models.reach(names).await?;
         let trial_usd = models.trial_cap(arguments.run.model())?;
         let deps = wire::deps(config, wire::guidance(provider), &models)?;

@@ -220,6 +220,7 @@ impl Preparation {
             has_program: &process_env::is_in_cell,
             mirror: ready.deps.reading.mirror.as_ref(),
             may_reach: &|named, host| ready.network.allows(named, host),
+            has_judge: true,
         };
         let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.task.as_str()).gather();
         let tasks = planned.into_iter().filter_map(|task| ready.current.suite.task(task));

@@ -48,6 +48,8 @@ pub struct ExperimentConfig {
     pub students: Vec<Located<String>>,
     /// The teacher: works during learning and is measured once.
     pub teacher: Option<Located<String>>,
+    /// The model that compares answers with references; `None` means the program's setting.
+    pub judge: Option<Located<String>>,
     /// Path of a given skillbook, used instead of learning one.
     pub skillbook: Option<Located<PathBuf>>,
     /// Options for learning a book.

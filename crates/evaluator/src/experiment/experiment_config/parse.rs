@@ -19,7 +19,7 @@ use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
 use apprentice_tasks::suite::SourcePos;
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "ablations",
     "arms",
     "attempts",
@@ -27,6 +27,7 @@ const KEYS: [&str; 22] = [
     "demonstrations",
     "design",
     "further",
+    "judge",
     "learning",
     "limits",
     "most_usd",
@@ -88,6 +89,7 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
     let students = reader.strings(root, "students");
     let skillbook = reader.path(root, "skillbook");
     let teacher = reader.text(root, "teacher");
+    let judge = reader.text(root, "judge");
     let arms = if root.contains_key("arms") { reader.strings(root, "arms") } else { default_arms() };
     let found = ExperimentConfig {
         split: reader.path(root, "split"),
@@ -109,6 +111,7 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         suite: suite.unwrap_or(Located { value: PathBuf::new(), spot: NO_POSITION }),
         students,
         teacher,
+        judge,
         skillbook,
         arms,
         syntax: SyntaxIssues::default(),

@@ -86,6 +86,8 @@ impl ExperimentConfig {
         let arms = resolver.arms(&self);
         let students: Vec<String> = self.students.iter().filter_map(|name| resolver.model(name)).collect();
         let teacher = self.teacher.as_ref().and_then(|name| resolver.model(name));
+        // It is named in the settings by now; here a wrong name gets its place in the file.
+        let _ = self.judge.as_ref().and_then(|name| resolver.model(name));
         let learner = match (&self.skillbook, &self.learning.learner) {
             (Some(_), _) => None,
             (None, Some(learner)) => resolver.model(learner),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::compat::CompatProbe;
 use super::score::{MetricError, Score, task_error, upstream_error};
+use crate::check::answer_judgement::AnswerJudgement;
 use crate::check::evidence::{EvidenceValue, FileRef, Reading};
 use crate::check::reading_content::{ReadingContent, ReadingKind};
 
@@ -20,6 +21,8 @@ pub(in crate::check) struct MetricInput<'a> {
     pub(in crate::check) beside: &'a [&'a FileRef],
     /// What programs of others read from the files.
     pub(in crate::check) readings: &'a [Reading],
+    /// What a model said of answers.
+    pub(in crate::check) judgements: &'a [AnswerJudgement],
 }
 
 impl<'a> MetricInput<'a> {

@@ -63,6 +63,7 @@ fn score(metric: &str, found: &[u8], wanted: Option<&[u8]>, compat: Compat) -> R
         reading: &reading,
         beside: &[],
         readings: &[],
+        judgements: &[],
     };
     mark(metric, &case).map(|mark| mark.score).map_err(|error| error.message().to_owned())
 }
@@ -168,6 +169,7 @@ fn an_option_that_is_no_number_is_the_tasks_fault() {
         reading: &reading,
         beside: &[],
         readings: &[],
+        judgements: &[],
     };
     assert!(mark("compare_references", &case).is_err());
 }

@@ -2,6 +2,12 @@
 
 use serde_json::Value;
 
+use crate::check::answer_judgement::AnswerQuestion;
+
+/// Why a check is void whose answer no model has compared.
+const NO_JUDGE: &str = "\"fuzzy_match\": a model must judge whether the answer means the reference: name one with --judge MODEL \
+                        or in role.judge";
+
 /// A score and its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::check) struct Score {
@@ -14,6 +20,8 @@ pub(in crate::check) struct Score {
 pub(in crate::check) enum MetricError {
     /// An invalid task file, an unimplemented feature, or an exhausted budget: never the model's failure.
     Task(String),
+    /// Only a model can tell, and none was asked.
+    Unjudged(Box<AnswerQuestion>),
     /// The result is malformed, so that upstream raises an exception.
     Raised(String),
 }
@@ -45,6 +53,7 @@ impl MetricError {
     pub(in crate::check) fn message(&self) -> &str {
         match self {
             Self::Task(text) | Self::Raised(text) => text,
+            Self::Unjudged(_) => NO_JUDGE,
         }
     }
 }

@@ -34,6 +34,7 @@ fn score(
         reading: &reading,
         beside: &[],
         readings: &[],
+        judgements: &[],
     };
     mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }
@@ -229,6 +230,7 @@ fn an_empty_tab_is_searched_for_nothing_by_both_readings() {
             reading: &reading,
             beside: &[],
             readings: &[],
+            judgements: &[],
         };
         assert_eq!(mark("is_expected_search_query", &case).map(|mark| mark.score), Ok(0.0));
     }

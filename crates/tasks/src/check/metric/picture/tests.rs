@@ -35,6 +35,7 @@ fn score(
         reading: &reading,
         beside: &[],
         readings: &[],
+        judgements: &[],
     };
     mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }

@@ -57,6 +57,7 @@ fn graded(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Result<Score, MetricE
         reading: &CompatProbe::new(Compat::Fixed),
         beside: &[],
         readings: &[],
+        judgements: &[],
     };
     mark("compare_table", &case)
 }

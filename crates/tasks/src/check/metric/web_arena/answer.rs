@@ -1,14 +1,20 @@
-//! `string_match`: compares the attempt's answer with reference answers.
+//! `string_match`: compares the attempt's answer with reference answers. Whether it means one of them is what a model said
+//! when the evidence was collected.
 
 use serde_json::Value;
 
 use super::words;
+use crate::check::answer_judgement::{
+    AnswerComparison, AnswerJudgement, AnswerOutcome, AnswerQuestion, AnswerVerdict,
+};
 use crate::check::metric::input::MetricInput;
 use crate::check::metric::python::strip;
 use crate::check::metric::score::{MetricError, Score, quote, task_error};
 
 /// What an attempt answers that takes the task for impossible.
 const IMPOSSIBLE: &str = "N/A";
+/// The rule with the reason for which it is impossible.
+const REASON: &str = "string_note";
 
 /// Strips white space and one pair of quotation marks, in lower case.
 pub(super) fn clean(text: &str) -> String {
@@ -44,14 +50,15 @@ pub(super) fn references<'a>(value: &'a Value, name: &str) -> Result<Vec<&'a str
 /// The approaches of one answer, in the order in which they are written.
 pub(in crate::check::metric) fn string_match(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     // Upstream cleans it here and in each comparison.
-    let answer = &clean(case.found()?.as_str().unwrap_or_default());
+    let given = case.found()?.as_str().unwrap_or_default();
+    let answer = &clean(given);
     let approaches = case.rule("reference_answers")?;
     let approaches =
         approaches.as_object().ok_or_else(|| task_error("\"reference_answers\" must be an object"))?;
     if approaches.is_empty() && !case.reproduces_bugs() {
         return Err(task_error("\"reference_answers\" is empty, so that every answer would pass"));
     }
-    let (mut complaints, mut unknown) = (Vec::new(), None);
+    let (mut complaints, mut meaning) = (Vec::new(), Meaning::default());
     for (approach, value) in approaches {
         match approach.as_str() {
             "exact_match" => {
@@ -68,15 +75,178 @@ pub(in crate::check::metric) fn string_match(case: &MetricInput<'_>) -> Result<S
                     }
                 }
             }
-            "fuzzy_match" if value == IMPOSSIBLE && clean(answer) == clean(IMPOSSIBLE) => {}
-            "fuzzy_match" => unknown = Some("a model must judge whether the answer means the reference"),
+            "fuzzy_match" if value == IMPOSSIBLE => {
+                let is_said = clean(answer) == clean(IMPOSSIBLE);
+                // Upstream's product begins again with the comparison of reasons.
+                let begins_again = !complaints.is_empty() && case.reproduces_bugs();
+                if begins_again {
+                    complaints.clear();
+                }
+                if !is_said || begins_again {
+                    meaning = same_reason(case, given)?;
+                }
+            }
+            "fuzzy_match" => meaning = same_meaning(case, &references(value, approach)?, given)?,
             _ if case.reproduces_bugs() => {}
             other => return Err(task_error(format!("unknown approach {other:?} in \"reference_answers\""))),
         }
     }
-    match unknown {
+    complaints.extend(meaning.complaints);
+    match meaning.open {
         // Whatever the judge says, the product is zero.
-        Some(why) if complaints.is_empty() => Err(task_error(format!("\"fuzzy_match\": {why}"))),
-        _ => Ok(Score::unless(&complaints, "the answer is as the references")),
+        Some(open) if complaints.is_empty() => Err(open),
+        _ => Ok(Score::unless(&complaints, &format!("the answer is as the references{}", meaning.judged_by))),
+    }
+}
+
+/// What comparisons by a model come to.
+#[derive(Default)]
+struct Meaning {
+    complaints: Vec<String>,
+    /// The reason why one of them has no outcome.
+    open: Option<MetricError>,
+    /// Names the model where it found nothing to complain about.
+    judged_by: String,
+}
+
+/// Compares the answer with the reason for which the task cannot be done.
+fn same_reason(case: &MetricInput<'_>, answer: &str) -> Result<Meaning, MetricError> {
+    let reason = case.rule_str(REASON)?;
+    if strip(reason).is_empty() {
+        return Err(task_error(format!(
+            "rule {REASON:?} is empty, so that no reason can be compared with it"
+        )));
+    }
+    Ok(judged(case, AnswerComparison::SameReason, &[reason], answer))
+}
+
+/// Compares the answer with each of the references.
+fn same_meaning(case: &MetricInput<'_>, references: &[&str], answer: &str) -> Result<Meaning, MetricError> {
+    if references.is_empty() && !case.reproduces_bugs() {
+        return Err(task_error("\"fuzzy_match\" is empty, so that every answer would pass"));
+    }
+    Ok(judged(case, AnswerComparison::MeansReference, references, answer))
+}
+
+/// Looks the comparisons up in the evidence, up to the first one that decides or that is not there.
+fn judged(case: &MetricInput<'_>, compare: AnswerComparison, references: &[&str], answer: &str) -> Meaning {
+    let mut found = Meaning::default();
+    let answer = strip(answer);
+    for (at, reference) in references.iter().enumerate() {
+        // No model is needed to see that nothing was answered.
+        if answer.is_empty() {
+            found.complaints.push(format!("there is no answer, instead of {}", quote(reference)));
+            return found;
+        }
+        let others = references.iter().enumerate().filter(|(other, _)| *other != at);
+        let others = others.map(|(_, other)| (*other).to_owned()).collect();
+        let (reference, answer) = ((*reference).to_owned(), answer.to_owned());
+        let question = AnswerQuestion { compare, reference, others, answer };
+        let Some(judgement) = case.judgements.iter().rfind(|one| one.question == question) else {
+            found.open = Some(MetricError::Unjudged(Box::new(question)));
+            return found;
+        };
+        let AnswerJudgement { model, outcome, .. } = judgement;
+        match outcome {
+            AnswerOutcome::Decided { verdict: AnswerVerdict::Correct, .. } => {
+                found.judged_by = format!(", as {model} judges");
+            }
+            AnswerOutcome::Decided { reason, .. } => {
+                let (answer, reference) = (quote(&question.answer), quote(&question.reference));
+                found.complaints.push(format!("{model} judges that {answer} is not {reference}: {reason}"));
+                return found;
+            }
+            AnswerOutcome::Undecided { why } => {
+                found.open =
+                    Some(task_error(format!("\"fuzzy_match\": the judge {model} gave no verdict: {why}")));
+                return found;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::check::{Compat, MetricRequest, MetricResponse, answer};
+
+    fn ask(result: &str, expected: &Value, judgements: &[Value], compat: Compat) -> MetricResponse {
+        let request = json!({"func": "webarena_string_match", "result": result, "expected": expected, "judgements": judgements});
+        answer(&serde_json::from_value::<MetricRequest>(request).expect("a request"), compat)
+    }
+
+    fn said(question: &Value, outcome: &Value) -> Value {
+        let mut all = json!({"task": "How many?", "model": "compat/j", "prompt_hash": "x", "replies": [],
+            "tokens": {"input": 1, "output": 1, "cached": 0}});
+        for part in [question, outcome] {
+            let part = part.as_object().expect("an object").clone();
+            all.as_object_mut().expect("an object").extend(part);
+        }
+        all
+    }
+
+    fn verdict(verdict: &str) -> Value {
+        json!({"outcome": "decided", "verdict": verdict, "reason": "r"})
+    }
+
+    #[test]
+    fn each_reference_is_a_question_and_only_correct_passes() {
+        let rules = json!({"reference_answers": {"fuzzy_match": ["two", "red"]}});
+        let two =
+            json!({"compare": "means_reference", "reference": "two", "others": ["red"], "answer": "2 Red"});
+        let red =
+            json!({"compare": "means_reference", "reference": "red", "others": ["two"], "answer": "2 Red"});
+        let score = |judgements: &[Value]| ask(" 2 Red\n", &rules, judgements, Compat::Fixed);
+        let open = score(&[]);
+        assert!(open.score.is_none() && open.error.as_deref().expect("why").contains("--judge"), "{open:?}");
+        assert!(score(&[said(&two, &verdict("correct"))]).score.is_none(), "one of two is open");
+        let both = |second| score(&[said(&two, &verdict("correct")), said(&red, &verdict(second))]);
+        assert_eq!(both("correct").score, Some(1.0));
+        assert!(both("correct").explanation.expect("a word").contains("compat/j"), "the judge is named");
+        for zero in ["incorrect", "partially_correct"] {
+            assert_eq!(both(zero).score, Some(0.0), "{zero}");
+            assert_eq!(score(&[said(&two, &verdict(zero))]).score, Some(0.0), "{zero} decides");
+        }
+        let undecided = json!({"outcome": "undecided", "why": "it is down"});
+        let void = score(&[said(&two, &undecided)]);
+        assert!(
+            void.score.is_none() && void.error.as_deref().expect("why").contains("it is down"),
+            "{void:?}"
+        );
+        // A later judgement of the same question stands.
+        let again = score(&[said(&two, &undecided), said(&two, &verdict("incorrect"))]);
+        assert_eq!(again.score, Some(0.0));
+        // A judgement of another answer says nothing.
+        assert!(ask("3", &rules, &[said(&two, &verdict("correct"))], Compat::Fixed).score.is_none());
+        assert_eq!(ask(" ", &rules, &[], Compat::Fixed).score, Some(0.0), "no answer needs no judge");
+        let empty = json!({"reference_answers": {"fuzzy_match": []}});
+        assert!(ask("2", &empty, &[], Compat::Fixed).score.is_none());
+        assert_eq!(ask("2", &empty, &[], Compat::Exact).score, Some(1.0));
+    }
+
+    #[test]
+    fn what_cannot_be_done_needs_the_reason_unless_the_answer_is_the_mark() {
+        let rules = json!({"reference_answers": {"fuzzy_match": "N/A"}, "string_note": "no such shop"});
+        let same = json!({"compare": "same_reason", "reference": "no such shop", "answer": "It is closed."});
+        assert_eq!(ask(" n/a ", &rules, &[], Compat::Fixed).score, Some(1.0));
+        assert!(ask("It is closed.", &rules, &[], Compat::Fixed).score.is_none());
+        for (word, score) in [("correct", 1.0), ("incorrect", 0.0)] {
+            let judged = ask("It is closed.", &rules, &[said(&same, &verdict(word))], Compat::Fixed);
+            assert_eq!(judged.score, Some(score));
+        }
+        for note in [json!(null), json!(""), json!(" ")] {
+            let rules = json!({"reference_answers": {"fuzzy_match": "N/A"}, "string_note": note});
+            assert!(
+                ask("x", &rules, &[said(&same, &verdict("correct"))], Compat::Fixed).score.is_none(),
+                "{note}"
+            );
+        }
+        // Upstream's comparison of reasons makes up for what failed before it.
+        let both = json!({"reference_answers": {"exact_match": "y", "fuzzy_match": "N/A"}, "string_note": "no such shop"});
+        let judged = [said(&same, &verdict("correct"))];
+        assert_eq!(ask("It is closed.", &both, &judged, Compat::Fixed).score, Some(0.0));
+        assert_eq!(ask("It is closed.", &both, &judged, Compat::Exact).score, Some(1.0));
     }
 }
