@@ -8,7 +8,7 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::{
     BookSource, Definition, Experiment, PrimaryComparison, finished_rows, plan_measurement,
 };
-use apprentice_evaluator::run::RunPlan;
+use apprentice_evaluator::run::{ModelSource as _, RunPlan};
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Report;
@@ -200,6 +200,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             .map(|name| models.resolve(name))
             .transpose()?
             .map(str::to_owned),
+        judge: models.judge(),
         student: models.resolve(&arguments.student)?.to_owned(),
         others: Vec::new(),
         arms,
