@@ -15,7 +15,6 @@ import types
 ABSENT = {"playwright", "openai", "aiolimiter", "requests", "gymnasium", "numpy", "PIL", "evaluate", "tiktoken",
           "transformers", "text_generation", "tqdm", "joblib", "click"}
 SITES = ("REDDIT", "SHOPPING", "SHOPPING_ADMIN", "GITLAB", "WIKIPEDIA", "MAP", "HOMEPAGE")
-NEEDS_JUDGE = "a model must judge"
 
 
 class Absent(types.ModuleType):
@@ -76,11 +75,50 @@ def load():
     evaluators.Page = evaluators.CDPSession = object
     evaluators.time.sleep = lambda seconds: None
 
-    def judge(*_):
-        raise RuntimeError(NEEDS_JUDGE)
+    helpers = importlib.import_module("webarena.evaluation_harness.helper_functions")
 
-    evaluators.llm_fuzzy_match = evaluators.llm_ua_match = judge
+    # Their own functions ask, and read what is said; only the model is another one.
+    def asking(function, words):
+        def ask(pred, reference, question):
+            helpers.generate_from_openai_chat_completion = lambda **_: words[opinion(reference, pred)]
+            return function(pred, reference, question)
+        return ask
+
+    evaluators.llm_fuzzy_match = asking(helpers.llm_fuzzy_match, {
+        "correct": "Correct.", "partially_correct": "It is partially correct.", "incorrect": "The answer is Incorrect"})
+    evaluators.llm_ua_match = asking(helpers.llm_ua_match, {
+        "correct": "same", "partially_correct": "Different", "incorrect": "They are different."})
     return evaluators
+
+
+def opinion(reference, answer):
+    """What the model says of an answer, by its cleaned form; nothing is not correct."""
+    at = sum(map(ord, reference + answer)) % 4 if answer else 0
+    return ("incorrect", "correct", "partially_correct", "correct")[at]
+
+
+def judgements(case):
+    """What the model says of each reference, as evidence keeps it."""
+    expected, answer = case["expected"], case["result"]
+    fuzzy = expected["reference_answers"].get("fuzzy_match")
+    compare = "same_reason" if fuzzy == "N/A" else "means_reference"
+    references = [expected["string_note"]] if fuzzy == "N/A" else fuzzy or []
+    said = []
+    for at, reference in enumerate(references):
+        question = {"compare": compare, "reference": reference, "answer": answer.strip()}
+        if len(references) > 1:
+            question["others"] = references[:at] + references[at + 1:]
+        said.append({**question, "task": "x", "outcome": "decided", "verdict": opinion(reference, cleaned(answer)), "reason": "x",
+                     "model": "x", "prompt_hash": "x", "replies": [], "tokens": {"input": 0, "output": 0, "cached": 0}})
+    return said
+
+
+def cleaned(answer):
+    """The answer as upstream hands it to its model."""
+    answer = answer.strip()
+    if answer[:1] in ("'", '"') and answer.endswith(answer[:1]):
+        answer = answer[1:-1]
+    return answer.lower()
 
 
 class Page:
@@ -103,7 +141,7 @@ class Page:
 
 
 def score_python(evaluators, case, folder):
-    config = {"intent": "x", "eval": dict(case["expected"], string_note="x")}
+    config = {"intent": "x", "eval": case["expected"]}
     path = os.path.join(folder, "config.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(config, file)
@@ -154,6 +192,7 @@ def string_case(rng):
     references = {}
     answer = text(rng, WORDS)
     kinds = rng.sample(["exact_match", "must_include", "fuzzy_match"], rng.choice([1, 1, 1, 2]))
+    expected = {"reference_answers": references}
     for kind in kinds:
         if kind == "exact_match":
             references[kind] = near(rng, answer, WORDS)
@@ -164,12 +203,16 @@ def string_case(rng):
                 for phrase in references[kind]:
                     answer += rng.choice(GLUE) + phrase + rng.choice([" ", ".", ". and", ". 3", "! ", ",", ".) so", ""])
         else:
-            references[kind] = rng.choice(["N/A", ["x"], ["x", "y"]])
+            # Upstream's product begins again with "N/A", which is left out where it would matter; no task has both.
+            impossible = ["N/A"] if len(kinds) == 1 else []
+            references[kind] = rng.choice(impossible + [["x"], ["x", "y"], [text(rng, WORDS, 3), "y", "x"]])
+            expected["string_note"] = rng.choice(["no such page", "There is none."])
             if rng.random() < 0.5:
                 answer = rng.choice(["N/A", "n/a", " 'N/A' ", "na"])
     if rng.random() < 0.02:
-        references = rng.choice([{"must_include": "2"}, {"exact_match": 2}, {"must_include": [2]}, {"exact_match": None}])
-    return {"func": "webarena_string_match", "result": answer, "expected": {"reference_answers": references}}
+        expected["reference_answers"] = rng.choice([{"must_include": "2"}, {"exact_match": 2}, {"must_include": [2]}, {"exact_match": None}])
+    case = {"func": "webarena_string_match", "result": answer, "expected": expected}
+    return {**case, "judgements": judgements(case)}
 
 
 def address(rng):
@@ -233,13 +276,11 @@ def main():
         row = rows.setdefault(case["func"], {"cases": 0, "agree": 0, "pass": 0, "zero": 0, "none": 0})
         row["cases"] += 1
         row["none" if isinstance(theirs, str) else "pass" if theirs else "zero"] += 1
-        # A product with a zero is zero, whatever a judge says: there the Python asks and this program does not.
-        unasked = isinstance(theirs, str) and NEEDS_JUDGE in theirs and ours.get("score") == 0
         same = "score" not in ours if isinstance(theirs, str) else ours.get("score") == theirs
         # What hangs on the end of a sentence after a letter is left open.
         is_open = "where sentences end" in ours.get("error", "")
         row["open"] = row.get("open", 0) + is_open
-        if same or unasked or is_open:
+        if same or is_open:
             row["agree"] += 1
         else:
             wrong.append((case, theirs, ours))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::{
     BookSource, Definition, Experiment, PrimaryComparison, finished_rows, plan_measurement,
 };
-use apprentice_evaluator::run::RunPlan;
+use apprentice_evaluator::run::{ModelSource as _, RunPlan};
 #[cfg(feature = "fleet")]
 use apprentice_protocol::Clock;
 use apprentice_results::ablations::Ablations;
@@ -274,6 +274,7 @@ pub(crate) fn experiment(
             .map(|name| models.resolve(name))
             .transpose()?
             .map(str::to_owned),
+        judge: models.judge(),
         student: models.resolve(&arguments.student)?.to_owned(),
         others: Vec::new(),
         arms,

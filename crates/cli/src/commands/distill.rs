@@ -9,6 +9,7 @@ use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext,
     ResolvedConfig, finished_rows, forecast,
 };
+use apprentice_evaluator::run::ModelSource as _;
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_protocol::Clock;
 use apprentice_skills::reflect::ReflectOptions;
@@ -196,6 +197,7 @@ impl LoadedExperiment {
         let learner = self.draft.learner.as_deref().map(build).transpose()?;
         Ok(self.draft.clone().experiment(ProgramDefaults {
             learner,
+            judge: self.models.judge(),
             attempts: self.config.attempts,
             epochs: self.config.epochs,
             cleanup_every: usize::try_from(self.config.cleanup_every).unwrap_or(usize::MAX),

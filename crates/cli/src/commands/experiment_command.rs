@@ -12,6 +12,7 @@ use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{ChatModel, Clock, TaskId, counted};
 use apprentice_results::report::Report;
 use apprentice_sandbox::SystemClock;
+use apprentice_tasks::suite::requirements::needs_judge;
 use apprentice_tasks::suite::{Selection, Suite};
 
 use crate::config::Config;
@@ -179,7 +180,12 @@ async fn reach(experiment: &Experiment, models: &Models) -> Result<(), Failure> 
         BookSource::Learned(plan) => vec![plan.teacher.clone(), plan.learner.profile().name.clone()],
         BookSource::Given(_) => Vec::new(),
     };
+    let judge = experiment.judge.as_ref().filter(|_| experiment.suite.tasks.iter().any(needs_judge));
+    if judge.is_some() {
+        models.check_judge()?;
+    }
     let named = experiment.others.iter().chain([&experiment.student]).chain(&experiment.teacher);
+    let named = named.chain(judge);
     models.reach(named.chain(&learned).map(String::as_str)).await
 }
 

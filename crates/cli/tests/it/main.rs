@@ -30,6 +30,7 @@ mod guide;
 mod hostile;
 mod imports;
 mod interrupts;
+mod judging;
 mod learning;
 mod miniwob;
 mod models;

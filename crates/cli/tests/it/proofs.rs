@@ -117,6 +117,7 @@ impl Studio {
                 cycle: CycleOptions { batch: 2, ..CycleOptions::default() },
             }),
             teacher: None,
+            judge: None,
             student: NOVICE.into(),
             others: Vec::new(),
             arms: vec![Arm::None, Arm::Pull, Arm::PlaceboWrong],

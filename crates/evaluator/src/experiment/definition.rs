@@ -21,6 +21,7 @@ use crate::task_apps::apps_of;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::report::{PrimaryComparison, Stratum};
 use apprentice_results::row::Split;
+use apprentice_tasks::suite::requirements::needs_judge;
 
 /// Schema name of the definition.
 pub const EXPERIMENT_SCHEMA: &str = "apprentice.experiment/1";
@@ -87,6 +88,9 @@ pub struct Definition {
     /// Other models that are measured in every arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
+    /// The model that compares answers with references; absent if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<String>,
     /// Names of the arms.
     pub arms: Vec<String>,
     /// The primary comparison, made with the student.
@@ -236,6 +240,7 @@ impl Definition {
             },
             spare: open_inert_skills(&experiment.suite)?.map(|spare| spare.content_hash()),
             teacher: experiment.teacher.clone(),
+            judge: experiment.judge.clone().filter(|_| experiment.suite.tasks.iter().any(needs_judge)),
             student: experiment.student.clone(),
             others: experiment.others.clone(),
             primary: experiment.primary.clone(),

@@ -84,6 +84,8 @@ pub struct Experiment {
     pub book: BookSource,
     /// Name of the model that is measured once on the test tasks, without a book.
     pub teacher: Option<String>,
+    /// Name of the model that compares answers with references; `None` if the user names none.
+    pub judge: Option<String>,
     /// Name of the small model. It rehearses during learning and is measured in every arm.
     pub student: String,
     /// Names of further models that are measured in every arm.

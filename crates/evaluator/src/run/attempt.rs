@@ -22,7 +22,6 @@ use super::check_watch::{CheckWatch, WatchedEnvironment};
 use super::context::RunContext;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
-use crate::answer_judge::AnswerJudge;
 use crate::app_versions::AppVersions;
 use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
@@ -30,7 +29,7 @@ use crate::error_chain::error_chain;
 use crate::task_apps::apps_of;
 use apprentice_results::row::JudgeUse;
 use apprentice_tasks::check::{
-    AttemptEnding, CheckedState, CollectError, Evidence, JudgeInput, judge_with_compat, open_question,
+    AttemptEnding, CheckedState, CollectError, Evidence, JudgeInput, judge_with_compat,
 };
 use apprentice_tasks::setup::SetupError;
 use apprentice_tasks::task_world::{EvidenceError, TaskWorld};
@@ -420,32 +419,17 @@ impl AttemptExecution<'_> {
         let (asked, mut evidence) = self.collect(machine, ending).await?;
         // Waiting for a model needs no permit.
         drop(permit);
-        self.compare_answer(&asked, &mut evidence, done).await?;
+        let begun = self.context.deps.clock.mono();
+        let task = &self.varied.task.instruction;
+        let compared = self.context.compare_answer(self.trial, task, &asked, &mut evidence).await;
+        done.judge = compared.map_err(|why| Void::new(VoidCause::CheckCrashed, why))?;
+        done.idle += self.context.deps.clock.mono().saturating_sub(begun);
+        if done.judge.is_some() {
+            evidence.redact(&self.context.deps.redactor);
+            evidence.save(&self.folder.join("evidence")).map_err(CollectError::from)?;
+        }
         tracing::debug!(ending = ?asked.ending, "judging");
         Ok(judge_with_compat(&asked.spec, &evidence, &asked.ending, asked.compat))
-    }
-
-    /// Has a model compare the answer if the evidence cannot be graded without and one is named, and keeps what it says.
-    async fn compare_answer(
-        &self,
-        asked: &JudgeInput,
-        evidence: &mut Evidence,
-        done: &mut AttemptOutcome,
-    ) -> Result<(), Void> {
-        if open_question(&asked.spec, evidence, &asked.ending, asked.compat).is_none() {
-            return Ok(());
-        }
-        let deps = &self.context.deps;
-        let Some(name) = deps.judge_of(self.context.folder.plan()) else { return Ok(()) };
-        let model = deps.models.judge_model(&name, self.trial);
-        let failed = |why| Void::new(VoidCause::CheckCrashed, format!("the judge {name}: {why}"));
-        let judge = AnswerJudge { model: model.map_err(failed)?, name };
-        let begun = deps.clock.mono();
-        done.judge = judge.complete(&self.varied.task.instruction, asked, evidence).await;
-        done.idle += deps.clock.mono().saturating_sub(begun);
-        evidence.redact(&deps.redactor);
-        evidence.save(&self.folder.join("evidence")).map_err(CollectError::from)?;
-        Ok(())
     }
 
     /// Collects the evidence.

@@ -133,6 +133,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         tasks: None,
         book,
         teacher: Some("builtin/explorer".into()),
+        judge: None,
         student: "builtin/novice".into(),
         others: Vec::new(),
         arms: vec![Arm::None, Arm::Pull, Arm::PlaceboInert],

@@ -9,6 +9,7 @@ mod explore;
 mod explored_book;
 mod fork;
 mod functions;
+mod judging;
 mod leak;
 mod osworld;
 mod profile;

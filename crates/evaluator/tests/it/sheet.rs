@@ -44,6 +44,7 @@ fn settled(text: &str) -> Result<ResolvedConfig, ExperimentConfigError> {
 fn carried(draft: ResolvedConfig) -> Experiment {
     draft.experiment(ProgramDefaults {
         learner: Some(Arc::new(BuiltInModel::new(Policy::Explorer))),
+        judge: None,
         attempts: 2,
         epochs: 1,
         cleanup_every: 7,
@@ -165,6 +166,15 @@ fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     experiment.toml:4:2: `[ablations]` needs the arm "none": more_steps and best_of are compared with it
     experiment.toml: learning needs a teacher: name a `teacher`, or give a `skillbook`
     "#);
+}
+
+#[test]
+fn a_judge_is_named_in_the_file_and_a_wrong_name_has_its_place() {
+    let named = |judge: &str| shipped().replacen("teacher =", &format!("judge = \"{judge}\"\nteacher ="), 1);
+    let read = ExperimentConfig::read(Path::new("x.toml"), &named("paid/one")).expect("reads");
+    assert_eq!(read.judge.expect("a judge").value, "paid/one");
+    let told = settled(&named("nobody")).expect_err("no model").to_string();
+    assert!(told.contains("there is no model \"nobody\""), "{told}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::{
     render_page_with, render_text,
 };
 use crate::compare::{Finding, MixedVersions};
-use crate::row::{Role, Split, TrialRow};
+use crate::row::{JudgeUse, Role, Split, TrialRow};
 use crate::rows::sample::row;
 
 const TEMPLATES: [&str; 13] = [
@@ -211,6 +211,30 @@ fn the_headline_says_what_the_models_are() {
     }
     let report = build(&input(&rows, &[]));
     assert_eq!((report.headline.title.as_str(), report.headline.mechanism_check), ("Starter suite", false));
+}
+
+#[test]
+fn a_judge_is_named_with_its_own_cost() {
+    let mut rows = rows(9);
+    let judge = |model: &str, cost_usd| JudgeUse {
+        model: model.into(),
+        questions: 2,
+        cost_usd,
+        ..JudgeUse::default()
+    };
+    let before = build(&input(&rows, &planned()));
+    assert!(before.judges.is_empty() && !before.versions.contains_key("judge"));
+    rows[0].judge = Some(judge("a/one", Some(0.02)));
+    rows[1].judge = Some(judge("a/one", None));
+    let one = build(&input(&rows, &planned()));
+    assert_eq!((one.judges.len(), one.judges[0].questions, one.judges[0].cost_usd), (1, 4, Some(0.02)));
+    let note = one.notes.iter().find(|note| note.contains("hang on a/one")).expect("a note");
+    assert!(note.contains("4 questions") && note.contains("$0.02"), "{note}");
+    assert_eq!(one.totals, before.totals, "its cost is its own");
+    rows[2].judge = Some(judge("b/two", None));
+    let two = build(&input(&rows, &planned()));
+    assert!(two.notes.iter().any(|note| note.contains("several models")), "{:?}", two.notes);
+    assert_eq!(two.versions["judge"], ["a/one", "b/two"]);
 }
 
 #[test]

@@ -337,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_why_a_task_cannot_be_done_comes_along() {
+        let rules = |fuzzy: serde_json::Value| {
+            let eval = json!({"reference_answers": {"fuzzy_match": fuzzy}, "string_note": "no such shop"});
+            super::answer_rules(&eval)["string_note"].clone()
+        };
+        assert_eq!(rules(json!("N/A")), "no such shop");
+        // A note beside references is a remark for people.
+        assert_eq!(rules(json!(["two"])), json!(null));
+    }
+
+    #[test]
     fn configurations_become_tasks_that_load() {
         let place = tempfile::tempdir().expect("a folder");
         let (from, to) = (place.path().join("list.json"), place.path().join("suite"));

@@ -61,6 +61,8 @@ pub struct ResolvedConfig {
 pub struct ProgramDefaults {
     /// The model that reviews attempts and manages the book; unused for a given book.
     pub learner: Option<Arc<dyn ChatModel>>,
+    /// The model that compares answers with references.
+    pub judge: Option<String>,
     /// Default for the maximum attempts per trial.
     pub attempts: u32,
     /// Default number of epochs.
@@ -386,6 +388,7 @@ impl ResolvedConfig {
             tasks,
             book,
             teacher,
+            judge: setting.judge,
             student,
             others: students.collect(),
             arms,

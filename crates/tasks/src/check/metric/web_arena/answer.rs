@@ -47,7 +47,8 @@ pub(super) fn references<'a>(value: &'a Value, name: &str) -> Result<Vec<&'a str
     list.iter().map(reference).collect()
 }
 
-/// The approaches of one answer, in the order in which they are written.
+/// The approaches of one answer. Every one must hold, in any order. (Upstream's product begins again with the comparison of
+/// reasons, if it is zero by then; no task of WebArena has both.)
 pub(in crate::check::metric) fn string_match(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     // Upstream cleans it here and in each comparison.
     let given = case.found()?.as_str().unwrap_or_default();
@@ -76,13 +77,7 @@ pub(in crate::check::metric) fn string_match(case: &MetricInput<'_>) -> Result<S
                 }
             }
             "fuzzy_match" if value == IMPOSSIBLE => {
-                let is_said = clean(answer) == clean(IMPOSSIBLE);
-                // Upstream's product begins again with the comparison of reasons.
-                let begins_again = !complaints.is_empty() && case.reproduces_bugs();
-                if begins_again {
-                    complaints.clear();
-                }
-                if !is_said || begins_again {
+                if clean(answer) != clean(IMPOSSIBLE) {
                     meaning = same_reason(case, given)?;
                 }
             }
@@ -243,10 +238,8 @@ mod tests {
                 "{note}"
             );
         }
-        // Upstream's comparison of reasons makes up for what failed before it.
+        // A product with a zero is zero, so that nothing is asked.
         let both = json!({"reference_answers": {"exact_match": "y", "fuzzy_match": "N/A"}, "string_note": "no such shop"});
-        let judged = [said(&same, &verdict("correct"))];
-        assert_eq!(ask("It is closed.", &both, &judged, Compat::Fixed).score, Some(0.0));
-        assert_eq!(ask("It is closed.", &both, &judged, Compat::Exact).score, Some(1.0));
+        assert_eq!(ask("It is closed.", &both, &[], Compat::Fixed).score, Some(0.0));
     }
 }
