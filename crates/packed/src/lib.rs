@@ -47,24 +47,3 @@ pub fn pack_all(files: &[(&str, &[&str])], place: Option<OsString>) -> io::Resul
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::{pack, unpack_text};
-
-    #[test]
-    fn parts_come_back_as_one_text() {
-        let place = tempfile::tempdir().expect("a folder");
-        fs::write(place.path().join("a"), "ä\n".repeat(1000)).expect("written");
-        fs::write(place.path().join("b"), "b").expect("written");
-        let to = place.path().join("packed");
-        pack(place.path(), &["a", "b"], &to).expect("packed");
-        let packed = fs::read(&to).expect("a file");
-        assert!(packed.len() < 100, "{} bytes", packed.len());
-        assert_eq!(unpack_text(&packed), "ä\n".repeat(1000) + "b");
-        let missing = pack(place.path(), &["c"], &to).expect_err("no such part").to_string();
-        assert!(missing.contains("/c: "), "{missing}");
-    }
-}
