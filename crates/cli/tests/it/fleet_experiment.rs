@@ -47,14 +47,30 @@ fn garden() -> Place {
     place
 }
 
-fn worker(place: &Place, name: &str) -> Child {
-    let mut command = place.command(&format!("worker --until-done --lease 15 --name {name}"));
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts")
+/// A worker that ends with this value.
+struct Worker(Child);
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
-fn ended(workers: Vec<Child>) {
+/// A worker that is not lost, however busy the machine is.
+fn worker(place: &Place, name: &str) -> Worker {
+    leasing(place, name, 600)
+}
+
+/// A worker whose trials others take over after so many seconds.
+fn leasing(place: &Place, name: &str, lease: u32) -> Worker {
+    let mut command = place.command(&format!("worker --until-done --lease {lease} --name {name}"));
+    Worker(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"))
+}
+
+fn ended(workers: Vec<Worker>) {
     for mut worker in workers {
-        let ended = await_within(LONGEST, "the end of a worker", || worker.try_wait().expect("asks"));
+        let ended = await_within(LONGEST, "the end of a worker", || worker.0.try_wait().expect("asks"));
         assert!(ended.success(), "workers end by themselves when all is done");
     }
 }
@@ -104,13 +120,6 @@ fn until(place: &Place, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     await_within(LONGEST, what, || Some(status(place)).filter(&wanted))
 }
 
-fn kill(workers: Vec<Child>) {
-    for mut worker in workers {
-        worker.kill().expect("kills");
-        worker.wait().expect("ends");
-    }
-}
-
 fn fetched(place: &Place, experiment: &str) -> PathBuf {
     place.home.path().join(place.succeeds(&format!("fetch {experiment}")))
 }
@@ -158,14 +167,14 @@ fn an_experiment_of_four_workers_has_the_report_of_one_machine_and_survives_that
     // Killed: the leader while it learns, another one while all measure, and then all of them.
     let experiment = place.succeeds(&submit);
     let copied = |status: &Value| status["experiments"][1]["copied"] == true;
-    let first = vec![worker(&place, "first")];
+    let first = vec![leasing(&place, "first", 15)];
     until(&place, "a copy of the folder", copied);
-    kill(first);
-    let all: Vec<Child> = (0..3).map(|at| worker(&place, &format!("v{at}"))).collect();
+    drop(first);
+    let all: Vec<Worker> = (0..3).map(|at| leasing(&place, &format!("v{at}"), 15)).collect();
     let done = |status: &Value| status["runs"][1]["done"].as_u64().is_some_and(|done| done >= 2);
     until(&place, "the measurement", done);
-    kill(all);
-    ended((0..2).map(|at| worker(&place, &format!("u{at}"))).collect());
+    drop(all);
+    ended((0..2).map(|at| leasing(&place, &format!("u{at}"), 15)).collect());
     let status = status(&place);
     assert_eq!(status["experiments"][1]["state"], "done", "{status}");
     let folder = fetched(&place, &experiment);

@@ -23,9 +23,18 @@ const FOLDER: &str = "FLEET_TEST_FOLDER";
 const NAME: &str = "FLEET_TEST_NAME";
 const SKEW: &str = "FLEET_TEST_SKEW";
 const STORE: &str = "FLEET_TEST_STORE";
+const LEASE_S: &str = "FLEET_TEST_LEASE";
 
 /// The lease of the workers: short, so that a test can wait for its end.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
+/// A lease that a busy machine does not end by itself: longer, the more wants to run at once than it has cores for.
+pub(crate) fn lease_here() -> Duration {
+    let load = std::fs::read_to_string("/proc/loadavg").expect("the load");
+    let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).expect("a number");
+    let cores = std::thread::available_parallelism().map_or(1.0, |cores| f64::from(cores.get() as u32));
+    LEASE.mul_f64((load / cores).clamp(1.0, 5.0))
+}
+
 /// How long a world of theirs takes to open, so that faults meet attempts under way.
 const DELAY: Duration = Duration::from_millis(1500);
 
@@ -75,8 +84,9 @@ pub(crate) fn limits(name: &str, plan: &RunPlan) -> WorkerLimits {
 }
 
 /// What a worker process is told.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
+    pub(crate) lease: Duration,
     /// Seconds by which its clock is wrong.
     pub(crate) skew: i64,
     /// The address of the S3 server; empty for none.
@@ -116,7 +126,7 @@ impl Clock for SkewedClock {
 
 /// Starts a worker process.
 pub(crate) fn start(address: &str, folder: &Path, name: &str) -> Child {
-    start_told(address, folder, name, Told::default())
+    start_told(address, folder, name, Told { lease: LEASE, skew: 0, store: "" })
 }
 
 /// Starts a worker process that is told more.
@@ -128,6 +138,7 @@ pub(crate) fn start_told(address: &str, folder: &Path, name: &str, told: Told<'_
         .env(NAME, name)
         .env(SKEW, told.skew.to_string())
         .env(STORE, told.store)
+        .env(LEASE_S, told.lease.as_secs_f64().to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -171,6 +182,8 @@ async fn a_worker_process() {
     let control = RunControl::new(progress, CancellationToken::new());
     let folder = PathBuf::from(folder).join(&name);
     let ready = Box::new(Ready(folder.clone(), DELAY, store_settings(&store)));
-    let worker = Worker::new(queue, limits(&name, &plan), ready, folder.join("attempts"), control);
+    let lease = variable(LEASE_S).and_then(|lease| lease.parse().ok()).map_or(LEASE, Duration::from_secs_f64);
+    let limits = WorkerLimits { lease, retry: lease, ..limits(&name, &plan) };
+    let worker = Worker::new(queue, limits, ready, folder.join("attempts"), control);
     worker.run().await.expect("works");
 }

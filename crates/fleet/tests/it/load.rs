@@ -28,11 +28,22 @@ struct Job {
     begin: Arc<tokio::sync::Barrier>,
 }
 
-/// Claims and delivers until nothing is left. Returns how long each claim took.
-async fn work(job: Job, name: String) -> Vec<Duration> {
+/// How long the questions of one worker took.
+struct Took {
+    /// The first one, which found nothing: its connection plans the statement.
+    first: Duration,
+    claims: Vec<Duration>,
+}
+
+/// Claims and delivers until nothing is left, as a worker that has waited for work.
+async fn work(job: Job, name: String) -> Took {
     let queue = Queue::open(database(&job.address)).await.expect("a queue");
     let (build, clock, mut took) = (build(&job.plan), SystemClock::default(), Vec::new());
     let by = Claimant { worker: &name, build: &build, offers: &[], unfit: &[] };
+    let begun = now();
+    let none = Claimant { build: "none", ..by };
+    assert_eq!(queue.claim(&none, Duration::from_secs(60)).await.expect("claims"), None);
+    let first = begun.elapsed();
     job.begin.wait().await;
     if !job.trial.is_zero() {
         // Not all in one moment, as trials do not begin together either.
@@ -41,7 +52,7 @@ async fn work(job: Job, name: String) -> Vec<Duration> {
     loop {
         let begun = now();
         let claimed = queue.claim(&by, Duration::from_secs(60)).await.expect("claims");
-        let Some(one) = claimed else { return took };
+        let Some(one) = claimed else { return Took { first, claims: took } };
         took.push(begun.elapsed());
         if !job.trial.is_zero() {
             clock.pause(job.trial.mul_f64(rand::random_range(0.5..1.5)), Why::TaskStep).await;
@@ -103,8 +114,13 @@ impl Load {
         Arc::new(plan)
     }
 
-    /// Has workers carry out a run. Returns trials per second and the times of the claims, in order.
-    async fn carry_out(&self, plan: &Arc<RunPlan>, workers: usize, trial: Duration) -> (f64, Vec<Duration>) {
+    /// Has workers carry out a run. Returns trials per second, the times of the claims, and those of the first questions, in order.
+    async fn carry_out(
+        &self,
+        plan: &Arc<RunPlan>,
+        workers: usize,
+        trial: Duration,
+    ) -> (f64, Vec<Duration>, Vec<Duration>) {
         let folder = RunFolder::create(&self.folder.path().join("runs"), RunPlan::clone(plan));
         let job = Job {
             address: self.server.owner(),
@@ -119,16 +135,21 @@ impl Load {
         }
         job.begin.wait().await;
         let begun = now();
-        let mut took: Vec<Duration> = running.join_all().await.into_iter().flatten().collect();
+        let (mut took, mut first) = (Vec::new(), Vec::new());
+        for worker in running.join_all().await {
+            took.extend(worker.claims);
+            first.push(worker.first);
+        }
         let seconds = begun.elapsed().as_secs_f64();
         took.sort();
+        first.sort();
         let (trials, run) = (plan.trials.len(), &plan.run);
         let counted = self.server.psql(&format!(
             "SELECT count(*), count(DISTINCT (trial, attempt)), count(DISTINCT trial), max(attempt)
              FROM apprentice_queue.attempts WHERE run = '{run}'"
         ));
         assert_eq!(counted, format!("{trials}|{trials}|{trials}|1"), "each result once");
-        (f64::from(u32::try_from(trials).expect("few")) / seconds, took)
+        (f64::from(u32::try_from(trials).expect("few")) / seconds, took, first)
     }
 
     /// The peer: PostgreSQL's own load generator claims and delivers with the same statements. Returns pairs per second.
@@ -188,7 +209,7 @@ async fn load(workers: usize, seeds: u32) {
     let peer = load.submit("peer-1").await;
     let before = load.pgbench(&peer, workers);
     let plan = load.submit("own").await;
-    let (rate, took) = load.carry_out(&plan, workers, Duration::ZERO).await;
+    let (rate, took, _) = load.carry_out(&plan, workers, Duration::ZERO).await;
     let peer = load.submit("peer-2").await;
     let after = load.pgbench(&peer, workers);
     let peer = f64::midpoint(before, after);
@@ -204,13 +225,15 @@ async fn load(workers: usize, seeds: u32) {
     // With half of what it can do asked of it, no claim waits long.
     let plan = load.submit("paced").await;
     let trial = Duration::from_secs_f64(f64::from(u32::try_from(workers).expect("few")) / (rate / 2.0));
-    let (rate, took) = load.carry_out(&plan, workers, trial).await;
+    let (rate, took, first) = load.carry_out(&plan, workers, trial).await;
     println!(
         "{workers} workers with trials of {trial:.1?}: {rate:.0} claims and finishes per second; a claim: median {:.1?}, \
-         p99 {:.1?}, longest {:.1?}",
+         p99 {:.1?}, longest {:.1?}; the first question of a connection, all at once: median {:.1?}, longest {:.1?}",
         at(&took, 500),
         at(&took, 990),
-        at(&took, 1000)
+        at(&took, 1000),
+        at(&first, 500),
+        at(&first, 1000)
     );
     assert_eq!(load.server.psql("SELECT count(*) FROM apprentice_queue.refused"), "0");
 }

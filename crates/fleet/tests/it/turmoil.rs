@@ -15,7 +15,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::child::{LEASE, Told, ended, start_told};
+use crate::child::{Told, ended, lease_here, start_told};
 use crate::faults::results;
 use crate::gate::Passage;
 use crate::postgres::{Server, database};
@@ -66,6 +66,7 @@ struct Turmoil {
     /// Workers that sleep, and will be woken.
     asleep: Vec<Child>,
     begun: u32,
+    lease: Duration,
     runs: Vec<RunPlan>,
     random: StdRng,
 }
@@ -101,6 +102,7 @@ impl Turmoil {
             workers: Vec::new(),
             asleep: Vec::new(),
             begun: 0,
+            lease: lease_here(),
             runs: Vec::new(),
             random,
         };
@@ -131,7 +133,7 @@ impl Turmoil {
 
     fn start(&mut self, skew: i64) {
         self.begun += 1;
-        let told = Told { skew, store: &self.store.gate.url() };
+        let told = Told { lease: self.lease, skew, store: &self.store.gate.url() };
         let name = format!("w{}", self.begun);
         self.workers.push(start_told(&self.server.owner(), self.folder.path(), &name, told));
     }
@@ -261,6 +263,7 @@ async fn turmoil(faults: u32, seed: u64) {
     println!("seed {seed}, {faults} faults; FLEET_SEED={seed} repeats them");
     let clock = SystemClock::default();
     let mut turmoil = Turmoil::begin(seed).await;
+    println!("leases of {:.1?}", turmoil.lease);
     let (mut struck, mut slept) = (BTreeMap::new(), Vec::new());
     for number in 0..faults {
         turmoil.replace();
@@ -278,7 +281,7 @@ async fn turmoil(faults: u32, seed: u64) {
         }
         let calm = turmoil.random.random_range(300..1200);
         clock.pause(Duration::from_millis(calm), Why::TaskStep).await;
-        if slept.first().is_some_and(|since| clock.mono().saturating_sub(*since) > LEASE * 2) {
+        if slept.first().is_some_and(|since| clock.mono().saturating_sub(*since) > turmoil.lease * 2) {
             slept.remove(0);
             turmoil.wake();
         }
