@@ -1,5 +1,4 @@
 //! Packing and unpacking.
-#![expect(clippy::expect_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;
