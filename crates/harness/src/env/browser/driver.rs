@@ -279,8 +279,15 @@ impl Browser {
             let quiet = format!("({QUIET})({IDLE_MS}, {UNCHANGED_MS}, {MAX_CHANGING_MS}, {is_tab})");
             async move { (is_tab, self.evaluate::<bool>(&page, quiet).await) }
         });
+        // What is asked of a page that closes is never answered.
+        let closed = self.watch.until(|pages| (!pages.has(tab)).then_some(()));
+        let ended = tokio::select! {
+            biased;
+            ended = join_all(waits) => ended,
+            Some(()) = closed => return Ok(true),
+        };
         let mut replaced = false;
-        for (is_tab, ended) in join_all(waits).await {
+        for (is_tab, ended) in ended {
             match ended {
                 Ok(_) => {}
                 // A frame may go at any time.
