@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::run::{RunPlan, TrialSpec};
+use apprentice_evaluator::run::{ModelSource as _, RunPlan, TrialSpec};
 use apprentice_fleet::{Artifacts, Submission, SubmitError, submit};
 use apprentice_protocol::{EnvironmentKind, Gather as _, TaskId, counted};
 use apprentice_skills::book::freeze;
