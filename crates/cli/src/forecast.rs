@@ -128,14 +128,14 @@ impl Forecast {
     ) -> Result<Self, Failure> {
         let finished: BTreeSet<&TrialId> = finished.iter().map(|row| &row.trial).gather();
         let mut forecast = Self::default();
-        for trial in plan.trials.iter().filter(|trial| !finished.contains(&trial.trial)) {
+        let left = || plan.trials.iter().filter(|trial| !finished.contains(&trial.trial));
+        for trial in left() {
             let own = || suite.task(trial.task.as_str()).map(|task| task.limits()).unwrap_or_default();
             forecast.add_attempt(models, &trial.model, &plan.limits_of(trial, own()))?;
         }
         if let Some(judge) = models.judge() {
-            let left = plan.trials.iter().filter(|trial| !finished.contains(&trial.trial));
-            let questions =
-                left.filter_map(|trial| suite.task(trial.task.as_str())).map(most_questions).sum();
+            let tasks = left().filter_map(|trial| suite.task(trial.task.as_str()));
+            let questions = tasks.map(most_questions).sum();
             if questions > 0 {
                 forecast.add_requests(models, &judge, comparisons(questions))?;
             }

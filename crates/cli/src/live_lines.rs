@@ -159,6 +159,10 @@ fn cut(text: &str) -> String {
 
 /// The counts of the run, its tokens and money with those of the trials that run, and the time that is left.
 fn footer(status: &ProcessStatus, left: Option<Duration>) -> String {
+    // Before there is a plan, nothing can be counted.
+    if status.planned == 0 && status.trials.is_empty() {
+        return String::new();
+    }
     let running = |of: fn(&TrialStatus) -> Option<f64>| {
         status.trials.iter().filter_map(of).fold(None, |sum, cost| Some(sum.unwrap_or(0.0) + cost))
     };
@@ -166,10 +170,6 @@ fn footer(status: &ProcessStatus, left: Option<Duration>) -> String {
         (None, None) => None,
         (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
     };
-    // Before there is a plan, nothing can be counted.
-    if status.planned == 0 && status.trials.is_empty() {
-        return String::new();
-    }
     let tokens = status.tokens + status.trials.iter().map(|trial| trial.tokens).sum::<u64>();
     let mut text = format!(
         "{}/{} done: {} passed, {} failed, {} void",
