@@ -35,6 +35,11 @@ impl GuidanceArgs {
         self.suppress.iter().cloned().collect()
     }
 
+    /// Returns which functions are lent.
+    pub(crate) fn functions(&self) -> FunctionScope {
+        FunctionScope::with_unverified(self.unverified_functions)
+    }
+
     /// Creates the provider of guidance from a book to the trials of a suite.
     pub(crate) fn provider(
         &self,
@@ -45,10 +50,7 @@ impl GuidanceArgs {
         Ok(GuidanceProvider::new(Arc::new(suite.clone()), book, None)
             .with_inert_skills(open_inert_skills(suite).kind(Kind::Config)?)
             .with_tools(&self.servers.tool_box(clock)?)
-            .with_functions(match self.unverified_functions {
-                true => FunctionScope::All,
-                false => FunctionScope::Verified,
-            })
+            .with_functions(self.functions())
             .with_suppressed(self.suppressed()))
     }
 }

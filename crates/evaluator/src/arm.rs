@@ -11,6 +11,8 @@ use apprentice_skills::guidance::{
     ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools,
 };
 use apprentice_skills::verification::{AdmissionPolicy, admit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::auto_arms::AutoArms;
@@ -108,13 +110,26 @@ fn unchosen(task: &TaskId) -> ArmError {
 }
 
 /// Which functions the arms `code` and `code+pull` lend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum FunctionScope {
     /// Those that replays have verified.
     #[default]
     Verified,
     /// Also those that nothing has verified yet, marked as such.
     All,
+}
+
+impl FunctionScope {
+    /// The scope with or without functions that nothing has verified.
+    pub fn with_unverified(lent: bool) -> Self {
+        if lent { Self::All } else { Self::Verified }
+    }
+
+    /// Whether only verified functions are lent.
+    pub fn is_verified(&self) -> bool {
+        *self == Self::Verified
+    }
 }
 
 /// The policy by which an arm gives guidance; `relevant` are the skills that bear on the task.

@@ -136,12 +136,24 @@ pub enum DetailKind {
     Underlined,
     /// The struck-through parts of a text.
     Struck,
+    /// Where the caret stands in the text that has the focus.
+    Caret,
+    /// What is selected of the text that has the focus.
+    SelectedText,
 }
 
 impl DetailKind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Formula, Self::Comment, Self::Bold, Self::Italic, Self::Underlined, Self::Struck];
+    pub const ALL: [Self; 8] = [
+        Self::Formula,
+        Self::Comment,
+        Self::Bold,
+        Self::Italic,
+        Self::Underlined,
+        Self::Struck,
+        Self::Caret,
+        Self::SelectedText,
+    ];
 
     /// The word for it in a list of elements.
     pub fn word(self) -> &'static str {
@@ -152,6 +164,8 @@ impl DetailKind {
             Self::Italic => "italic",
             Self::Underlined => "underlined",
             Self::Struck => "struck",
+            Self::Caret => "caret",
+            Self::SelectedText => "selected text",
         }
     }
 }
@@ -230,6 +244,29 @@ impl UiTree {
         self.nodes.iter().find(|node| node.id == *id)
     }
 
+    /// Leaves the focus with the one element that the keys go to. Programs say of an element of each window, and of each page in
+    /// a window, that it has the focus.
+    pub fn keep_one_focus(&mut self) {
+        let mut is_active: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let above = node.parent.and_then(|parent| is_active.get(parent as usize).copied());
+            is_active.push(node.is(State::Active) || above.unwrap_or_default());
+        }
+        let holds_others = |node: &UiNode| {
+            (node.role.is_window() || node.role.as_str() == "document") && !node.is(State::Editable)
+        };
+        let has_focus = (0..self.nodes.len()).filter(|index| self.nodes[*index].is(State::Focused));
+        let focus = has_focus.max_by_key(|index| {
+            let node = &self.nodes[*index];
+            (!node.is(State::Hidden), is_active[*index], !holds_others(node), node.bounds.is_some(), *index)
+        });
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            if Some(index) != focus {
+                node.states.remove(&State::Focused);
+            }
+        }
+    }
+
     /// Returns the number of ancestors of each node, in node order.
     pub fn depths(&self) -> Vec<u32> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
@@ -281,7 +318,47 @@ impl Default for TreeBudget {
 
 #[cfg(test)]
 mod tests {
-    use super::VisibleText;
+    use super::{NodeRef, Role, State, UiNode, UiTree, VisibleText};
+    use crate::Rect;
+
+    /// The number of the node that keeps the focus, of nodes by parent, role, states and whether they have a place.
+    fn kept(nodes: &[(Option<u32>, &str, &[State], bool)]) -> Vec<usize> {
+        let node = |(index, (parent, role, states, placed)): (usize, &(Option<u32>, &str, &[State], bool))| UiNode {
+            id: NodeRef(format!("n{index}")),
+            parent: *parent,
+            role: Role::new(*role),
+            name: String::new(),
+            value: None,
+            visible: None,
+            details: Vec::new(),
+            states: states.iter().copied().collect(),
+            bounds: placed.then(|| Rect::new(0, 0, 10, 10)),
+        };
+        let mut tree = UiTree { nodes: nodes.iter().enumerate().map(node).collect(), truncated: None };
+        tree.keep_one_focus();
+        (0..nodes.len()).filter(|index| tree.nodes[*index].is(State::Focused)).collect()
+    }
+
+    #[test]
+    fn one_element_keeps_the_focus() {
+        use State::{Active, Editable, Focused, Hidden};
+        let browser = [
+            (None, "window", &[][..], true),
+            (Some(0), "textbox", &[Focused], true),
+            (Some(0), "document", &[Focused], true),
+            (None, "window", &[], false),
+            (Some(3), "document", &[Focused], false),
+        ];
+        assert_eq!(kept(&browser), [1], "a field rather than documents, also of windows without a place");
+        let mut two = browser;
+        two[3].2 = &[Active];
+        assert_eq!(kept(&two), [4], "the active window's");
+        let table = [(None, "table", &[Focused][..], true), (Some(0), "cell", &[Focused], true)];
+        assert_eq!(kept(&table), [1], "the cell rather than its table");
+        let written = [(None, "document", &[Focused, Editable][..], true), (None, "link", &[Focused, Hidden], true)];
+        assert_eq!(kept(&written), [0], "a document that is written in; what is hidden has no keys");
+        assert_eq!(kept(&[(None, "button", &[], true)]), [0usize; 0]);
+    }
 
     #[test]
     fn the_visible_part_knows_its_place() {

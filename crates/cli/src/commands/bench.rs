@@ -287,6 +287,7 @@ pub(crate) fn experiment(
         student_limits: None,
         ablations: measurement.ablations(),
         suppress: arguments.guidance.suppressed(),
+        functions: arguments.guidance.functions(),
         demonstrations: Vec::new(),
         replicates: 1,
         tools: arguments.guidance.servers.tool_box(models.clock())?,

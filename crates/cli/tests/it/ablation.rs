@@ -175,6 +175,34 @@ fn the_shipped_ablation_compares_notes_functions_and_recordings_in_one_experimen
 }
 
 #[test]
+fn functions_that_nothing_verified_are_lent_to_an_experiment_that_asks_for_them() {
+    let place = prepared();
+    done(&place, &["skills", "--skillbook", "book", "sync"]);
+    done(&place, &["functions", "--skillbook", "book", "add", "notes/show", "show.fn"]);
+    let passed = |out: &str| {
+        let report = fs::read(place.path(out).join("report.json")).expect("a report");
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        let arms = report["arms"].as_array().expect("arms").clone();
+        let code = arms.iter().find(|arm| arm["arm"] == "code").map(|arm| arm["passed"].clone());
+        (code, report["notes"].to_string().contains("no replays have verified"))
+    };
+    let bench = |out: &str, more: &[&str]| {
+        let of = ["bench", "suite", "--split", "suite/split.json", "--skillbook", "book", "--seeds", "1"];
+        let what = ["--student", "builtin/novice", "--arms", "none,code", "--out", out];
+        done(&place, &[&of[..], &what, more].concat());
+        passed(out)
+    };
+    assert_eq!(bench("verified", &[]), (None, false), "there is nothing to lend");
+    assert_eq!(bench("all", &["--unverified-functions"]), (Some(json!(2)), true));
+    done(&place, &["resume", "all"]);
+    let of = "suite = \"suite\"\nskillbook = \"book\"\nstudents = [\"builtin/novice\"]\n";
+    let and = "arms = [\"none\", \"code\"]\nprimary = { treatment = \"code\", control = \"none\" }\nseeds = 1\n";
+    write(&place.path("some.toml"), &format!("{of}{and}unverified_functions = true\n"));
+    done(&place, &["distill", "some.toml", "--out", "file", "--yes"]);
+    assert_eq!(passed("file"), (Some(json!(2)), true));
+}
+
+#[test]
 fn a_demonstration_that_is_no_run_is_refused_with_its_place() {
     let place = prepared();
     write(

@@ -228,6 +228,41 @@ fn a_run_of_four_workers_equals_one_of_this_machine() {
     assert!(!found_below(&fetched, "postgres://"), "no address of a queue stands in a run");
 }
 
+/// The file below a folder that holds exactly these bytes.
+fn file_of(folder: &Path, content: &[u8]) -> Option<PathBuf> {
+    fs::read_dir(folder).expect("a folder").flatten().find_map(|entry| match entry.path() {
+        path if path.is_dir() => file_of(&path, content),
+        path => fs::read(&path).is_ok_and(|bytes| bytes == content).then_some(path),
+    })
+}
+
+#[test]
+fn a_worker_leaves_a_run_whose_suite_was_damaged_and_another_does_it_once_it_is_restored() {
+    let place = Place::new();
+    let artifacts = place.home.path().join("artifacts");
+    let address = format!("file://{}", artifacts.display());
+    place.succeeds(&format!("submit suite --model baseline/solution --artifacts {address}"));
+    let content = fs::read(place.home.path().join("suite/examples/scene/tick-3.json")).expect("a task");
+    let kept = file_of(&artifacts, &content).expect("the task is stored");
+    // Still a task, and no longer the one that was submitted.
+    let other = String::from_utf8_lossy(&content).replace("\"ref\":true", "\"ref\":false");
+    assert_ne!(other.as_bytes(), content);
+    fs::write(&kept, other).expect("writes");
+    let of_run = |field: &str| {
+        let status: Value = serde_json::from_str(&place.succeeds("queue --json")).expect("json");
+        status["runs"][0][field].as_u64().expect("a number")
+    };
+    let output = place.run("worker --until-done --name careful");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "nothing is left that it can do: {said}");
+    assert!(said.contains("leaves a run to others") && said.contains("changed or damaged"), "{said}");
+    assert_eq!((of_run("done"), of_run("running")), (0, 0), "no trial ran on another suite");
+    let waiting = of_run("waiting");
+    fs::write(&kept, &content).expect("restores");
+    place.succeeds("worker --until-done --name later");
+    assert_eq!((of_run("done"), of_run("waiting")), (waiting, 0));
+}
+
 #[test]
 fn what_is_wrong_is_told_before_anything_is_queued() {
     let place = Place::new();

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arm::{FunctionScope, GuidanceProvider};
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
@@ -130,6 +130,7 @@ impl Studio {
             student_limits: None,
             ablations: Ablations::default(),
             suppress: HiddenSkills::default(),
+            functions: FunctionScope::default(),
             demonstrations: Vec::new(),
             replicates: 1,
             tools: apprentice_evaluator::tool_servers::ToolSettings::default(),

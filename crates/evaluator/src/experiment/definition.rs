@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
-use crate::arm::open_inert_skills;
+use crate::arm::{FunctionScope, open_inert_skills};
 use crate::hidden_skills::HiddenSkills;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
@@ -116,6 +116,9 @@ pub struct Definition {
     /// Skills hidden from the tasks of certain apps.
     #[serde(default, skip_serializing_if = "HiddenSkills::is_empty")]
     pub suppress: HiddenSkills,
+    /// Which functions the arms `code` and `code+pull` lend.
+    #[serde(default, skip_serializing_if = "FunctionScope::is_verified")]
+    pub functions: FunctionScope,
     /// Ids of the runs whose training attempts the arm `raw-trace` shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demonstrations: Vec<String>,
@@ -253,6 +256,7 @@ impl Definition {
             student_limits: experiment.student_limits,
             further: experiment.ablations,
             suppress: experiment.suppress.clone(),
+            functions: experiment.functions,
             demonstrations: experiment.demonstrations.iter().map(|run| run_name(run)).collect(),
             programs: programs(experiment, &test),
             replicates: match &experiment.book {

@@ -36,7 +36,7 @@ use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::effect::EffectRule;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::arm::ArmError;
+use crate::arm::{ArmError, FunctionScope};
 use crate::contamination::examine;
 use crate::hidden_skills::HiddenSkills;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
@@ -110,6 +110,8 @@ pub struct Experiment {
     pub ablations: Ablations,
     /// Skills hidden from the tasks of certain apps.
     pub suppress: HiddenSkills,
+    /// Which functions the arms `code` and `code+pull` lend.
+    pub functions: FunctionScope,
     /// Folders of runs whose training attempts the arm `raw-trace` shows, besides those of the learning run.
     pub demonstrations: Vec<PathBuf>,
     /// Number of books learned with the same method, including this one; 1 means no replicates.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::trial_guidance::trial_guidance;
-use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
+use crate::arm::{FunctionScope, GuidanceProvider, Provenance, open_inert_skills};
 use crate::auto_arms::AutoArms;
 use crate::demonstration::Demonstration;
 use crate::hidden_skills::HiddenSkills;
@@ -34,6 +34,9 @@ pub struct SharedGuidance {
     demonstrations: Vec<Demonstration>,
     /// Skills hidden from the tasks of certain apps.
     suppress: HiddenSkills,
+    /// Which functions the arms `code` and `code+pull` lend.
+    #[serde(default, skip_serializing_if = "FunctionScope::is_verified")]
+    functions: FunctionScope,
     /// The arm that `auto` stands for, by model.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     auto: AutoArms,
@@ -67,6 +70,7 @@ impl SharedGuidance {
             learned: learned.to_vec(),
             demonstrations,
             suppress: experiment.suppress.clone(),
+            functions: experiment.functions,
             auto: AutoArms::default(),
         }
     }
@@ -87,6 +91,7 @@ impl SharedGuidance {
         let provider = provider
             .with_inert_skills(open_inert_skills(suite)?)
             .with_demonstrations(self.demonstrations.clone())
+            .with_functions(self.functions)
             .with_suppressed(self.suppress.clone());
         Ok(provider.with_auto(self.auto.clone()))
     }

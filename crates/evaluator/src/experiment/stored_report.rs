@@ -137,6 +137,9 @@ fn notes(definition: &Definition, learning: Option<&StoredRun>, measured: Option
     if !definition.suppress.is_empty() {
         notes.push(format!("hidden from the tasks of a program, as skill@program: {}", definition.suppress));
     }
+    if !definition.functions.is_verified() {
+        notes.push("the arms with functions also lend those that no replays have verified".to_owned());
+    }
     if measured.is_none() {
         notes.push("nothing has been measured yet".to_owned());
     }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arm::FunctionScope;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
@@ -146,6 +147,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         student_limits: None,
         ablations: Ablations::default(),
         suppress: HiddenSkills::default(),
+        functions: FunctionScope::default(),
         demonstrations: Vec::new(),
         replicates: 1,
         tools: ToolSettings::default(),

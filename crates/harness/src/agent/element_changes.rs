@@ -134,8 +134,28 @@ impl Comparison<'_> {
             Some(part) if before != now && !self.differs(part) => {
                 format!("focus: {}\n", part.text.replacen(" [focused]", "", 1))
             }
+            Some(part) if !self.differs(part) => self.mark_lines(part),
             _ => String::new(),
         }
+    }
+
+    /// Where the caret went, and what is selected now, in an element that says the same otherwise.
+    fn mark_lines(&self, part: &Part) -> String {
+        let Some(was) = self.old.get(&part.id) else { return String::new() };
+        let mut text = String::new();
+        for (kind, none) in [(DetailKind::Caret, "at the end"), (DetailKind::SelectedText, "none")] {
+            let of = |part: &Part| part.facts.marks.iter().find(|mark| mark.kind == kind).cloned();
+            let (was, now) = (of(was), of(part));
+            if was != now {
+                let now = match now {
+                    Some(mark) if kind == DetailKind::SelectedText => format!("{:?}", mark.text),
+                    Some(mark) => mark.text,
+                    None => none.to_owned(),
+                };
+                let _ = writeln!(text, "{} in {} #{}: {now}", kind.word(), part.label, part.id);
+            }
+        }
+        text
     }
 }
 

@@ -12,7 +12,7 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{Detail, NodeRef, State, UiNode, UiTree, View, outline_line};
+use apprentice_protocol::{Detail, DetailKind, NodeRef, State, UiNode, UiTree, View, outline_line};
 
 use left_out::Note;
 use selection::Selection;
@@ -76,6 +76,8 @@ pub(super) struct Facts {
     /// Its states, other than the focus, which is told on its own.
     pub(super) states: BTreeSet<State>,
     pub(super) has_focus: bool,
+    /// Its caret and what is selected of it, which are told on their own, too.
+    pub(super) marks: Vec<Detail>,
     /// Its place, where that is listed.
     pub(super) place: Option<(i32, i32)>,
     pub(super) off_screen: bool,
@@ -109,10 +111,10 @@ pub(super) struct ElementList {
 }
 
 impl Part {
-    /// Whether both say the same, the focus aside.
+    /// Whether both say the same, focus and caret aside.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
-        let without_focus = |facts: &Facts| Facts { has_focus: false, ..facts.clone() };
-        self.role == other.role && without_focus(&self.facts) == without_focus(&other.facts)
+        let lasting = |facts: &Facts| Facts { has_focus: false, marks: Vec::new(), ..facts.clone() };
+        self.role == other.role && lasting(&self.facts) == lasting(&other.facts)
     }
 }
 
@@ -342,8 +344,10 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
     let place = shown.bounds.and_then(|bounds| bounds.centre()).map(|centre| (centre.x, centre.y));
     let has_focus = shown.states.remove(&State::Focused);
     let value = shown.visible.map(|visible| visible.text).or(shown.value);
-    let (name, details, states) = (shown.name, shown.details, shown.states);
-    let facts = Facts { name, value, details, states, has_focus, place, off_screen };
+    let (name, states) = (shown.name, shown.states);
+    let is_mark = |detail: &Detail| matches!(detail.kind, DetailKind::Caret | DetailKind::SelectedText);
+    let (marks, details) = shown.details.into_iter().partition(is_mark);
+    let facts = Facts { name, value, details, states, has_focus, marks, place, off_screen };
     Part { id: node.id.clone(), label, text, short, role: role.to_owned(), facts }
 }
 

@@ -6,6 +6,7 @@ mod bench;
 mod browser;
 mod browser_forms;
 mod browser_reading;
+mod carets;
 mod cell;
 mod chaos;
 mod desk;

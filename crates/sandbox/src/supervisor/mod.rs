@@ -4,6 +4,7 @@
 //! child processes, and ends everything when that socket closes. It prints nothing.
 
 mod bus;
+mod caret;
 mod cells;
 mod confine;
 mod desktop_session;

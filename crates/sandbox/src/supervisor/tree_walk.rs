@@ -463,7 +463,9 @@ impl<'a> Walk<'a> {
         labels::name_nameless(&mut nodes);
         popover::forget_unknown_states(&mut nodes);
         refs.set_places(&nodes);
-        UiTree { nodes, truncated: self.truncated }
+        let mut tree = UiTree { nodes, truncated: self.truncated };
+        tree.keep_one_focus();
+        tree
     }
 }
 

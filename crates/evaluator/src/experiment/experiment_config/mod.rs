@@ -78,6 +78,8 @@ pub struct ExperimentConfig {
     pub design: PowerQuestion,
     /// Skills of a given book hidden from the tasks of an app, as `skill@program`.
     pub suppress: Vec<Located<String>>,
+    /// Whether the arms `code` and `code+pull` also lend functions that no replays have verified.
+    pub unverified_functions: bool,
     /// Folders of runs whose training attempts the arm `raw-trace` shows.
     pub demonstrations: Vec<Located<String>>,
     /// Syntax errors, reported together with unresolved references.

@@ -19,7 +19,7 @@ use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
 use apprentice_tasks::suite::SourcePos;
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "ablations",
     "arms",
     "attempts",
@@ -43,6 +43,7 @@ const KEYS: [&str; 23] = [
     "suppress",
     "teacher",
     "templates",
+    "unverified_functions",
 ];
 const LEARNING: [&str; 8] =
     ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "reflection", "rehearsal", "replicates"];
@@ -106,6 +107,7 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
         ablations: ablations(reader, root),
         suppress: reader.strings(root, "suppress"),
+        unverified_functions: reader.boolean(root, "unverified_functions").unwrap_or(false),
         demonstrations: reader.strings(root, "demonstrations"),
         design: design(reader, root),
         suite: suite.unwrap_or(Located { value: PathBuf::new(), spot: NO_POSITION }),

@@ -11,6 +11,7 @@ use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
 
 use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
+use crate::arm::FunctionScope;
 use crate::experiment::{BookSource, Experiment, LearningPlan};
 use crate::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::learn::CycleOptions;
@@ -401,6 +402,7 @@ impl ResolvedConfig {
             student_limits: config.student_limits,
             ablations: config.ablations.value,
             suppress,
+            functions: FunctionScope::with_unverified(config.unverified_functions),
             demonstrations,
             replicates: config.learning.replicates,
             tools: setting.tools,

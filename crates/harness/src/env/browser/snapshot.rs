@@ -226,6 +226,7 @@ impl<'a> Assembly<'a> {
             };
             self.push_children(&mut stack, frame, node, below);
         }
+        self.tree.keep_one_focus();
         self.tree
     }
 

@@ -98,6 +98,7 @@ pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut ElementRefs) -> R
     for top in document.root_element().children().filter(Node::is_element) {
         walk.take(top, None, 0, "");
     }
+    walk.tree.keep_one_focus();
     Ok(walk.tree)
 }
 

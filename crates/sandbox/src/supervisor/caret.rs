@@ -1,0 +1,109 @@
+//! Where the caret stands in the text that has the focus, and what is selected of it.
+
+use apprentice_protocol::{Detail, DetailKind};
+use atspi::zbus::Connection;
+use atspi::{Role as BusRole, State as BusState};
+
+use super::node::{self, Address, TEXT};
+use super::node_reading::Read;
+
+/// Most characters before a caret whose lines are counted.
+const LONGEST: i32 = 200_000;
+/// A longer selection is told by its beginning and its end of half this length, in characters.
+const SELECTION: usize = 80;
+
+/// Asks the text that has the focus.
+pub(super) async fn caret(bus: &Connection, at: &Address, read: &Read) -> Vec<Detail> {
+    let Some(value) = read.value.as_deref().filter(|_| read.states.contains(BusState::Focused)) else {
+        return Vec::new();
+    };
+    let is_field = matches!(
+        read.role,
+        BusRole::Entry | BusRole::Text | BusRole::Editbar | BusRole::SpinButton | BusRole::Autocomplete
+    );
+    if !is_field && !matches!(read.role, BusRole::Paragraph | BusRole::Heading) {
+        return Vec::new();
+    }
+    // Of a selection over several paragraphs, each one knows its own part.
+    let selected = async { if is_field { selected(bus, at).await } else { None } };
+    let (place, selected) = tokio::join!(place(bus, at, value), selected);
+    let told = [
+        place.map(|text| Detail { kind: DetailKind::Caret, text }),
+        selected.map(|text| Detail { kind: DetailKind::SelectedText, text }),
+    ];
+    told.into_iter().flatten().collect()
+}
+
+async fn place(bus: &Connection, at: &Address, value: &str) -> Option<String> {
+    let offset: i32 = node::property(bus, at, TEXT, "CaretOffset").await.ok()?;
+    if !(0..=LONGEST).contains(&offset) {
+        return None;
+    }
+    let caret = usize::try_from(offset).ok()?;
+    let known = value.chars().count();
+    let whole = match caret > known && known > 0 {
+        true => node::text(bus, at, offset).await?,
+        false => value.to_owned(),
+    };
+    caret_words(&whole, caret)
+}
+
+async fn selected(bus: &Connection, at: &Address) -> Option<String> {
+    let count: i32 = node::call(bus, at, TEXT, "GetNSelections", &()).await.ok()?;
+    if count < 1 {
+        return None;
+    }
+    let (start, end): (i32, i32) = node::call(bus, at, TEXT, "GetSelection", &(0i32,)).await.ok()?;
+    let range = (start.min(end), start.max(end).min(start.min(end).saturating_add(LONGEST)));
+    let text: String = node::call(bus, at, TEXT, "GetText", &range).await.ok()?;
+    (!text.is_empty()).then(|| shortened(&text))
+}
+
+/// The place of a caret before the character with this number. At the end of a text of one line it is where anyone expects it.
+fn caret_words(text: &str, caret: usize) -> Option<String> {
+    let before: String = text.chars().take(caret).collect();
+    let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
+    if !text.contains('\n') {
+        return (before.len() < text.len()).then(|| format!("column {column}"));
+    }
+    Some(format!("line {} column {column}", before.matches('\n').count() + 1))
+}
+
+fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= SELECTION {
+        return text.to_owned();
+    }
+    let half = SELECTION / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(count - half).collect();
+    format!("{start} … {end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SELECTION, caret_words, shortened};
+
+    #[test]
+    fn a_caret_is_told_by_line_and_column_unless_it_is_at_the_end_of_a_line_alone() {
+        let words = |text: &str, caret| caret_words(text, caret).unwrap_or_default();
+        assert_eq!(words("änd", 0), "column 1");
+        assert_eq!(words("änd", 2), "column 3");
+        assert_eq!(words("änd", 3), "");
+        assert_eq!(words("", 0), "");
+        assert_eq!(words("a\nbcd\n", 0), "line 1 column 1");
+        assert_eq!(words("a\nbcd\n", 1), "line 1 column 2");
+        assert_eq!(words("a\nbcd\n", 2), "line 2 column 1");
+        assert_eq!(words("a\nbcd\n", 4), "line 2 column 3");
+        assert_eq!(words("a\nbcd\n", 6), "line 3 column 1");
+    }
+
+    #[test]
+    fn a_long_selection_is_told_by_its_ends() {
+        let whole = "é".repeat(SELECTION);
+        assert_eq!(shortened(&whole), whole);
+        let long = format!("{}{whole}{}", "a".repeat(SELECTION / 2), "z".repeat(SELECTION / 2));
+        let told = format!("{} … {}", "a".repeat(SELECTION / 2), "z".repeat(SELECTION / 2));
+        assert_eq!(shortened(&long), told);
+    }
+}
