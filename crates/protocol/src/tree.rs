@@ -321,20 +321,25 @@ mod tests {
     use super::{NodeRef, Role, State, UiNode, UiTree, VisibleText};
     use crate::Rect;
 
-    /// The number of the node that keeps the focus, of nodes by parent, role, states and whether they have a place.
-    fn kept(nodes: &[(Option<u32>, &str, &[State], bool)]) -> Vec<usize> {
-        let node = |(index, (parent, role, states, placed)): (usize, &(Option<u32>, &str, &[State], bool))| UiNode {
-            id: NodeRef(format!("n{index}")),
-            parent: *parent,
-            role: Role::new(*role),
-            name: String::new(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: states.iter().copied().collect(),
-            bounds: placed.then(|| Rect::new(0, 0, 10, 10)),
-        };
-        let mut tree = UiTree { nodes: nodes.iter().enumerate().map(node).collect(), truncated: None };
+    /// A node by its parent, role and states, and whether it has a place.
+    type Sketch<'a> = (Option<u32>, &'a str, &'a [State], bool);
+
+    /// The numbers of the nodes that keep the focus.
+    fn kept(nodes: &[Sketch<'_>]) -> Vec<usize> {
+        let mut tree = UiTree::default();
+        for (index, (parent, role, states, placed)) in nodes.iter().enumerate() {
+            tree.nodes.push(UiNode {
+                id: NodeRef(format!("n{index}")),
+                parent: *parent,
+                role: Role::new(*role),
+                name: String::new(),
+                value: None,
+                visible: None,
+                details: Vec::new(),
+                states: states.iter().copied().collect(),
+                bounds: placed.then(|| Rect::new(0, 0, 10, 10)),
+            });
+        }
         tree.keep_one_focus();
         (0..nodes.len()).filter(|index| tree.nodes[*index].is(State::Focused)).collect()
     }
@@ -355,7 +360,8 @@ mod tests {
         assert_eq!(kept(&two), [4], "the active window's");
         let table = [(None, "table", &[Focused][..], true), (Some(0), "cell", &[Focused], true)];
         assert_eq!(kept(&table), [1], "the cell rather than its table");
-        let written = [(None, "document", &[Focused, Editable][..], true), (None, "link", &[Focused, Hidden], true)];
+        let written =
+            [(None, "document", &[Focused, Editable][..], true), (None, "link", &[Focused, Hidden], true)];
         assert_eq!(kept(&written), [0], "a document that is written in; what is hidden has no keys");
         assert_eq!(kept(&[(None, "button", &[], true)]), [0usize; 0]);
     }

@@ -196,7 +196,8 @@ fn functions_that_nothing_verified_are_lent_to_an_experiment_that_asks_for_them(
     assert_eq!(bench("all", &["--unverified-functions"]), (Some(json!(2)), true));
     done(&place, &["resume", "all"]);
     let of = "suite = \"suite\"\nskillbook = \"book\"\nstudents = [\"builtin/novice\"]\n";
-    let and = "arms = [\"none\", \"code\"]\nprimary = { treatment = \"code\", control = \"none\" }\nseeds = 1\n";
+    let and =
+        "arms = [\"none\", \"code\"]\nprimary = { treatment = \"code\", control = \"none\" }\nseeds = 1\n";
     write(&place.path("some.toml"), &format!("{of}{and}unverified_functions = true\n"));
     done(&place, &["distill", "some.toml", "--out", "file", "--yes"]);
     assert_eq!(passed("file"), (Some(json!(2)), true));

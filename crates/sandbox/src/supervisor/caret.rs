@@ -1,27 +1,23 @@
 //! Where the caret stands in the text that has the focus, and what is selected of it.
 
 use apprentice_protocol::{Detail, DetailKind};
+use atspi::Role as BusRole;
 use atspi::zbus::Connection;
-use atspi::{Role as BusRole, State as BusState};
 
 use super::node::{self, Address, TEXT};
-use super::node_reading::Read;
 
 /// Most characters before a caret whose lines are counted.
 const LONGEST: i32 = 200_000;
 /// A longer selection is told by its beginning and its end of half this length, in characters.
 const SELECTION: usize = 80;
 
-/// Asks the text that has the focus.
-pub(super) async fn caret(bus: &Connection, at: &Address, read: &Read) -> Vec<Detail> {
-    let Some(value) = read.value.as_deref().filter(|_| read.states.contains(BusState::Focused)) else {
-        return Vec::new();
-    };
+/// Asks the text that has the focus, which says `value`.
+pub(super) async fn caret(bus: &Connection, at: &Address, role: BusRole, value: &str) -> Vec<Detail> {
     let is_field = matches!(
-        read.role,
+        role,
         BusRole::Entry | BusRole::Text | BusRole::Editbar | BusRole::SpinButton | BusRole::Autocomplete
     );
-    if !is_field && !matches!(read.role, BusRole::Paragraph | BusRole::Heading) {
+    if !is_field && !matches!(role, BusRole::Paragraph | BusRole::Heading) {
         return Vec::new();
     }
     // Of a selection over several paragraphs, each one knows its own part.

@@ -6,8 +6,8 @@ use apprentice_protocol::{Detail, HiddenNodes, Rect, VisibleText};
 use atspi::zbus::Connection;
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 
-use super::cells::{self, Cells, KnownCells, Managed};
 use super::caret::caret;
+use super::cells::{self, Cells, KnownCells, Managed};
 use super::details::details;
 use super::node::{self, Address, NodeError};
 use super::role;
@@ -126,8 +126,10 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     {
         read.details = details(bus, at, role, text).await;
     }
-    let caret = caret(bus, at, &read).await;
-    read.details.extend(caret);
+    if let Some(text) = read.value.as_deref().filter(|_| states.contains(BusState::Focused)) {
+        let caret = caret(bus, at, role, text).await;
+        read.details.extend(caret);
+    }
     if showing && read.name.is_empty() {
         explain(bus, at, known.has_plain_cells, &mut read).await;
     }
