@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::card::card;
 use crate::episode::Episode;
 use crate::folder::{FolderError, OutFile, OutFolder};
-use crate::formats::PictureForm;
+use crate::formats::{ExportFormat, PictureForm};
 use crate::manifest::{EXPORT_SCHEMA, LeftOut, Manifest, REDACTION};
 use crate::request::ExportRequest;
-use crate::writers::{EpisodeError, Writer};
+use crate::writers::{EpisodeError, Writer, can_film};
 use apprentice_results::stored_run::{RunError, StoredRun};
 
 /// The reason an export cannot be made.
@@ -36,6 +36,9 @@ pub enum ExportError {
     /// The format has no such pictures.
     #[error("the format {0} does not hold pictures in this form")]
     Pictures(&'static str),
+    /// The program that makes films is missing.
+    #[error("ffmpeg, which makes films, is not installed")]
+    NoFfmpeg,
 }
 
 /// Exports a run. The folder is there whole, or not at all.
@@ -48,6 +51,9 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     let form = request.pictures.unwrap_or(request.format.pictures());
     if !request.format.allows(form) {
         return Err(ExportError::Pictures(request.format.name()));
+    }
+    if request.format == ExportFormat::Film && !can_film() {
+        return Err(ExportError::NoFfmpeg);
     }
     let run = StoredRun::open_from(&request.run, request.source.clone())?;
     let chosen = request.selection.choose(&run.rows, training);

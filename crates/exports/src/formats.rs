@@ -23,6 +23,8 @@ pub enum ExportFormat {
     Inspect,
     /// OpenTelemetry spans by the conventions for generative AI, as OTLP in JSON.
     Otel,
+    /// A film of each attempt, with the model's words as subtitles.
+    Film,
 }
 
 /// How an export holds pictures.
@@ -39,7 +41,7 @@ pub enum PictureForm {
 
 impl ExportFormat {
     /// All formats.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Osworld,
         Self::Csv,
         Self::Openai,
@@ -48,6 +50,7 @@ impl ExportFormat {
         Self::Atif,
         Self::Inspect,
         Self::Otel,
+        Self::Film,
     ];
 
     /// The format's name.
@@ -61,6 +64,7 @@ impl ExportFormat {
             Self::Atif => "atif",
             Self::Inspect => "inspect",
             Self::Otel => "otel",
+            Self::Film => "film",
         }
     }
 
@@ -77,7 +81,8 @@ impl ExportFormat {
     /// How the format holds pictures unless the user chooses.
     pub(crate) fn pictures(self) -> PictureForm {
         match self {
-            Self::Otel => PictureForm::None,
+            // A film holds them as a film.
+            Self::Otel | Self::Film => PictureForm::None,
             Self::Inspect | Self::Parquet => PictureForm::Inline,
             Self::Osworld | Self::Csv | Self::Openai | Self::Sharegpt | Self::Atif => PictureForm::Files,
         }
@@ -88,7 +93,7 @@ impl ExportFormat {
         match (self, form) {
             (_, PictureForm::None) | (Self::Openai, _) => true,
             (Self::Inspect | Self::Parquet, form) => form == PictureForm::Inline,
-            (Self::Otel, _) => false,
+            (Self::Otel | Self::Film, _) => false,
             (Self::Osworld | Self::Csv | Self::Sharegpt | Self::Atif, form) => form == PictureForm::Files,
         }
     }

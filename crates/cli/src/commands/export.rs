@@ -20,14 +20,14 @@ use crate::{process_env, terminal};
 /// Number of left-out attempts and remarks that are printed; the manifest has all.
 const SHOWN: usize = 10;
 
-/// Writes the attempts of a run in the format of another program: a result tree, tables, logs, spans or training data.
+/// Writes the attempts of a run in the format of another program: a result tree, tables, logs, spans, training data or films.
 ///
 /// The folder appears whole or not at all, with a manifest, an index of the attempts and a data card.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The run's folder.
     run: PathBuf,
-    /// The format: osworld, csv, openai, sharegpt, parquet, atif, inspect or otel.
+    /// The format: osworld, csv, openai, sharegpt, parquet, atif, inspect, otel or film.
     #[arg(long, value_parser = format)]
     format: ExportFormat,
     /// The output folder; must not exist or be empty.
@@ -216,11 +216,13 @@ fn failure(error: ExportError) -> Failure {
         }
         ExportError::Folder(FolderError::DiskFull(_) | FolderError::Io { .. }) => Kind::Environment,
         ExportError::Nothing(_) => Kind::NothingMatched,
+        ExportError::NoFfmpeg => Kind::Environment,
     };
     let hint = match &error {
         ExportError::Test(_) => Some("--include-test exports them all the same"),
         ExportError::Nothing(_) => Some("nothing was written; other options may select more (see --help)"),
         ExportError::Pictures(_) => Some("leave --pictures out, or give none"),
+        ExportError::NoFfmpeg => Some("on Debian: apt-get install ffmpeg"),
         ExportError::Run(_) | ExportError::Folder(_) => None,
     };
     let failure = Failure::new(kind, error);

@@ -4,6 +4,7 @@
 mod atif;
 mod conversation_lines;
 mod csv_tables;
+mod film;
 mod inspect;
 mod openai;
 mod osworld;
@@ -14,6 +15,7 @@ mod sharegpt;
 
 use apprentice_results::row::TrialRow;
 use conversation_lines::ConversationLines;
+pub(crate) use film::can_film;
 
 use crate::conversation::{self, Conversation, Entry};
 use crate::episode::Episode;
@@ -34,6 +36,8 @@ pub(crate) enum EpisodeError {
     Trace(#[from] RunError),
     #[error("{0}")]
     Unfit(&'static str),
+    #[error("ffmpeg made no film of it: {0}")]
+    Film(String),
     #[error(transparent)]
     Folder(#[from] FolderError),
 }
@@ -56,6 +60,7 @@ pub(crate) enum Writer<'a> {
     Atif(atif::Trajectories<'a>),
     Inspect(inspect::Logs<'a>),
     Otel(otel::Spans<'a>),
+    Film(film::Films),
 }
 
 impl<'a> Writer<'a> {
@@ -79,6 +84,7 @@ impl<'a> Writer<'a> {
             ExportFormat::Atif => Self::Atif(atif::Trajectories::new(&request.program, selection)),
             ExportFormat::Inspect => Self::Inspect(inspect::Logs::new(request, plan, rows)),
             ExportFormat::Otel => Self::Otel(otel::Spans::begin(request, plan, rows, out)?),
+            ExportFormat::Film => Self::Film(film::Films::new(selection.steps)),
         })
     }
 
@@ -97,13 +103,14 @@ impl<'a> Writer<'a> {
             Self::Atif(writer) => writer.add(episode, out, blobs),
             Self::Inspect(writer) => writer.add(episode, out, blobs),
             Self::Otel(writer) => writer.add(episode, out),
+            Self::Film(writer) => writer.add(episode, out, blobs),
         }
     }
 
     /// Ends all files.
     pub(crate) fn finish(self, out: &mut OutFolder) -> Result<(), FolderError> {
         match self {
-            Self::Osworld(_) | Self::Atif(_) => Ok(()),
+            Self::Osworld(_) | Self::Atif(_) | Self::Film(_) => Ok(()),
             Self::Csv(writer) => writer.finish(),
             Self::Conversations(writer) => writer.finish(),
             Self::Parquet(writer) => writer.finish(),

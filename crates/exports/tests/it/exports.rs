@@ -412,3 +412,48 @@ fn what_a_person_did_stays_theirs() {
     assert_eq!((&steps[place]["source"], &steps[place]["extra"]["by"]), (&json!("user"), &json!("ann")));
     assert_eq!(steps[place + 1]["source"], "agent", "the turn that followed");
 }
+
+/// What `ffprobe` says of a file, or `None` where it is not installed.
+fn probed(file: &std::path::Path) -> Option<Value> {
+    let said = std::process::Command::new("ffprobe")
+        .args(["-loglevel", "error", "-of", "json", "-show_format", "-show_streams"])
+        .arg(file)
+        .output()
+        .ok()?;
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    serde_json::from_slice(&said.stdout).ok()
+}
+
+#[test]
+fn a_film_shows_each_step_with_the_models_words() {
+    let sample = Sample::of(&ATTEMPTS);
+    let request = asked(&sample, ExportFormat::Film, Selection::default());
+    let manifest = match export(&request) {
+        Err(ExportError::NoFfmpeg) => return,
+        made => made.expect("exports"),
+    };
+    let films: Vec<String> =
+        lines(&sample.out("film/index.jsonl")).iter().map(|line| line["file"].to_string()).collect();
+    assert_eq!((films.len(), manifest.exported), (5, 5), "{:?}", manifest.left_out);
+    for line in lines(&sample.out("film/index.jsonl")) {
+        let film = sample.out("film").join(line["file"].as_str().expect("a file"));
+        let Some(told) = probed(&film) else { return };
+        let streams = told["streams"].as_array().expect("streams");
+        let of = |kind: &str| streams.iter().find(|stream| stream["codec_type"] == kind).expect("a stream");
+        assert_eq!(of("video")["codec_name"], "h264");
+        let seconds: f64 = told["format"]["duration"].as_str().expect("a text").parse().expect("a number");
+        let turns = line["turns"].as_f64().expect("a number");
+        assert!(seconds >= 0.5 * turns && seconds <= 3.0 * turns + 2.5, "{seconds} s of {turns} turns");
+        let words = std::process::Command::new("ffmpeg")
+            .args(["-loglevel", "error", "-i"])
+            .arg(&film)
+            .args(["-map", "0:s", "-f", "srt", "-"])
+            .output()
+            .expect("reads");
+        let words = String::from_utf8_lossy(&words.stdout).into_owned();
+        assert!(words.contains("1: ") && !words.contains(SECRET), "{words}");
+    }
+    sample.lose_picture(1);
+    let lost = ExportRequest { out: sample.out("lost"), ..asked(&sample, ExportFormat::Film, Selection::default()) };
+    assert!(matches!(export(&lost), Err(ExportError::Nothing(_))), "no film has a gap");
+}
