@@ -454,6 +454,7 @@ fn a_film_shows_each_step_with_the_models_words() {
         assert!(words.contains("1: ") && !words.contains(SECRET), "{words}");
     }
     sample.lose_picture(1);
-    let lost = ExportRequest { out: sample.out("lost"), ..asked(&sample, ExportFormat::Film, Selection::default()) };
+    let lost =
+        ExportRequest { out: sample.out("lost"), ..asked(&sample, ExportFormat::Film, Selection::default()) };
     assert!(matches!(export(&lost), Err(ExportError::Nothing(_))), "no film has a gap");
 }

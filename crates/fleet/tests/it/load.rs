@@ -222,9 +222,9 @@ async fn load(workers: usize, seeds: u32) {
         at(&took, 500),
         at(&took, 990),
     );
-    // With half of what it can do asked of it, no claim waits long.
+    // With two thirds of what it can do asked of it, no claim waits long.
     let plan = load.submit("paced").await;
-    let trial = Duration::from_secs_f64(f64::from(u32::try_from(workers).expect("few")) / (rate / 2.0));
+    let trial = Duration::from_secs_f64(f64::from(u32::try_from(workers).expect("few")) / (rate * 2.0 / 3.0));
     let (rate, took, first) = load.carry_out(&plan, workers, trial).await;
     println!(
         "{workers} workers with trials of {trial:.1?}: {rate:.0} claims and finishes per second; a claim: median {:.1?}, \

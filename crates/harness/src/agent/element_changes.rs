@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{DetailKind, NodeRef, State};
+use apprentice_protocol::{Detail, DetailKind, NodeRef, State};
 
 use super::element_list::{ElementList, Facts, Line, Part};
 
@@ -139,23 +139,19 @@ impl Comparison<'_> {
         }
     }
 
-    /// Where the caret went, and what is selected now, in an element that says the same otherwise.
+    /// Where the caret went, or what is selected now, in an element that says the same otherwise.
     fn mark_lines(&self, part: &Part) -> String {
-        let Some(was) = self.old.get(&part.id) else { return String::new() };
-        let mut text = String::new();
-        for (kind, none) in [(DetailKind::Caret, "at the end"), (DetailKind::SelectedText, "none")] {
-            let of = |part: &Part| part.facts.marks.iter().find(|mark| mark.kind == kind).cloned();
-            let (was, now) = (of(was), of(part));
-            if was != now {
-                let now = match now {
-                    Some(mark) if kind == DetailKind::SelectedText => format!("{:?}", mark.text),
-                    Some(mark) => mark.text,
-                    None => none.to_owned(),
-                };
-                let _ = writeln!(text, "{} in {} #{}: {now}", kind.word(), part.label, part.id);
-            }
+        let was = self.old.get(&part.id).map(|was| &was.facts.marks);
+        if was.is_none_or(|was| *was == part.facts.marks) {
+            return String::new();
         }
-        text
+        let line = |mark: &Detail| match mark.kind {
+            DetailKind::SelectedText => {
+                format!("selected text in {} #{}: {:?}\n", part.label, part.id, mark.text)
+            }
+            _ => format!("{} in {} #{}: {}\n", mark.kind.word(), part.label, part.id, mark.text),
+        };
+        part.facts.marks.iter().map(line).collect()
     }
 }
 

@@ -21,13 +21,13 @@ pub(super) async fn caret(bus: &Connection, at: &Address, role: BusRole, value: 
         return Vec::new();
     }
     // Of a selection over several paragraphs, each one knows its own part.
-    let selected = async { if is_field { selected(bus, at).await } else { None } };
-    let (place, selected) = tokio::join!(place(bus, at, value), selected);
-    let told = [
-        place.map(|text| Detail { kind: DetailKind::Caret, text }),
-        selected.map(|text| Detail { kind: DetailKind::SelectedText, text }),
-    ];
-    told.into_iter().flatten().collect()
+    let selected = if is_field { selected(bus, at).await } else { None };
+    // What is typed replaces the selection, wherever in it the caret stands.
+    let told = match selected {
+        Some(text) => Some(Detail { kind: DetailKind::SelectedText, text }),
+        None => place(bus, at, value).await.map(|text| Detail { kind: DetailKind::Caret, text }),
+    };
+    told.into_iter().collect()
 }
 
 async fn place(bus: &Connection, at: &Address, value: &str) -> Option<String> {
@@ -55,14 +55,16 @@ async fn selected(bus: &Connection, at: &Address) -> Option<String> {
     (!text.is_empty()).then(|| shortened(&text))
 }
 
-/// The place of a caret before the character with this number. At the end of a text of one line it is where anyone expects it.
+/// The place of a caret before the character with this number. Of an empty text there is but one.
 fn caret_words(text: &str, caret: usize) -> Option<String> {
     let before: String = text.chars().take(caret).collect();
     let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
-    if !text.contains('\n') {
-        return (before.len() < text.len()).then(|| format!("column {column}"));
+    match (text.contains('\n'), before.len() < text.len()) {
+        _ if text.is_empty() => None,
+        (false, false) => Some("at the end".to_owned()),
+        (false, true) => Some(format!("column {column}")),
+        (true, _) => Some(format!("line {} column {column}", before.matches('\n').count() + 1)),
     }
-    Some(format!("line {} column {column}", before.matches('\n').count() + 1))
 }
 
 fn shortened(text: &str) -> String {
@@ -81,11 +83,11 @@ mod tests {
     use super::{SELECTION, caret_words, shortened};
 
     #[test]
-    fn a_caret_is_told_by_line_and_column_unless_it_is_at_the_end_of_a_line_alone() {
+    fn a_caret_is_told_by_line_and_column_or_at_the_end_of_a_line_alone() {
         let words = |text: &str, caret| caret_words(text, caret).unwrap_or_default();
         assert_eq!(words("änd", 0), "column 1");
         assert_eq!(words("änd", 2), "column 3");
-        assert_eq!(words("änd", 3), "");
+        assert_eq!(words("änd", 3), "at the end");
         assert_eq!(words("", 0), "");
         assert_eq!(words("a\nbcd\n", 0), "line 1 column 1");
         assert_eq!(words("a\nbcd\n", 1), "line 1 column 2");
