@@ -30,6 +30,8 @@ FORMS = ["halved", "doubled", "one more", "one less"]
 ORDERS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 # Exact borders of larger numbers are promised to nobody.
 SMALL = 64
+# So many tests that reach a mutant are asked in processes of their own.
+ALONE = 6
 # Changes that nothing can notice, by file, label and form, with the reason.
 EQUIVALENT = {
     ("src/book/figure.rs", "DECODED_BYTES = 8 * (FIGURE_SIDE as u64) * (FIGURE_SIDE as u64)", "doubled"):
@@ -360,6 +362,21 @@ class Tests:
         except subprocess.TimeoutExpired:
             return False
 
+    def run_together(self, tests: list, mutant: str, limit: float) -> str:
+        """Runs tests in one process for each program, which starts only once. Returns one that fails, or nothing."""
+        for program in sorted({program for program, _ in tests}):
+            names = [name for of, name in tests if of == program]
+            environment = {**os.environ, "MUTANT": mutant, "INSTA_UPDATE": "no", "PROPTEST_CASES": "16", "RUST_BACKTRACE": "0"}
+            try:
+                ended = subprocess.run([program, "--test-threads", "1", "--exact", *names], cwd=self.folder, env=environment,
+                                       timeout=limit, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            except subprocess.TimeoutExpired:
+                return "one of several that never ended"
+            if ended.returncode != 0:
+                failed = re.search(r"^test (\S+) .*FAILED$", ended.stdout, re.MULTILINE)
+                return failed[1] if failed else "one of several that died"
+        return ""
+
     def find_reach(self, scratch: Path, jobs: int):
         scratch.mkdir(exist_ok=True)
 
@@ -428,10 +445,19 @@ class Trial:
         # What noticed another change of the same place is asked first.
         lead = self.last.get(sites[0].number)
         change = ",".join(f"{site.number}:{form}" for site in kept)
-        for test in ([lead] if lead else []) + [test for test in reached if test != lead]:
+        # Then those named after the file, and the quickest ones; a process for each takes longer than most tests.
+        stem = Path(sites[0].file).stem
+        named = [test for test in reached if stem in test[1]][:ALONE]
+        first = list(dict.fromkeys(([lead] if lead else []) + named + reached[:ALONE]))
+        for test in first:
             if not self.tests.run(test, change, limit=20 + 10 * self.tests.seconds[test]):
                 self.last[sites[0].number] = test
                 return "killed", test[1]
+        rest = [test for test in reached if test not in first]
+        noticed = self.tests.run_together(rest, change, 60 + 3 * sum(self.tests.seconds[test] for test in rest))
+        if noticed:
+            self.last[sites[0].number] = next((test for test in rest if test[1] == noticed), None)
+            return "killed", noticed
         return "survived", ""
 
 
