@@ -52,6 +52,8 @@ const PATTERNS: &[(&str, &[&str])] = &[
     ("flipped_1984_Apple_Macintosh_Commercial.mp4", &["-t", "3", "-vf", "hflip,vflip"]),
     // A photo in pale colours, which can become stronger.
     ("woman_sitting_by_the_tree2.png", &["-frames:v", "1", "-vf", "eq=saturation=0.5"]),
+    // The task opens it as a PNG file; as a JPEG file it could not be told from itself by its contrast.
+    ("file_1X42_kOanL74vu_p6QdcZuiyzDQi3kA7F.jpg", &["-frames:v", "1", "-c:v", "png"]),
     (".mp4", &["-t", "3"]),
     (".jpeg", &["-frames:v", "1"]),
     (".jpg", &["-frames:v", "1"]),
