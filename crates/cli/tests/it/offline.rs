@@ -15,9 +15,10 @@ use crate::starter::is_installed;
 /// Known-good actions by task, in the form of the starter suite's.
 const SOLUTIONS: &str = include_str!("../osworld/solutions.json");
 /// The programs under whose names tasks are filed.
-const PROGRAMS: [(&str, &str); 8] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("chrome", "chromium"),
     ("gimp", "gimp"),
+    ("libreoffice_calc", "localc"),
     ("libreoffice_impress", "loimpress"),
     ("libreoffice_writer", "lowriter"),
     ("multi_apps", "xfce4-terminal"),

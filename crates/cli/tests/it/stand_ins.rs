@@ -1,13 +1,14 @@
 //! Small files in the place of those that OSWorld's tasks download: a mirror of what a task needs to be set up, solved
-//! and judged, made here by real programs. What the makers' files hold is not known; the structure is the task's own.
+//! and judged, made here by real programs or, for documents, from descriptions (`documents.rs`). What the makers' files
+//! hold is not known; the structure is the task's own.
 
 use std::fs;
-use std::io::{Cursor, Write as _};
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::documents;
 use crate::place::Place;
 
 /// Scripts by the start of a task's id and by name: they prepare folders, or say whether the task is done.
@@ -49,6 +50,10 @@ const SCRIPTS: &[(&str, &str, &str)] = &[
 /// Options of FFmpeg by the end of a file's name: a pattern of its own, and what is done to it.
 const PATTERNS: &[(&str, &[&str])] = &[
     ("flipped_1984_Apple_Macintosh_Commercial.mp4", &["-t", "3", "-vf", "hflip,vflip"]),
+    // A photo in pale colours, which can become stronger.
+    ("woman_sitting_by_the_tree2.png", &["-frames:v", "1", "-vf", "eq=saturation=0.5"]),
+    // The task opens it as a PNG file; as a JPEG file it could not be told from itself by its contrast.
+    ("file_1X42_kOanL74vu_p6QdcZuiyzDQi3kA7F.jpg", &["-frames:v", "1", "-c:v", "png"]),
     (".mp4", &["-t", "3"]),
     (".jpeg", &["-frames:v", "1"]),
     (".jpg", &["-frames:v", "1"]),
@@ -86,6 +91,8 @@ fn make(place: &Place, id: &str, name: &str, target: &Path) {
         SCRIPTS.iter().find(|(start, known, _)| id.starts_with(start) && *known == name)
     {
         fs::write(target, format!("#!/bin/bash\n{script}\n")).expect("written");
+    } else if let Some(bytes) = documents::described(id, name) {
+        fs::write(target, bytes).expect("written");
     } else if name.ends_with(".tar.gz") {
         let profile = place.path("profile.tar.gz");
         if !profile.exists() {
@@ -95,7 +102,8 @@ fn make(place: &Place, id: &str, name: &str, target: &Path) {
         }
         fs::copy(&profile, target).expect("copied");
     } else if name.ends_with(".docx") {
-        fs::write(target, document()).expect("written");
+        let text = "A paragraph about commands.".to_owned();
+        fs::write(target, documents::document(&[text])).expect("written");
     } else if name.ends_with(".mp3") {
         // The sound of the film beside it, which the setup downloads.
         let film = target.with_extension("mp4");
@@ -111,24 +119,4 @@ fn make(place: &Place, id: &str, name: &str, target: &Path) {
     } else {
         fs::write(target, name).expect("written");
     }
-}
-
-/// A text document of one paragraph.
-fn document() -> Vec<u8> {
-    const TYPES: &str = "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'>\
-        <Default Extension='rels' ContentType='application/vnd.openxmlformats-package.relationships+xml'/>\
-        <Override PartName='/word/document.xml' \
-        ContentType='application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'/></Types>";
-    const LINKS: &str = "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>\
-        <Relationship Id='a' Type='http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument' \
-        Target='word/document.xml'/></Relationships>";
-    const TEXT: &str = "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'><w:body>\
-        <w:p><w:r><w:t>A paragraph about commands.</w:t></w:r></w:p></w:body></w:document>";
-    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in [("[Content_Types].xml", TYPES), ("_rels/.rels", LINKS), ("word/document.xml", TEXT)]
-    {
-        archive.start_file(name, zip::write::SimpleFileOptions::default()).expect("begins");
-        archive.write_all(text.as_bytes()).expect("is written");
-    }
-    archive.finish().expect("ends").into_inner()
 }
