@@ -140,7 +140,7 @@ fn body(text: &str) -> String {
         lines: vec![Line::Plain(text.to_owned())],
         look: Look::default(),
     };
-    shape("title", [1, 1, 26, 3], "Title").text(2) + &shape("body", [1, 5, 26, 14], text).text(3)
+    [shape("title", [1, 1, 26, 3], "Title").text(2), shape("body", [1, 5, 26, 14], text).text(3)].concat()
 }
 
 fn spaces() -> String {
