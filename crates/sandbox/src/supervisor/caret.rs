@@ -20,13 +20,13 @@ pub(super) async fn caret(bus: &Connection, at: &Address, role: BusRole, value: 
     if !is_field && !matches!(role, BusRole::Paragraph | BusRole::Heading) {
         return Vec::new();
     }
-    // Of a selection over several paragraphs, each one knows its own part.
-    let selected = if is_field { selected(bus, at).await } else { None };
     // What is typed replaces the selection, wherever in it the caret stands.
-    let told = match selected {
+    let told = match selected(bus, at).await {
         Some(text) => Some(Detail { kind: DetailKind::SelectedText, text }),
         None => place(bus, at, value).await.map(|text| Detail { kind: DetailKind::Caret, text }),
     };
+    // Of a selection over several paragraphs, each one knows its own part.
+    let told = told.filter(|told| is_field || told.kind == DetailKind::Caret);
     told.into_iter().collect()
 }
 
