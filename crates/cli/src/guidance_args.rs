@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{FunctionScope, GuidanceProvider, open_inert_skills};
+use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
+use apprentice_evaluator::function_scope::FunctionScope;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_protocol::Clock;
 use apprentice_skills::book::Snapshot;

@@ -11,12 +11,11 @@ use apprentice_skills::guidance::{
     ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools,
 };
 use apprentice_skills::verification::{AdmissionPolicy, admit};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::auto_arms::AutoArms;
 use crate::demonstration::{Demonstration, nearest};
+use crate::function_scope::FunctionScope;
 use crate::hidden_skills::HiddenSkills;
 use crate::task_apps::apps_of;
 use crate::tool_servers::{ServerFactory, ToolPolicy, ToolSettings, hash, tool_contribution};
@@ -107,29 +106,6 @@ fn unchosen(task: &TaskId) -> ArmError {
     let source =
         GuidanceError::NoEligibleSkill("auto has no dev trials of the model to choose by".to_owned());
     ArmError::NoGuidance { arm: Arm::Auto, task: task.clone(), source }
-}
-
-/// Which functions the arms `code` and `code+pull` lend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FunctionScope {
-    /// Those that replays have verified.
-    #[default]
-    Verified,
-    /// Also those that nothing has verified yet, marked as such.
-    All,
-}
-
-impl FunctionScope {
-    /// The scope with or without functions that nothing has verified.
-    pub fn with_unverified(lent: bool) -> Self {
-        if lent { Self::All } else { Self::Verified }
-    }
-
-    /// Whether only verified functions are lent.
-    pub fn is_verified(&self) -> bool {
-        *self == Self::Verified
-    }
 }
 
 /// The policy by which an arm gives guidance; `relevant` are the skills that bear on the task.

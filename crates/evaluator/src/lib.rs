@@ -18,6 +18,7 @@ pub mod experiment;
 pub mod explore;
 pub mod fork;
 pub mod function_admission;
+pub mod function_scope;
 pub mod function_synthesis;
 pub mod grade;
 pub mod hidden_skills;

@@ -10,11 +10,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{FunctionScope, GuidanceProvider};
+use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
 };
+use apprentice_evaluator::function_scope::FunctionScope;
 use apprentice_evaluator::hidden_skills::HiddenSkills;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{

@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
-use crate::arm::{FunctionScope, open_inert_skills};
+use crate::arm::open_inert_skills;
+use crate::function_scope::FunctionScope;
 use crate::hidden_skills::HiddenSkills;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;

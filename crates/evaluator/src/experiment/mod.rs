@@ -36,8 +36,9 @@ use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::effect::EffectRule;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::arm::{ArmError, FunctionScope};
+use crate::arm::ArmError;
 use crate::contamination::examine;
+use crate::function_scope::FunctionScope;
 use crate::hidden_skills::HiddenSkills;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
 use crate::run::{

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::trial_guidance::trial_guidance;
-use crate::arm::{FunctionScope, GuidanceProvider, Provenance, open_inert_skills};
+use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
 use crate::auto_arms::AutoArms;
 use crate::demonstration::Demonstration;
+use crate::function_scope::FunctionScope;
 use crate::hidden_skills::HiddenSkills;
 use crate::run::{ArmPlan, GuidanceFactory, RunPlan, TrialSpec};
 use apprentice_results::arm::Arm;

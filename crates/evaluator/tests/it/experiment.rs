@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::FunctionScope;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
@@ -14,6 +13,7 @@ use apprentice_evaluator::experiment::{
     PrimaryComparison, experiment_config, finished_rows, forecast, plan_measurement, report, run_experiment,
     runs,
 };
+use apprentice_evaluator::function_scope::FunctionScope;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{ArmPlan, ModelSource, Progress, RunControl, RunDeps, RunFolder, TrialSpec};

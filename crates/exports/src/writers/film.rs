@@ -18,7 +18,7 @@ use crate::folder::{FolderError, OutFolder};
 use crate::select::StepRange;
 use apprentice_trace::{Blobs, PictureRef};
 
-/// The program, and the library of its picture format in it.
+/// The program.
 const FFMPEG: &str = "ffmpeg";
 /// The shortest and the longest time that a picture shows: a model thinks longer than anyone wants to wait.
 const SHOWN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
@@ -65,7 +65,7 @@ impl Films {
         blobs: &Blobs,
     ) -> Result<String, EpisodeError> {
         let turns: Vec<&Turn> = episode.turns.iter().filter(|turn| self.steps.contains(turn.step)).collect();
-        let frames = frames(&turns);
+        let frames = frames(&turns, &|text| out.redacted(text));
         if frames.is_empty() {
             return Err(EpisodeError::Unfit("nothing was seen in the chosen steps"));
         }
@@ -83,7 +83,7 @@ impl Films {
             list.push_str(&line);
         }
         put(&work, "list", list.as_bytes())?;
-        put(&work, "words.srt", out.redacted(&subtitles(&frames)).as_bytes())?;
+        put(&work, "words.srt", subtitles(&frames).as_bytes())?;
         let path = format!("films/{}.mp4", attempt_name(episode.row));
         let film = film(work.path(), episode.header.world.screen)?;
         out.write_bytes(&path, &film)?;
@@ -96,13 +96,13 @@ fn put(work: &TempDir, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
 }
 
 /// What was seen before each turn, until the next one, and at the end.
-fn frames<'a>(turns: &[&'a Turn]) -> Vec<Frame<'a>> {
+fn frames<'a>(turns: &[&'a Turn], redacted: &dyn Fn(&str) -> String) -> Vec<Frame<'a>> {
     let mut frames: Vec<Frame<'a>> = Vec::new();
     for (place, turn) in turns.iter().enumerate() {
         let seen = turn.before.as_ref().and_then(|seen| seen.screenshot.as_ref());
         let ended = turns.get(place + 1).map_or(turn_end(turn), |next| next.asked);
         let took = Duration::try_from(ended.duration_since(turn.asked)).unwrap_or_default();
-        let words = format!("{}: {}", turn.step, words(turn));
+        let words = format!("{}: {}", turn.step, words(turn, redacted));
         match (seen, frames.last_mut()) {
             (Some(picture), _) => {
                 frames.push(Frame { picture, shown: took.clamp(SHOWN.0, SHOWN.1), words });
@@ -121,15 +121,16 @@ fn turn_end(turn: &Turn) -> Timestamp {
     turn.acts.last().map_or(turn.replied, |act| act.ended)
 }
 
-/// What the model said in a turn, or else what it asked for, in one line.
-fn words(turn: &Turn) -> String {
+/// What the model said in a turn, or else what it asked for, in one line. Secrets are searched for in the whole text: a part of one
+/// would not be found.
+fn words(turn: &Turn, redacted: &dyn Fn(&str) -> String) -> String {
     let said = turn.say.join(" ");
     let asked = || {
         let acts = turn.acts.iter().map(|act| serde_json::to_string(&act.record.asked).unwrap_or_default());
         acts.collect::<Vec<_>>().join(" ")
     };
     let text = if said.trim().is_empty() { asked() } else { said };
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = redacted(&text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.chars().count() > WORDS {
         true => line.chars().take(WORDS - 1).chain(['…']).collect(),
         false => line,

@@ -30,18 +30,18 @@ pub(super) async fn caret(bus: &Connection, at: &Address, role: BusRole, value: 
     told.into_iter().collect()
 }
 
+/// Where the caret stands in a text that says `value`. Offsets count embedded elements and what lies beyond the part that was read, so
+/// the text before the caret is asked for.
 async fn place(bus: &Connection, at: &Address, value: &str) -> Option<String> {
-    let offset: i32 = node::property(bus, at, TEXT, "CaretOffset").await.ok()?;
-    if !(0..=LONGEST).contains(&offset) {
+    let offset = node::property(bus, at, TEXT, "CaretOffset");
+    let count = node::property(bus, at, TEXT, "CharacterCount");
+    let (offset, count): (i32, i32) = tokio::try_join!(offset, count).ok()?;
+    if count == 0 || !(0..=LONGEST.min(count)).contains(&offset) {
         return None;
     }
-    let caret = usize::try_from(offset).ok()?;
-    let known = value.chars().count();
-    let whole = match caret > known && known > 0 {
-        true => node::text(bus, at, offset).await?,
-        false => value.to_owned(),
-    };
-    caret_words(&whole, caret)
+    let before = if offset > 0 { node::text(bus, at, offset).await? } else { String::new() };
+    let has_lines = value.contains('\n') || before.contains('\n');
+    Some(caret_words(&before, has_lines, offset == count))
 }
 
 async fn selected(bus: &Connection, at: &Address) -> Option<String> {
@@ -55,15 +55,13 @@ async fn selected(bus: &Connection, at: &Address) -> Option<String> {
     (!text.is_empty()).then(|| shortened(&text))
 }
 
-/// The place of a caret before the character with this number. Of an empty text there is but one.
-fn caret_words(text: &str, caret: usize) -> Option<String> {
-    let before: String = text.chars().take(caret).collect();
+/// The place of a caret after a text, in lines if there are several. At the end of a single one its column says less.
+fn caret_words(before: &str, has_lines: bool, at_end: bool) -> String {
     let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
-    match (text.contains('\n'), before.len() < text.len()) {
-        _ if text.is_empty() => None,
-        (false, false) => Some("at the end".to_owned()),
-        (false, true) => Some(format!("column {column}")),
-        (true, _) => Some(format!("line {} column {column}", before.matches('\n').count() + 1)),
+    match (has_lines, at_end) {
+        (true, _) => format!("line {} column {column}", before.matches('\n').count() + 1),
+        (false, true) => "at the end".to_owned(),
+        (false, false) => format!("column {column}"),
     }
 }
 
@@ -84,16 +82,14 @@ mod tests {
 
     #[test]
     fn a_caret_is_told_by_line_and_column_or_at_the_end_of_a_line_alone() {
-        let words = |text: &str, caret| caret_words(text, caret).unwrap_or_default();
-        assert_eq!(words("änd", 0), "column 1");
-        assert_eq!(words("änd", 2), "column 3");
-        assert_eq!(words("änd", 3), "at the end");
-        assert_eq!(words("", 0), "");
-        assert_eq!(words("a\nbcd\n", 0), "line 1 column 1");
-        assert_eq!(words("a\nbcd\n", 1), "line 1 column 2");
-        assert_eq!(words("a\nbcd\n", 2), "line 2 column 1");
-        assert_eq!(words("a\nbcd\n", 4), "line 2 column 3");
-        assert_eq!(words("a\nbcd\n", 6), "line 3 column 1");
+        assert_eq!(caret_words("", false, false), "column 1");
+        assert_eq!(caret_words("än", false, false), "column 3");
+        assert_eq!(caret_words("änd", false, true), "at the end");
+        assert_eq!(caret_words("", true, false), "line 1 column 1");
+        assert_eq!(caret_words("a", true, false), "line 1 column 2");
+        assert_eq!(caret_words("a\n", true, false), "line 2 column 1");
+        assert_eq!(caret_words("a\nbc", true, false), "line 2 column 3");
+        assert_eq!(caret_words("a\nbcd\n", true, true), "line 3 column 1");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
 
 use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
-use crate::arm::FunctionScope;
 use crate::experiment::{BookSource, Experiment, LearningPlan};
+use crate::function_scope::FunctionScope;
 use crate::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::learn::CycleOptions;
 use crate::run::PLAN_FILE;
