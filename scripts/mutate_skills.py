@@ -37,6 +37,7 @@ EQUIVALENT = {
     ("src/book/figure.rs", "DECODED_BYTES = 8 * (FIGURE_SIDE as u64) * (FIGURE_SIDE as u64)", "doubled"):
         "the sides are checked before, so no picture needs more; it bounds what a damaged file makes the decoder take",
     ("src/attempt_words.rs", "u32::from(c) >= 0x3040", "`>`"): "no letter stands at U+3040",
+    **{("src/book/revert.rs", "OPERATION_VERSION = 1", form): "the operation is imagined, and never written" for form in FORMS},
 }
 
 
@@ -413,6 +414,7 @@ def main():
     options.add_argument("--target", type=Path)
     options.add_argument("--tests", default="", help="only tests whose name matches this expression: quicker, to try new tests")
     options.add_argument("--kinds", default="", help="only changes of these kinds: number, order, list, array, pattern, joined by |")
+    options.add_argument("--again", type=Path, help="only those that survived or were not reached by this file of results")
     options.add_argument("--list", action="store_true", help="only count the mutants")
     chosen = options.parse_args()
     copy = Copy(chosen.scratch / "copy", chosen.target or chosen.scratch / "target")
@@ -454,22 +456,45 @@ class Trial:
                 self.last[sites[0].number] = test
                 return "killed", test[1]
         rest = [test for test in reached if test not in first]
-        noticed = self.tests.run_together(rest, change, 60 + 3 * sum(self.tests.seconds[test] for test in rest))
-        if noticed:
-            self.last[sites[0].number] = next((test for test in rest if test[1] == noticed), None)
-            return "killed", noticed
+        for part in self.parts(rest):
+            noticed = self.tests.run_together(part, change, 60 + 3 * sum(self.tests.seconds[test] for test in part))
+            if noticed:
+                self.last[sites[0].number] = next((test for test in part if test[1] == noticed), None)
+                return "killed", noticed
         return "survived", ""
+
+    def parts(self, tests: list):
+        """Tests in parts that take longer and longer, the quickest first: one process runs all of its tests, whichever fails."""
+        part, seconds, most = [], 0.0, 2.0
+        for test in tests:
+            part.append(test)
+            seconds += self.tests.seconds[test]
+            if seconds >= most:
+                yield part
+                part, seconds, most = [], 0.0, most * 2
+        if part:
+            yield part
+
+
+def described(sites: list, form: int) -> tuple:
+    """The place of a mutant, what it changes, and into what."""
+    site = sites[0]
+    return f"{CRATE}/{site.file}:{site.line}", site.label, site.forms[form]
 
 
 def try_all(trial: Trial, groups: dict, chosen: argparse.Namespace) -> int:
     """Tries all mutants, prints those that nobody noticed and a table, and returns how many these are."""
     work = [(sites, form) for sites in groups.values() for form in range(len(sites[0].forms))]
+    if chosen.again:
+        open_before = {tuple(line.split("\t")[1:4]) for line in chosen.again.read_text().splitlines()
+                       if line.startswith(("survived", "not reached"))}
+        work = [(sites, form) for sites, form in work if described(sites, form) in open_before]
     counts = defaultdict(Counter)
     with (chosen.scratch / "results.tsv").open("w") as results, concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
         for (sites, form), (end, test) in zip(work, pool.map(trial.run, work)):
             site = sites[0]
             counts[str(Path(site.file).parent)][end] += 1
-            line = f"{end}\t{CRATE}/{site.file}:{site.line}\t{site.label}\t{site.forms[form]}\t{test}"
+            line = "\t".join((end, *described(sites, form), test))
             print(line, file=results, flush=True)
             if end not in ("killed", "equivalent"):
                 print(line, flush=True)

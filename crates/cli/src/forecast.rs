@@ -156,6 +156,7 @@ impl Forecast {
         for one in remaining_cost(experiment, &learning, &quote, done).kind(Kind::Config)? {
             let ModelCost { model, trials, reviews, reviews_in_context: _, .. } = one;
             (forecast.attempts, forecast.reviews) = (forecast.attempts + trials, forecast.reviews + reviews);
+            forecast.requests += one.comparisons as usize;
             forecast.review_requests += one.review_requests;
             forecast.pictures += one.pictures;
             forecast.readings += one.readings;

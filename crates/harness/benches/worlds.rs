@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
-    Action, Button, ChangeWait, Chord, Clock as _, Command, EnvironmentKind, Observation, ScreenPoint, Size,
-    Target, TreeBudget, Want, World,
+    Action, Button, ChangeWait, Chord, Clock as _, Command, EnvironmentKind, EnvironmentSource as _,
+    Observation, ScreenPoint, Size, Target, TreeBudget, Want, World, WorldSpec,
 };
 use apprentice_sandbox::{CellLimits, SystemClock};
 
@@ -32,6 +33,8 @@ const MANY: usize = 32;
 /// A program that draws nothing for this long has ended its start.
 const STILL: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_secs(20);
+/// An answer of a model.
+const MODEL: Duration = Duration::from_secs(4);
 /// A tree without a limit that a page of 11,000 nodes reaches.
 const WHOLE: TreeBudget =
     TreeBudget { nodes: 20_000, depth: 200, ms: 60_000, hidden: apprentice_protocol::HiddenNodes::Skip };
@@ -71,7 +74,12 @@ impl Bench {
     }
 
     async fn page(&self, plan: &Plan, name: &str) -> World {
-        let mut world = self.sources.open(EnvironmentKind::Browser, PAGE).await.expect("a browser");
+        let world = self.sources.open(EnvironmentKind::Browser, PAGE).await.expect("a browser");
+        self.show(world, plan, name).await
+    }
+
+    /// Opens a page in a fresh browser.
+    async fn show(&self, mut world: World, plan: &Plan, name: &str) -> World {
         let path = format!("/home/user/{name}.html");
         let page = std::fs::read(plan.pages.join(format!("{name}.html"))).expect("the page");
         world.machine.write(&path, &page).await.expect("written");
@@ -190,6 +198,33 @@ async fn fresh(bench: &Bench, plan: &Plan) {
     print("fresh-desktop", desktops);
 }
 
+/// Fresh browsers as the trials of a run get them: started while the trial before waits for its model.
+async fn started_ahead(bench: &Bench, plan: &Plan) {
+    let state = cell::state();
+    let browser = Sources::new(state.path(), CellLimits::default()).browser;
+    let pool = WarmPool::new(Arc::new(browser), 1, Box::new(|| true));
+    let spec = WorldSpec {
+        environment: EnvironmentKind::Browser,
+        screen: PAGE,
+        url: None,
+        scene: None,
+        network: Vec::new(),
+    };
+    let mut times = Vec::new();
+    for _ in 0..=plan.rounds.min(10) {
+        let begun = bench.clock().mono();
+        let world = pool.open(&spec).await.expect("a browser");
+        let mut world = bench.show(world, plan, "small").await;
+        see(&mut world, Want { screenshot: true, tree: Some(WHOLE) }).await;
+        times.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
+        // The page does nothing by itself, so this lasts as long as an answer of a model.
+        world.environment.await_change(MODEL).await.expect("the world stands");
+        close(world).await;
+    }
+    // Nobody could start the first one ahead.
+    print("fresh-browser-ahead", times.split_off(1));
+}
+
 /// The tree of a spreadsheet, here and by a script that stands in the folder of the pages.
 async fn tree(bench: &Bench, plan: &Plan) {
     let mut world = bench.desktop().await;
@@ -289,6 +324,7 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("fresh") {
         fresh(&bench, plan).await;
+        started_ahead(&bench, plan).await;
     }
     if plan.wants("tree") {
         tree(&bench, plan).await;

@@ -10,6 +10,7 @@ mod chord;
 mod clock;
 mod content;
 mod counted;
+mod detail;
 mod embed;
 mod environment;
 mod event;
@@ -44,6 +45,7 @@ pub use chord::{Chord, ChordError, Key};
 pub use clock::{Clock, VirtualClock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget, estimated_tokens};
 pub use counted::counted;
+pub use detail::{Detail, DetailKind};
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
     ActReport, ChangeWait, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, World,
@@ -83,7 +85,7 @@ pub use trajectory::{
     JudgedBy, RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
 };
 pub use tree::{
-    Detail, DetailKind, HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree,
+    HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree,
     VisibleText,
 };
 pub use world_function::{

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Rect;
+use crate::{Detail, Rect};
 
 /// A reference to a node, for example `n17`. It is stable for one trial: it survives new reads of the tree, becomes
 /// invalid with the node, and is never reused.
@@ -118,65 +118,6 @@ impl VisibleText {
         let breaks = self.text.matches('\n').count();
         self.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX))
     }
-}
-
-/// What a detail of an element is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DetailKind {
-    /// The formula whose result a cell shows.
-    Formula,
-    /// The comment on a cell.
-    Comment,
-    /// The bold parts of a text.
-    Bold,
-    /// The italic parts of a text.
-    Italic,
-    /// The underlined parts of a text.
-    Underlined,
-    /// The struck-through parts of a text.
-    Struck,
-    /// Where the caret stands in the text that has the focus.
-    Caret,
-    /// What is selected of the text that has the focus.
-    SelectedText,
-}
-
-impl DetailKind {
-    /// All kinds.
-    pub const ALL: [Self; 8] = [
-        Self::Formula,
-        Self::Comment,
-        Self::Bold,
-        Self::Italic,
-        Self::Underlined,
-        Self::Struck,
-        Self::Caret,
-        Self::SelectedText,
-    ];
-
-    /// The word for it in a list of elements.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Formula => "formula",
-            Self::Comment => "comment",
-            Self::Bold => "bold",
-            Self::Italic => "italic",
-            Self::Underlined => "underlined",
-            Self::Struck => "struck",
-            Self::Caret => "caret",
-            Self::SelectedText => "selected text",
-        }
-    }
-}
-
-/// What a program tells of an element besides its text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Detail {
-    /// What it is about.
-    pub kind: DetailKind,
-    /// What is told.
-    pub text: String,
 }
 
 /// One element of the interface.
@@ -319,7 +260,7 @@ impl Default for TreeBudget {
 #[cfg(test)]
 mod tests {
     use super::{NodeRef, Role, State, UiNode, UiTree, VisibleText};
-    use crate::Rect;
+    use crate::{Detail, Rect};
 
     /// A node by its parent, role and states, and whether it has a place.
     type Sketch<'a> = (Option<u32>, &'a str, &'a [State], bool);

@@ -1,5 +1,6 @@
-//! OSWorld's own tasks that need no network, and of its makers' files only such for which small ones can stand in,
-//! where `APPRENTICE_OSWORLD` names its task files: each is set up in a cell, doing nothing fails it, and a solution through the interface, or giving up where a task cannot be done, passes it.
+//! OSWorld's own tasks that need no network, and of its makers' files only such for which small ones can stand in, where
+//! `APPRENTICE_OSWORLD` names its task files: each is set up in a cell, doing nothing fails it, and a solution through the
+//! interface passes it, or giving up where the task cannot be done.
 #![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
 use std::collections::BTreeMap;
@@ -39,28 +40,38 @@ const BESIDE: [(&str, &[&str]); 9] = [
     ("aa4b5023", &["ffmpeg"]),
 ];
 
-/// The file of a task, below the folder of its program.
-fn file_of(root: &Path, id: &str) -> Option<(String, PathBuf)> {
-    PROGRAMS.iter().find_map(|(app, _)| {
-        let path = root.join("examples").join(app).join(format!("{id}.json"));
-        path.exists().then(|| ((*app).to_owned(), path))
-    })
+/// The folder of the task files, by the name of their program, or `None` with the reason printed.
+fn root() -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "the data set's place is given by the environment")]
+    let root = std::env::var_os("APPRENTICE_OSWORLD").map(PathBuf::from);
+    if root.is_none() {
+        println!("skipped: APPRENTICE_OSWORLD is not set");
+    }
+    root
 }
 
-/// Writes a suite of those tasks whose programs are here, each with its solution.
-fn suite(place: &Place, root: &Path) -> (PathBuf, usize) {
-    let solutions: BTreeMap<String, Value> = serde_json::from_str(SOLUTIONS).expect("solutions");
+fn known_solutions() -> BTreeMap<String, Value> {
+    serde_json::from_str(SOLUTIONS).expect("solutions")
+}
+
+/// The file of a task that is filed under this program.
+fn file_of(root: &Path, app: &str, id: &str) -> PathBuf {
+    root.join("examples").join(app).join(format!("{id}.json"))
+}
+
+/// Writes a suite of those tasks of a program whose programs are here, each with its solution.
+fn suite(place: &Place, root: &Path, app: &str) -> (PathBuf, usize) {
     let folder = place.path("suite");
-    let (mut listed, mut count): (BTreeMap<String, Vec<String>>, usize) = (BTreeMap::new(), 0);
-    for (id, solution) in solutions {
-        let Some((app, path)) = file_of(root, &id) else {
-            println!("skipped: {id}: its file is not there");
+    let program = PROGRAMS.iter().find(|(known, _)| *known == app).map(|(_, program)| *program);
+    let mut listed = Vec::new();
+    for (id, solution) in known_solutions() {
+        let path = file_of(root, app, &id);
+        if !path.exists() {
             continue;
-        };
-        let program = PROGRAMS.iter().find(|(known, _)| *known == app);
+        }
         let beside =
             BESIDE.iter().find(|(known, _)| id.starts_with(known)).map_or(&[][..], |(_, programs)| *programs);
-        let mut needed = program.map(|(_, program)| *program).into_iter().chain(beside.iter().copied());
+        let mut needed = program.into_iter().chain(beside.iter().copied());
         if let Some(program) = needed.find(|program| !is_installed(program)) {
             println!("skipped: {id}: {program} is not installed");
             continue;
@@ -72,31 +83,24 @@ fn suite(place: &Place, root: &Path) -> (PathBuf, usize) {
             "limits": {"world_steps": 60, "turns": 90, "working_s": 600},
         });
         stand_ins::put(place, &id, &task);
-        let place = folder.join("examples").join(&app);
+        let place = folder.join("examples").join(app);
         fs::create_dir_all(&place).expect("a folder");
         fs::write(place.join(format!("{id}.json")), task.to_string()).expect("written");
-        listed.entry(app).or_default().push(id);
-        count += 1;
+        listed.push(id);
     }
-    if count > 0 {
-        fs::write(folder.join("suite.json"), json!(listed).to_string()).expect("written");
+    if !listed.is_empty() {
+        fs::write(folder.join("suite.json"), json!({ app: listed }).to_string()).expect("written");
     }
-    (folder, count)
+    (folder, listed.len())
 }
 
-#[test]
-#[ignore = "a lane of its own: it starts real programs for minutes"]
-fn tasks_without_network_and_files_are_set_up_and_solved_in_cells() {
-    #[expect(clippy::disallowed_methods, reason = "the data set's place is given by the environment")]
-    let Some(root) = std::env::var_os("APPRENTICE_OSWORLD").map(PathBuf::from) else {
-        println!("skipped: APPRENTICE_OSWORLD is not set");
+/// Each task of a program that has a solution here: set up, solved, and not passed by doing nothing or giving up.
+fn solve(app: &str) {
+    let Some(root) = root().filter(|_| worlds_can_start()) else {
         return;
     };
-    if !worlds_can_start() {
-        return;
-    }
     let place = Place::new();
-    let (suite, count) = suite(&place, &root);
+    let (suite, count) = suite(&place, &root, app);
     if count == 0 {
         return;
     }
@@ -109,5 +113,68 @@ fn tasks_without_network_and_files_are_set_up_and_solved_in_cells() {
     assert_eq!(report["findings"], json!([]), "{told}");
     // Each with its solution, without doing anything, and given up at once.
     assert_eq!(report["trials"], 3 * count, "{told}");
-    println!("{count} tasks: solved, and not passed by doing nothing or giving up");
+    println!("{app}: {count} tasks solved, and not passed by doing nothing or giving up");
+}
+
+#[test]
+fn each_solution_is_of_a_task_that_is_filed_under_a_known_program() {
+    let Some(root) = root() else { return };
+    for id in known_solutions().keys() {
+        let filed = PROGRAMS.iter().filter(|(app, _)| file_of(&root, app, id).exists()).count();
+        assert_eq!(filed, 1, "{id}");
+    }
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_chrome_are_solved_in_cells() {
+    solve("chrome");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_gimp_are_solved_in_cells() {
+    solve("gimp");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_calc_are_solved_in_cells() {
+    solve("libreoffice_calc");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_impress_are_solved_in_cells() {
+    solve("libreoffice_impress");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_writer_are_solved_in_cells() {
+    solve("libreoffice_writer");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_several_programs_are_solved_in_cells() {
+    solve("multi_apps");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_the_system_are_solved_in_cells() {
+    solve("os");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_thunderbird_are_solved_in_cells() {
+    solve("thunderbird");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_vlc_are_solved_in_cells() {
+    solve("vlc");
 }

@@ -16,6 +16,7 @@ use super::{
     BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, latest_run, measure, replicate,
     validate,
 };
+use crate::answer_judge::MAX_OUTPUT_TOKENS;
 use crate::cost_estimate::{CostSpread, Pricing};
 use crate::learn::attempt_requests;
 use crate::review_estimate::{CountRange, CountedCost};
@@ -25,6 +26,7 @@ use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::stats::{
     Design, MIN_BOOKS, MIN_TEMPLATES, PowerAssumptions, power, smallest_effect, templates_needed,
 };
+use apprentice_tasks::suite::requirements::most_questions;
 
 /// Schema name of the forecast.
 pub const PLAN_SCHEMA: &str = "apprentice.plan/1";
@@ -119,6 +121,9 @@ pub struct ModelCost {
     /// Texts that the model reads as a safety reader before they are written.
     #[serde(default, skip_serializing_if = "CountRange::is_none")]
     pub readings: CountRange,
+    /// Most requests to compare answers with references, as the judge of the experiment.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub comparisons: u32,
     /// Minimum cost in US dollars; `None` without a price.
     pub least_usd: Option<f64>,
     /// Maximum cost in US dollars; `None` without a price.
@@ -328,8 +333,8 @@ fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-fn is_none(count: &usize) -> bool {
-    *count == 0
+fn is_none<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 /// Lists the reviews that learning will make; `None` where nothing is learned.
@@ -364,8 +369,11 @@ fn costs(
     let texts = reviews.as_ref().map_or_else(CountRange::default, |(reviews, quote)| reviews.texts(quote));
     let readers = learning.readers.iter().filter(|_| !texts.is_none());
     let learner = reviews.as_ref().map(|(reviews, _)| reviews.learner);
+    let questions = questions(experiment, ahead);
+    let judge = experiment.judge.as_deref().filter(|_| questions > 0);
+    let acting = ahead.iter().map(|one| one.model.as_str());
     let models: BTreeSet<&str> =
-        ahead.iter().map(|one| one.model.as_str()).chain(learner).chain(readers.map(String::as_str)).gather();
+        acting.chain(learner).chain(readers.map(String::as_str)).chain(judge).gather();
     let cost = |model: &str| {
         let quote = quote(model);
         let trials: Vec<&RemainingTrial> = ahead.iter().filter(|one| one.model == model).collect();
@@ -381,10 +389,16 @@ fn costs(
         });
         let reviewed = reviews.into_iter().flat_map(|reviews| reviews.costs(&quote));
         let read = (!readings.is_none()).then(|| quote.readings(readings));
+        let comparisons = if judge == Some(model) { questions } else { 0 };
+        let compared = (comparisons > 0).then(|| {
+            let range = quote.requests(comparisons, MAX_OUTPUT_TOKENS, None)?;
+            Some(CountedCost { range, expected: range.into() })
+        });
         // A model that only acts needs no price for reviews.
         let sum = attempts
             .chain(reviewed)
             .chain(read)
+            .chain(compared)
             .try_fold(CountedCost::default(), |sum, one| one.map(|one| sum + one));
         let asked = reviews.map(|reviews| reviews.asked(&quote)).unwrap_or_default();
         ModelCost {
@@ -395,12 +409,18 @@ fn costs(
             review_requests: asked.requests,
             pictures: asked.pictures,
             readings,
+            comparisons,
             least_usd: sum.map(|sum| sum.range.least),
             most_usd: sum.map(|sum| sum.range.most),
             expected_usd: sum.map(|sum| sum.expected),
         }
     };
     models.into_iter().map(cost).collect()
+}
+
+/// The most requests by which these trials' answers are compared with references.
+fn questions(experiment: &Experiment, ahead: &[RemainingTrial]) -> u32 {
+    ahead.iter().filter_map(|one| experiment.suite.task(one.task.as_str())).map(most_questions).sum()
 }
 
 fn estimate_power(experiment: &Experiment, test: &[TaskId], templates: usize, asked: Asked) -> Power {

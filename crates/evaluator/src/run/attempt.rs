@@ -442,6 +442,7 @@ impl AttemptExecution<'_> {
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
         let compat = self.context.deps.reading.compat;
+        let ending = ending.redacted(&self.context.deps.redactor);
         let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };
         let world = self.task_world(machine, &cache);
         let work = async {

@@ -3,9 +3,16 @@
 use std::sync::Arc;
 
 use apprentice_evaluator::answer_judge::{AnswerJudge, judge_request, judge_use};
+use apprentice_evaluator::cost_estimate::Pricing;
+use apprentice_evaluator::experiment::{LearningModels, experiment_config, forecast};
+use apprentice_harness::model::price::Tariff;
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{ChatRequest, Message};
 use apprentice_tasks::check::{AnswerComparison, AnswerOutcome, AnswerQuestion, AnswerVerdict};
+use apprentice_tasks::suite::Suite;
+use serde_json::json;
+
+use crate::experiment::{experiment, learned, suite};
 
 const TASK: &str = "Tell me how many orders were cancelled in March, and the customer's name.";
 
@@ -99,4 +106,33 @@ async fn a_verdict_is_read_strictly_and_asked_for_again() {
         AnswerQuestion { reference: "r".repeat(5000), ..question(AnswerComparison::MeansReference, "x") };
     let judged = judge(&[&said("correct")]).compare(TASK, long).await;
     assert!(matches!(judged.outcome, AnswerOutcome::Undecided { .. }) && judged.replies.is_empty());
+}
+
+#[test]
+fn the_forecast_of_an_experiment_counts_what_its_judge_may_be_asked() {
+    let mut suite = Suite::clone(&suite());
+    let by_meaning = json!({
+        "func": "webarena_string_match",
+        "result": { "type": "rule", "rules": "" },
+        "expected": { "type": "rule", "rules": { "reference_answers": { "fuzzy_match": ["two", "red"] } } },
+    });
+    let jug = suite.tasks.iter_mut().find(|task| task.id.as_str() == "jug").expect("a task of the test part");
+    jug.evaluator = serde_json::from_value(by_meaning).expect("a check");
+    let mut judged = experiment(learned());
+    judged.suite = Arc::new(suite);
+    judged.judge = Some("test/judge".into());
+    let quote = |name: &str| match name {
+        "test/judge" => Pricing { tariff: Some(Tariff::Hour(3.6)), ..Pricing::free() },
+        _ => Pricing::free(),
+    };
+    let asked = experiment_config::PowerQuestion { effect: None, base: 0.4 };
+    let told = forecast(&judged, asked, &LearningModels::default(), &quote, &[]).expect("a forecast");
+    let measured: usize = told.parts.iter().filter(|part| !part.learning).map(|part| part.trials).sum();
+    let judge = told.cost.iter().find(|one| one.model == "test/judge").expect("the judge has a cost");
+    // One of the four tasks of the test part, with two references each time.
+    assert_eq!((judge.trials, judge.comparisons as usize), (0, 2 * measured / 4));
+    assert!(told.most_usd.is_some_and(|most| most > 0.0) && told.most_usd == judge.most_usd, "{told:?}");
+    judged.judge = None;
+    let without = forecast(&judged, asked, &LearningModels::default(), &quote, &[]).expect("a forecast");
+    assert!(without.cost.iter().all(|one| one.comparisons == 0) && without.most_usd == Some(0.0));
 }

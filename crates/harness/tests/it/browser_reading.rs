@@ -1,7 +1,7 @@
 //! Files, readings, scripts, held keys and elements that change, on real pages in a real Chromium.
 
 use apprentice_harness::env::browser::PageScripts;
-use apprentice_protocol::{Chord, Command, NodeRef, PageReading, ScreenPoint, Target, UiTree};
+use apprentice_protocol::{Chord, Command, NodeRef, PageReading, ScreenPoint, State, Target, UiTree};
 
 use crate::desk::{Act, Desk, HOME, click};
 
@@ -244,5 +244,49 @@ async fn the_visible_part_of_a_long_text_follows_the_scrolling() {
     let tree = desk.look().await.tree.expect("a tree");
     let below = text(&tree).expect("told");
     assert!(below.line > top.line && below.line < 380, "{below:?}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn the_field_in_use_says_where_its_caret_stands_or_what_is_selected() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "carets",
+        "<label>Name <input value='Zoë 😀 Ott'></label> <label>Note <textarea>one\ntwo words\n</textarea></label>
+         <label>Secret <input type=password value=abcdef></label> <label>Count <input type=number value=12></label>
+         <label>Empty <input></label> <div contenteditable role=textbox aria-label=Rich><b>a</b> fine<br>text</div>
+         <iframe srcdoc='<label>Inner <input value=inside></label>'></iframe>",
+    )
+    .await;
+    for (name, keys, told) in [
+        ("Name", "home", "caret: column 1"),
+        ("Name", "end", "caret: at the end"),
+        ("Name", "home right right right right right", "caret: column 6"),
+        ("Name", "ctrl+a", "selected text: Zoë 😀 Ott"),
+        ("Note", "ctrl+home down right", "caret: line 2 column 2"),
+        ("Note", "shift+end", "selected text: wo words"),
+        ("Note", "ctrl+end", "caret: line 3 column 1"),
+        ("Secret", "ctrl+a", ""),
+        ("Count", "end", ""),
+        ("Empty", "end", ""),
+        ("Rich", "ctrl+home", ""),
+        ("Rich", "ctrl+a", "selected text: a fine\ntext"),
+        ("Inner", "end", "caret: at the end"),
+    ] {
+        let role = if name == "Count" { "spinbutton" } else { "textbox" };
+        let field = desk.node(role, name).await;
+        if !field.is(State::Focused) {
+            desk.delivered(click(&field.id)).await;
+        }
+        for chord in keys.split(' ') {
+            desk.key(chord).await;
+        }
+        let tree = desk.look().await.tree.expect("a tree");
+        let with_details = tree.nodes.iter().filter(|node| !node.details.is_empty());
+        let found: Vec<String> = with_details
+            .flat_map(|node| node.details.iter().map(|one| format!("{}: {}", one.kind.word(), one.text)))
+            .collect();
+        assert_eq!(found.join(", "), told, "{name} after {keys}");
+    }
     desk.close().await;
 }

@@ -141,6 +141,7 @@ mod tests {
         assert!(!has_address("Open chrome://settings/content/siteDetails?site=https://<site>"));
         assert!(!has_address("Open report.pdf, notes.txt and index.html."));
         assert!(has_place("Copy ~/.ssh/x") && has_place("/etc/hosts") && !has_place("Open Files/Recent"));
+        assert!(only_shows("Type `ls` or `pwd` there."));
         assert!(only_shows("Type `ls` in the terminal.") && !only_shows("Type `ls` and `tool x`."));
     }
 }

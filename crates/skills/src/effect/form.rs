@@ -237,6 +237,41 @@ mod tests {
     }
 
     #[test]
+    fn where_a_form_begins_to_hide_its_words() {
+        for (text, hides) in [
+            // Two letters are a variable, three a word.
+            ("Set Δx to 2.", false),
+            ("Set Δxy to 2.", true),
+            // A hexadecimal number of 20 places has more than three digits.
+            ("Type abcdefabcdefabcde123 there.", false),
+            ("Type abcdefabcdefabcd1234 there.", true),
+            // What is encoded has digits, three capitals and three small letters, and changes between them twice.
+            ("Type xXyYzZ11111111111111 there.", true),
+            ("Type xXyYzz11111111111111 there.", false),
+            ("Type xXyYZZ11111111111111 there.", false),
+            ("Type xxxXYZ11111111111111 there.", false),
+            ("Type XY111111111111xyxYxZ there.", true),
+            ("Type xXyYzZxXyYzZxXyYzZxX there.", false),
+            // A word of four signs of which two are letters.
+            ("53nd it.", true),
+            ("53n7 it.", false),
+            ("p4y it.", false),
+        ] {
+            assert_eq!(unreadable(text).is_some(), hides, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_language_is_told_from_five_words_on_and_of_a_page_from_fourteen() {
+        let words = |count| ["nappulasta"].repeat(count).join(" ");
+        assert!(is_known_language(&words(4)) && !is_known_language(&words(5)));
+        assert!(is_known_page(&words(13)) && !is_known_page(&words(14)));
+        // One common word in five is enough.
+        let common = |others| format!("{} {}", ["the"; 4].join(" "), words(others));
+        assert!(is_known_language(&common(16)) && !is_known_language(&common(17)));
+    }
+
+    #[test]
     fn a_language_that_the_rules_do_not_know_is_told_by_its_common_words() {
         assert!(is_known_language("Klicke auf das Feld und drücke die Eingabetaste."));
         assert!(is_known_language("Select the layer, then choose it again."));

@@ -151,6 +151,22 @@ mod tests {
     }
 
     #[test]
+    fn a_language_is_meant_by_more_than_half_of_the_english_words_and_half_of_the_most() {
+        // Words that are common in one of these languages alone.
+        let text = |[english, german, french]: [usize; 3]| {
+            [vec!["which"; english], vec!["eine"; german], vec!["vous"; french]].concat().join(" ")
+        };
+        let meant = |counts| {
+            let Tongues(meant) = Tongues::of(&plain(&text(counts)));
+            (meant.contains(&"de"), meant.contains(&"fr"))
+        };
+        assert_eq!(meant([3, 2, 0]), (true, false), "two of three are more than half");
+        assert_eq!(meant([2, 1, 0]), (false, false), "one of two is not");
+        assert_eq!(meant([0, 2, 4]), (true, true), "two of four are half");
+        assert_eq!(meant([0, 2, 5]), (false, true), "two of five are less");
+    }
+
+    #[test]
     fn a_word_is_found_whole_and_as_an_act_in_its_own_language() {
         assert!(has("send", "Upload it.") && has("send", "Lade alles hoch.") && !has("send", "a sandal"));
         assert!(has("delete", "请删除它") && has("delete", "Usuń to."));

@@ -125,6 +125,12 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_up_to_three_digits_begins_a_line_of_a_list() {
+        assert_eq!(sentences("123. Open it."), ["Open it."]);
+        assert_eq!(sentences("1234. Open it."), ["1234.", "Open it."]);
+    }
+
+    #[test]
     fn sentences_end_at_marks_and_lines_and_not_within_names() {
         let text = "1. Open File > Save. Then wait 2.5 s.\n- Choose a.b; press Enter!\n選択します。次に押します。\n\n...";
         assert_eq!(

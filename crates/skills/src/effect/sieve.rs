@@ -268,6 +268,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_sentence_of_up_to_six_words_is_read_with_the_one_before() {
+        let found = |sentence| of_words(sentence, "Mark the password.");
+        let sends = |sentence| found(sentence).iter().any(|(concern, _)| *concern == Concern::SendData);
+        assert!(sends("Then send it as it is"), "{:?}", found("Then send it as it is"));
+        assert!(!sends("Then you send it as it is"), "{:?}", found("Then you send it as it is"));
+    }
+
     fn concerns(text: &str) -> Vec<Concern> {
         let mut all: Vec<Concern> =
             sieve(&[Passage::new("guidance", text)]).into_iter().map(|found| found.concern).collect();

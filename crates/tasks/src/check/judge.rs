@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use apprentice_protocol::{CheckRecord, Finish, Judged, StopReason, Verdict};
+use apprentice_trace::Redactor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -29,6 +30,15 @@ pub enum AttemptEnding {
 }
 
 impl AttemptEnding {
+    /// Removes known secrets from the answer. As with evidence, this happens before it is judged, shown to a judge and saved.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        match self {
+            Self::Answered(text) => Self::Answered(redactor.apply_known(&text).into_owned()),
+            Self::Ended | Self::GaveUp => self,
+        }
+    }
+
     /// Returns the ending of an attempt with this stop reason and final action.
     pub fn of(stop: StopReason, finish: Option<&Finish>) -> Self {
         match (stop, finish) {
@@ -274,6 +284,7 @@ fn verdict(score: f64, explanation: String, checks: Vec<CheckRecord>) -> Judged 
 #[cfg(test)]
 mod tests {
     use apprentice_protocol::Verdict;
+    use apprentice_trace::Redactor;
     use serde_json::{Value, json};
 
     use super::{AttemptEnding, judge, judge_with_compat};
@@ -286,6 +297,15 @@ mod tests {
     /// complete, short, long, empty or missing. Each has the score of OSWorld's own evaluator, or `null` if that
     /// gives none.
     const CASES: &str = include_str!("combined.jsonl");
+
+    #[test]
+    fn an_answer_keeps_no_known_secret() {
+        let redactor = Redactor::new(["sk-abcdefgh12345678"]).expect("builds");
+        let ending = AttemptEnding::Answered("the key is sk-abcdefgh12345678, not 42".into());
+        let AttemptEnding::Answered(text) = ending.redacted(&redactor) else { panic!("still an answer") };
+        assert!(text.starts_with("the key is ") && text.ends_with(", not 42"), "{text}");
+        assert!(!text.contains("abcdefgh"), "{text}");
+    }
 
     fn piece(value: Value) -> EvidenceItem {
         EvidenceItem {

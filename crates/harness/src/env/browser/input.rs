@@ -84,14 +84,25 @@ impl InputState {
 
     /// Moves the pointer, keeping held buttons down.
     pub(super) async fn go(&mut self, browser: &Browser, x: f64, y: f64) -> Result<(), ActionError> {
-        (self.x, self.y) = (x, y);
-        let button = named(self.buttons);
-        self.send(browser, self.event(MouseEventKind::MouseMoved, button)).await
+        let event = self.moved(x, y);
+        self.send(browser, event).await
     }
 
-    /// Clicks at the pointer's position.
-    pub(super) async fn click(&mut self, browser: &Browser, click: Click<'_>) -> Result<(), ActionError> {
+    fn moved(&mut self, x: f64, y: f64) -> DispatchMouseEvent {
+        (self.x, self.y) = (x, y);
+        self.event(MouseEventKind::MouseMoved, named(self.buttons))
+    }
+
+    /// Moves the pointer to a point and clicks there.
+    pub(super) async fn click(
+        &mut self,
+        browser: &Browser,
+        x: f64,
+        y: f64,
+        click: Click<'_>,
+    ) -> Result<(), ActionError> {
         let session = front(browser)?;
+        let moved = self.moved(x, y);
         let keys = click.hold.map(Chord::keys).unwrap_or_default();
         let mut release_keys = Release { session: &session, held: None };
         if !keys.is_empty() {
@@ -101,15 +112,16 @@ impl InputState {
         let modifiers = self.modifiers() | keyboard::modifiers_of(keys);
         let button = MouseButton::from(Pressed(click.button));
         let bits = self.buttons | bit(click.button);
-        let events: Vec<DispatchMouseEvent> = (1..=click.count.clamp(1, 3))
-            .flat_map(|count| {
-                let event =
-                    |kind| DispatchMouseEvent { modifiers, click_count: count, ..self.event(kind, button) };
-                let down = DispatchMouseEvent { buttons: bits, ..event(MouseEventKind::MousePressed) };
-                [down, event(MouseEventKind::MouseReleased)]
-            })
-            .collect();
-        // All are sent before the first is answered, so nothing stays pressed if the action ends early.
+        let presses = (1..=click.count.clamp(1, 3)).flat_map(|count| {
+            let event =
+                |kind| DispatchMouseEvent { modifiers, click_count: count, ..self.event(kind, button) };
+            let down = DispatchMouseEvent { buttons: bits, ..event(MouseEventKind::MousePressed) };
+            [down, event(MouseEventKind::MouseReleased)]
+        });
+        let events: Vec<DispatchMouseEvent> =
+            std::iter::once(DispatchMouseEvent { modifiers, ..moved }).chain(presses).collect();
+        // All are sent before the first is answered: nothing stays pressed if the action ends early, and a page answers
+        // a move only with its next frame.
         browser.guard(try_join_all(events.iter().map(|event| session.call(event)))).await?;
         if !keys.is_empty() {
             release_keys.held = None;

@@ -7,6 +7,7 @@
 //! with `select`; file inputs take files of the world's home alone. If a page hangs or its process dies, the attempt is void.
 
 mod address;
+mod caret;
 mod driver;
 mod element;
 mod event_watcher;

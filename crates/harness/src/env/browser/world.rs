@@ -120,6 +120,7 @@ impl BrowserEnvironment {
                 Some(budget) => {
                     let mut tree = browser.tree(budget).await?;
                     browser.add_visible_texts(&mut tree).await?;
+                    browser.add_caret(&mut tree).await?;
                     Some(tree)
                 }
                 None => None,
@@ -320,14 +321,13 @@ impl BrowserEnvironment {
                 }
             },
         };
-        self.hands.go(&self.browser, x, y).await?;
         // As in any browser, a link opened with Ctrl or the middle button stays in the background.
         let behind = click.button == Button::Middle || click.hold.is_some_and(holds_control);
         self.browser.watch().with(|pages| {
             pages.take_file_chooser();
             pages.follow = !behind;
         });
-        self.hands.click(&self.browser, click).await
+        self.hands.click(&self.browser, x, y, click).await
     }
 
     /// Moves the pointer to a target. Without a target, the pointer stays where it is.

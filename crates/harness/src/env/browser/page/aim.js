@@ -12,11 +12,13 @@ async function (clicks) {
   const place = () => { const { x, y } = element.getBoundingClientRect(); return `${x} ${y}`; };
   const stands = await new Promise((resolve) => {
     const limit = setTimeout(() => resolve(false), 1000);
-    let before = place();
+    // What an animation moves stands still between two frames, so only another frame's place says something.
+    let before = place(), drawn = document.timeline.currentTime;
     const compare = () => {
-      const now = place();
-      if (now === before) { clearTimeout(limit); resolve(true); return; }
+      const now = place(), frame = document.timeline.currentTime;
+      if (now === before && (frame === null || frame > drawn)) { clearTimeout(limit); resolve(true); return; }
       before = now;
+      drawn = frame;
       requestAnimationFrame(compare);
     };
     requestAnimationFrame(compare);

@@ -1,0 +1,162 @@
+"""Measures episodes a minute on a page of MiniWoB++: a click on its one button, and the page's own reward.
+
+usage: bench_miniwob.py ours PROGRAM WHEEL     runs with several trials at once; the best counts
+       bench_miniwob.py theirs WHEEL           BrowserGym in several processes at once, without the pauses that it makes by default
+       bench_miniwob.py episodes PAGES SECONDS one of these processes"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+PAGE, BUTTON = "click-test", "Click Me!"
+# A run or a process that takes longer is stuck.
+DEADLINE = 600
+EPISODES, TRIALS_AT_ONCE = 40, (2, 3, 4, 6)
+SECONDS, PROCESSES = 40, (1, 2, 4, 8)
+
+
+def report(row, found, wanted):
+    """Prints the best of several ways to run, with what each came to."""
+    best = max(found, key=lambda one: one["rate"])
+    print(json.dumps({"row": row, "median": best["rate"], "at_once": best["at_once"], "megabytes": best["megabytes"],
+                      "all": {one["at_once"]: round(one["rate"], 1) for one in found}, "count": wanted}), flush=True)
+
+
+class Memory:
+    """The most that a process and all below it took, each shared page divided among its users, in megabytes."""
+
+    def __init__(self, roots):
+        self.roots, self.most, self.ended = roots, 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def watch(self):
+        while not self.ended.wait(1):
+            self.most = max(self.most, self.now())
+
+    def now(self):
+        parents = {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                pass  # It has ended meanwhile.
+        below, place = list(self.roots), 0
+        while place < len(below):
+            below += [pid for pid, parent in parents.items() if parent == below[place]]
+            place += 1
+        total = 0
+        for pid in below:
+            try:
+                text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+            except (OSError, StopIteration):
+                pass
+        return total / 1024
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+        return self.most
+
+
+def ours(program, wheel):
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Path(folder, "suite")
+        subprocess.run([program, "tasks", "add", "miniwob", "--from", wheel, "--to", suite], check=True, stdout=subprocess.DEVNULL)
+        place = suite / "examples/miniwob" / f"{PAGE}.json"
+        task = json.loads(place.read_text())
+        task["apprentice"]["solution"] = [{"click": {"role": "button", "name": BUTTON}}]
+        place.write_text(json.dumps(task))
+        (suite / "suite.json").write_text(json.dumps({"miniwob": [PAGE]}))
+        found = []
+        for jobs in TRIALS_AT_ONCE:
+            out, begun = Path(folder, f"runs-{jobs}"), time.monotonic()
+            run = subprocess.Popen([program, "run", suite, "--model", "baseline/solution", "--seeds", str(EPISODES), "--jobs", str(jobs),
+                                    "--out", out, "-y"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            memory = Memory([run.pid])
+            _, told = run.communicate(timeout=DEADLINE)
+            minutes = (time.monotonic() - begun) / 60
+            most = memory.end()
+            rows = [json.loads(line) for rows in out.glob("*/trials.jsonl") for line in rows.read_text().splitlines()]
+            passed = sum(row["verdict"] == "pass" for row in rows)
+            if run.returncode != 0 or passed != EPISODES:
+                sys.exit(f"{passed} of {EPISODES} episodes passed:\n{told}")
+            found.append({"at_once": jobs, "rate": EPISODES / minutes, "megabytes": most / jobs})
+        report("episodes", found, EPISODES)
+
+
+def theirs(wheel):
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(wheel).extractall(folder)
+        pages = next(Path(folder).rglob("html/miniwob"))
+        found = []
+        for count in PROCESSES:
+            command = [sys.executable, __file__, "episodes", pages, str(SECONDS)]
+            started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+            for one in started:
+                while (line := one.stdout.readline().strip()) != "ready":
+                    assert line or one.poll() is None, "a process ended before its first episode"
+            memory = Memory([one.pid for one in started])
+            for one in started:
+                one.stdin.write("go\n")
+                one.stdin.flush()
+            ended = [json.loads(one.communicate(timeout=DEADLINE)[0].splitlines()[-1]) for one in started]
+            most = memory.end()
+            rate = sum(one["episodes"] / one["seconds"] for one in ended) * 60
+            found.append({"at_once": count, "rate": rate, "megabytes": most / count})
+        report("browsergym-episodes", found, SECONDS)
+
+
+def episodes(pages, seconds):
+    browsers = tempfile.mkdtemp()
+    place = Path(browsers, "chromium-1117/chrome-linux")
+    place.mkdir(parents=True)
+    (place / "chrome").symlink_to(shutil.which("chromium") or sys.exit("chromium is not installed"))
+    os.environ.update(PLAYWRIGHT_BROWSERS_PATH=browsers, MINIWOB_URL=f"file://{pages}/")
+    import browsergym.miniwob  # noqa: F401  (registers the environments)
+    import gymnasium
+    from browsergym.core.action.highlevel import HighLevelActionSet
+
+    env = gymnasium.make(f"browsergym/miniwob.{PAGE}", disable_env_checker=True, slow_mo=0, pre_observation_delay=0.0,
+                         pw_chromium_kwargs={"chromium_sandbox": False},
+                         action_mapping=HighLevelActionSet(subsets=["bid"]).to_python_code)
+
+    def episode(seed):
+        seen, _ = env.reset(seed=seed)
+        button = next(node for node in seen["axtree_object"]["nodes"]
+                      if node.get("role", {}).get("value") == "button" and node.get("name", {}).get("value") == BUTTON)
+        _, reward, *_ = env.step(f"click('{button['browsergym_id']}')")
+        if reward <= 0:
+            sys.exit("the click was not rewarded")
+
+    try:
+        episode(0)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        begun, count = time.monotonic(), 0
+        while time.monotonic() - begun < seconds:
+            count += 1
+            episode(count)
+        print(json.dumps({"episodes": count, "seconds": time.monotonic() - begun}), flush=True)
+    finally:
+        env.close()
+        shutil.rmtree(browsers, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["ours", program, wheel]:
+            ours(program, wheel)
+        case ["theirs", wheel]:
+            theirs(wheel)
+        case ["episodes", pages, seconds]:
+            episodes(pages, float(seconds))
+        case _:
+            sys.exit(__doc__)
