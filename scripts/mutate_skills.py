@@ -396,6 +396,10 @@ class Tests:
                 for site in sites:
                     self.reach[site].append(self.all[at])
 
+    def keep_quick(self, most: float):
+        for site, reached in self.reach.items():
+            self.reach[site] = [test for test in reached if self.seconds[test] <= most]
+
 
 def by_constant(sites, only: str, kinds: str) -> dict:
     """The sites that change together: all uses of one constant."""
@@ -414,6 +418,7 @@ def main():
     options.add_argument("--target", type=Path)
     options.add_argument("--tests", default="", help="only tests whose name matches this expression: quicker, to try new tests")
     options.add_argument("--kinds", default="", help="only changes of these kinds: number, order, list, array, pattern, joined by |")
+    options.add_argument("--quick", type=float, default=float("inf"), help="only tests of up to so many seconds: others cost most of the time")
     options.add_argument("--again", type=Path, help="only those that survived or were not reached by this file of results")
     options.add_argument("--list", action="store_true", help="only count the mutants")
     chosen = options.parse_args()
@@ -424,6 +429,7 @@ def main():
         return
     tests = Tests(copy.build(), copy.folder / CRATE, chosen.tests)
     tests.find_reach(chosen.scratch / "seen", chosen.jobs)
+    tests.keep_quick(chosen.quick)
     sys.exit(1 if try_all(Trial(copy, tests), groups, chosen) else 0)
 
 

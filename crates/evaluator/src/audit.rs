@@ -1,7 +1,8 @@
 //! The suite audit: runs baseline policies on every task and reports tasks whose checks they expose as wrong.
 //!
 //! A task's solution must pass. Its near miss, a no-op and an unconditional give-up must fail, except that giving
-//! up passes an infeasible task. A void attempt proves nothing and is reported too.
+//! up passes an infeasible task. Giving up is tried where the check reads how the attempt ended; elsewhere it fails before the
+//! world is looked at. A void attempt proves nothing and is reported too.
 
 use apprentice_protocol::{StopReason, TaskId, Verdict, VoidCause};
 use schemars::JsonSchema;
@@ -84,7 +85,8 @@ impl Baseline {
         match self {
             Self::Solution => ours.is_some_and(|ours| !ours.solution.is_empty()),
             Self::NearMiss => ours.is_some_and(|ours| !ours.near_miss.is_empty()),
-            Self::Noop | Self::GiveUp => true,
+            Self::Noop => true,
+            Self::GiveUp => task.evaluator.may_accept_giving_up(),
         }
     }
 }

@@ -84,10 +84,7 @@ pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
 pub use trajectory::{
     JudgedBy, RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
 };
-pub use tree::{
-    HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree,
-    VisibleText,
-};
+pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree, VisibleText};
 pub use world_function::{
     FunctionAnswer, FunctionCall, FunctionEnd, FunctionFailure, FunctionRecord, FunctionRequest,
     WorldFunction,

@@ -94,7 +94,7 @@ fn suite(place: &Place, root: &Path, app: &str) -> (PathBuf, usize) {
     (folder, listed.len())
 }
 
-/// Each task of a program that has a solution here: set up, solved, and not passed by doing nothing or giving up.
+/// Each task of a program that has a solution here: set up, solved, and not passed by doing nothing.
 fn solve(app: &str) {
     let Some(root) = root().filter(|_| worlds_can_start()) else {
         return;
@@ -111,9 +111,9 @@ fn solve(app: &str) {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(report["findings"], json!([]), "{told}");
-    // Each with its solution, without doing anything, and given up at once.
-    assert_eq!(report["trials"], 3 * count, "{told}");
-    println!("{app}: {count} tasks solved, and not passed by doing nothing or giving up");
+    // Each with its solution and without doing anything; given up at once only where that may pass.
+    assert!(report["trials"].as_u64() >= Some(2 * count as u64), "{told}");
+    println!("{app}: {count} tasks solved, and not passed by doing nothing");
 }
 
 #[test]

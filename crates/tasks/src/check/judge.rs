@@ -67,6 +67,11 @@ impl CheckSpec {
     pub fn is_infeasible(&self) -> bool {
         matches!(&self.func, OneOrMany::One(name) if name == INFEASIBLE)
     }
+
+    /// Returns whether an attempt that gave up may pass. Elsewhere it fails, whatever the world is like.
+    pub fn may_accept_giving_up(&self) -> bool {
+        self.is_infeasible() || self.func.iter().any(|name| reads_answer(name))
+    }
 }
 
 /// Grades collected evidence. A void verdict means that a metric is unknown or cannot read its evidence: the
@@ -297,6 +302,31 @@ mod tests {
     /// complete, short, long, empty or missing. Each has the score of OSWorld's own evaluator, or `null` if that
     /// gives none.
     const CASES: &str = include_str!("combined.jsonl");
+
+    #[test]
+    fn giving_up_fails_whatever_was_found_unless_the_check_reads_it() {
+        let spec = |func: &str| -> CheckSpec {
+            serde_json::from_value(json!({
+                "func": func, "result": { "type": "rule", "rules": "" }, "expected": { "type": "rule", "rules": "" },
+            }))
+            .expect("a check")
+        };
+        for (func, may_pass) in
+            [("exact_match", false), ("infeasible", true), ("webarena_string_match", true)]
+        {
+            assert_eq!(spec(func).may_accept_giving_up(), may_pass, "{func}");
+        }
+        let evidence = Evidence {
+            schema: EVIDENCE_SCHEMA.into(),
+            results: vec![piece(json!("as wanted"))],
+            expected: vec![Some(piece(json!({ "expected": "as wanted" })))],
+            readings: Vec::new(),
+            judgements: Vec::new(),
+        };
+        let graded = |ending| judge(&spec("exact_match"), &evidence, &ending).verdict;
+        assert_eq!(graded(AttemptEnding::Ended), Verdict::Pass);
+        assert_eq!(graded(AttemptEnding::GaveUp), Verdict::Fail);
+    }
 
     #[test]
     fn an_answer_keeps_no_known_secret() {
