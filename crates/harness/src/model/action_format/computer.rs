@@ -18,7 +18,7 @@ const MAX_REPEATS: f64 = 100.0;
 const MAX_NOTCHES: f64 = 20.0;
 
 /// What the argument `text` is, and what else it is in a browser. A dialog of a desktop is a window like others.
-const TEXT: &str = "What to type; the keys of `key`, such as ctrl+s; keys held during a click, a drag or a scroll; the option of `select`.";
+const TEXT: &str = "What to type, where a line break is Enter; the keys of `key`, such as ctrl+s, or several with spaces between; keys held during a click, a drag or a scroll; the option of `select`.";
 const TEXT_IN_BROWSER: &str = "The value of `fill`; the words of `find`; what `accept_dialog` enters in a page's dialog that asks for a text.";
 
 /// The actions that read a page and fill in its forms.
