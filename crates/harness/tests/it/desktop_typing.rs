@@ -56,13 +56,13 @@ async fn a_terminal_of_x_gets_what_is_typed_byte_for_byte() {
 
 #[tokio::test]
 async fn a_text_processor_gets_what_is_typed_byte_for_byte() {
-    if !is_installed("soffice") {
+    if !is_installed("lowriter") {
         return;
     }
     let state = state();
     let mut world = open(state.path()).await;
     world.machine.write("letter.txt", b"").await.expect("written");
-    let command = ["soffice", "--norestore", "--nologo", "--writer", "letter.txt"];
+    let command = ["lowriter", "--norestore", "--nologo", "letter.txt"];
     world.machine.launch(&Command::new(command)).await.expect("launched");
     until(&mut world, "the letter", titled("letter.txt")).await;
     deliver(&mut world, text(TYPED)).await;

@@ -29,14 +29,14 @@ pub(crate) struct Scene {
 pub(crate) const CALC: Scene = Scene {
     name: "calc",
     prepare: "i=1; while [ $i -le 60 ]; do echo \"item $i,$((i * 3)),$((i * i)),note $i\"; i=$((i + 1)); done >list.csv",
-    argv: &["soffice", "--norestore", "--nologo", "--calc", "--infilter=CSV:44,34,76,1", "list.csv"],
+    argv: &["localc", "--norestore", "--nologo", "--infilter=CSV:44,34,76,1", "list.csv"],
     title: "list.csv",
     shows: "item 7",
 };
 pub(crate) const WRITER: Scene = Scene {
     name: "writer",
     prepare: "i=1; while [ $i -le 80 ]; do echo \"Paragraph $i tells of this and that.\"; i=$((i + 1)); done >letter.txt",
-    argv: &["soffice", "--norestore", "--nologo", "--writer", "letter.txt"],
+    argv: &["lowriter", "--norestore", "--nologo", "letter.txt"],
     title: "letter.txt",
     shows: "Paragraph 7 tells",
 };
