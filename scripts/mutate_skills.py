@@ -37,6 +37,11 @@ EQUIVALENT = {
     ("src/book/figure.rs", "DECODED_BYTES = 8 * (FIGURE_SIDE as u64) * (FIGURE_SIDE as u64)", "doubled"):
         "the sides are checked before, so no picture needs more; it bounds what a damaged file makes the decoder take",
     ("src/attempt_words.rs", "u32::from(c) >= 0x3040", "`>`"): "no letter stands at U+3040",
+    **{("src/scan/normalization.rs", "5", form): "a match has five groups, and further ones are empty" for form in ["doubled", "one more"]},
+    **{("src/similar_pairs.rs", "COMMON_SHARE = 0.7", form): "the pairs are the same for every share between 0 and 1; it decides the time"
+       for form in ["halved", "one more", "one less"]},
+    **{("src/similar_pairs.rs", "ROUNDING = 1e-9", form): "either is far above the rounding of a sum, and compares hardly more texts"
+       for form in ["halved", "doubled"]},
     **{("src/book/revert.rs", "OPERATION_VERSION = 1", form): "the operation is imagined, and never written" for form in FORMS},
 }
 

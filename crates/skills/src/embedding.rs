@@ -167,4 +167,15 @@ mod tests {
         let same = labelled_pairs().iter().filter(|(same, ..)| *same).count();
         assert!(same >= 15 && labelled_pairs().len() - same >= 20, "{same} of {}", labelled_pairs().len());
     }
+
+    #[test]
+    fn a_false_match_weighs_as_much_as_three_missed_ones() {
+        // Beyond 17 false matches lie 52 right ones, one more than make up for them.
+        let found = |beyond: usize| {
+            let rest = [vec![(0.8, false); 17], vec![(0.7, true); beyond]].concat();
+            best_threshold(&[vec![(0.9, true)], rest].concat())
+        };
+        assert!((found(51) - 0.85).abs() < 1e-9, "{}", found(51));
+        assert!((found(52) - 0.7).abs() < 1e-9, "{}", found(52));
+    }
 }

@@ -170,3 +170,68 @@ fn read(path: PathBuf) -> Result<HeldOutHashes, HeldOutError> {
     let text = fs::read_to_string(&path).map_err(|source| HeldOutError::Io { path: path.clone(), source })?;
     serde_json::from_str(&text).map_err(|source| HeldOutError::Form { path, source })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{HeldOutHashes, HeldOutIndex as _};
+
+    /// A text of numbered words.
+    fn text(words: std::ops::RangeInclusive<u32>) -> String {
+        words.map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn eight_words_in_a_row_repeat_a_task_and_seven_do_not() {
+        let mut index = HeldOutHashes::with_salt("salt");
+        index.add_text(&text(1..=20));
+        let found = |text: &str| index.find(&format!("Before it. {text}, and after.")).is_some();
+        assert!(found(&text(1..=8)) && found(&text(5..=12)) && found(&text(13..=20)));
+        assert!(!found(&text(1..=7)) && !found(&text(13..=19)));
+        assert!(!found(&format!("{} w9", text(1..=7))), "with a gap");
+    }
+
+    #[test]
+    fn what_a_task_to_learn_from_says_as_well_is_removed_in_runs_of_eight_words() {
+        let mut index = HeldOutHashes::with_salt("salt");
+        index.add_text(&text(1..=9));
+        index.remove_text(&text(1..=7));
+        assert!(index.find(&text(1..=8)).is_some());
+        index.remove_text(&text(1..=8));
+        assert!(index.find(&text(1..=8)).is_none() && index.find(&text(2..=9)).is_some());
+    }
+
+    #[test]
+    fn a_name_has_up_to_six_words() {
+        for (length, is_found) in [(1, true), (6, true), (7, false)] {
+            let mut index = HeldOutHashes::with_salt("salt");
+            index.add_name(&text(1..=length));
+            assert_eq!(index.find(&format!("Open {}.", text(1..=length))).is_some(), is_found, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_up_to_six_words_that_a_task_to_learn_from_says_is_removed() {
+        for length in [1, 6] {
+            let mut index = HeldOutHashes::with_salt("salt");
+            index.add_name(&text(1..=length));
+            index.remove_text(&format!("Open {}.", text(1..=length)));
+            assert_eq!(index, HeldOutHashes::with_salt("salt"), "{length}");
+        }
+    }
+
+    #[test]
+    fn an_index_that_lies_in_a_book_finds_the_same_later() {
+        // The first eight bytes of the SHA-256 of the salt, a line break and the words.
+        let stored = r#"{"salt":"salt","runs":["2096a11af5b8f6c8"],"names":["11660e0ae5de06a0"]}"#;
+        let index: HeldOutHashes = serde_json::from_str(stored).expect("an index");
+        let found = |text: &str| index.find(text);
+        assert!(
+            found("One two three four five six seven eight.").is_some_and(|what| what.starts_with("eight"))
+        );
+        assert!(found("Open the Quarterly-Ledger.").is_some_and(|what| what.starts_with("a name")));
+        let mut made = HeldOutHashes::with_salt("salt");
+        made.add_text("one two three four five six seven eight");
+        made.add_name("quarterly ledger");
+        assert_eq!(serde_json::to_string(&made).expect("json"), stored);
+    }
+}

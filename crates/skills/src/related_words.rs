@@ -96,4 +96,12 @@ mod tests {
         let unread: Vec<&str> = entries().filter(|entry| parse_neighbour(entry).is_none()).collect();
         assert!(unread.is_empty() && entries().count() > 40_000, "{unread:?}");
     }
+
+    #[test]
+    fn the_last_digit_of_a_neighbour_is_its_nearness_in_ninths() {
+        let weight = |entry| parse_neighbour(entry).map(|one| (one.word, (one.weight * 1000.0).round()));
+        assert_eq!(weight("photo9"), Some(("photo", 1000.0)));
+        assert_eq!(weight("photo6"), Some(("photo", 667.0)));
+        assert_eq!(weight("photo1"), Some(("photo", 111.0)));
+    }
 }

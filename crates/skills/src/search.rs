@@ -446,4 +446,42 @@ mod tests {
         assert!((lift - 2.0).abs() < 1e-3, "{lift}");
         assert_eq!(first("rename it in office"), "gimp", "half a name names no program");
     }
+
+    /// A skill whose words stand in its guidance alone.
+    fn bare(id: &str, guidance: &str) -> Arc<Skill> {
+        let guidance = guidance.to_owned();
+        let text = SkillText { description: String::new(), situation: String::new(), guidance };
+        let id = SkillId::parse(id).expect("an id");
+        Arc::new(Skill::new(&id, &text, Vec::new(), Origin::Learned, OpId(1)))
+    }
+
+    fn score(search: &Search, query: &str, slug: &str) -> f32 {
+        let hits = search.find(query, 9);
+        hits.iter().find(|hit| hit.id.slug() == slug).map_or(0.0, |hit| hit.score)
+    }
+
+    #[test]
+    fn a_word_that_stands_four_times_counts_seventeen_tenths_of_one_that_stands_once() {
+        let skills =
+            [bare("gimp/first", "layers qwx vbn zxc"), bare("gimp/second", "layers layers layers layers")];
+        let search = Search::over(skills.iter().map(Arc::as_ref));
+        let gain = score(&search, "layers", "second") / score(&search, "layers", "first");
+        assert!((gain - 1.6923).abs() < 1e-3, "{gain}");
+    }
+
+    #[test]
+    fn a_word_of_one_skill_of_two_counts_nearly_four_times_as_much_as_a_word_of_both() {
+        let skills = [bare("gimp/first", "qwx vbn"), bare("gimp/second", "qwx zxc")];
+        let search = Search::over(skills.iter().map(Arc::as_ref));
+        let gain = score(&search, "vbn", "first") / score(&search, "qwx", "first");
+        assert!((gain - 3.8018).abs() < 1e-3, "{gain}");
+    }
+
+    #[test]
+    fn by_meaning_a_word_is_taken_for_the_256_words_that_are_nearest_to_it() {
+        let skills: Vec<_> = (100..700).map(|number| bare(&format!("os/photo{number}"), "")).collect();
+        let search = Search::over(skills.iter().map(Arc::as_ref));
+        let hits = search.find_by_both("photo", &[0.0; 600], 0.0, 600);
+        assert_eq!(hits.len(), 256);
+    }
 }

@@ -163,7 +163,7 @@ mod tests {
 
     use super::{
         ALIASES, SPELLINGS, aliases, canonical_domain, clip_line, domain_name, domain_of_class,
-        is_for_program, is_same_domain, word_similarity, words,
+        is_for_program, is_same_domain, stem, word_similarity, words,
     };
 
     #[test]
@@ -243,5 +243,29 @@ mod tests {
             assert_eq!(domain_of_class(class).as_deref(), Some(domain), "{class}");
         }
         assert_eq!(domain_of_class("2.10"), domain_name("2.10"));
+    }
+
+    #[test]
+    fn an_ending_leaves_at_least_three_letters_and_a_doubled_one_is_written_once() {
+        for (word, root) in [
+            ("tabs", "tab"),
+            ("gas", "gas"),
+            ("seed", "seed"),
+            ("king", "king"),
+            ("running", "run"),
+            ("dragged", "drag"),
+            ("settings", "set"),
+            ("resizing", "resiz"),
+        ] {
+            assert_eq!(stem(word), root, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_line_keeps_half_of_its_room_or_is_cut_within_a_word() {
+        assert_eq!(clip_line("abcd, efg hij klm", 14), "abcd, efg …", "the clause is too short");
+        assert_eq!(clip_line("abcdef, gh ijk lmn", 14), "abcdef …");
+        assert_eq!(clip_line("abcd efghijklmnopq", 14), "abcd efghijk …", "one word is too short");
+        assert_eq!(clip_line("abcdef ghijklmnopq", 14), "abcdef …");
     }
 }

@@ -254,7 +254,8 @@ mod tests {
             ("Type xXyYzZxXyYzZxXyYzZxX there.", false),
             // A word of four signs of which two are letters.
             ("53nd it.", true),
-            ("3r453 it.", false),
+            ("Open d474.", false),
+            ("Open da74.", true),
             ("p4y it.", false),
         ] {
             assert_eq!(unreadable(text).is_some(), hides, "{text:?}");

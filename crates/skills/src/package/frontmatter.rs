@@ -254,3 +254,18 @@ fn line_of(field: &Field) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Frontmatter;
+
+    #[test]
+    fn a_head_is_read_up_to_5000_parts() {
+        let read = |items: usize| {
+            let text = format!("---\nname: n\nmetadata:\n{}---\n\nText.\n", "  - one\n".repeat(items));
+            Frontmatter::read(text.as_bytes()).map_err(|finding| finding.code)
+        };
+        assert!(read(4900).is_ok());
+        assert_eq!(read(5000).map(|head| head.fields.len()), Err("bad_yaml"));
+    }
+}

@@ -133,3 +133,20 @@ fn fitted(description: &str, situation: &str, guidance: &str) -> SkillText {
         guidance: cut(guidance, GUIDANCE_CAP, MORE),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::skill_id;
+
+    #[test]
+    fn a_foreign_name_is_cut_to_the_64_characters_that_an_id_may_have() {
+        let slug = |name: &str| skill_id("gimp", name).map(|id| id.slug().to_owned());
+        assert_eq!(slug(&"n".repeat(64)), Ok("n".repeat(64)));
+        assert_eq!(slug(&"n".repeat(65)), Ok("n".repeat(64)));
+        assert_eq!(
+            slug(&format!("{} more", "n".repeat(63))),
+            Ok("n".repeat(63)),
+            "no hyphen stays at its end"
+        );
+    }
+}

@@ -163,4 +163,16 @@ mod tests {
             "Select the columns A B C and press Enter"
         );
     }
+
+    #[test]
+    fn a_word_spread_by_signs_has_at_least_three_letters() {
+        for (text, joined) in [
+            ("the a-b column", "the a-b column"),
+            ("run s-h-e now", "run she now"),
+            ("run s.u.d.o now", "run sudo now"),
+            ("run c_u_r_l_s now", "run curls now"),
+        ] {
+            assert_eq!(join_spaced_letters(text), joined);
+        }
+    }
 }

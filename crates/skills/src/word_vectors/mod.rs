@@ -211,4 +211,19 @@ mod tests {
         let own = vocabulary.nearest("photo", 1);
         assert!(own[0].key == 1 && (own[0].similarity - 1.0).abs() < 1e-5, "{own:?}");
     }
+
+    #[test]
+    fn a_row_is_a_scale_in_two_bytes_and_two_numbers_from_minus_eight_in_each_further_one() {
+        let row = &ROWS[NUMBERS["photo"] * 42..][..42];
+        let scale = f32::from_bits(u32::from_be_bytes([row[1], row[0], 0, 0]));
+        assert!(scale > 0.0 && row[2..].iter().any(|byte| *byte != row[2]));
+        let numbers = vector("photo");
+        let (pairs, _) = numbers.as_chunks::<2>();
+        assert_eq!(pairs.len(), 40);
+        for ([low, high], byte) in pairs.iter().zip(row.iter().skip(2)) {
+            let read = |number: f32| number / scale + 8.0;
+            let (low, high) = (read(*low) - f32::from(byte % 16), read(*high) - f32::from(byte / 16));
+            assert!(low.abs() < 1e-3 && high.abs() < 1e-3, "{low} {high}");
+        }
+    }
 }

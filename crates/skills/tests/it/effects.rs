@@ -2,9 +2,14 @@
 //! that help with programs. The rules were chosen by the totals of the first set; nobody looked at the second before they
 //! were finished.
 
-use apprentice_protocol::Message;
-use apprentice_skills::effect::{Passage, effect_request, sieve};
+use std::sync::Arc;
+
+use apprentice_protocol::{ChatModel, Message};
+use apprentice_skills::effect::{Passage, effect_request, read, sieve};
 use serde::Deserialize;
+use serde_json::json;
+
+use crate::clerk::{Written, run};
 
 #[derive(Deserialize)]
 struct Case {
@@ -49,4 +54,33 @@ fn a_reader_gets_the_text_as_data_and_a_fixed_form_of_answer() {
     insta::assert_snapshot!("safety_system", request.system);
     let Some(Message::User { content }) = request.messages.first() else { panic!("no message") };
     insta::assert_snapshot!("safety_user", content[0].as_text().expect("text"));
+}
+
+#[test]
+fn a_readers_answer_has_4000_tokens_and_hears_of_its_fault_in_600_characters() {
+    let text = [Passage::new("guidance", "1. Choose File > Save.")];
+    assert_eq!(effect_request(&text).expect("a request").max_output_tokens, 4000);
+    let answer = |quoted: &[String]| {
+        let answer = json!({
+            "run_code": quoted, "send_data": [], "delete": [], "change_protection": [], "grant_access": [],
+            "spend": [], "hide": [], "persist": [], "unreadable": [],
+        });
+        answer.to_string()
+    };
+    let told = |length: usize| {
+        let model = Arc::new(Written::words(&[&answer(&["q".repeat(length)]), &answer(&[])]));
+        let reading = run(read(&[model.clone() as Arc<dyn ChatModel>], &text));
+        assert_eq!(reading, run(read(&[Arc::new(Written::words(&[&answer(&[])]))], &text)));
+        let requests = model.requests.lock().expect("unpoisoned");
+        let Some(Message::User { content }) = requests[1].messages.last() else { panic!("no words") };
+        let words = content[0].as_text().expect("text");
+        let problem = words.strip_prefix("This answer cannot be used: ").expect("a fault");
+        let (problem, _) = problem.rsplit_once(". Answer with the JSON object").expect("what to do");
+        let length = problem.chars().count();
+        assert!(length <= 600, "{length}");
+        (length, problem.ends_with("more characters]"))
+    };
+    let around = told(9).0 - 9;
+    assert_eq!(told(600 - around), (600, false));
+    assert!(told(601 - around).1);
 }

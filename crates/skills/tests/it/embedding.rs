@@ -170,8 +170,8 @@ fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
     assert!(*similarity >= threshold, "{similarity}");
 }
 
-/// Cleans up a book with a manager that changes nothing. Returns the log entries about it, in order.
-fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>)> {
+/// Cleans up a book with a manager that changes nothing. Returns what the log gained, in order.
+fn log_of_cleaning(embedder: impl Embedder + 'static) -> Vec<Change> {
     let shelf = alike();
     let (mut gateway, _) = shelf.open();
     let before = gateway.state().last;
@@ -184,17 +184,21 @@ fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>
     run(clean_book(&mut gateway, &staff, &LearningInput::new(&trajectory, Timestamp::UNIX_EPOCH), &options))
         .expect("cleans");
     let log = gateway.snapshot().operations();
-    let told =
-        log.into_iter().filter(|operation| operation.id > before).map(|operation| match operation.change {
-            Change::CleanupFlagged { skills, .. } => ("flagged", skills),
-            Change::CleanupByWords { why } => {
-                assert!(why.contains("answered"), "{why}");
-                ("by words", Vec::new())
-            }
-            Change::PairKept { skills, .. } => ("kept", skills.into()),
-            Change::CleanupFinished => ("finished", Vec::new()),
-            other => panic!("{other:?}"),
-        });
+    log.into_iter().filter(|operation| operation.id > before).map(|operation| operation.change).collect()
+}
+
+/// Returns the log entries about a cleaning, in order.
+fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>)> {
+    let told = log_of_cleaning(embedder).into_iter().map(|change| match change {
+        Change::CleanupFlagged { skills, .. } => ("flagged", skills),
+        Change::CleanupByWords { why } => {
+            assert!(why.contains("answered"), "{why}");
+            ("by words", Vec::new())
+        }
+        Change::PairKept { skills, .. } => ("kept", skills.into()),
+        Change::CleanupFinished => ("finished", Vec::new()),
+        other => panic!("{other:?}"),
+    });
     told.collect()
 }
 
@@ -228,4 +232,63 @@ fn the_manager_looks_for_like_skills_by_meaning_too() {
     let first = &answer["skills"][0];
     assert!(!is_error && first["skill_id"] == "gimp/decolorize", "no word is shared: {answer}");
     assert!(first["similarity_of_meaning"].as_f64().is_some_and(|near| near > 0.3), "{answer}");
+}
+
+/// Fails with so many characters.
+struct Failing(usize);
+
+impl Embedder for Failing {
+    fn name(&self) -> &str {
+        "failing"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _side: Side,
+        _texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(std::future::ready(Err(EmbedError("x".repeat(self.0)))))
+    }
+}
+
+#[test]
+fn the_log_keeps_200_characters_of_why_an_embedder_failed() {
+    let why = |length: usize| match log_of_cleaning(Failing(length)).remove(0) {
+        Change::CleanupByWords { why } => why,
+        other => panic!("{other:?}"),
+    };
+    let around = why(9).chars().count() - 9;
+    assert_eq!(why(200 - around).strip_prefix("embedding failed: "), Some(&*"x".repeat(200 - around)));
+    let cut = why(201 - around);
+    assert!(cut.chars().count() <= 200 && cut.ends_with("more characters]"), "{cut}");
+}
+
+/// Finds every text equally near.
+struct Same;
+
+impl Embedder for Same {
+    fn name(&self) -> &str {
+        "same"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _side: Side,
+        texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(std::future::ready(Ok(vec![vec![1.0, 0.0]; texts.len()])))
+    }
+}
+
+#[test]
+fn words_alone_reach_three_tenths_beside_a_server_and_seven_beside_the_builtin_vectors() {
+    // No vector of a piece says anything about this word, so meaning adds nothing.
+    let book = Shelf::with(&[("gimp/export", "写真"), ("gimp/layers", "raising a layer")]).snapshot();
+    let score = |model: EmbeddingModel| {
+        let found = run(book.clone().with_embedding(Some(Arc::new(model))).find("写真", 3));
+        assert_eq!((found.hits[0].id.as_str(), found.embedding_error), ("gimp/export", None));
+        found.hits[0].score
+    };
+    let (server, builtin) = (score(EmbeddingModel::new(Arc::new(Same))), score(EmbeddingModel::builtin()));
+    assert!((server - 0.3).abs() < 1e-3 && (builtin - 0.7).abs() < 1e-3, "{server} {builtin}");
 }

@@ -56,3 +56,28 @@ fn an_opinion_is_read_strictly_and_asked_for_again() {
     let error = run(judge(&model, &material(), &[])).expect_err("three tries");
     assert!(matches!(error, JudgeError::Unusable(_)) && error.to_string().contains("no JSON"), "{error}");
 }
+
+#[test]
+fn what_a_judge_reads_is_whole_up_to_its_caps_and_cut_to_them() {
+    // The instruction, the words of a turn, an element and a title: whether each is cut.
+    let is_cut = |[goal, words, line, title]: [usize; 4]| {
+        let said = vec![SaidInTurn { step: StepId(1), words: "w".repeat(words) }];
+        let view = JudgedView { step: StepId(1), title: "t".repeat(title), elements: vec!["e".repeat(line)] };
+        let material = JudgeMaterial::new(&"g".repeat(goal), StopReason::Done, said, vec![view]);
+        [&material.goal, &material.said[0].words, &material.views[0].elements[0], &material.views[0].title]
+            .map(|text| text.ends_with("more characters]"))
+    };
+    assert_eq!(is_cut([2000, 600, 200, 200]), [false; 4]);
+    assert_eq!(is_cut([2001, 601, 201, 201]), [true; 4]);
+}
+
+#[test]
+fn a_judges_reason_is_kept_up_to_300_characters_and_its_answer_has_2000_tokens() {
+    let why = |length: usize| {
+        let answer = format!(r#"{{"verdict": "pass", "reason": "{}"}}"#, "r".repeat(length));
+        run(judge(&Written::words(&[&answer]), &material(), &[])).expect("judges").why
+    };
+    assert_eq!(why(300), "r".repeat(300));
+    assert!(why(301).chars().count() <= 300 && why(301).ends_with("more characters]"));
+    assert_eq!(judge_request(&material(), &[]).expect("a request").max_output_tokens, 2000);
+}

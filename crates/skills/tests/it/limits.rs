@@ -442,6 +442,13 @@ fn a_package_is_valid_up_to_the_formats_caps() {
         let lines = format!("# Do\n{}", "Go.\n".repeat(499 + over));
         assert_eq!(has(codes("n", 9, 9, &lines), "long_body"), expected);
     }
+    let text = format!("---\nname: n\ndescription: d\ncompatibility: {}\n---\n\n{body}", "c".repeat(501));
+    let findings =
+        check(&Package { name: "n".into(), files: [(PACKAGE_PAGE.to_owned(), text.into_bytes())].into() });
+    assert!(
+        findings.iter().any(|one| one.what == "compatibility has more than 500 characters"),
+        "{findings:?}"
+    );
     let whole = |length: usize| {
         let head = "---\nname: n\ndescription: d\n---\n\n# Do\n\n";
         let text = format!("{head}{}\n", "g".repeat(length - head.len() - 1));
