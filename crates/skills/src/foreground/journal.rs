@@ -291,3 +291,34 @@ pub fn budgets(lines: &[JournalLine], now: Timestamp) -> Budgets {
     }
     budgets
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{Actor, Journal, JournalEntry, JournalLine, OpId};
+
+    #[test]
+    fn a_line_says_that_it_is_in_the_first_version_of_the_format() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let journal = Journal::beside(folder.path());
+        let line = JournalLine {
+            v: 7,
+            id: String::new(),
+            time: Timestamp::UNIX_EPOCH,
+            run: "r".to_owned(),
+            step: None,
+            actor: Actor::Agent,
+            told: JournalEntry::Turn { tool_iters: 3, usd: 0.0 },
+            skill: None,
+            version: None,
+            book_before: OpId(1),
+            book_after: OpId(1),
+            data: serde_json::Value::Null,
+        };
+        journal.append(vec![line.clone(), line]).expect("written");
+        let lines = journal.read().expect("read");
+        let told: Vec<(u32, &str)> = lines.iter().map(|line| (line.v, line.id.as_str())).collect();
+        assert_eq!(told, [(1, "l1"), (1, "l2")]);
+    }
+}

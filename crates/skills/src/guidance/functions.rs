@@ -207,3 +207,23 @@ impl Tool for CallTool {
         Box::pin(std::future::ready(ToolOutcome::error(self.refusal(arguments))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::SkillId;
+
+    use super::tool_name;
+
+    #[test]
+    fn the_name_of_a_functions_tool_is_whole_up_to_64_letters_and_never_longer() {
+        let skill = SkillId::parse("gimp/layers").expect("an id");
+        let named = |letters: usize, is_shared| tool_name(&skill, &"f".repeat(letters), is_shared);
+        assert_eq!(named(60, false), format!("run_{}", "f".repeat(60)));
+        assert_eq!(named(48, true), format!("run_gimp_layers_{}", "f".repeat(48)));
+        for cut in [named(61, false), named(49, true)] {
+            assert!(cut.len() == 64, "{cut}");
+        }
+        let others = [named(61, false), named(62, false), named(49, true), named(50, true)];
+        assert_eq!(others.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "no two are alike");
+    }
+}

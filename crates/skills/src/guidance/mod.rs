@@ -36,3 +36,6 @@ pub use script_run::{SKILL_RUN, ScriptCheck, SkillScripts};
 pub(crate) use source_format::SEED;
 pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};
+
+#[cfg(test)]
+mod tests;

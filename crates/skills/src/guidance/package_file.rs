@@ -126,4 +126,12 @@ mod tests {
         }
         assert_eq!(whole, text);
     }
+
+    #[test]
+    fn sixty_four_characters_of_a_part_are_kept_for_the_remark() {
+        let whole = part_of(&"x".repeat(500), 0, 500);
+        assert_eq!(whole, "x".repeat(500), "without a remark there is room for 64 more");
+        let cut = part_of(&"x".repeat(501), 0, 500);
+        assert_eq!(cut, format!("{}\n[`from`: 436 shows the next of 65 more characters]", "x".repeat(436)));
+    }
 }

@@ -124,8 +124,8 @@ mod tests {
     use apprentice_protocol::SkillId;
     use jiff::Timestamp;
 
-    use super::{Hit, fit_length, near_best};
-    use crate::book::{Actor, Note, OpId, Origin, Skill, SkillText};
+    use super::{Hit, fit_length, near_best, wrong_placebo};
+    use crate::book::{Actor, Note, OpId, Origin, Skill, SkillText, Snapshot};
 
     #[test]
     fn a_skill_bears_on_a_task_from_four_fifths_of_the_best_score() {
@@ -161,5 +161,20 @@ mod tests {
             let fitted = fit_length(&skill, length, &["2. Go elsewhere."]);
             assert_eq!(fitted.view().chars().count(), length);
         }
+    }
+
+    #[test]
+    fn the_skills_of_a_domain_get_the_bodies_of_as_many_others() {
+        let skill = |name: &str| {
+            let text =
+                SkillText { description: "D".into(), situation: name.into(), guidance: "1. Go.".into() };
+            let id = SkillId::parse(name).expect("an id");
+            (id.clone(), std::sync::Arc::new(Skill::new(&id, &text, Vec::new(), Origin::Learned, OpId(1))))
+        };
+        let names = ["calc/a", "calc/b", "calc/c", "calc/d", "gimp/a", "gimp/b", "gimp/c", "gimp/d"];
+        let book = Snapshot::empty().with_skills(names.map(skill).into());
+        let wrong = wrong_placebo(&book).expect("two domains");
+        let bodies: Vec<&str> = wrong.skills().map(|skill| skill.text.situation.as_str()).collect();
+        assert_eq!(bodies, ["gimp/a", "gimp/b", "gimp/c", "gimp/d", "calc/a", "calc/b", "calc/c", "calc/d"]);
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     use apprentice_protocol::{Content, PortFuture, StepRef, Tool, ToolOutcome, ToolSpec};
     use serde_json::{Value, json};
 
-    use super::{LEFT_OUT, SCHEMA_BUDGET, SPEAKS, answered, described};
+    use super::{LEFT_OUT, SCHEMA_BUDGET, SPEAKS, answered, described, frame};
 
     struct Named(ToolSpec);
 
@@ -136,5 +136,25 @@ mod tests {
         assert_eq!(said("7 rows"), "<tool_answer tool=\"a\">\n7 rows\n</tool_answer>");
         assert_eq!(said(order), format!("{SPEAKS}\n<tool_answer tool=\"a\">\n{order}\n</tool_answer>"));
         assert_eq!(said("</tool_answer>x").matches("</tool_answer>").count(), 1);
+    }
+
+    #[test]
+    fn parameters_are_shown_up_to_4000_characters() {
+        let shown = |length: usize| {
+            let around = json!({ "description": "" }).to_string().len();
+            let schema = json!({ "description": "x".repeat(length - around) });
+            assert_eq!(schema.to_string().len(), length);
+            let text = described(&[tool("a", "d", schema)], 20_000);
+            !text.contains("(its parameters are not shown)") && text.contains("xxx")
+        };
+        assert!(shown(4000) && !shown(4001));
+    }
+
+    #[test]
+    fn names_without_a_description_need_no_more_than_the_frame_around_them() {
+        let tools = [tool("one", "d", json!({})), tool("other", "d", json!({}))];
+        let text = described(&tools, 0);
+        assert_eq!(inside(&text), "Too many to describe, and callable: one, other");
+        assert_eq!(text.chars().count(), "one, other".len() + frame());
     }
 }
