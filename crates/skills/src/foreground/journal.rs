@@ -102,7 +102,7 @@ impl Journal {
     /// Returns every complete line, oldest first. Skips torn lines and lines of a later version.
     pub fn read(&self) -> Result<Vec<JournalLine>, BookError> {
         match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
+            Ok(text) => Ok(text.lines().filter_map(readable).collect()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(source) => Err(self.failed(source)),
         }
@@ -135,6 +135,10 @@ impl Journal {
     fn failed(&self, source: std::io::Error) -> BookError {
         BookError::Io { path: self.path.clone(), source }
     }
+}
+
+fn readable(line: &str) -> Option<JournalLine> {
+    serde_json::from_str(line).ok().filter(|line: &JournalLine| line.v <= VERSION)
 }
 
 /// Returns the number of lines, and whether the last one is complete.
@@ -299,7 +303,7 @@ mod tests {
     use super::{Actor, Journal, JournalEntry, JournalLine, OpId};
 
     #[test]
-    fn a_line_says_that_it_is_in_the_first_version_of_the_format() {
+    fn a_line_is_of_the_first_version_and_one_of_a_later_version_is_not_read() {
         let folder = tempfile::TempDir::new().expect("a folder");
         let journal = Journal::beside(folder.path());
         let line = JournalLine {
@@ -320,5 +324,11 @@ mod tests {
         let lines = journal.read().expect("read");
         let told: Vec<(u32, &str)> = lines.iter().map(|line| (line.v, line.id.as_str())).collect();
         assert_eq!(told, [(1, "l1"), (1, "l2")]);
+
+        let path = folder.path().join(".meta/learning.jsonl");
+        let text = std::fs::read_to_string(&path).expect("a journal");
+        let later = text.replace("\"v\":1", "\"v\":2");
+        std::fs::write(&path, format!("{later}{text}")).expect("written");
+        assert_eq!(journal.read().expect("read"), lines, "nobody knows what a later version means");
     }
 }
