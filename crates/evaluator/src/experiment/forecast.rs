@@ -332,7 +332,6 @@ fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
 fn is_none<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }
