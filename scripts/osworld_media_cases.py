@@ -87,9 +87,7 @@ def documents(maker):
 
 
 def office(maker):
-    """What LibreOffice exports of a text and of a sheet."""
-    if not shutil.which("soffice"):
-        return {}
+    """What LibreOffice's programs, as far as they are here, export of a text and of a sheet."""
     folder = os.path.join(maker.folder, "exported")
     os.makedirs(folder)
     page = f"<html><body><h1>Ships</h1><p>{TEXT}</p><ul><li>one<li>two</ul><table border=1><tr><td>a<td>b<tr><td>1<td>2</table><more></body></html>"
@@ -97,10 +95,15 @@ def office(maker):
     for name, text in (("a.html", page), ("b.html", page.replace("<more>", f"<p>{TEXT[:80]}</p>")), ("c.csv", sheet), ("d.csv", sheet.replace("7", "8"))):
         with open(os.path.join(folder, name), "w") as file:
             file.write(text)
-    for kind, names in (("writer_web_pdf_Export", ("a.html", "b.html")), ("calc_pdf_Export", ("c.csv", "d.csv"))):
+    made = {}
+    for program, kind, names in (("lowriter", "writer_web_pdf_Export", ("a.html", "b.html")), ("localc", "calc_pdf_Export", ("c.csv", "d.csv"))):
+        if not shutil.which(program):
+            print(f"{program} is not installed: what it exports is left out")
+            continue
         command = ["soffice", f"-env:UserInstallation=file://{folder}/profile", "--headless", "--convert-to", f"pdf:{kind}", "--outdir", folder]
         subprocess.run([*command, *(os.path.join(folder, name) for name in names)], check=True, capture_output=True, timeout=180)
-    return {f"office {name}": os.path.join(folder, f"{name}.pdf") for name in "abcd"}
+        made.update({f"office {name[0]}": os.path.join(folder, f"{name[0]}.pdf") for name in names})
+    return made
 
 
 def ffmpeg(*arguments):

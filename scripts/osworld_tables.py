@@ -238,9 +238,9 @@ def printed(maker, save):
 
 def office(maker, found, gold):
     """The same workbooks written again by LibreOffice, which formats and orders its files in its own way."""
-    program = shutil.which("soffice")
+    program = shutil.which("localc") and shutil.which("soffice")
     if not program:
-        print("LibreOffice is not installed: its own workbooks are left out")
+        print("LibreOffice Calc is not installed: its own workbooks are left out")
         return
     place = os.path.join(maker.folder, "office")
     command = [program, f"-env:UserInstallation=file://{maker.folder}/profile", "--headless", "--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", place]
