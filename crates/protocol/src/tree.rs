@@ -260,7 +260,7 @@ impl Default for TreeBudget {
 #[cfg(test)]
 mod tests {
     use super::{NodeRef, Role, State, UiNode, UiTree, VisibleText};
-    use crate::{Detail, Rect};
+    use crate::Rect;
 
     /// A node by its parent, role and states, and whether it has a place.
     type Sketch<'a> = (Option<u32>, &'a str, &'a [State], bool);
