@@ -151,9 +151,11 @@ async fn frames_of_other_processes_are_part_of_the_page() {
     desk.type_text("över").await;
     let field = desk.node("textbox", "Field").await;
     assert_eq!(field.value.as_deref(), Some("över"));
+    // Both in one view: typing scrolls to the field, across processes.
     let tree = desk.look().await.tree.expect("a tree");
-    let frame = tree.nodes.iter().find(|node| node.role.as_str() == "iframe").expect("a frame");
-    let (frame, field) = (frame.bounds.expect("shown"), field.bounds.and_then(|bounds| bounds.centre()));
+    let place = |role: &str| tree.nodes.iter().find(|node| node.role.as_str() == role).expect("there").bounds;
+    let (frame, field) =
+        (place("iframe").expect("shown"), place("textbox").and_then(|bounds| bounds.centre()));
     assert!(frame.contains(field.expect("shown")), "{frame:?} {field:?}");
     let list = desk.node("combobox", "List").await.id;
     desk.delivered(select(&list, "b")).await;
