@@ -81,7 +81,10 @@ def ours(program, wheel):
             run = subprocess.Popen([program, "run", suite, "--model", "baseline/solution", "--seeds", str(EPISODES), "--jobs", str(jobs),
                                     "--out", out, "-y"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             memory = Memory([run.pid])
-            _, told = run.communicate(timeout=DEADLINE)
+            try:
+                _, told = run.communicate(timeout=DEADLINE)
+            finally:
+                run.kill()
             minutes = (time.monotonic() - begun) / 60
             most = memory.end()
             rows = [json.loads(line) for rows in out.glob("*/trials.jsonl") for line in rows.read_text().splitlines()]
@@ -100,15 +103,20 @@ def theirs(wheel):
         for count in PROCESSES:
             command = [sys.executable, __file__, "episodes", pages, str(SECONDS)]
             started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
-            for one in started:
-                while (line := one.stdout.readline().strip()) != "ready":
-                    assert line or one.poll() is None, "a process ended before its first episode"
-            memory = Memory([one.pid for one in started])
-            for one in started:
-                one.stdin.write("go\n")
-                one.stdin.flush()
-            ended = [json.loads(one.communicate(timeout=DEADLINE)[0].splitlines()[-1]) for one in started]
-            most = memory.end()
+            try:
+                for one in started:
+                    while (line := one.stdout.readline().strip()) != "ready":
+                        assert line or one.poll() is None, "a process ended before its first episode"
+                memory = Memory([one.pid for one in started])
+                for one in started:
+                    one.stdin.write("go\n")
+                    one.stdin.flush()
+                ended = [json.loads(one.communicate(timeout=DEADLINE)[0].splitlines()[-1]) for one in started]
+                most = memory.end()
+            finally:
+                # Where one of them fails, the others would go on.
+                for one in started:
+                    one.kill()
             rate = sum(one["episodes"] / one["seconds"] for one in ended) * 60
             found.append({"at_once": count, "rate": rate, "megabytes": most / count})
         report("browsergym-episodes", found, SECONDS)
