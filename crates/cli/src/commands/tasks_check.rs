@@ -29,9 +29,9 @@ pub(crate) struct Check {
     /// Print a Markdown table of what each task needs, the same on every machine.
     #[arg(long, conflicts_with = "json")]
     table: bool,
-    /// With `--table`: a JSON object of solutions by task; these tasks count as solved.
-    #[arg(long, value_name = "FILE", requires = "table")]
-    solved: Option<PathBuf>,
+    /// With `--table`: JSON objects of solutions by task; these tasks count as solved.
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "table")]
+    solved: Vec<PathBuf>,
 }
 
 /// Arguments of `tasks show`.
@@ -90,7 +90,7 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     };
     let path = crate::suite::found(&arguments.path)?;
     if arguments.table {
-        return super::tasks_table::print(&path, arguments.solved.as_deref());
+        return super::tasks_table::print(&path, &arguments.solved);
     }
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);

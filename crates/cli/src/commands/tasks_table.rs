@@ -4,7 +4,7 @@
 //! taken as there, and files as in a mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{AllowedHost, Gather as _};
 use apprentice_tasks::setup::Mirror;
@@ -46,9 +46,12 @@ struct Line {
     is_solved: bool,
 }
 
-/// Prints the table of a suite. `solved` is a file with solutions by task.
-pub(super) fn print(path: &Path, solved: Option<&Path>) -> Result<(), Failure> {
-    let solutions = solved.map(solutions).transpose()?.unwrap_or_default();
+/// Prints the table of a suite. `solved` are files with solutions by task.
+pub(super) fn print(path: &Path, solved: &[PathBuf]) -> Result<(), Failure> {
+    let mut solutions = BTreeSet::new();
+    for file in solved {
+        solutions.extend(solved_in(file)?);
+    }
     let lines: Vec<Line> =
         suite::survey(path).kind(Kind::Config)?.into_iter().map(|one| line(one, &solutions)).collect();
     terminal::line(format_args!(
@@ -98,7 +101,7 @@ fn word(holds: bool) -> &'static str {
 }
 
 /// Reads the ids of a file of solutions.
-fn solutions(path: &Path) -> Result<BTreeSet<String>, Failure> {
+fn solved_in(path: &Path) -> Result<BTreeSet<String>, Failure> {
     let text = std::fs::read(path).kind(Kind::Usage)?;
     let solutions: Map<String, Value> = serde_json::from_slice(&text).kind(Kind::Usage)?;
     Ok(solutions.into_iter().map(|(id, _)| id).collect())

@@ -1,9 +1,7 @@
 //! Workbooks, text documents and presentations, made from short descriptions: stand-ins for the makers' files, and what
 //! a solved task should look like. Both are written by hand, and neither comes from a program or a solution's run.
 
-use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,16 +13,10 @@ const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006";
 const SHEET: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const WORD: &str = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
 
-/// Descriptions of files by the start of a task's id and by name.
-static DOCUMENTS: LazyLock<BTreeMap<String, BTreeMap<String, Description>>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../osworld/documents.json")).expect("descriptions of documents")
-});
-
-/// What a file holds.
+/// What a document holds.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Description {
-    Plain(String),
+pub(crate) enum Description {
     Workbook {
         sheets: Vec<Sheet>,
     },
@@ -39,7 +31,7 @@ enum Description {
 
 /// A sheet: its cells are texts, numbers, or empty.
 #[derive(Deserialize)]
-struct Sheet {
+pub(crate) struct Sheet {
     name: String,
     rows: Vec<Vec<Value>>,
     /// The numbers of rows that are not shown, from 1.
@@ -67,15 +59,13 @@ impl Link {
     }
 }
 
-/// Returns the file of this name that a task needs, if it is described.
-pub(crate) fn described(id: &str, name: &str) -> Option<Vec<u8>> {
-    let (_, files) = DOCUMENTS.iter().find(|(start, _)| id.starts_with(start.as_str()))?;
-    Some(match files.get(name)? {
-        Description::Plain(text) => text.clone().into_bytes(),
+/// Makes a document.
+pub(crate) fn made(description: &Description) -> Vec<u8> {
+    match description {
         Description::Workbook { sheets } => workbook(sheets),
         Description::Text { text } => document(text),
         Description::Presentation { slides } => package(&slides::parts(slides)),
-    })
+    }
 }
 
 /// Writes a text that XML takes for one.

@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::place::{Place, worlds_can_start};
 use crate::stand_ins;
 use crate::starter::is_installed;
 
-/// Known-good actions by task, in the form of the starter suite's.
-const SOLUTIONS: &str = include_str!("../osworld/solutions.json");
 /// The programs under whose names tasks are filed.
 const PROGRAMS: [(&str, &str); 9] = [
     ("chrome", "chromium"),
@@ -27,18 +27,25 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("thunderbird", "thunderbird"),
     ("vlc", "vlc"),
 ];
-/// What some tasks need beside the program that they are filed under.
-const BESIDE: [(&str, &[&str]); 9] = [
-    ("28cc3b7e", &["pactl"]),
-    ("3ce045a0", &["gsettings", "bc"]),
-    ("f9be0997", &["gsettings"]),
-    ("a4d98375", &["gsettings"]),
-    ("bedcedc4", &["gsettings"]),
-    ("02ce9a50", &["lowriter", "ffmpeg", "tesseract"]),
-    ("6d72aad6", &["loimpress"]),
-    ("8f080098", &["ffmpeg"]),
-    ("aa4b5023", &["ffmpeg"]),
-];
+
+/// What is known of the tasks of a program: `solutions.json` has known-good actions by task in the form of the starter
+/// suite's; `files.json`, or a script with the start of the task's id, makes what stands in for the makers' files; and
+/// `needs.json` names programs that a task needs beside the one that it is filed under.
+pub(crate) fn folder(app: &str) -> PathBuf {
+    Path::new("tests/osworld").join(app)
+}
+
+/// Reads a file about the tasks of a program, which may be missing.
+pub(crate) fn data<T: Default + DeserializeOwned>(app: &str, name: &str) -> T {
+    let path = folder(app).join(name);
+    match fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{}", path.display());
+            T::default()
+        }
+    }
+}
 
 /// The folder of the task files, by the name of their program, or `None` with the reason printed.
 fn root() -> Option<PathBuf> {
@@ -50,39 +57,43 @@ fn root() -> Option<PathBuf> {
     root
 }
 
-fn known_solutions() -> BTreeMap<String, Value> {
-    serde_json::from_str(SOLUTIONS).expect("solutions")
-}
-
 /// The file of a task that is filed under this program.
 fn file_of(root: &Path, app: &str, id: &str) -> PathBuf {
     root.join("examples").join(app).join(format!("{id}.json"))
+}
+
+/// The tasks that are tried: all that are solved, or those whose ids begin so.
+fn chosen() -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "a person who works on a solution tries one at a time")]
+    std::env::var("APPRENTICE_OSWORLD_TASK").ok()
 }
 
 /// Writes a suite of those tasks of a program whose programs are here, each with its solution.
 fn suite(place: &Place, root: &Path, app: &str) -> (PathBuf, usize) {
     let folder = place.path("suite");
     let program = PROGRAMS.iter().find(|(known, _)| *known == app).map(|(_, program)| *program);
+    let solutions: BTreeMap<String, Value> = data(app, "solutions.json");
+    let needs: BTreeMap<String, Vec<String>> = data(app, "needs.json");
+    let chosen = chosen();
     let mut listed = Vec::new();
-    for (id, solution) in known_solutions() {
-        let path = file_of(root, app, &id);
-        if !path.exists() {
+    for (id, solution) in solutions {
+        if chosen.as_ref().is_some_and(|chosen| !id.starts_with(chosen)) {
             continue;
         }
-        let beside =
-            BESIDE.iter().find(|(known, _)| id.starts_with(known)).map_or(&[][..], |(_, programs)| *programs);
-        let mut needed = program.into_iter().chain(beside.iter().copied());
+        let beside = needs.iter().filter(|(start, _)| id.starts_with(*start)).flat_map(|(_, names)| names);
+        let mut needed = program.into_iter().chain(beside.map(String::as_str));
         if let Some(program) = needed.find(|program| !is_installed(program)) {
             println!("skipped: {id}: {program} is not installed");
             continue;
         }
+        let path = file_of(root, app, &id);
         let text = fs::read_to_string(path).expect("a task");
         let mut task: Value = serde_json::from_str(&text).expect("json");
         task["apprentice"] = json!({
             "environment": "desktop", "template": id, "solution": solution,
             "limits": {"world_steps": 60, "turns": 90, "working_s": 600},
         });
-        stand_ins::put(place, &id, &task);
+        stand_ins::put(place, app, &task);
         let place = folder.join("examples").join(app);
         fs::create_dir_all(&place).expect("a folder");
         fs::write(place.join(format!("{id}.json")), task.to_string()).expect("written");
@@ -117,12 +128,18 @@ fn solve(app: &str) {
 }
 
 #[test]
-fn each_solution_is_of_a_task_that_is_filed_under_a_known_program() {
+fn each_solution_is_of_a_task_that_is_filed_under_its_program() {
     let Some(root) = root() else { return };
-    for id in known_solutions().keys() {
-        let filed = PROGRAMS.iter().filter(|(app, _)| file_of(&root, app, id).exists()).count();
-        assert_eq!(filed, 1, "{id}");
+    let mut count = 0;
+    for (app, _) in PROGRAMS {
+        let solutions: BTreeMap<String, Value> = data(app, "solutions.json");
+        count += solutions.len();
+        for id in solutions.keys() {
+            assert!(file_of(&root, app, id).exists(), "{app}: {id}");
+        }
     }
+    let folders = fs::read_dir("tests/osworld").expect("the folder of solutions").count();
+    assert!(count > 0 && folders == PROGRAMS.len(), "{count} solutions in {folders} folders");
 }
 
 #[test]

@@ -313,10 +313,14 @@ fn the_guides_table_of_all_tasks_is_that_of_the_command() {
     #[expect(clippy::disallowed_methods, reason = "the data set's place is given by the environment")]
     let Some(root) = std::env::var_os("APPRENTICE_OSWORLD") else { return };
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let solved = repository.join("crates/cli/tests/osworld/solutions.json");
+    let folders = std::fs::read_dir(repository.join("crates/cli/tests/osworld")).expect("solutions");
+    let solved: Vec<String> = folders
+        .map(|folder| folder.expect("a folder").path().join("solutions.json").to_string_lossy().into_owned())
+        .collect();
     let place = Place::new();
-    let command =
-        ["tasks", "check", &root.to_string_lossy(), "--table", "--solved", &solved.to_string_lossy()];
+    let root = root.to_string_lossy();
+    let mut command = vec!["tasks", "check", &root, "--table", "--solved"];
+    command.extend(solved.iter().map(String::as_str));
     let output = place.output(&command);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = std::fs::read_to_string(repository.join("docs/osworld-tasks.md")).expect("a page");
