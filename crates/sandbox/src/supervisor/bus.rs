@@ -8,13 +8,14 @@ use atspi::Role as BusRole;
 use atspi::zbus::Connection;
 
 use super::node::Address;
+use super::peers::Peers;
 use super::tree_memory::TreeMemory;
 use crate::wire::OperationError;
 
 /// The cell's accessibility bus, once it is connected.
 #[derive(Default)]
 pub(super) struct Bus {
-    connection: RefCell<Option<Connection>>,
+    peers: RefCell<Option<Peers>>,
     pub(super) refs: RefCell<Refs>,
     /// What the last walk of a view read.
     pub(super) memory: RefCell<TreeMemory>,
@@ -25,7 +26,7 @@ pub(super) struct Bus {
 impl Bus {
     /// Uses this connection from now on.
     pub(super) fn attach(&self, connection: Option<Connection>) {
-        *self.connection.borrow_mut() = connection;
+        *self.peers.borrow_mut() = connection.map(Peers::new);
     }
 
     /// Counts a walk that uses the memory, and returns its number.
@@ -39,9 +40,9 @@ impl Bus {
         self.turns.get() == turn
     }
 
-    /// Returns the connection.
-    pub(super) fn connection(&self) -> Result<Connection, OperationError> {
-        self.connection.borrow().clone().ok_or(OperationError::Unsupported(Capability::Tree))
+    /// Returns the way to the programs.
+    pub(super) fn peers(&self) -> Result<Peers, OperationError> {
+        self.peers.borrow().clone().ok_or(OperationError::Unsupported(Capability::Tree))
     }
 }
 

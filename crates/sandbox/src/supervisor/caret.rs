@@ -2,15 +2,15 @@
 
 use apprentice_protocol::{Detail, DetailKind};
 use atspi::Role as BusRole;
-use atspi::zbus::Connection;
 
 use super::node::{self, Address, TEXT};
+use super::peers::Peers;
 
 /// Most characters before a caret whose lines are counted.
 const LONGEST: i32 = 200_000;
 
 /// Asks the text that has the focus, which says `value`.
-pub(super) async fn caret(bus: &Connection, at: &Address, role: BusRole, value: &str) -> Vec<Detail> {
+pub(super) async fn caret(bus: &Peers, at: &Address, role: BusRole, value: &str) -> Vec<Detail> {
     let is_field = matches!(
         role,
         BusRole::Entry | BusRole::Text | BusRole::Editbar | BusRole::SpinButton | BusRole::Autocomplete
@@ -30,7 +30,7 @@ pub(super) async fn caret(bus: &Connection, at: &Address, role: BusRole, value: 
 
 /// Where the caret stands in a text that says `value`. Offsets count embedded elements and what lies beyond the part that was read, so
 /// the text before the caret is asked for.
-async fn place(bus: &Connection, at: &Address, value: &str) -> Option<Detail> {
+async fn place(bus: &Peers, at: &Address, value: &str) -> Option<Detail> {
     let offset = node::property(bus, at, TEXT, "CaretOffset");
     let count = node::property(bus, at, TEXT, "CharacterCount");
     let (offset, count): (i32, i32) = tokio::try_join!(offset, count).ok()?;
@@ -42,7 +42,7 @@ async fn place(bus: &Connection, at: &Address, value: &str) -> Option<Detail> {
     Some(Detail::caret(&before, has_lines, offset == count))
 }
 
-async fn selected(bus: &Connection, at: &Address) -> Option<String> {
+async fn selected(bus: &Peers, at: &Address) -> Option<String> {
     let count: i32 = node::call(bus, at, TEXT, "GetNSelections", &()).await.ok()?;
     if count < 1 {
         return None;

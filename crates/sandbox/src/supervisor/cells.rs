@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use apprentice_protocol::Rect;
-use atspi::zbus::Connection;
 use atspi::zbus::zvariant::OwnedValue;
 use futures_util::stream::StreamExt as _;
 
 use super::node::{self, ACCESSIBLE, Address, COMPONENT, NodeError, TABLE};
+use super::peers::Peers;
 
 /// Children that are asked for concurrently.
 const IN_FLIGHT: usize = 128;
@@ -21,7 +21,7 @@ const PARTS: usize = 4;
 /// Most descendants that are read one by one of a node that manages them itself.
 const MANAGED_LIMIT: i32 = 400;
 /// Most cells between the corners of the visible area that are read: more than a large screen shows at the usual size.
-const VISIBLE_LIMIT: usize = 1500;
+pub(super) const VISIBLE_LIMIT: usize = 1500;
 
 /// The rows and columns between the corners of the visible area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,11 +77,7 @@ pub(super) enum Managed {
 }
 
 /// The descendants to read: all of them if they are few, else those between the corners of the visible area.
-pub(super) async fn managed_descendants(
-    bus: &Connection,
-    at: &Address,
-    known: Option<KnownCells>,
-) -> Managed {
+pub(super) async fn managed_descendants(bus: &Peers, at: &Address, known: Option<KnownCells>) -> Managed {
     let bounds = node::bounds(bus, at).await;
     let known = known.filter(|known| Some(known.bounds) == bounds);
     let unchanged = known.as_ref().filter(|known| known.same).map(|known| known.range);
@@ -118,14 +114,14 @@ pub(super) async fn managed_descendants(
 }
 
 /// The object that stands for a cell now.
-pub(super) async fn cell_at(bus: &Connection, table: &Address, row: i32, column: i32) -> Option<Address> {
+pub(super) async fn cell_at(bus: &Peers, table: &Address, row: i32, column: i32) -> Option<Address> {
     let found: Result<node::Reference, NodeError> =
         node::call(bus, table, TABLE, "GetAccessibleAt", &(row, column)).await;
     found.ok().and_then(Address::of)
 }
 
 /// The rows and columns at the corners of a table's area.
-async fn visible_range(bus: &Connection, at: &Address, bounds: Rect) -> Option<CellRange> {
+async fn visible_range(bus: &Peers, at: &Address, bounds: Rect) -> Option<CellRange> {
     let Rect { x, y, width, height } = bounds;
     let first = nearest_place(bus, at, EDGES.map(|edge| (x + EDGE, y + edge)));
     let last = nearest_place(
@@ -142,7 +138,7 @@ async fn visible_range(bus: &Connection, at: &Address, bounds: Rect) -> Option<C
 }
 
 /// The first children of a node, asked for one by one.
-pub(super) async fn by_index(bus: &Connection, at: &Address, count: i32) -> Vec<Address> {
+pub(super) async fn by_index(bus: &Peers, at: &Address, count: i32) -> Vec<Address> {
     let asked = (0..count).map(|index| async move {
         let found: Result<node::Reference, NodeError> =
             node::call(bus, at, ACCESSIBLE, "GetChildAtIndex", &(index,)).await;
@@ -153,7 +149,7 @@ pub(super) async fn by_index(bus: &Connection, at: &Address, count: i32) -> Vec<
 
 /// The place of the first of these points that lies on a cell.
 async fn nearest_place<const N: usize>(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     points: [(i32, i32); N],
 ) -> Option<(i32, i32)> {
@@ -162,7 +158,7 @@ async fn nearest_place<const N: usize>(
 }
 
 /// Row and column of the cell at a point of the screen.
-async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i32)> {
+async fn place(bus: &Peers, at: &Address, x: i32, y: i32) -> Option<(i32, i32)> {
     let found: node::Reference =
         node::call(bus, at, COMPONENT, "GetAccessibleAtPoint", &(x, y, 0u32)).await.ok()?;
     let cell = child_above(bus, at, Address::of(found)?).await?;
@@ -176,7 +172,7 @@ async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i
 }
 
 /// The child of `at` that is the node itself or an ancestor of it: a point may lie on a part of a cell.
-async fn child_above(bus: &Connection, at: &Address, mut node: Address) -> Option<Address> {
+async fn child_above(bus: &Peers, at: &Address, mut node: Address) -> Option<Address> {
     for _ in 0..PARTS {
         let parent: node::Reference =
             node::property::<OwnedValue>(bus, &node, ACCESSIBLE, "Parent").await.ok()?.try_into().ok()?;

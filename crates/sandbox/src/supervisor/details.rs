@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use apprentice_protocol::{Detail, DetailKind};
 use atspi::Role as BusRole;
-use atspi::zbus::Connection;
 
 use super::node::{self, ACCESSIBLE, Address, TEXT};
+use super::peers::Peers;
 
 /// Most runs of a paragraph that are asked for.
 const RUNS: usize = 48;
@@ -28,7 +28,7 @@ struct Run {
 }
 
 /// Reads what is told of an element that says `text`.
-pub(super) async fn details(bus: &Connection, at: &Address, role: BusRole, text: &str) -> Vec<Detail> {
+pub(super) async fn details(bus: &Peers, at: &Address, role: BusRole, text: &str) -> Vec<Detail> {
     match role {
         BusRole::TableCell => of_cell(bus, at).await,
         BusRole::Paragraph | BusRole::Heading => of_paragraph(bus, at, text).await,
@@ -36,7 +36,7 @@ pub(super) async fn details(bus: &Connection, at: &Address, role: BusRole, text:
     }
 }
 
-async fn of_cell(bus: &Connection, at: &Address) -> Vec<Detail> {
+async fn of_cell(bus: &Peers, at: &Address) -> Vec<Detail> {
     let told: Attributes = node::call(bus, at, ACCESSIBLE, "GetAttributes", &()).await.unwrap_or_default();
     let tell = |name: &str, kind, sign: &str| {
         let text = told.get(name).filter(|text| !text.is_empty())?;
@@ -46,7 +46,7 @@ async fn of_cell(bus: &Connection, at: &Address) -> Vec<Detail> {
     told.into_iter().flatten().collect()
 }
 
-async fn of_paragraph(bus: &Connection, at: &Address, text: &str) -> Vec<Detail> {
+async fn of_paragraph(bus: &Peers, at: &Address, text: &str) -> Vec<Detail> {
     let count = text.chars().count();
     let mut runs: Vec<Run> = Vec::new();
     let mut next = 0;

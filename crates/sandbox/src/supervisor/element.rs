@@ -1,7 +1,6 @@
 //! Elements by reference: their current facts, and the actions that the bus offers on them.
 
 use apprentice_protocol::{NodeRef, Rect, State};
-use atspi::zbus::Connection;
 use atspi::{Role as BusRole, State as BusState};
 
 use super::bus::Bus;
@@ -10,6 +9,7 @@ use super::node::{
     ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children, extents,
     name, property, states_on_screen,
 };
+use super::peers::Peers;
 use super::role;
 use super::tree_memory::TablePlace;
 use crate::wire::{NodeFacts, OperationError};
@@ -30,14 +30,14 @@ fn gone(node: &NodeRef) -> OperationError {
 }
 
 impl Bus {
-    fn address(&self, node: &NodeRef) -> Result<(Connection, Address), OperationError> {
+    fn address(&self, node: &NodeRef) -> Result<(Peers, Address), OperationError> {
         let address = self.refs.borrow().find(node).cloned().ok_or_else(|| gone(node))?;
-        Ok((self.connection()?, address))
+        Ok((self.peers()?, address))
     }
 
     /// The object that stands for a node now. A spreadsheet drops the objects of its cells after a while, and makes new
     /// ones when it is asked for the place.
-    async fn living(&self, bus: &Connection, node: &NodeRef, at: Address) -> Address {
+    async fn living(&self, bus: &Peers, node: &NodeRef, at: Address) -> Address {
         let place = self.memory.borrow().place_of(&at);
         let Some(TablePlace { table, cell }) = place else { return at };
         let stands = bus_states(bus, &at).await.is_ok_and(|states| !states.contains(BusState::Defunct));
@@ -143,12 +143,12 @@ impl Bus {
     }
 }
 
-async fn do_action(bus: &Connection, at: &Address) -> Result<(), NodeError> {
+async fn do_action(bus: &Peers, at: &Address) -> Result<(), NodeError> {
     let done: bool = call(bus, at, ACTION, "DoAction", &(0i32,)).await?;
     if done { Ok(()) } else { Err(NodeError::Unable("its action was refused".into())) }
 }
 
-async fn select(bus: &Connection, parent: &Address, index: usize, option: &Address) -> Result<(), NodeError> {
+async fn select(bus: &Peers, parent: &Address, index: usize, option: &Address) -> Result<(), NodeError> {
     if do_action(bus, option).await.is_ok() {
         return Ok(());
     }

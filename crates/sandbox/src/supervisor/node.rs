@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use apprentice_protocol::Rect;
+use atspi::zbus;
 use atspi::zbus::zvariant::{DynamicType, OwnedObjectPath, OwnedValue, Type};
-use atspi::zbus::{self, Connection};
 use atspi::{Role as BusRole, State as BusState, StateSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::peers::Peers;
 use super::role;
 
 /// Deadline of one call: a busy program does not answer.
-const CALL: Duration = Duration::from_secs(2);
+pub(super) const CALL: Duration = Duration::from_secs(2);
 /// Most characters of a text that are read.
 pub(super) const TEXT_LIMIT: i32 = 4000;
 /// Most characters of a description that are kept.
@@ -63,7 +64,7 @@ pub(super) enum NodeError {
 
 /// Calls a method of an object.
 pub(super) async fn call<R, B>(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     interface: &str,
     method: &str,
@@ -73,7 +74,7 @@ where
     R: DeserializeOwned + Type,
     B: Serialize + DynamicType + Sync,
 {
-    let called = bus.call_method(Some(at.name.as_str()), at.path.as_str(), Some(interface), method, body);
+    let called = bus.call(at, (interface, method), body);
     let reply = tokio::time::timeout(CALL, called).await.map_err(|_| NodeError::Slow)?.map_err(failed)?;
     reply.body().deserialize::<R>().map_err(|error| NodeError::Unable(error.to_string()))
 }
@@ -93,7 +94,7 @@ fn failed(error: zbus::Error) -> NodeError {
 
 /// Reads a property of an object.
 pub(super) async fn property<R>(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     interface: &str,
     name: &str,
@@ -106,13 +107,13 @@ where
 }
 
 /// Reads the name, trimmed: some programs pad it with blanks.
-pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, NodeError> {
+pub(super) async fn name(bus: &Peers, at: &Address) -> Result<String, NodeError> {
     let name: String = property(bus, at, ACCESSIBLE, "Name").await?;
     Ok(name.trim().to_owned())
 }
 
 /// Reads the description (a tooltip, for most elements), cut to one line of whole words.
-pub(super) async fn description(bus: &Connection, at: &Address) -> Option<String> {
+pub(super) async fn description(bus: &Peers, at: &Address) -> Option<String> {
     let text: String = property(bus, at, ACCESSIBLE, "Description").await.ok()?;
     let line = text.lines().next().unwrap_or_default().trim();
     (!line.is_empty()).then(|| whole_words(line))
@@ -129,18 +130,18 @@ fn whole_words(line: &str) -> String {
 }
 
 /// Reads the name of the toolkit that a program is made with.
-pub(super) async fn toolkit(bus: &Connection, program: &Address) -> Result<String, NodeError> {
+pub(super) async fn toolkit(bus: &Peers, program: &Address) -> Result<String, NodeError> {
     property(bus, program, "org.a11y.atspi.Application", "ToolkitName").await
 }
 
 /// Whether a cell of GTK is a check box: its first action says so.
-pub(super) async fn is_toggle(bus: &Connection, at: &Address) -> bool {
+pub(super) async fn is_toggle(bus: &Peers, at: &Address) -> bool {
     let action: Result<String, NodeError> = call(bus, at, ACTION, "GetName", &(0i32,)).await;
     action.is_ok_and(|action| action == "toggle")
 }
 
 /// Reads the name of the label that belongs to a field.
-pub(super) async fn label(bus: &Connection, at: &Address) -> Option<String> {
+pub(super) async fn label(bus: &Peers, at: &Address) -> Option<String> {
     let relations: Vec<(u32, Vec<Reference>)> =
         call(bus, at, ACCESSIBLE, "GetRelationSet", &()).await.ok()?;
     let labels = relations.into_iter().find(|(kind, _)| *kind == LABELLED_BY)?.1;
@@ -151,24 +152,24 @@ pub(super) async fn label(bus: &Connection, at: &Address) -> Option<String> {
 }
 
 /// Reads the role.
-pub(super) async fn bus_role(bus: &Connection, at: &Address) -> Result<BusRole, NodeError> {
+pub(super) async fn bus_role(bus: &Peers, at: &Address) -> Result<BusRole, NodeError> {
     let number: u32 = call(bus, at, ACCESSIBLE, "GetRole", &()).await?;
     Ok(BusRole::try_from(number).unwrap_or(BusRole::Unknown))
 }
 
 /// Reads the states.
-pub(super) async fn bus_states(bus: &Connection, at: &Address) -> Result<StateSet, NodeError> {
+pub(super) async fn bus_states(bus: &Peers, at: &Address) -> Result<StateSet, NodeError> {
     call(bus, at, ACCESSIBLE, "GetState", &()).await
 }
 
 /// Reads the position on the screen. `None` where the object reports none or an impossible one.
-pub(super) async fn bounds(bus: &Connection, at: &Address) -> Option<Rect> {
+pub(super) async fn bounds(bus: &Peers, at: &Address) -> Option<Rect> {
     let bounds = extents(bus, at).await?;
     bounds.centre().map(|_| bounds)
 }
 
 /// Reads the position on the screen as the object reports it.
-pub(super) async fn extents(bus: &Connection, at: &Address) -> Option<Rect> {
+pub(super) async fn extents(bus: &Peers, at: &Address) -> Option<Rect> {
     let (x, y, width, height): (i32, i32, i32, i32) =
         call(bus, at, COMPONENT, "GetExtents", &(0u32,)).await.ok()?;
     Some(Rect::new(x, y, width, height))
@@ -177,7 +178,7 @@ pub(super) async fn extents(bus: &Connection, at: &Address) -> Option<Rect> {
 /// Reads the states and adds missing ones: GTK 2 never sets the showing state of menu items, but they have a position
 /// on the screen only while they show.
 pub(super) async fn states_on_screen(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     of: BusRole,
     mut states: StateSet,
@@ -190,7 +191,7 @@ pub(super) async fn states_on_screen(
 }
 
 /// Reads the text or number of an object that has one. [`OBJECT`] stands for each element embedded in the text.
-pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option<String> {
+pub(super) async fn value(bus: &Peers, at: &Address, of: BusRole) -> Option<String> {
     if role::has_text(of) {
         let count: i32 = property(bus, at, TEXT, "CharacterCount").await.ok()?;
         if count <= 0 {
@@ -209,7 +210,7 @@ pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option
 }
 
 /// Reads what a closed list shows: the name of its chosen option, or else its text.
-async fn chosen(bus: &Connection, at: &Address) -> Option<String> {
+async fn chosen(bus: &Peers, at: &Address) -> Option<String> {
     let option: Result<Reference, NodeError> = call(bus, at, SELECTION, "GetSelectedChild", &(0i32,)).await;
     if let Some(option) = option.ok().and_then(Address::of)
         && let Ok(name) = name(bus, &option).await
@@ -222,12 +223,12 @@ async fn chosen(bus: &Connection, at: &Address) -> Option<String> {
 
 /// Reads the first `count` characters of the text, or all of it if `count` is negative. [`OBJECT`] stands for each
 /// embedded element.
-pub(super) async fn text(bus: &Connection, at: &Address, count: i32) -> Option<String> {
+pub(super) async fn text(bus: &Peers, at: &Address, count: i32) -> Option<String> {
     call(bus, at, TEXT, "GetText", &(0i32, count)).await.ok()
 }
 
 /// Reads the addresses of the children.
-pub(super) async fn children(bus: &Connection, at: &Address) -> Result<Vec<Address>, NodeError> {
+pub(super) async fn children(bus: &Peers, at: &Address) -> Result<Vec<Address>, NodeError> {
     let found: Vec<Reference> = call(bus, at, ACCESSIBLE, "GetChildren", &()).await?;
     Ok(found.into_iter().filter_map(Address::of).collect())
 }

@@ -1,15 +1,13 @@
 //! Reads the properties of one node of the interface tree, by as few requests as it takes.
 
-use std::collections::HashMap;
-
 use apprentice_protocol::{Detail, HiddenNodes, Rect, VisibleText};
-use atspi::zbus::Connection;
-use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
+use atspi::{Role as BusRole, State as BusState, StateSet};
 
 use super::caret::caret;
 use super::cells::{self, Cells, KnownCells, Managed};
 use super::details::details;
 use super::node::{self, Address, NodeError};
+use super::peers::Peers;
 use super::role;
 use super::visible_text::visible_text;
 
@@ -33,37 +31,9 @@ pub(super) struct Read {
     pub(super) cells: Option<Cells>,
 }
 
-/// A node's properties from the program's reply about all of its nodes at once.
-#[derive(Clone)]
-pub(super) struct CachedNode {
-    name: String,
-    role: BusRole,
-    states: StateSet,
-    /// Number of children, negative if the program does not count them.
-    children: i32,
-}
-
-/// Asks a program for all its nodes at once. Toolkits without a cache are asked node by node instead.
-pub(super) async fn read_cache(bus: &Connection, program: &Address) -> HashMap<Address, CachedNode> {
-    let cache = Address { name: program.name.clone(), path: "/org/a11y/atspi/cache".into() };
-    let items: Result<Vec<CacheItem>, NodeError> =
-        node::call(bus, &cache, "org.a11y.atspi.Cache", "GetItems", &()).await;
-    let brief = |item: CacheItem| {
-        let address = Address {
-            name: item.object.name_as_str()?.to_owned(),
-            path: item.object.path_as_str().to_owned(),
-        };
-        let CacheItem { role, states, children, name, .. } = item;
-        Some((address, CachedNode { name: name.trim().to_owned(), role, states, children }))
-    };
-    items.unwrap_or_default().into_iter().filter_map(brief).collect()
-}
-
 /// What is known about a node before it is asked.
 #[derive(Default)]
 pub(super) struct KnownProperties {
-    /// Properties from the program's reply about all of its nodes.
-    pub(super) brief: Option<CachedNode>,
     /// The node's role, which never changes.
     pub(super) role: Option<BusRole>,
     /// How nodes that do not show are handled.
@@ -77,21 +47,14 @@ pub(super) struct KnownProperties {
 }
 
 /// Asks a node for the required properties that are not known yet.
-pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<Read, NodeError> {
+pub(super) async fn read(bus: &Peers, at: &Address, known: KnownProperties) -> Result<Read, NodeError> {
     let role = async {
         match known.role {
             Some(role) => Ok(role),
             None => node::bus_role(bus, at).await,
         }
     };
-    let CachedNode { name, role, states, children: count } = match known.brief {
-        Some(brief) => brief,
-        None => {
-            let (name, role, states) =
-                tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
-            CachedNode { name, role, states, children: -1 }
-        }
-    };
+    let (name, role, states) = tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
     let is_pane = known.has_details && role == BusRole::Panel;
     let mut states = living_states(bus, at, role, states, is_pane).await?;
     let showing = states.contains(BusState::Showing);
@@ -109,7 +72,7 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
     let (bounds, value) = tokio::join!(bounds, value);
     let plain = cell && !value.as_deref().is_some_and(|value| value.contains(node::OBJECT));
     let mut value = value.map(|value| value.replace(node::OBJECT, ""));
-    let (children, cells) = match !wanted || count == 0 || plain {
+    let (children, cells) = match !wanted || plain {
         true => (Vec::new(), None),
         false => {
             below(bus, at, role, &mut states, Descent { cells: known.cells, hidden: known.hidden }).await
@@ -138,7 +101,7 @@ pub(super) async fn read(bus: &Connection, at: &Address, known: KnownProperties)
 
 /// The states of an element that is there. One that says it is gone may still hold what shows, if it is a pane.
 async fn living_states(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     role: BusRole,
     told: StateSet,
@@ -163,7 +126,7 @@ struct Descent {
 
 /// What stands below an element, and which of it are cells. A menu that is closed loses the states of an open one.
 async fn below(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     role: BusRole,
     states: &mut StateSet,
@@ -188,7 +151,7 @@ async fn below(
 }
 
 /// The visible part of a long text. A cell's text is told as a whole.
-async fn visible_part(bus: &Connection, at: &Address, read: &Read) -> Option<VisibleText> {
+async fn visible_part(bus: &Peers, at: &Address, read: &Read) -> Option<VisibleText> {
     match read.role {
         BusRole::TableCell => None,
         _ => visible_text(bus, at, read.bounds?, read.value.as_deref()?).await,
@@ -196,7 +159,7 @@ async fn visible_part(bus: &Connection, at: &Address, read: &Read) -> Option<Vis
 }
 
 /// Finds out what a node without a name is.
-async fn explain(bus: &Connection, at: &Address, has_plain_cells: bool, read: &mut Read) {
+async fn explain(bus: &Peers, at: &Address, has_plain_cells: bool, read: &mut Read) {
     let silent = read.value.as_deref().is_none_or(|value| value.trim().is_empty());
     let is_bare = read.role == BusRole::TableCell && silent && read.children.is_empty();
     if has_plain_cells && is_bare && node::is_toggle(bus, at).await {
@@ -213,13 +176,13 @@ async fn explain(bus: &Connection, at: &Address, has_plain_cells: bool, read: &m
 }
 
 /// The beginning of the text of a label without a name.
-async fn label_text(bus: &Connection, at: &Address) -> Option<String> {
+async fn label_text(bus: &Peers, at: &Address) -> Option<String> {
     let text = node::text(bus, at, -1).await?;
     Some(text.trim().chars().take(TEXT_OF_LABEL).collect())
 }
 
 /// Whether something that says it is gone holds something that shows, as LibreOffice's input line does.
-async fn holds_living(bus: &Connection, at: &Address) -> bool {
+async fn holds_living(bus: &Peers, at: &Address) -> bool {
     let children = node::children(bus, at).await.unwrap_or_default();
     let Some(first) = children.first() else { return false };
     node::bus_states(bus, first).await.is_ok_and(|states| states.contains(BusState::Showing))
@@ -227,7 +190,7 @@ async fn holds_living(bus: &Connection, at: &Address) -> bool {
 
 /// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off
 /// handle or a separator.
-async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
+async fn is_closed(bus: &Peers, role: BusRole, items: &[Address]) -> bool {
     if role != BusRole::Menu || items.is_empty() {
         return false;
     }

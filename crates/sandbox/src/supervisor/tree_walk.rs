@@ -7,25 +7,25 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use apprentice_protocol::{HiddenNodes, NodeRef, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
-use atspi::zbus::Connection;
 use atspi::{Role as BusRole, State as BusState};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::{Bus, Refs};
-use super::cells::cell_at;
-use super::details::details;
+use super::cells::VISIBLE_LIMIT;
 use super::node::{self, Address, NodeError};
-use super::node_reading::{CachedNode, KnownProperties, Read, read, read_cache};
+use super::node_reading::{KnownProperties, Read};
+use super::peers::Peers;
+use super::question::{Answer, Question};
 use super::role;
-use super::tree_memory::{Program, Recall, TablePlace, TreeMemory, Unchanged, Walked};
+use super::tree_memory::{Program, Recall, TreeMemory, Unchanged, Walked};
 use super::window_paths::{self, PlacedNode};
 use super::{labels, popover};
 use crate::wire::{Drawn, OperationError};
 
 /// Nodes that are read concurrently.
 const IN_FLIGHT: usize = 128;
-/// Most children of one node that are followed.
-const CHILD_LIMIT: usize = 1000;
+/// Most children of one node that are followed: all cells of a sheet that are read.
+const CHILD_LIMIT: usize = VISIBLE_LIMIT;
 /// Largest difference in pixels between two edges that count as the same.
 const NEAR: i32 = 4;
 
@@ -41,45 +41,6 @@ struct FoundNode {
     children: Vec<usize>,
     /// Whether each of its children answered.
     whole: bool,
-}
-
-/// What a node is asked.
-enum Question {
-    /// Everything that is not known.
-    Node(KnownProperties),
-    /// The text of a cell, and what it comes from; the rest is known.
-    Text { read: Read, place: Option<TablePlace> },
-}
-
-/// What came of it.
-enum Answer {
-    Node(Read),
-    Text(Read),
-    /// Another object stands for the cell now.
-    Replaced(Address, Read),
-    /// The node is gone, or its program does not answer.
-    Gone,
-}
-
-impl Question {
-    async fn ask(self, bus: &Connection, at: &Address) -> Answer {
-        let (known, place) = match self {
-            Self::Node(known) => return read(bus, at, known).await.map_or(Answer::Gone, Answer::Node),
-            Self::Text { read, place } => (read, place),
-        };
-        if let Some(value) = node::value(bus, at, known.role).await {
-            let value = value.replace(node::OBJECT, "");
-            // A formula may come to what stood there before.
-            let details = details(bus, at, known.role, &value).await;
-            return Answer::Text(Read { value: Some(value), details, ..known });
-        }
-        // A spreadsheet drops the objects of its cells after a while. An empty cell has no text either.
-        let Some(TablePlace { table, cell }) = place else { return Answer::Gone };
-        let Some(new) = cell_at(bus, &table, cell.row, cell.column).await else { return Answer::Gone };
-        let known =
-            KnownProperties { role: Some(known.role), has_details: true, ..KnownProperties::default() };
-        read(bus, &new, known).await.map_or(Answer::Gone, |read| Answer::Replaced(new, read))
-    }
 }
 
 /// The place of nodes in the tree.
@@ -148,7 +109,7 @@ impl Bus {
     }
 
     async fn walk_with(&self, walk: &mut Walk<'_>) -> Result<(), OperationError> {
-        let bus = self.connection()?;
+        let bus = self.peers()?;
         let programs = match node::children(&bus, &registry()).await {
             Ok(programs) => programs,
             Err(NodeError::Slow) => {
@@ -162,12 +123,10 @@ impl Bus {
         walk.roles = std::mem::take(&mut self.refs.borrow_mut().roles);
         let time = walk.budget.time();
         let whole = async {
-            let cached =
-                futures_util::future::join_all(programs.iter().map(|program| read_cache(&bus, program)));
-            let cached = cached.await.into_iter().flatten().collect();
+            bus.meet(&programs).await;
             walk.identify(&bus, &programs).await;
             walk.add(programs, Below { parent: None, hidden: false, anew: false });
-            walk.run(&bus, cached).await;
+            walk.run(&bus).await;
         };
         if tokio::time::timeout(time, whole).await.is_err() {
             walk.truncated = Some(TruncationCause::Time);
@@ -219,7 +178,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    async fn run(&mut self, bus: &Connection, cached: HashMap<Address, CachedNode>) {
+    async fn run(&mut self, bus: &Peers) {
         let mut pending = FuturesUnordered::new();
         // Number of requests sent, and number of pending requests to showing nodes.
         let (mut started, mut reading) = (0, 0);
@@ -247,10 +206,11 @@ impl<'a> Walk<'a> {
                         self.take(index, read.clone(), false);
                         continue;
                     }
-                    Some(Recall::AllButText(read)) => {
-                        Question::Text { read: read.clone(), place: self.unchanged.place_of(&found.address) }
-                    }
-                    None => Question::Node(self.properties(found, &cached)),
+                    Some(Recall::AllButText(read)) => Question::Text {
+                        read: Box::new(read.clone()),
+                        place: self.unchanged.place_of(&found.address),
+                    },
+                    None => Question::Node(self.properties(found)),
                 };
                 let (bus, address) = (bus.clone(), found.address.clone());
                 reading += usize::from(!hidden);
@@ -296,7 +256,7 @@ impl<'a> Walk<'a> {
     /// drawn, as a spreadsheet's cell does when a dialog closes.
     fn misses_focus(&self) -> bool {
         let in_front = self.found.iter().filter(|found| {
-            let program = self.programs.get(&found.address.name).copied().unwrap_or_default();
+            let program = self.program(&found.address.name);
             let is_active = |read: &Read| read.states.contains(BusState::Active);
             program.draws_changes && found.read.as_ref().is_some_and(is_active)
         });
@@ -315,17 +275,16 @@ impl<'a> Walk<'a> {
     }
 
     /// What is known about a node before it is asked.
-    fn properties(&self, found: &FoundNode, cached: &HashMap<Address, CachedNode>) -> KnownProperties {
+    fn properties(&self, found: &FoundNode) -> KnownProperties {
         let above = found.parent.and_then(|parent| self.found.get(parent)?.read.as_ref());
         // A spreadsheet makes new objects for its cells at each request.
-        let program = self.programs.get(&found.address.name).copied().unwrap_or_default();
+        let program = self.program(&found.address.name);
         let is_cell = above.is_some_and(|above| above.cells.is_some()) && program.draws_changes;
         let role = match is_cell {
             true => Some(BusRole::TableCell),
             false => self.roles.get(&found.address).copied(),
         };
         KnownProperties {
-            brief: cached.get(&found.address).cloned(),
             role,
             hidden: self.budget.hidden,
             has_plain_cells: program.has_plain_cells,
@@ -334,8 +293,12 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn program(&self, name: &str) -> Program {
+        self.programs.get(name).copied().unwrap_or_default()
+    }
+
     /// Finds out what the programs are.
-    async fn identify(&mut self, bus: &Connection, programs: &[Address]) {
+    async fn identify(&mut self, bus: &Peers, programs: &[Address]) {
         let unchanged = &self.unchanged;
         let asked = programs.iter().map(|program| async move {
             let known = match unchanged.program(&program.name) {

@@ -1,9 +1,9 @@
 //! Finds which part of a long text is on the screen, by asking its program where characters lie.
 
 use apprentice_protocol::{Rect, VisibleText};
-use atspi::zbus::Connection;
 
 use super::node::{self, Address, TEXT};
+use super::peers::Peers;
 
 /// A text of fewer characters is told whole.
 const SHORT: usize = 400;
@@ -27,7 +27,7 @@ impl CharacterPlace {
 
 /// A text on the bus, and the area that shows it.
 struct ShownText<'a> {
-    bus: &'a Connection,
+    bus: &'a Peers,
     at: &'a Address,
     area: Rect,
     count: i32,
@@ -36,7 +36,7 @@ struct ShownText<'a> {
 /// The visible part of a text whose first characters are `beginning`. `None` where the text is short, or its program does not
 /// say where its characters lie.
 pub(super) async fn visible_text(
-    bus: &Connection,
+    bus: &Peers,
     at: &Address,
     area: Rect,
     beginning: &str,

@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use apprentice_protocol::Rect;
-use atspi::zbus::Connection;
 use atspi::{Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bus::Bus;
 use super::cells;
 use super::node::{self, ACCESSIBLE, ACTION, Address, COMPONENT, NodeError, OBJECT, VALUE};
+use super::peers::Peers;
 use super::tree_walk;
 use crate::wire::OperationError;
 
@@ -66,7 +66,7 @@ struct ElementProperties {
 impl Bus {
     /// Writes the interfaces of all programs.
     pub(super) async fn document(&self) -> Result<String, OperationError> {
-        let bus = self.connection()?;
+        let bus = self.peers()?;
         let programs = node::children(&bus, &tree_walk::registry()).await;
         let programs = programs
             .map_err(|miss| OperationError::Lost(format!("the accessibility registry is gone: {miss:?}")))?;
@@ -80,7 +80,7 @@ impl Bus {
 }
 
 /// Reads all elements, siblings in order. `None` when there are too many.
-async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<FoundElement>, Vec<usize>)> {
+async fn read_all(bus: &Peers, programs: Vec<Address>) -> Option<(Vec<FoundElement>, Vec<usize>)> {
     let (mut found, mut seen, mut waiting) = (Vec::<FoundElement>::new(), HashSet::new(), VecDeque::new());
     let mut bytes = 0;
     let mut add = |found: &mut Vec<FoundElement>, addresses: Vec<Address>, depth, in_sheet| {
@@ -129,12 +129,7 @@ async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<Found
 }
 
 /// Reads all attributes of an element.
-async fn ask(
-    bus: &Connection,
-    at: &Address,
-    in_sheet: bool,
-    leaf: bool,
-) -> Result<ElementProperties, NodeError> {
+async fn ask(bus: &Peers, at: &Address, in_sheet: bool, leaf: bool) -> Result<ElementProperties, NodeError> {
     let name = node::property::<String>(bus, at, ACCESSIBLE, "Name");
     let (name, role, states) = tokio::try_join!(name, node::bus_role(bus, at), node::bus_states(bus, at))?;
     let (own, offered) = tokio::join!(
@@ -176,12 +171,12 @@ async fn ask(
 }
 
 /// The element's extents, exactly as reported.
-async fn extents(bus: &Connection, at: &Address) -> Option<Rect> {
+async fn extents(bus: &Peers, at: &Address) -> Option<Rect> {
     let (x, y, width, height) = node::call(bus, at, COMPONENT, "GetExtents", &(0u32,)).await.ok()?;
     Some(Rect::new(x, y, width, height))
 }
 
-async fn numbers(bus: &Connection, at: &Address) -> Vec<(String, String)> {
+async fn numbers(bus: &Peers, at: &Address) -> Vec<(String, String)> {
     let asked = [
         ("value", "CurrentValue"),
         ("min", "MinimumValue"),
@@ -195,7 +190,7 @@ async fn numbers(bus: &Connection, at: &Address) -> Vec<(String, String)> {
     futures_util::future::join_all(asked).await.into_iter().flatten().collect()
 }
 
-async fn actions(bus: &Connection, at: &Address) -> Vec<(String, String)> {
+async fn actions(bus: &Peers, at: &Address) -> Vec<(String, String)> {
     let count: i32 = node::property(bus, at, ACTION, "NActions").await.unwrap_or(0);
     let asked = (0..count.min(ACTIONS)).map(|index| async move {
         let index = (index,);
@@ -212,7 +207,7 @@ async fn actions(bus: &Connection, at: &Address) -> Vec<(String, String)> {
     futures_util::future::join_all(asked).await.into_iter().flatten().flatten().collect()
 }
 
-async fn below(bus: &Connection, at: &Address, states: StateSet, is_sheet: bool) -> Vec<Address> {
+async fn below(bus: &Peers, at: &Address, states: StateSet, is_sheet: bool) -> Vec<Address> {
     if is_sheet {
         return match cells::managed_descendants(bus, at, None).await {
             cells::Managed::Few(children) => children,
