@@ -43,11 +43,19 @@ fn config(state: &Path) -> DesktopConfig {
     }
 }
 
+/// Opens a desktop on a screen of another size.
+pub(crate) async fn open_on(state: &Path, screen: Size) -> World {
+    open_screen(config(state), screen).await
+}
+
 async fn open_config(config: DesktopConfig) -> World {
+    open_screen(config, Size::new(1280, 800)).await
+}
+
+async fn open_screen(config: DesktopConfig, screen: Size) -> World {
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
-    let spec =
-        WorldSpec { environment, screen: Size::new(1280, 800), url: None, scene: None, network: Vec::new() };
+    let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
     source.open(&spec).await.expect("a world")
 }
 

@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
-use apprentice_protocol::{Clock, Command, HiddenNodes, Observation, State, TreeBudget, UiTree, Want, World};
+use apprentice_protocol::{
+    Clock, Command, HiddenNodes, Observation, Size, State, TreeBudget, UiTree, Want, World,
+};
 use apprentice_sandbox::SystemClock;
 
 use crate::cell::{shell, state};
-use crate::desktop::{click, close, deliver, id, key, open, text, until_within};
+use crate::desktop::{click, close, deliver, id, key, open, open_on, text, until_within};
 
 /// How often a look is timed.
 const LOOKS: usize = 20;
@@ -77,11 +79,16 @@ pub(crate) const GIMP: Scene =
 impl Scene {
     /// Starts it in a world; none if the program is not installed.
     pub(crate) async fn stand(&self, state: &Path) -> Option<World> {
+        self.stand_in(open(state).await).await
+    }
+
+    /// Starts it in this world.
+    async fn stand_in(&self, mut world: World) -> Option<World> {
         if !is_installed(self.argv[0]) {
             println!("skipped: {} is not installed", self.argv[0]);
+            close(world).await;
             return None;
         }
-        let mut world = open(state).await;
         shell(&*world.machine, if self.prepare.is_empty() { "true" } else { self.prepare }).await;
         world.machine.launch(&Command::new(self.argv.iter().copied())).await.expect("launched");
         self.settled(&mut world).await;
@@ -155,6 +162,23 @@ async fn agrees(world: &mut World, after: &str) {
         now = whole.into_iter().filter(|line| !seen.contains(line)).collect();
     }
     panic!("after {after}, a view says what is no longer so: {stale:#?} instead of {now:#?}");
+}
+
+#[tokio::test]
+async fn a_sheet_of_a_large_screen_is_read_whole_and_not_asked_again() {
+    let state = state();
+    let world = open_on(state.path(), Size::new(1920, 1080)).await;
+    let Some(mut world) = CALC.stand_in(world).await else { return };
+    for (number, act) in
+        [key("ctrl+Home"), key("Down"), text("4711\n"), key("alt+Right")].into_iter().enumerate()
+    {
+        deliver(&mut world, act.clone()).await;
+        agrees(&mut world, &format!("act {number}, {act:?}")).await;
+    }
+    let whole = world.machine.tree(&TreeBudget::default()).await.expect("a tree");
+    let cells = whole.nodes.iter().filter(|node| node.role.as_str() == "cell").count();
+    assert!(cells > 1000 && whole.truncated.is_none(), "{cells} cells, {:?}", whole.truncated);
+    close(world).await;
 }
 
 #[tokio::test]
