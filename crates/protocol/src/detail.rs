@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 /// A longer selection is told by its beginning and its end of half this length, in characters.
 const SELECTION: usize = 80;
+/// Most characters of its line that are told before a caret, and after it.
+const AROUND: usize = 24;
+/// What stands for a caret among the characters around it.
+const CARET: char = '|';
 
 /// What a detail of an element is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -26,11 +30,13 @@ pub enum DetailKind {
     Caret,
     /// What is selected of the text that has the focus.
     SelectedText,
+    /// Where that begins.
+    SelectionStart,
 }
 
 impl DetailKind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Formula,
         Self::Comment,
         Self::Bold,
@@ -39,6 +45,7 @@ impl DetailKind {
         Self::Struck,
         Self::Caret,
         Self::SelectedText,
+        Self::SelectionStart,
     ];
 
     /// The word for it in a list of elements.
@@ -52,6 +59,7 @@ impl DetailKind {
             Self::Struck => "struck",
             Self::Caret => "caret",
             Self::SelectedText => "selected text",
+            Self::SelectionStart => "from",
         }
     }
 }
@@ -65,16 +73,53 @@ pub struct Detail {
     pub text: String,
 }
 
+/// A place between two characters of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPlace<'a> {
+    /// The whole text before it.
+    pub before: &'a str,
+    /// The text after it, or the beginning of that.
+    pub after: &'a str,
+    /// Whether the text has several lines.
+    pub has_lines: bool,
+}
+
+impl TextPlace<'_> {
+    /// Line and column, both from 1; the column alone in a single line.
+    fn numbers(&self) -> String {
+        let column = self.before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
+        match self.has_lines {
+            true => format!("line {} column {column}", self.before.matches('\n').count() + 1),
+            false => format!("column {column}"),
+        }
+    }
+
+    /// The characters around it in its line.
+    fn around(&self) -> String {
+        let line = self.before.rsplit('\n').next().unwrap_or_default();
+        let skipped = line.chars().count().saturating_sub(AROUND);
+        let start: String = line.chars().skip(skipped).collect();
+        let rest = self.after.split('\n').next().unwrap_or_default();
+        let end: String = rest.chars().take(AROUND).collect();
+        let cut = |is_cut: bool| if is_cut { "…" } else { "" };
+        format!("{}{start}{CARET}{end}{}", cut(skipped > 0), cut(end.len() < rest.len()))
+    }
+}
+
 impl Detail {
-    /// The place of a caret after a text, in lines if there are several. At the end of a single one its column says less.
-    pub fn caret(before: &str, has_lines: bool, at_end: bool) -> Self {
-        let column = before.chars().rev().take_while(|letter| *letter != '\n').count() + 1;
-        let text = match (has_lines, at_end) {
-            (true, _) => format!("line {} column {column}", before.matches('\n').count() + 1),
-            (false, true) => "at the end".to_owned(),
-            (false, false) => format!("column {column}"),
+    /// Where a caret stands, with the characters around it. At the end of a single line these say nothing that the text
+    /// does not.
+    pub fn caret(place: TextPlace<'_>) -> Self {
+        let text = match !place.has_lines && place.after.is_empty() {
+            true => "at the end".to_owned(),
+            false => format!("{}: {}", place.numbers(), place.around()),
         };
         Self { kind: DetailKind::Caret, text }
+    }
+
+    /// Where what is selected begins.
+    pub fn selection_start(place: TextPlace<'_>) -> Self {
+        Self { kind: DetailKind::SelectionStart, text: place.numbers() }
     }
 
     /// What is selected.
@@ -92,19 +137,34 @@ impl Detail {
 
 #[cfg(test)]
 mod tests {
-    use super::{Detail, SELECTION};
+    use super::{AROUND, Detail, SELECTION, TextPlace};
 
     #[test]
-    fn a_caret_is_told_by_line_and_column_or_at_the_end_of_a_line_alone() {
-        let caret = |before, has_lines, at_end| Detail::caret(before, has_lines, at_end).text;
-        assert_eq!(caret("", false, false), "column 1");
-        assert_eq!(caret("än", false, false), "column 3");
-        assert_eq!(caret("änd", false, true), "at the end");
-        assert_eq!(caret("", true, false), "line 1 column 1");
-        assert_eq!(caret("a", true, false), "line 1 column 2");
-        assert_eq!(caret("a\n", true, false), "line 2 column 1");
-        assert_eq!(caret("a\nbc", true, false), "line 2 column 3");
-        assert_eq!(caret("a\nbcd\n", true, true), "line 3 column 1");
+    fn a_caret_is_told_by_its_place_and_its_line_or_at_the_end_of_a_line_alone() {
+        let caret = |before, after, has_lines| Detail::caret(TextPlace { before, after, has_lines }).text;
+        assert_eq!(caret("", "änd", false), "column 1: |änd");
+        assert_eq!(caret("än", "d", false), "column 3: än|d");
+        assert_eq!(caret("änd", "", false), "at the end");
+        assert_eq!(caret("", "a\nb", true), "line 1 column 1: |a");
+        assert_eq!(caret("a", "\nb", true), "line 1 column 2: a|");
+        assert_eq!(caret("a\n", "\nb", true), "line 2 column 1: |");
+        assert_eq!(caret("a\nb", "c\n", true), "line 2 column 2: b|c");
+        assert_eq!(caret("a\nbcd\n", "", true), "line 3 column 1: |");
+        let start = TextPlace { before: "a\nb", after: "c", has_lines: true };
+        assert_eq!(Detail::selection_start(start).text, "line 2 column 2");
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_around_the_caret_is_told() {
+        let around = |before: usize, after: usize| {
+            let (before, after) = ("ö".repeat(before), "z".repeat(after));
+            let text = Detail::caret(TextPlace { before: &before, after: &after, has_lines: false }).text;
+            text.split_once(": ").expect("a place and a line").1.to_owned()
+        };
+        let (before, after) = ("ö".repeat(AROUND), "z".repeat(AROUND));
+        assert_eq!(around(AROUND, AROUND), format!("{before}|{after}"));
+        assert_eq!(around(AROUND + 1, AROUND), format!("…{before}|{after}"));
+        assert_eq!(around(AROUND, AROUND + 1), format!("{before}|{after}…"));
     }
 
     #[test]

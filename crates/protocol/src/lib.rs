@@ -45,7 +45,7 @@ pub use chord::{Chord, ChordError, Key};
 pub use clock::{Clock, VirtualClock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget, estimated_tokens};
 pub use counted::counted;
-pub use detail::{Detail, DetailKind};
+pub use detail::{Detail, DetailKind, TextPlace};
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
     ActReport, ChangeWait, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, World,

@@ -142,16 +142,12 @@ impl Comparison<'_> {
     /// Where the caret went, or what is selected now, in an element that says the same otherwise.
     fn mark_lines(&self, part: &Part) -> String {
         let was = self.old.get(&part.id).map(|was| &was.facts.marks);
-        if was.is_none_or(|was| *was == part.facts.marks) {
+        if part.facts.marks.is_empty() || was.is_none_or(|was| *was == part.facts.marks) {
             return String::new();
         }
-        let line = |mark: &Detail| match mark.kind {
-            DetailKind::SelectedText => {
-                format!("selected text in {} #{}: {:?}\n", part.label, part.id, mark.text)
-            }
-            _ => format!("{} in {} #{}: {}\n", mark.kind.word(), part.label, part.id, mark.text),
-        };
-        part.facts.marks.iter().map(line).collect()
+        let marks: Vec<String> =
+            part.facts.marks.iter().map(|mark| format!("{} {:?}", mark.kind.word(), mark.text)).collect();
+        format!("in {} #{}: {}\n", part.label, part.id, marks.join(" "))
     }
 }
 

@@ -345,7 +345,9 @@ fn part(node: &UiNode, selection: &Selection, index: usize, view: &View) -> Part
     let has_focus = shown.states.remove(&State::Focused);
     let value = shown.visible.map(|visible| visible.text).or(shown.value);
     let (name, states) = (shown.name, shown.states);
-    let is_mark = |detail: &Detail| matches!(detail.kind, DetailKind::Caret | DetailKind::SelectedText);
+    let is_mark = |detail: &Detail| {
+        matches!(detail.kind, DetailKind::Caret | DetailKind::SelectedText | DetailKind::SelectionStart)
+    };
     let (marks, details) = shown.details.into_iter().partition(is_mark);
     let facts = Facts { name, value, details, states, has_focus, marks, place, off_screen };
     Part { id: node.id.clone(), label, text, short, role: role.to_owned(), facts }

@@ -259,13 +259,13 @@ async fn the_field_in_use_says_where_its_caret_stands_or_what_is_selected() {
     )
     .await;
     for (name, keys, told) in [
-        ("Name", "home", "caret: column 1"),
+        ("Name", "home", "caret: column 1: |Zoë 😀 Ott"),
         ("Name", "end", "caret: at the end"),
-        ("Name", "home right right right right right", "caret: column 6"),
-        ("Name", "ctrl+a", "selected text: Zoë 😀 Ott"),
-        ("Note", "ctrl+home down right", "caret: line 2 column 2"),
-        ("Note", "shift+end", "selected text: wo words"),
-        ("Note", "ctrl+end", "caret: line 3 column 1"),
+        ("Name", "home right right right right right", "caret: column 6: Zoë 😀|\u{20}Ott"),
+        ("Name", "ctrl+a", "selected text: Zoë 😀 Ott, from: column 1"),
+        ("Note", "ctrl+home down right", "caret: line 2 column 2: t|wo words"),
+        ("Note", "shift+end", "selected text: wo words, from: line 2 column 2"),
+        ("Note", "ctrl+end", "caret: line 3 column 1: |"),
         ("Secret", "ctrl+a", ""),
         ("Count", "end", ""),
         ("Empty", "end", ""),

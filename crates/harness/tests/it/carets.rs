@@ -36,28 +36,31 @@ async fn an_editor_says_where_its_caret_stands_and_what_is_selected() {
     let caret = |place: &'static str| {
         move |seen: &Observation| mark(seen, DetailKind::Caret).as_deref() == Some(place)
     };
-    let seen = until(&mut world, "the text", caret("line 1 column 1")).await;
+    let seen = until(&mut world, "the text", caret("line 1 column 1: |öne")).await;
     let first = next(&mut texts, &seen);
-    assert!(first.contains("three\" caret \"line 1 column 1\" [focused"), "{first}");
+    assert!(first.contains("three\" caret \"line 1 column 1: |öne\" [focused"), "{first}");
     deliver(&mut world, key("ctrl+Right")).await;
-    let seen = until(&mut world, "the next word", caret("line 1 column 4")).await;
+    let seen = until(&mut world, "the next word", caret("line 1 column 4: öne|")).await;
     let changed = next(&mut texts, &seen);
     let lines: Vec<&str> = changed.trim_end().lines().skip(1).collect();
     let [line] = lines[..] else { panic!("nothing else changed: {changed}") };
-    assert!(line.starts_with("caret in textbox #") && line.ends_with(": line 1 column 4"), "{changed}");
+    assert!(
+        line.starts_with("in textbox #") && line.ends_with(": caret \"line 1 column 4: öne|\""),
+        "{changed}"
+    );
     deliver(&mut world, key("shift+Down")).await;
     let selects = |seen: &Observation| mark(seen, DetailKind::SelectedText).as_deref() == Some("\ntwo");
     let seen = until(&mut world, "the selection", selects).await;
     let changed = next(&mut texts, &seen);
-    assert!(
-        changed.contains("selected text in textbox #") && changed.contains(": \"\\ntwo\"\n"),
-        "{changed}"
-    );
+    assert!(changed.contains(": selected text \"\\ntwo\" from \"line 1 column 4\"\n"), "{changed}");
     assert!(!changed.contains("caret"), "what is typed goes where the selection is: {changed}");
     deliver(&mut world, key("ctrl+End")).await;
-    let seen = until(&mut world, "the end", caret("line 3 column 6")).await;
+    let seen = until(&mut world, "the end", caret("line 3 column 6: three|")).await;
     let changed = next(&mut texts, &seen);
-    assert!(changed.contains(": line 3 column 6\n") && !changed.contains("selected"), "{changed}");
+    assert!(
+        changed.contains(": caret \"line 3 column 6: three|\"\n") && !changed.contains("selected"),
+        "{changed}"
+    );
     close(world).await;
 }
 

@@ -1,6 +1,6 @@
 //! Where the caret stands in the field that has the focus: the page is asked, as its accessibility tree does not tell.
 
-use apprentice_protocol::{Detail, NodeRef, State, UiTree};
+use apprentice_protocol::{Detail, NodeRef, State, TextPlace, UiTree};
 use serde::Deserialize;
 
 use super::driver::{ActionError, Browser};
@@ -9,10 +9,34 @@ const CARET: &str = include_str!("page/caret.js");
 
 /// What a field tells.
 #[derive(Deserialize)]
-#[serde(tag = "told", rename_all = "snake_case")]
-enum Told {
-    Selected { text: String },
-    Caret { before: String, has_lines: bool, at_end: bool },
+struct Told {
+    /// What is selected.
+    text: Option<String>,
+    /// Where the caret stands, or the selection begins. Parts of a page that can be edited do not tell it.
+    place: Option<Place>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    before: String,
+    after: String,
+    has_lines: bool,
+}
+
+impl Told {
+    fn details(&self) -> Vec<Detail> {
+        let place = self.place.as_ref().map(|Place { before, after, has_lines }| TextPlace {
+            before,
+            after,
+            has_lines: *has_lines,
+        });
+        match &self.text {
+            Some(text) => {
+                std::iter::once(Detail::selected(text)).chain(place.map(Detail::selection_start)).collect()
+            }
+            None => place.map(Detail::caret).into_iter().collect(),
+        }
+    }
 }
 
 impl Browser {
@@ -32,12 +56,9 @@ impl Browser {
         }
     }
 
-    async fn caret(&self, id: &NodeRef) -> Result<Option<Detail>, ActionError> {
+    async fn caret(&self, id: &NodeRef) -> Result<Vec<Detail>, ActionError> {
         let element = self.find(id).await?;
         let told: Option<Told> = self.apply(&element.session, &element.object, CARET, []).await?;
-        Ok(told.map(|told| match told {
-            Told::Selected { text } => Detail::selected(&text),
-            Told::Caret { before, has_lines, at_end } => Detail::caret(&before, has_lines, at_end),
-        }))
+        Ok(told.map(|told| told.details()).unwrap_or_default())
     }
 }

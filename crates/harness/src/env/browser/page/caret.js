@@ -8,11 +8,12 @@ function () {
     const selection = (root.getSelection ? root : document).getSelection();
     if (!selection || selection.isCollapsed || !this.contains(selection.anchorNode)) return null;
     const text = selection.toString();
-    return text && text.length <= most ? { told: 'selected', text } : null;
+    return text && text.length <= most ? { text } : null;
   }
   const { value, selectionStart: start, selectionEnd: end } = this;
   // Fields of numbers and of addresses do not tell.
   if (typeof value !== 'string' || typeof start !== 'number' || !value || value.length > most) return null;
-  if (start !== end) return { told: 'selected', text: value.slice(start, end) };
-  return { told: 'caret', before: value.slice(0, start), has_lines: value.includes('\n'), at_end: start === value.length };
+  // The text after the place matters up to the end of its line.
+  const place = { before: value.slice(0, start), after: value.slice(end, end + 200).replace(/[\uD800-\uDBFF]$/, ''), has_lines: value.includes('\n') };
+  return { text: start === end ? null : value.slice(start, end), place };
 }
