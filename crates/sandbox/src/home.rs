@@ -37,9 +37,12 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("google-chrome", include_str!("seeds/google-chrome.sh")),
     ("python", include_str!("seeds/python.sh")),
     (SUDO, include_str!("seeds/sudo.sh")),
+    ("first/chromium", include_str!("seeds/chromium.sh")),
 ];
 /// Their folder in the home.
 pub(super) const PROGRAM_FOLDER: &str = ".local/bin";
+/// The folder among them of wrappers that go before the installed programs.
+pub(super) const FIRST: &str = "first";
 
 /// The cell's `sudo`. The system's own cannot work inside, because the user namespace grants no further rights; this
 /// script replaces it.

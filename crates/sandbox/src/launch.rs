@@ -267,7 +267,7 @@ impl Sandbox {
         command.envs(environment(
             &home.to_string_lossy(),
             &runtime.to_string_lossy(),
-            &programs.to_string_lossy(),
+            &[&programs.to_string_lossy()],
         ));
         Ok(command)
     }
@@ -293,9 +293,8 @@ impl Sandbox {
         argv.extend(self.mounts());
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM, "--clearenv"]);
-        for (name, value) in
-            environment(HOME, RUNTIME, &format!("{PROGRAMS}:{HOME}/{}", home::PROGRAM_FOLDER))
-        {
+        let own = format!("{HOME}/{}", home::PROGRAM_FOLDER);
+        for (name, value) in environment(HOME, RUNTIME, &[PROGRAMS, &own]) {
             add(&["--setenv", name, &value]);
         }
         if self.proxied {
@@ -364,8 +363,10 @@ impl Sandbox {
 }
 
 /// The complete environment inside. No variable is inherited from our own process.
-fn environment(home: &str, runtime: &str, programs: &str) -> Vec<(&'static str, String)> {
-    let path = format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{programs}");
+fn environment(home: &str, runtime: &str, programs: &[&str]) -> Vec<(&'static str, String)> {
+    let first = programs.first().map(|programs| format!("{programs}/{}:", home::FIRST)).unwrap_or_default();
+    let system = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games";
+    let path = format!("{first}{system}:{}", programs.join(":"));
     let fixed = [
         ("HOME", home),
         ("XDG_RUNTIME_DIR", runtime),
@@ -470,7 +471,7 @@ mod tests {
     #[test]
     fn the_environment_is_a_written_list() {
         let names: Vec<&str> =
-            environment("/home/user", "/run", "/bin").iter().map(|(name, _)| *name).collect();
+            environment("/home/user", "/run", &["/bin"]).iter().map(|(name, _)| *name).collect();
         insta::assert_snapshot!(names.join(" "), @"HOME XDG_RUNTIME_DIR USER LOGNAME SHELL PATH LANG TZ TERM XDG_SESSION_TYPE GDK_BACKEND GTK_MODULES QT_ACCESSIBILITY QT_LINUX_ACCESSIBILITY_ALWAYS_ON GNOME_ACCESSIBILITY ACCESSIBILITY_ENABLED SAL_USE_VCLPLUGIN");
     }
 }
