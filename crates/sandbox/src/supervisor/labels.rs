@@ -1,5 +1,6 @@
 //! Names for elements that have none of their own: check boxes in a list by their row, fields by the label beside them.
-//! A check box of a list gets its place, too: GTK says that it has no width. Pure.
+//! A check box of a list gets its place, too: GTK says that it has no width. What a name says besides, and changes by itself, goes.
+//! Pure.
 
 use apprentice_protocol::{Rect, UiNode};
 
@@ -15,6 +16,26 @@ const GAP: i32 = 240;
 const LABEL_HEIGHT: i32 = 48;
 /// A label may reach into the area of its field by so many pixels.
 const NEAR: i32 = 6;
+
+/// Between a tab's title and the memory that its page takes, of which Chromium says more or less from time to time.
+const MEMORY_USE: [&str; 2] = [" - Memory usage - ", " - High memory usage - "];
+
+/// Takes the memory that a page uses out of the names of tabs.
+pub(super) fn without_memory_use(nodes: &mut [UiNode]) {
+    for node in nodes.iter_mut().filter(|node| node.role.as_str() == "tab") {
+        let start = MEMORY_USE.iter().filter_map(|mark| node.name.rfind(mark)).max();
+        if let Some(start) = start.filter(|start| is_amount(&node.name[*start..])) {
+            node.name.truncate(start);
+        }
+    }
+}
+
+/// Whether a text ends with a number of bytes, such as `- 45.3 MB`.
+fn is_amount(text: &str) -> bool {
+    let mut words = text.rsplit(' ');
+    let (unit, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    ["B", "KB", "MB", "GB"].contains(&unit) && number.parse::<f64>().is_ok()
+}
 
 /// Names what has no name, from what stands beside it.
 pub(super) fn name_nameless(nodes: &mut [UiNode]) {
@@ -162,7 +183,7 @@ mod tests {
 
     use apprentice_protocol::{NodeRef, Rect, Role, UiNode};
 
-    use super::name_nameless;
+    use super::{name_nameless, without_memory_use};
 
     fn node(parent: Option<u32>, role: &str, name: &str, at: Rect) -> UiNode {
         UiNode {
@@ -176,6 +197,25 @@ mod tests {
             states: BTreeSet::new(),
             bounds: Some(at),
         }
+    }
+
+    #[test]
+    fn the_name_of_a_tab_is_its_title() {
+        let named = |role: &str, name: &str| {
+            let mut nodes = [node(None, role, name, Rect::new(0, 0, 100, 20))];
+            without_memory_use(&mut nodes);
+            nodes[0].name.clone()
+        };
+        assert_eq!(named("tab", "Prices - Memory usage - 45.3 MB"), "Prices");
+        assert_eq!(named("tab", "Prices - High memory usage - 1.2 GB"), "Prices");
+        assert_eq!(
+            named("tab", "Chart - Memory usage - 1 KB - Memory usage - 9 MB"),
+            "Chart - Memory usage - 1 KB"
+        );
+        for whole in ["Prices", "Chart - Memory usage - June", "On - Memory usage - of 3 parts"] {
+            assert_eq!(named("tab", whole), whole);
+        }
+        assert_eq!(named("button", "Prices - Memory usage - 45.3 MB"), "Prices - Memory usage - 45.3 MB");
     }
 
     #[test]

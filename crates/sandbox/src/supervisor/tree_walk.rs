@@ -423,6 +423,7 @@ impl<'a> Walk<'a> {
             nodes.push(node);
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
         }
+        labels::without_memory_use(&mut nodes);
         labels::name_nameless(&mut nodes);
         popover::forget_unknown_states(&mut nodes);
         refs.set_places(&nodes);

@@ -372,7 +372,9 @@ fn drop_empty_holders(
     let mut holds = vec![false; listed.len()];
     for index in (0..tree.nodes.len()).rev() {
         let node = &tree.nodes[index];
-        let bare = HOLDERS.contains(&node.role.as_str())
+        // Programs keep windows without a name for lists that they do not show.
+        let is_spare = node.role.is_window() && node.name.is_empty() && !node.is(State::Active);
+        let bare = (is_spare || HOLDERS.contains(&node.role.as_str()))
             && !node.is(State::Focused)
             && node.value.is_none()
             && !notes.contains_key(&index);

@@ -369,3 +369,20 @@ fn a_cell_that_was_emptied_is_told_and_a_text_that_went_is_gone() {
         element_changes::write(&before, &after(&sheet.replace("text;;Saved", "text;;"))).expect("few");
     assert!(silent.starts_with("- status #n"), "{silent}");
 }
+
+#[test]
+fn a_window_without_a_name_is_listed_for_what_it_holds_or_if_it_is_in_front() {
+    let windows = "
+application;Chromium
+ window;Prices;;active
+  button;Reload
+ window
+ window
+  button;Restore
+";
+    let told = list(windows).write(10_000);
+    assert_eq!(told.matches("window").count(), 2, "{told}");
+    assert!(told.contains("Restore"), "{told}");
+    let alone = list("application;draw\n window;;;active").write(10_000);
+    assert!(alone.contains("window [active]"), "{alone}");
+}
