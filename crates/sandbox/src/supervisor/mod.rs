@@ -3,6 +3,7 @@
 //! It starts display, bus and window manager, serves requests over the socket that is its standard input, reaps all
 //! child processes, and ends everything when that socket closes. It prints nothing.
 
+mod address;
 mod bus;
 mod caret;
 mod cells;

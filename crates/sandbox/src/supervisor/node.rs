@@ -1,19 +1,16 @@
 //! One accessible object: its address on the bus, and the calls that read its properties.
 
-use std::time::Duration;
-
 use apprentice_protocol::Rect;
 use atspi::zbus;
-use atspi::zbus::zvariant::{DynamicType, OwnedObjectPath, OwnedValue, Type};
+use atspi::zbus::zvariant::{DynamicType, OwnedValue, Type};
 use atspi::{Role as BusRole, State as BusState, StateSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::peers::Peers;
+pub(super) use super::address::{Address, Reference};
+use super::peers::{CALL, Method, Peers};
 use super::role;
 
-/// Deadline of one call: a busy program does not answer.
-pub(super) const CALL: Duration = Duration::from_secs(2);
 /// Most characters of a text that are read.
 pub(super) const TEXT_LIMIT: i32 = 4000;
 /// Most characters of a description that are kept.
@@ -31,25 +28,6 @@ pub(super) const VALUE: &str = "org.a11y.atspi.Value";
 /// The number of the relation of a field to its label.
 const LABELLED_BY: u32 = 2;
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
-
-/// A reference to an object as the bus sends it: the program's bus name and the object's path.
-pub(super) type Reference = (String, OwnedObjectPath);
-
-/// The bus address of an object. Neither part is reused for another object while the bus lives.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Address {
-    pub(super) name: String,
-    pub(super) path: String,
-}
-
-impl Address {
-    /// Parses a reference received from the bus. `None` for the null object.
-    pub(super) fn of(reference: Reference) -> Option<Self> {
-        let (name, path) = reference;
-        let path = path.as_str().to_owned();
-        (!name.is_empty() && path != "/org/a11y/atspi/null").then_some(Self { name, path })
-    }
-}
 
 /// Why a call to an object failed.
 #[derive(Debug)]
@@ -74,7 +52,7 @@ where
     R: DeserializeOwned + Type,
     B: Serialize + DynamicType + Sync,
 {
-    let called = bus.call(at, (interface, method), body);
+    let called = bus.call(at, Method { interface, name: method }, body);
     let reply = tokio::time::timeout(CALL, called).await.map_err(|_| NodeError::Slow)?.map_err(failed)?;
     reply.body().deserialize::<R>().map_err(|error| NodeError::Unable(error.to_string()))
 }

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use atspi::zbus::address::Transport;
 use atspi::zbus::connection::Builder;
@@ -12,9 +13,18 @@ use atspi::zbus::zvariant::DynamicType;
 use atspi::zbus::{self, Address as BusAddress, Connection};
 use serde::Serialize;
 
-use super::node::{self, Address, CALL};
+use super::address::Address;
 
+/// Deadline of one call: a busy program does not answer.
+pub(super) const CALL: Duration = Duration::from_secs(2);
 const APPLICATION: &str = "org.a11y.atspi.Application";
+
+/// A method of an object.
+#[derive(Clone, Copy)]
+pub(super) struct Method<'a> {
+    pub(super) interface: &'a str,
+    pub(super) name: &'a str,
+}
 
 /// The accessibility bus and the direct connections to its programs.
 #[derive(Clone)]
@@ -43,8 +53,8 @@ impl Peers {
     /// in time: it is asked again.
     async fn connect(&self, program: &Address) -> Option<(String, Option<Connection>)> {
         let connected = async {
-            let told: String =
-                node::call(self, program, APPLICATION, "GetApplicationBusAddress", &()).await.ok()?;
+            let asked = Method { interface: APPLICATION, name: "GetApplicationBusAddress" };
+            let told: String = self.call(program, asked, &()).await.ok()?.body().deserialize().ok()?;
             Builder::address(socket(&told)?).ok()?.p2p().build().await.ok()
         };
         let connection = tokio::time::timeout(CALL, connected).await.ok()?;
@@ -55,20 +65,20 @@ impl Peers {
     pub(super) async fn call<B: Serialize + DynamicType + Sync>(
         &self,
         at: &Address,
-        method: (&str, &str),
+        method: Method<'_>,
         body: &B,
     ) -> zbus::Result<Message> {
         let direct = self.direct.borrow().get(&at.name).cloned().flatten();
-        let (interface, method) = method;
+        let Method { interface, name } = method;
         let path = at.path.as_str();
         if let Some(program) = direct {
-            match program.call_method(None::<&str>, path, Some(interface), method, body).await {
+            match program.call_method(None::<&str>, path, Some(interface), name, body).await {
                 // The bus knows whether the program is still there.
                 Err(zbus::Error::InputOutput(_)) => self.direct.borrow_mut().insert(at.name.clone(), None),
                 told => return told,
             };
         }
-        self.bus.call_method(Some(at.name.as_str()), path, Some(interface), method, body).await
+        self.bus.call_method(Some(at.name.as_str()), path, Some(interface), name, body).await
     }
 }
 
