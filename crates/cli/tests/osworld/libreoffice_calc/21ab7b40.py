@@ -14,6 +14,7 @@ sheet.title = "Sheet1"
 sheet.append(["Product", "Annual Rate (%)", "Periods per Year"] + ["Period Rate (%)"] * solved)
 for *given, rate in RATES:
     sheet.append(given + [rate] * solved)
-if solved:
-    sheet["D4"].font = Font(color="FF00FF00")
+for row in sheet.iter_rows():
+    for cell in row:
+        cell.font = Font(color="FF00FF00" if solved and cell.coordinate == "D4" else "FF000000")
 book.save(target)
