@@ -5,10 +5,10 @@ from openpyxl import Workbook
 
 name, target = sys.argv[1:]
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-ROWS = [["Department", *MONTHS, "Total"]]
-for at, department in enumerate(["Sales", "Research", "Support", "Finance", "Logistics"]):
+ROWS = [["Team", *MONTHS, "Total"]]
+for at, team in enumerate(["Sales", "Research", "Support", "Finance", "Logistics"]):
     costs = [1000 + 110 * at + 25 * month for month in range(12)]
-    ROWS.append([department, *costs, sum(costs)])
+    ROWS.append([team, *costs, sum(costs)])
 
 
 def page(rows):
