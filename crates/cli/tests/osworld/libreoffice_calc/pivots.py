@@ -33,12 +33,16 @@ def pivot(number, rows, place, by, field, how, shown):
     return table
 
 
-def write(target, rows, pivots):
+def write(target, rows, pivots, beside=()):
     book = Workbook()
     sheet = book.active
     sheet.title = "Sheet1"
     for row in rows:
         sheet.append(row)
+    for name, lines in beside:
+        other = book.create_sheet(name)
+        for line in lines:
+            other.append(line)
     if pivots:
         second = book.create_sheet("Sheet2")
         for number, about in enumerate(pivots, 1):
