@@ -8,7 +8,7 @@ from openpyxl.utils import get_column_letter
 
 
 def pivot(number, rows, place, by, field, how, shown):
-    """A pivot table at a place: `field`, summed up by `how`, for each value of the column `by`."""
+    """A pivot table at a place: `field`, summed up by `how`, for each value of the column `by`. All have one cache."""
     columns = list(zip(*rows[1:]))
     values = [sorted(set(column), key=str) for column in columns]
     source = f"A1:{get_column_letter(len(columns))}{len(rows)}"
@@ -25,7 +25,7 @@ def pivot(number, rows, place, by, field, how, shown):
         fields.append(PivotField(axis="axisRow" if at == by else None, dataField=at == field or None, items=items,
                                  showAll=False))
     table = TableDefinition(
-        name=f"Pivot{number}", cacheId=number, dataCaption="Values",
+        name=f"Pivot{number}", cacheId=1, dataCaption="Values",
         location=Location(ref=place, firstHeaderRow=1, firstDataRow=1, firstDataCol=1), pivotFields=fields,
         rowFields=[RowColField(x=by)],
         dataFields=[DataField(name=f"{how} of {rows[0][field]}", fld=field, subtotal=how, showDataAs=shown)])
