@@ -6,8 +6,8 @@ from openpyxl.chart import BarChart, LineChart, Reference, Series
 from openpyxl.chart.data_source import AxDataSource, StrRef
 
 name, target = sys.argv[1:]
-ROWS = [["Name", "Jan", "Feb", "Mar", "Apr", "May", "Jun"], ["Ada", 10, 12, 9, 14, 11, 13], ["Ben", 8, 7, 10, 9, 12, 11],
-        ["Cleo", 15, 13, 16, 12, 14, 18]]
+ROWS = [["Name", "Jan", "Feb", "Mar", "Apr", "May", "Jun"], ["Ada", 10, 12, 9, 14, 11, 13],
+        ["Ben", 8, 7, 10, 9, 12, 11], ["Cleo", 15, 13, 16, 12, 14, 18]]
 book = Workbook()
 sheet = book.active
 sheet.title = "Sheet1"

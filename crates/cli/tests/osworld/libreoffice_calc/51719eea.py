@@ -13,4 +13,4 @@ rows = [["Date", "Product", "Quantity", "Discount"] + ["Revenue"] * solved]
 for day, product, quantity, discount in SALES:
     rows.append([day, product, quantity, discount] + [PRICES[product] * quantity * (1 - discount)] * solved)
 prices = ("Retail Price", [["Product", "Price"], *PRICES.items()])
-write(target, rows, [("A1:B6", 1, 4, "sum", "normal")] * solved, [prices])
+write(target, rows, [("A1:B6", 1, 4, "sum")] * solved, [prices])

@@ -7,7 +7,7 @@ from openpyxl.pivot.table import DataField, FieldItem, Location, PivotField, Row
 from openpyxl.utils import get_column_letter
 
 
-def pivot(number, rows, place, by, field, how, shown):
+def pivot(number, rows, place, by, field, how):
     """A pivot table at a place: `field`, summed up by `how`, for each value of the column `by`. All have one cache."""
     columns = list(zip(*rows[1:]))
     values = [sorted(set(column), key=str) for column in columns]
@@ -28,7 +28,7 @@ def pivot(number, rows, place, by, field, how, shown):
         name=f"Pivot{number}", cacheId=1, dataCaption="Values",
         location=Location(ref=place, firstHeaderRow=1, firstDataRow=1, firstDataCol=1), pivotFields=fields,
         rowFields=[RowColField(x=by)],
-        dataFields=[DataField(name=f"{how} of {rows[0][field]}", fld=field, subtotal=how, showDataAs=shown)])
+        dataFields=[DataField(name=f"{how} of {rows[0][field]}", fld=field, subtotal=how)])
     table.cache = cache
     return table
 
