@@ -8,7 +8,6 @@ WORDS = [["all", "came", "under"], ["but", "eat", "ride"], ["into", "must", "our
 
 name, target = sys.argv[1:]
 document = docx.Document()
-document.add_paragraph("Sight words")
 table = document.add_table(rows=3, cols=3)
 for row, words in enumerate(WORDS):
     for column, word in enumerate(words):
@@ -16,5 +15,4 @@ for row, words in enumerate(WORDS):
         run.font.size = Pt(14)
         if "_Gold" in name:
             run.font.color.rgb = RGBColor(255, 0, 0) if word[0] in "aeiou" else RGBColor(0, 0, 255)
-document.add_paragraph("Read one row each day.")
 document.save(target)

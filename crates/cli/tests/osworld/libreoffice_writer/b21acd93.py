@@ -1,4 +1,4 @@
-"""An essay of three paragraphs: introduction, body and conclusion, single-spaced or each as it should be."""
+"""An essay of three paragraphs: introduction, body and conclusion, with the usual spacing or each with its own."""
 import sys
 
 import docx
@@ -15,5 +15,6 @@ document = docx.Document()
 for text, spacing in PARTS:
     paragraph = document.add_paragraph()
     paragraph.add_run(text).font.size = Pt(12)
-    paragraph.paragraph_format.line_spacing = spacing if "_Gold" in name else 1.0
+    if "_Gold" in name:
+        paragraph.paragraph_format.line_spacing = spacing
 document.save(target)
