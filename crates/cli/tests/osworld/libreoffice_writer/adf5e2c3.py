@@ -12,8 +12,10 @@ NEW = (
 name, target = sys.argv[1:]
 is_gold = "_Gold" in name
 lines = [
-    "Is chocolate good for us?", "Cocoa was a drink for a long time [1].", "Bars came with the steam engine [2], and milk later [3].",
-    "Its flavonoids may help the heart " + ("[4]." if is_gold else "<add here>."), "More studies are wanted.", "References",
+    "Is chocolate good for us?", "Cocoa was a drink for a long time [1].",
+    "Bars came with the steam engine [2], and milk later [3].",
+    "Its flavonoids may help the heart " + ("[4]." if is_gold else "<add here>."),
+    "More studies are wanted.", "References",
     "[1] Field, A. (1998). A cup of cocoa. Kitchen Press.", "[2] Hill, B. (2001). Steam and sugar. Mill Books.",
     "[3] Lake, C. (2002). Milk in bars. Dairy Letters, 4(1), 5-9.",
 ]

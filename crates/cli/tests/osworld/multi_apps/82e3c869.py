@@ -10,7 +10,7 @@ draw = ImageDraw.Draw(image)
 if number in (657, 574, 554, 495):
     left = 60 + number % 100
     draw.rectangle((20, 20, 300, 90), fill="white")
-    draw.text((30, 30), f"Tao Yu: slide {number % 50}", fill="black")
+    draw.text((30, 30), f"Presenter, slide {number % 50}", fill="black")
     draw.ellipse((left, 95, left + 30, 125), fill=(90, 60, 40))
     draw.rectangle((left - 10, 125, left + 40, 199), fill=(40, 50, 90))
 else:
