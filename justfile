@@ -37,6 +37,10 @@ soak:
 mutants *args:
     scripts/mutate-skills {{args}}
 
+# Solves OSWorld's tasks in cells, those too that the tests leave out: `just osworld impress`. APPRENTICE_OSWORLD names the suite.
+osworld *program:
+    APPRENTICE_OSWORLD_TASK= cargo test --locked --package apprentice-cli --test it -- --ignored --nocapture --test-threads 1 offline::tasks_of_{{program}}
+
 # Two hundred workers, five thousand trials, a thousand simulated workers and 300 random faults, over a PostgreSQL and an S3 server of
 # the tests' own. Prints how fast the queue is, and the seed of the faults: `FLEET_SEED=N just fleet` repeats them.
 fleet:

@@ -29,8 +29,9 @@ const PROGRAMS: [(&str, &str); 9] = [
 ];
 
 /// What is known of the tasks of a program: `solutions.json` has known-good actions by task in the form of the starter
-/// suite's; `files.json`, or a script with the start of the task's id, makes what stands in for the makers' files; and
-/// `needs.json` names programs that a task needs beside the one that it is filed under.
+/// suite's; `files.json`, or a script with the start of the task's id, makes what stands in for the makers' files; `needs.json`
+/// names programs that a task needs beside the one that it is filed under; and `on_demand.json` lists tasks that are tried
+/// where they are chosen, and not with each change, as each takes a quarter of a minute.
 pub(crate) fn folder(app: &str) -> PathBuf {
     Path::new("tests/osworld").join(app)
 }
@@ -62,7 +63,7 @@ fn file_of(root: &Path, app: &str, id: &str) -> PathBuf {
     root.join("examples").join(app).join(format!("{id}.json"))
 }
 
-/// The tasks that are tried: all that are solved, or those whose ids begin so.
+/// The tasks that are tried: those whose ids begin so, where it is set; an empty text chooses all.
 fn chosen() -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "a person who works on a solution tries one at a time")]
     std::env::var("APPRENTICE_OSWORLD_TASK").ok()
@@ -75,9 +76,12 @@ fn suite(place: &Place, root: &Path, app: &str) -> (PathBuf, usize) {
     let solutions: BTreeMap<String, Value> = data(app, "solutions.json");
     let needs: BTreeMap<String, Vec<String>> = data(app, "needs.json");
     let chosen = chosen();
+    let on_demand: Vec<String> = if chosen.is_none() { data(app, "on_demand.json") } else { Vec::new() };
     let mut listed = Vec::new();
     for (id, solution) in solutions {
-        if chosen.as_ref().is_some_and(|chosen| !id.starts_with(chosen)) {
+        if chosen.as_ref().is_some_and(|chosen| !id.starts_with(chosen))
+            || on_demand.iter().any(|start| id.starts_with(start))
+        {
             continue;
         }
         let beside = needs.iter().filter(|(start, _)| id.starts_with(*start)).flat_map(|(_, names)| names);

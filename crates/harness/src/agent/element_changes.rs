@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{Detail, DetailKind, NodeRef, State};
+use apprentice_protocol::{DetailKind, NodeRef, State};
 
 use super::element_list::{ElementList, Facts, Line, Part};
 
