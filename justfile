@@ -47,6 +47,12 @@ fleet:
     scripts/fleet-servers
     cargo test --package apprentice-fleet -- --include-ignored --nocapture --test-threads 1 --skip child::
 
+# Checks the crate of the user's own desktop for macOS and Windows, where nobody has run it. Rustup fetches the targets.
+systems:
+    rustup target add x86_64-apple-darwin x86_64-pc-windows-msvc
+    cargo check --locked --package apprentice-host --target x86_64-apple-darwin
+    cargo check --locked --package apprentice-host --target x86_64-pc-windows-msvc
+
 ci:
     .ci/run
 
