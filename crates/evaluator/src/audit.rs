@@ -45,6 +45,10 @@ pub struct AuditFinding {
     pub stop_reason: Option<StopReason>,
     /// The attempt's folder, relative to the run.
     pub trace: Option<String>,
+    /// Why the attempt ended so: the element that a script did not find, or what the check found. `None` where the trace
+    /// does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 impl Baseline {
@@ -129,6 +133,7 @@ pub fn findings(tasks: &[&Task], seeds: u32, results: &[TrialRow]) -> Vec<AuditF
                     void_cause: row.and_then(|row| row.void_cause),
                     stop_reason: row.and_then(|row| row.stop_reason),
                     trace: row.map(|row| row.trace.clone()),
+                    why: None,
                 });
             }
         }

@@ -38,6 +38,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("python", include_str!("seeds/python.sh")),
     (SUDO, include_str!("seeds/sudo.sh")),
     ("first/chromium", include_str!("seeds/chromium.sh")),
+    ("first/xdg-open", include_str!("seeds/xdg-open.sh")),
 ];
 /// Their folder in the home.
 pub(super) const PROGRAM_FOLDER: &str = ".local/bin";

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::control_group::{self, CellGroup};
+use super::language::language;
 use super::limits::CellLimits;
 use super::state::{self, LOCK, map_contains};
 use super::supervisor::{self, Home, SandboxPlan};
@@ -374,7 +375,7 @@ fn environment(home: &str, runtime: &str, programs: &[&str]) -> Vec<(&'static st
         ("LOGNAME", "user"),
         ("SHELL", "/bin/bash"),
         ("PATH", path.as_str()),
-        ("LANG", "C.UTF-8"),
+        ("LANG", language()),
         ("TZ", "UTC"),
         ("TERM", "xterm-256color"),
         ("XDG_SESSION_TYPE", "x11"),

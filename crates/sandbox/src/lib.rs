@@ -8,6 +8,7 @@ mod control_group;
 mod display;
 mod headroom;
 mod home;
+mod language;
 mod launch;
 mod limits;
 mod machine;

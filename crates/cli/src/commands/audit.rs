@@ -60,7 +60,10 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
     sound(&tasks, &suite.root)?;
     let summary = carry_out(arguments, config, &suite, &tasks)?;
     completed(&summary)?;
-    let findings = findings(&tasks, arguments.seeds.max(1), &summary.results);
+    let mut findings = findings(&tasks, arguments.seeds.max(1), &summary.results);
+    for finding in &mut findings {
+        finding.why = finding.trace.as_deref().and_then(|trace| reason(&summary.folder.join(trace)));
+    }
     show(arguments, &suite, &summary, tasks.len(), &findings)?;
     match findings.len() {
         0 => Ok(()),
@@ -164,7 +167,7 @@ fn show(
         let trace = finding.trace.as_deref().unwrap_or_default();
         let (task, seed, model) = (&finding.task, finding.seed, finding.baseline.model());
         terminal::line(format_args!("{task} (variation {seed}), {model}: {outcome} {trace}"));
-        if let Some(why) = gave_up_because(&summary.folder.join(trace)) {
+        if let Some(why) = &finding.why {
             terminal::line(format_args!("  {why}"));
         }
     }
@@ -179,13 +182,22 @@ fn show(
     Ok(())
 }
 
-/// Why a script gave up: the element that it did not find.
-fn gave_up_because(attempt: &Path) -> Option<String> {
+/// Why an attempt ended as it did: the element that a script did not find, the cause of a void attempt, or the differences
+/// that the check found.
+fn reason(attempt: &Path) -> Option<String> {
     let trace = Trace::read(&attempt.join("events.jsonl")).ok()?;
-    trace.events.iter().find_map(|event| match &event.kind {
-        EventKind::Finished(Finish::GiveUp { reason }) => reason.starts_with("step ").then(|| reason.clone()),
-        _ => None,
-    })
+    let mut judged = None;
+    for event in &trace.events {
+        match &event.kind {
+            EventKind::Finished(Finish::GiveUp { reason }) if reason.starts_with("step ") => {
+                return Some(reason.clone());
+            }
+            EventKind::Stopped { void: Some(_), detail, .. } => return Some(detail.clone()),
+            EventKind::Judged(found) => judged = Some(found.explanation.clone()),
+            _ => {}
+        }
+    }
+    judged.filter(|explanation| !explanation.is_empty())
 }
 
 #[cfg(test)]

@@ -306,4 +306,18 @@ fn the_new_suite_passes_its_audit_and_a_passed_attempt_is_kept() {
     let steps = kept["apprentice"]["solution"].as_array().expect("steps");
     assert_eq!(steps[0], json!({ "click": { "name": "{{seen.0}}", "role": "cell" } }), "{steps:?}");
     works(&place, &["tasks", "audit", "mine", "--task", "files-new-name"]);
+
+    // What is wrong with a solution is told: the element that is not there, or what the check found.
+    let mut wrong = kept.clone();
+    let why_of = |task: &Value| {
+        fs::write(place.path(file), task.to_string()).expect("written");
+        let output = place.output(&["tasks", "audit", "mine", "--task", "files-new-name", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        report["findings"][0]["why"].as_str().unwrap_or_default().to_owned()
+    };
+    wrong["apprentice"]["solution"] = json!([{ "click": { "name": "No such file" } }]);
+    assert!(why_of(&wrong).starts_with("step 1 of the script: element \"No such file\" is not there"));
+    wrong["apprentice"]["solution"] = kept["apprentice"]["near_miss"].clone();
+    let why = why_of(&wrong);
+    assert!(why.starts_with("found ") && why.contains(" instead of "), "{why}");
 }

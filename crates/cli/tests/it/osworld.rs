@@ -176,7 +176,7 @@ trailer<</Root 1 0 R/Info 4 0 R>>
 ";
 
 #[test]
-fn what_a_step_opens_is_shown_by_a_program_made_for_it_and_what_nothing_opens_is_told_at_once() {
+fn what_a_step_opens_is_shown_by_a_program_made_for_it_and_what_is_missing_is_told_at_once() {
     if !worlds_can_start() || !is_installed("xdg-open") || !is_installed("chromium") {
         return;
     }
@@ -207,7 +207,15 @@ fn what_a_step_opens_is_shown_by_a_program_made_for_it_and_what_nothing_opens_is
         {"type": "execute", "parameters": {"command": "head -c 64 /dev/urandom > /home/user/thing.unheard", "shell": true}},
         open("/home/user/thing.unheard"),
     ]);
+    let by_shell = |line: &str| json!({"type": "execute", "parameters": {"command": line, "shell": true}});
+    let mut in_window = windows.clone();
+    in_window["expected"]["rules"]["include"] = json!(["notes.txt"]);
+    let seen = json!({"type": "execute", "parameters": {"command": ["wmctrl", "-l"], "until": {"stdout": "notes.txt"}}});
+    let in_background =
+        json!([write("/home/user/notes.txt", "a line"), by_shell("xdg-open /home/user/notes.txt"), seen]);
     let suite = place.suite(&[
+        ("background", task(in_background, in_window)),
+        ("no program", task(json!([by_shell("true; no-such-terminal --maximize")]), windows.clone())),
         ("document", shown("/home/user/thing.pdf", DOCUMENT, viewer)),
         ("browser", task(by_browser, titled)),
         ("text", shown("/home/user/notes.txt", "a line", "notes.txt")),
@@ -217,13 +225,19 @@ fn what_a_step_opens_is_shown_by_a_program_made_for_it_and_what_nothing_opens_is
     command.env("APPRENTICE_ATTEMPTS", "1").status().expect("it ends");
     let run = place.run_folder();
     let rows = rows(&run);
-    assert_eq!(rows.len(), 4, "{}", place.text("stderr"));
+    assert_eq!(rows.len(), 6, "{}", place.text("stderr"));
     for row in rows {
-        if row["task"] == "nothing" {
+        let missing = match row["task"].as_str() {
+            Some("nothing") => "no program here opens",
+            Some("no program") => "no-such-terminal: not found",
+            _ => {
+                assert_eq!(row["verdict"], "pass", "{row} {}", told(&run, &row, "\"judged\""));
+                ""
+            }
+        };
+        if !missing.is_empty() {
             assert_eq!(row["void_cause"], "missing_program", "{row}");
-            assert!(told(&run, &row, "\"stopped\"").contains("no program here opens"), "{row}");
-        } else {
-            assert_eq!(row["verdict"], "pass", "{row} {}", told(&run, &row, "\"judged\""));
+            assert!(told(&run, &row, "\"stopped\"").contains(missing), "{row}");
         }
         assert!(row["wall_s"].as_f64().is_some_and(|took| took < 60.0), "{row}");
     }

@@ -69,6 +69,9 @@ pub enum StepError {
     /// The window did not appear in time.
     #[error("no window named {0:?} appeared; open windows: {1}")]
     NoWindow(String, String),
+    /// A shell did not find the program that it should start.
+    #[error("a program that the step starts is not here: {0}")]
+    NoProgram(String),
     /// No installed program opens files of this kind.
     #[error("no program here opens {0}")]
     NoViewer(String),
@@ -95,9 +98,9 @@ impl SetupError {
     pub fn void_cause(&self) -> VoidCause {
         match &self.source {
             StepError::Machine(MachineError::Lost(_)) => VoidCause::WorldLost,
-            StepError::Machine(MachineError::MissingProgram(_)) | StepError::NoViewer(_) => {
-                VoidCause::MissingProgram
-            }
+            StepError::Machine(MachineError::MissingProgram(_))
+            | StepError::NoProgram(_)
+            | StepError::NoViewer(_) => VoidCause::MissingProgram,
             StepError::Machine(
                 MachineError::Unsupported(_)
                 | MachineError::NotFound(_)

@@ -182,9 +182,9 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
     }
     let before = context.machine.windows().await?;
     // With `BROWSER=false`, a file that no program opens is not passed to a browser, which would treat it as a
-    // download.
-    let words =
-        ["sh", "-c", "BROWSER=false xdg-open \"$1\" || echo $? > \"$2\"", "sh", &path, OPEN_STATUS_FILE];
+    // download. The system's own script stays until the program ends, and so tells when that fails.
+    let line = "BROWSER=false /usr/bin/xdg-open \"$1\" || echo $? > \"$2\"";
+    let words = ["sh", "-c", line, "sh", &path, OPEN_STATUS_FILE];
     context.machine.launch(&Command::new(words)).await?;
     let wanted = |window: &Window| {
         let named = window.title.contains(&name) || window.title.contains(&stem);
@@ -221,6 +221,9 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
     let words = command_words(context, &execute.command, execute.shell)?;
     let command = shims::with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     let mut output = context.machine.run(&command).await?;
+    if execute.until.is_none() {
+        every_program_is_there(&output)?;
+    }
     if let Some(until) = &execute.until {
         let deadline = context.clock.mono() + UNTIL_DEADLINE;
         while !holds(until, &output) {
@@ -252,6 +255,18 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
         kept.map_err(|source| StepError::Local { path, source })?;
     }
     Ok(())
+}
+
+/// The exit code of a shell that did not find the program of its last command.
+const NOT_FOUND_BY_SHELL: i32 = 127;
+
+/// Refuses to begin an attempt in a world that lacks what its setup starts.
+fn every_program_is_there(output: &Output) -> Result<(), StepError> {
+    if output.code != NOT_FOUND_BY_SHELL {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(StepError::NoProgram(said.lines().last().unwrap_or_default().trim().to_owned()))
 }
 
 async fn verify(context: &SetupContext<'_>, verified: &VerifiedExecute) -> Result<(), StepError> {

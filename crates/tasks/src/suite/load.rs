@@ -386,7 +386,9 @@ fn read_check(path: &Path, text: &str, raw: &RawValue) -> Result<CheckSpec, Suit
 }
 
 /// Our own tasks may use only supported steps, getters and metrics; third-party tasks are checked when they run.
+/// An OSWorld task with our object may keep options that upstream's metric ignores (`doubts` names them).
 fn check_names(task: &Task) -> Result<(), (String, String)> {
+    let from_osworld = task.extra.contains_key("snapshot");
     let known = |kind: &str, name: &str, valid: &[&str]| {
         if valid.contains(&name) {
             return Ok(());
@@ -401,9 +403,11 @@ fn check_names(task: &Task) -> Result<(), (String, String)> {
     }
     for (at, metric) in task.evaluator.func.iter().enumerate() {
         known("metric", metric, &metrics)?;
-        let read = check::named(metric).and_then(check::Metric::options).unwrap_or_default();
-        for option in task.evaluator.options(at).into_iter().flat_map(serde_json::Map::keys) {
-            known(&format!("option of {metric}"), option, read)?;
+        let read = check::named(metric).and_then(check::Metric::options);
+        let given = task.evaluator.options(at).into_iter().flat_map(serde_json::Map::keys);
+        let checked = |option: &&String| read.is_none() || !from_osworld && !option.starts_with('_');
+        for option in given.filter(checked) {
+            known(&format!("option of {metric}"), option, read.unwrap_or_default())?;
         }
     }
     for part in [&task.evaluator.result, &task.evaluator.expected].into_iter().flatten() {
@@ -538,6 +542,21 @@ mod tests {
         t.json:3:38: unknown variant `dekstop`; did you mean "desktop"? (at environment)
         t.json:1:33: expected `,` or `}`
         "#);
+    }
+
+    #[test]
+    fn options_that_upstream_ignores_may_stay_in_a_task_of_osworld() {
+        let read = |from: &str, to: &str| read_task(Path::new("t.json"), &GOOD.replacen(from, to, 1)).is_ok();
+        let noted = r#""compare_csv","options":{"_note":"why"}"#;
+        assert!(read(r#""exact_match""#, noted), "a note is no option");
+        assert!(!read(r#""exact_match""#, r#""exact_match","options":{"_note":"why"}"#), "upstream raises");
+        let ignored = |snapshot: &str| {
+            let text =
+                GOOD.replacen("\"exact_match\"", r#""compare_csv","options":{"content_only":true}"#, 1);
+            read_task(Path::new("t.json"), &text.replacen('{', snapshot, 1)).is_ok()
+        };
+        assert!(ignored(r#"{"snapshot":"calc","#));
+        assert!(!ignored("{"), "in a task of our own it is a mistake");
     }
 
     #[test]
