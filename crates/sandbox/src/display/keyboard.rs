@@ -14,10 +14,12 @@ use super::keyboard_map::Stroke;
 use super::keysym::{self, Keysym};
 use super::{CancelToken, DisplayError, Screen};
 
-/// Wait after binding keys, so that programs learn of the new bindings before they are used.
+/// Least wait after binding keys, so that programs learn of the new bindings before they are used.
 const BOUND: Duration = Duration::from_millis(30);
-/// Wait before a key is bound again, so that programs have used the old binding.
+/// Least wait before a key is bound again, so that programs have used the old binding.
 const USED: Duration = Duration::from_millis(150);
+/// Longest of these waits: on a busy machine they last until the programs have nothing left to do, which a film never does.
+const CAUGHT_UP: Duration = Duration::from_secs(2);
 /// How long a key of a chord stays down, unless the program has noticed it earlier.
 const HOLD: Duration = Duration::from_millis(12);
 /// Characters typed between two round trips to the server.
@@ -137,11 +139,11 @@ impl Screen {
             return Ok(());
         };
         if binding.replaces {
-            self.pause(USED, stop)?;
+            self.await_idle(USED, CAUGHT_UP, stop)?;
         }
         let (width, changed) = self.keyboard.keysyms_between(*first, *last);
         self.connection.change_keyboard_mapping(last - first + 1, *first, width, changed)?.check()?;
-        self.pause(BOUND, stop)
+        self.await_idle(BOUND, CAUGHT_UP, stop)
     }
 
     /// Types one key, with Shift where it is needed.

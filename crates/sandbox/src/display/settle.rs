@@ -90,6 +90,31 @@ impl Screen {
         }
     }
 
+    /// Waits at least `floor`, and until two looks find that no program runs and none has run in between, but not longer than
+    /// `cap`.
+    pub(super) fn await_idle(
+        &mut self,
+        floor: Duration,
+        cap: Duration,
+        stop: &CancelToken,
+    ) -> Result<(), DisplayError> {
+        let begun = self.clock.mono();
+        let mut before = None;
+        self.pause(floor, stop)?;
+        loop {
+            stop.check()?;
+            self.take_events()?;
+            let Some(look) = self.programs.as_mut().and_then(Programs::look) else { return Ok(()) };
+            let left = (begun + cap).saturating_sub(self.clock.mono());
+            let is_idle = look.running.is_empty() && before.as_ref() == Some(&look.turns);
+            if is_idle || left.is_zero() {
+                return Ok(());
+            }
+            before = Some(look.turns);
+            await_event(&self.connection, Some(stop), left.min(TAKEN))?;
+        }
+    }
+
     /// Names of the programs that were still at work when the last wait reached its cap.
     pub fn busy_programs(&self) -> Vec<String> {
         self.unrest.still_busy().to_vec()

@@ -238,6 +238,13 @@ fn action(
         ScriptAction::Select(target, option) => {
             Ok(Action::Select { at: at(target)?, option: option.clone() })
         }
+        ScriptAction::Drag(from, to) => {
+            let place = |target: &TargetSelector| {
+                let node = target.find(nodes).ok_or_else(|| format!("{} is not there", target.words()))?;
+                node.at.ok_or_else(|| format!("{} has no place on the screen", target.words()))
+            };
+            Ok(Action::Drag { path: vec![place(from)?, place(to)?], button: Button::Left })
+        }
         ScriptAction::Key(chord) => Ok(Action::Key { chord: chord.clone(), hold_ms: None }),
         ScriptAction::Type(text) => Ok(Action::Type { text: text.clone() }),
         ScriptAction::Scroll(notches) => Ok(Action::Scroll { at: None, dx: 0, dy: *notches }),
@@ -320,6 +327,25 @@ mod tests {
         );
         answer(&mut messages, call, ActionOutcome::Done { text: None }, "");
         assert_eq!(ask(&model, &messages).body, CallBody::Finish(Finish::Done));
+    }
+
+    #[test]
+    fn a_drag_goes_from_one_element_to_another_and_waits_until_both_are_seen() {
+        let model = model(json!([{"drag": {"name": "Region"}, "to": {"name": "Rows"}}]));
+        let begun =
+            |outline: &str| ask(&model, &[Message::User { content: vec![Content::text(outline)] }]).body;
+        let waits = |body: &CallBody| matches!(body, CallBody::World { actions } if matches!(actions[..], [Action::Wait { .. }]));
+        assert!(waits(&begun("listitem \"Region\" @10,20 #n1")));
+        assert!(waits(&begun("listitem \"Region\" @10,20 #n1\nlist \"Rows\" #n2")), "it has no place");
+        let CallBody::World { actions } = begun("listitem \"Region\" @10,20 #n1\nlist \"Rows\" @300,40 #n2")
+        else {
+            panic!("ends")
+        };
+        let [Action::Drag { path, .. }] = &actions[..] else { panic!("{actions:?}") };
+        assert_eq!(
+            path.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>(),
+            [(10.0, 20.0), (300.0, 40.0)]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //!   may say `nth` (from 0), `in` (a target that must enclose it) and `hold` (modifiers held meanwhile);
 //! - `{"key": "ctrl+s"}`, `{"type": "text"}`, `{"scroll": 3}` (notches down, negative is up);
 //! - `{"select": {"role": …, "name": …}, "option": "text"}`;
+//! - `{"drag": target, "to": target}`, from the middle of one element to that of the other;
 //! - `{"wait_for": target}` and `{"wait_gone": target}`: conditions of the following action;
 //! - `{"answer": "text"}` and `{"give_up": "why"}` as the last step, instead of finishing as done.
 
@@ -16,12 +17,13 @@ use serde_json::Value;
 pub const SOLUTION_LIMIT: usize = 60;
 
 /// The verbs of steps.
-pub const VERBS: [&str; 12] = [
+pub const VERBS: [&str; 13] = [
     "click",
     "double_click",
     "right_click",
     "hover",
     "select",
+    "drag",
     "key",
     "type",
     "scroll",
@@ -62,6 +64,8 @@ struct StepJson {
     select: Option<TargetSelector>,
     #[serde(default, deserialize_with = "text")]
     option: Option<String>,
+    drag: Option<TargetSelector>,
+    to: Option<TargetSelector>,
     key: Option<Chord>,
     #[serde(default, deserialize_with = "text")]
     r#type: Option<String>,
@@ -96,6 +100,7 @@ pub(super) enum ScriptAction {
     RightClick(TargetSelector),
     Hover(TargetSelector),
     Select(TargetSelector, String),
+    Drag(TargetSelector, TargetSelector),
     Key(Chord),
     Type(String),
     Scroll(i32),
@@ -130,7 +135,7 @@ pub struct Script {
 pub enum ScriptError {
     /// A step has an unknown form.
     #[error(
-        "step {index} must be one of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up; found {step}"
+        "step {index} must be one of click, double_click, right_click, hover, select with option, drag with to, key, type, scroll, wait_for, wait_gone, answer, give_up; found {step}"
     )]
     Form {
         /// The step's index in the list.
@@ -157,7 +162,12 @@ pub enum ScriptError {
 }
 
 fn is_known(key: &str) -> bool {
-    VERBS.contains(&key) || key == "option"
+    VERBS.contains(&key) || ["option", "to"].contains(&key)
+}
+
+/// The number of fields of a step: a verb, and for some its second part.
+fn fields(step: &serde_json::Map<String, Value>) -> usize {
+    if step.contains_key("select") || step.contains_key("drag") { 2 } else { 1 }
 }
 
 impl Script {
@@ -169,10 +179,7 @@ impl Script {
                 return Err(ScriptError::AfterEnd(index));
             }
             let wrong = || ScriptError::Form { index, step: step.clone() };
-            if step
-                .as_object()
-                .is_none_or(|step| step.len() != if step.contains_key("select") { 2 } else { 1 })
-            {
+            if step.as_object().is_none_or(|step| step.len() != fields(step)) {
                 return Err(wrong());
             }
             let written: StepJson = serde_json::from_value(step.clone()).map_err(|error| {
@@ -214,6 +221,7 @@ impl Script {
             StepJson { select: Some(target), option: Some(option), .. } => {
                 ScriptAction::Select(target, option)
             }
+            StepJson { drag: Some(from), to: Some(to), .. } => ScriptAction::Drag(from, to),
             StepJson { key: Some(chord), .. } => ScriptAction::Key(chord),
             StepJson { r#type: Some(text), .. } => ScriptAction::Type(text),
             StepJson { scroll: Some(notches), .. } => ScriptAction::Scroll(notches),
@@ -321,6 +329,7 @@ mod tests {
             json!({"click": {"x": 1}}),
             json!({"key": "nokey"}),
             json!({"select": {"name": "A"}}),
+            json!({"drag": {"name": "A"}, "option": "B"}),
             json!({"key": "a", "type": "b"}),
         ] {
             assert!(Script::read(std::slice::from_ref(&step)).is_err(), "{step}");

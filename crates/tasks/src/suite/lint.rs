@@ -110,7 +110,7 @@ mod tests {
         .collect();
         insta::assert_snapshot!(said.join("\n"), @r#"
         unknown placeholder {{fil}} in instruction; did you mean "file"?
-        solution: step 0 must be one of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up; found {"clik":{"name":"a"}}; did you mean "click"?
+        solution: step 0 must be one of click, double_click, right_click, hover, select with option, drag with to, key, type, scroll, wait_for, wait_gone, answer, give_up; found {"clik":{"name":"a"}}; did you mean "click"?
         evaluator.expected: the getter "rule" needs the field "rules"; is "rule" a typo of it?
         the file to upload is not there: ROOT/files/b.txt
         near_miss: step 0: unknown key "nokey" in chord "ctrl+nokey"; found {"key":"ctrl+nokey"}
