@@ -253,7 +253,7 @@ impl TreeBudget {
 
 impl Default for TreeBudget {
     fn default() -> Self {
-        Self { nodes: 3000, depth: 40, ms: 3000, hidden: HiddenNodes::Skip }
+        Self { nodes: 3000, depth: 100, ms: 3000, hidden: HiddenNodes::Skip }
     }
 }
 

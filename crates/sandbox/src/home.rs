@@ -50,8 +50,18 @@ pub(super) const FIRST: &str = "first";
 pub(super) const SUDO: &str = "sudo";
 
 /// The usual folders of a desktop user.
-const FOLDERS: &[&str] =
-    &["Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Templates", "Videos"];
+const FOLDERS: &[&str] = &[
+    "Desktop",
+    "Documents",
+    "Downloads",
+    "Music",
+    "Pictures",
+    "Public",
+    "Templates",
+    "Videos",
+    // Tasks write settings into it before the editor starts.
+    ".config/Code/User",
+];
 
 /// Writes the seed files that a home does not have yet.
 pub(super) fn seed(home: &Path) -> io::Result<()> {

@@ -16,7 +16,7 @@ use crate::stand_ins;
 use crate::starter::is_installed;
 
 /// The programs under whose names tasks are filed.
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 10] = [
     ("chrome", "chromium"),
     ("gimp", "gimp"),
     ("libreoffice_calc", "localc"),
@@ -26,6 +26,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("os", "xfce4-terminal"),
     ("thunderbird", "thunderbird"),
     ("vlc", "vlc"),
+    ("vs_code", "code"),
 ];
 
 /// What is known of the tasks of a program: `solutions.json` has known-good actions by task in the form of the starter
@@ -192,6 +193,12 @@ fn tasks_of_the_system_are_solved_in_cells() {
 #[ignore = "a lane of its own: it starts real programs for minutes"]
 fn tasks_of_thunderbird_are_solved_in_cells() {
     solve("thunderbird");
+}
+
+#[test]
+#[ignore = "a lane of its own: it starts real programs for minutes"]
+fn tasks_of_vs_code_are_solved_in_cells() {
+    solve("vs_code");
 }
 
 #[test]

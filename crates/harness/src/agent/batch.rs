@@ -22,7 +22,7 @@ const TOOL_BUDGET: TextBudget = TextBudget(20_000);
 /// Limit on the text that a world adds to one action's result, in characters.
 const REMARK_BUDGET: TextBudget = TextBudget(2_000);
 /// Limits on a tree that is read on request: it may be larger than that of a view.
-const READ_BUDGET: TreeBudget = TreeBudget { nodes: 20_000, depth: 60, ms: 5000, hidden: HiddenNodes::Skip };
+const READ_BUDGET: TreeBudget = TreeBudget { nodes: 20_000, depth: 100, ms: 5000, hidden: HiddenNodes::Skip };
 /// The longest single wait a model may ask for.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 

@@ -76,6 +76,18 @@ const DELAYED_FILES: &[DelayedFile] = &[
         max_delay: Duration::from_secs(32),
         completion: Completion::Written,
     },
+    DelayedFile {
+        path: "/Code/User/settings.json",
+        program: "^(code|node)$",
+        max_delay: Duration::from_millis(1500),
+        completion: Completion::AtRest,
+    },
+    DelayedFile {
+        path: "/Code/User/keybindings.json",
+        program: "^(code|node)$",
+        max_delay: Duration::from_millis(1500),
+        completion: Completion::AtRest,
+    },
 ];
 
 /// Prints the machine's time, the file's modification time and the age of the application's oldest process, with `-`
@@ -185,6 +197,9 @@ mod tests {
         check("registrymodifications.xcu", "100.5 90.0 30", 1, false);
         check("registrymodifications.xcu", "100.5 90.0 30", 2, true);
         check("registrymodifications.xcu", "100.5 99.5 30", 2, false);
+        check("Code/User/settings.json", "100.5 - 30", 1, false);
+        check("Code/User/keybindings.json", "100.5 - 30", 1, false);
+        check("Code/User/settings.json", "100.5 - 30", 2, true);
         check("registrymodifications.xcu", "100.5 99.5 30", 10, true);
     }
 }
