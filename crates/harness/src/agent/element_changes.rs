@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use apprentice_protocol::{DetailKind, NodeRef, State};
 
 use super::element_list::{ElementList, Facts, Line, Part};
+use super::text_changes::text_changes;
 
 /// Most elements that are named as gone.
 const GONE: usize = 12;
@@ -19,8 +20,7 @@ const SHORT: usize = 40;
 const OPPOSITES: &[(State, State)] =
     &[(State::Checked, State::Unchecked), (State::Expanded, State::Collapsed)];
 /// What is said of a window that nothing blocks any more.
-const IN_FRONT_AGAIN: &str =
-    "[nothing blocks or covers it now: what was left out is there as it was last listed]";
+const IN_FRONT_AGAIN: &str = "[in front again: all else in it is as last listed]";
 
 /// Two lists, compared.
 struct Comparison<'a> {
@@ -151,15 +151,19 @@ impl Comparison<'_> {
     }
 }
 
-/// What an element was before, in words: ` (was "6", disabled)`. Empty where a text is too long to be told.
+/// What an element was before, in words: ` (was "6", disabled)`; of a long text, what of it changed: ` ("big " is new)`. Empty
+/// where that is too long to be told.
 fn was_words(was: &Facts, now: &Facts) -> String {
-    let mut words: Vec<String> = Vec::new();
+    let (mut words, mut changed): (Vec<String>, Option<String>) = (Vec::new(), None);
     if was.name != now.name {
         words.extend(short(&was.name));
     }
     if was.value != now.value {
         let [was, now] = [was, now].map(|facts| facts.value.as_deref().unwrap_or_default());
-        words.extend(short(was).or_else(|| changed_part(was, now)));
+        match short(was) {
+            Some(was) => words.push(was),
+            None => changed = text_changes(was, now),
+        }
     }
     for kind in DetailKind::ALL {
         let of = |facts: &Facts| {
@@ -179,7 +183,9 @@ fn was_words(was: &Facts, now: &Facts) -> String {
         _ if was.place != now.place => words.push("elsewhere".to_owned()),
         _ => {}
     }
-    if words.is_empty() { String::new() } else { format!(" (was {})", words.join(", ")) }
+    let was = (!words.is_empty()).then(|| format!("was {}", words.join(", ")));
+    let told: Vec<String> = changed.into_iter().chain(was).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
 }
 
 /// States that came, other than those of which the opposite went.
@@ -213,40 +219,6 @@ fn emptied_line(emptied: &[&Part]) -> String {
     }
 }
 
-/// What of a long text is another, if that is short.
-fn changed_part(was: &str, now: &str) -> Option<String> {
-    let start: usize = was
-        .chars()
-        .zip(now.chars())
-        .take_while(|(was, now)| was == now)
-        .map(|(letter, _)| letter.len_utf8())
-        .sum();
-    // Where a word was replaced, it is told as a whole.
-    let is_cut = |text: &str| text[start..].starts_with(char::is_alphanumeric);
-    let start = match is_cut(was) && is_cut(now) {
-        true => {
-            let mut letters = was[..start].char_indices().rev();
-            letters.find(|(_, letter)| letter.is_whitespace()).map_or(0, |(at, space)| at + space.len_utf8())
-        }
-        false => start,
-    };
-    let (was, now) = (&was[start..], &now[start..]);
-    let same = was.chars().rev().zip(now.chars().rev()).take_while(|(was, now)| was == now);
-    let end: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
-    let end = match was.len() > end && now.len() > end {
-        true => end - was[was.len() - end..].find(char::is_whitespace).unwrap_or(end),
-        false => end,
-    };
-    let (was, now) = (&was[..was.len() - end], &now[..now.len() - end]);
-    let is_short = |text: &str| text.chars().count() <= SHORT;
-    match (was, now) {
-        (was, now) if !is_short(was) || !is_short(now) => None,
-        ("", now) => Some(format!("without {now:?}")),
-        (was, "") => Some(format!("with {was:?}")),
-        (was, now) => Some(format!("with {was:?} for {now:?}")),
-    }
-}
-
 /// The elements that are gone: those whose holder is still there, windows and dialogs first, with the number of all.
 fn gone_line(before: &ElementList, present: &HashSet<&NodeRef>, count: usize) -> String {
     if count == 0 {
@@ -273,6 +245,6 @@ fn gone_line(before: &ElementList, present: &HashSet<&NodeRef>, count: usize) ->
     match (count - named.len().min(count), named.is_empty()) {
         (0, _) => format!("- {}\n", named.join(", ")),
         (more, true) => format!("- {more} elements that were listed earlier\n"),
-        (more, false) => format!("- {}, and {more} more in them or like them\n", named.join(", ")),
+        (more, false) => format!("- {}, and {more} more\n", named.join(", ")),
     }
 }

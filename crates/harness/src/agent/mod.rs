@@ -26,6 +26,7 @@ mod reply;
 mod session;
 mod steering;
 mod stop;
+mod text_changes;
 mod told_view;
 
 pub use agent_loop::AttemptInput;
