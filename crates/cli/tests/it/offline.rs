@@ -32,7 +32,8 @@ const PROGRAMS: [(&str, &str); 10] = [
 /// What is known of the tasks of a program: `solutions.json` has known-good actions by task in the form of the starter
 /// suite's; `files.json`, or a script with the start of the task's id, makes what stands in for the makers' files; `needs.json`
 /// names programs that a task needs beside the one that it is filed under; and `on_demand.json` lists tasks that are tried
-/// where they are chosen, and not with each change: they have not yet passed often enough to be told from unsteady ones.
+/// where they are chosen, and not with each change: because they take long, do what others do, or have not yet passed often enough to
+/// be told from unsteady ones.
 pub(crate) fn folder(app: &str) -> PathBuf {
     Path::new("tests/osworld").join(app)
 }

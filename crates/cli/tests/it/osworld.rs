@@ -194,27 +194,22 @@ fn what_a_step_opens_is_shown_by_a_program_made_for_it_and_what_is_missing_is_to
         evaluator["expected"]["rules"]["include"] = json!([title]);
         task(json!([write(name, content), open(name)]), evaluator)
     };
+    let by_shell = |line: &str| json!({"type": "execute", "parameters": {"command": line, "shell": true}});
     let viewer = if is_installed("evince") { "evince" } else { "chromium.Chromium" };
     let no_viewer = "printf '[Default Applications]\\napplication/pdf=chromium.desktop;\\n' > /home/user/.config/mimeapps.list";
-    let by_browser = json!([
-        write("/home/user/thing.pdf", DOCUMENT),
-        {"type": "execute", "parameters": {"command": no_viewer, "shell": true}},
-        open("/home/user/thing.pdf"),
-    ]);
+    let by_browser =
+        json!([write("/home/user/thing.pdf", DOCUMENT), by_shell(no_viewer), open("/home/user/thing.pdf"),]);
     let mut titled = windows.clone();
     titled["expected"]["rules"]["include"] = json!(["chromium.Chromium"]);
     let nothing = json!([
-        {"type": "execute", "parameters": {"command": "head -c 64 /dev/urandom > /home/user/thing.unheard", "shell": true}},
+        by_shell("head -c 64 /dev/urandom > /home/user/thing.unheard"),
         open("/home/user/thing.unheard"),
     ]);
-    let by_shell = |line: &str| json!({"type": "execute", "parameters": {"command": line, "shell": true}});
-    let mut in_window = windows.clone();
-    in_window["expected"]["rules"]["include"] = json!(["notes.txt"]);
     let seen = json!({"type": "execute", "parameters": {"command": ["wmctrl", "-l"], "until": {"stdout": "notes.txt"}}});
     let in_background =
         json!([write("/home/user/notes.txt", "a line"), by_shell("xdg-open /home/user/notes.txt"), seen]);
     let suite = place.suite(&[
-        ("background", task(in_background, in_window)),
+        ("background", task(in_background, windows.clone())),
         ("no program", task(json!([by_shell("true; no-such-terminal --maximize")]), windows.clone())),
         ("document", shown("/home/user/thing.pdf", DOCUMENT, viewer)),
         ("browser", task(by_browser, titled)),

@@ -110,10 +110,7 @@ async fn a_saved_sheet_is_told_and_what_was_behind_the_question_is_not_listed_ag
     reader.press("Return").await;
     let (seen, back) = reader.told("the file", written("/home/user/list.csv")).await;
     assert_eq!(seen.title(), "list.csv - LibreOffice Calc");
-    assert!(
-        back.contains("- alert \"Question\"") && back.contains("[in front again: "),
-        "{back}"
-    );
+    assert!(back.contains("- alert \"Question\"") && back.contains("[in front again: "), "{back}");
     assert!(back.chars().count() * 3 < first.chars().count(), "only what changed: {back}");
     close(reader.world).await;
 }

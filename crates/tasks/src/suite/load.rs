@@ -15,10 +15,9 @@ use sha2::{Digest, Sha256};
 
 use super::files::{self, SuiteFileError};
 use super::foreign;
+use super::known_names::check_names;
 use super::source_pos::{SourcePos, offset};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
-use crate::check;
-use crate::setup;
 
 /// The suite file name that lets a folder be loaded under the folder's own name.
 pub const SUITE_FILE: &str = "suite.json";
@@ -383,39 +382,6 @@ fn read_check(path: &Path, text: &str, raw: &RawValue) -> Result<CheckSpec, Suit
         }
     }
     Ok(check)
-}
-
-/// Our own tasks may use only supported steps, getters and metrics; third-party tasks are checked when they run.
-/// An OSWorld task with our object may keep options that upstream's metric ignores (`doubts` names them).
-fn check_names(task: &Task) -> Result<(), (String, String)> {
-    let from_osworld = task.extra.contains_key("snapshot");
-    let known = |kind: &str, name: &str, valid: &[&str]| {
-        if valid.contains(&name) {
-            return Ok(());
-        }
-        let hint = did_you_mean(name, valid.iter().copied());
-        Err((name.to_owned(), format!("unknown {kind} {name:?}{hint}")))
-    };
-    let metrics: Vec<&str> =
-        check::METRICS.iter().filter(|metric| metric.is_implemented()).map(|metric| metric.name).collect();
-    for step in task.config.iter().chain(&task.evaluator.postconfig) {
-        known("setup step", &step.kind, setup::STEPS)?;
-    }
-    for (at, metric) in task.evaluator.func.iter().enumerate() {
-        known("metric", metric, &metrics)?;
-        let read = check::named(metric).and_then(check::Metric::options);
-        let given = task.evaluator.options(at).into_iter().flat_map(serde_json::Map::keys);
-        let checked = |option: &&String| read.is_none() || !from_osworld && !option.starts_with('_');
-        for option in given.filter(checked) {
-            known(&format!("option of {metric}"), option, read.unwrap_or_default())?;
-        }
-    }
-    for part in [&task.evaluator.result, &task.evaluator.expected].into_iter().flatten() {
-        for getter in part.iter().filter_map(|spec| spec.get("type")?.as_str()) {
-            known("getter", getter, check::GETTERS)?;
-        }
-    }
-    Ok(())
 }
 
 fn fields<'a>(path: &Path, text: &str, part: &'a str) -> Result<BTreeMap<String, &'a RawValue>, SuiteError> {

@@ -7,6 +7,7 @@ mod edit;
 mod files;
 mod foreign;
 mod harbor;
+mod known_names;
 mod lint;
 pub mod load;
 mod miniwob;
