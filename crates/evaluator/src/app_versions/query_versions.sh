@@ -3,7 +3,9 @@
 # another name. Among several installed candidates, a running one is preferred. The script only reads and starts no
 # program with a window.
 LC_ALL=C
-export LC_ALL
+# Wrappers of a cell go first, and belong to no package.
+PATH=${PATH#*/first:}
+export LC_ALL PATH
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -37,9 +39,9 @@ version_of() {
   esac
   version=$(packaged "$(readlink -f "$file")" "$1")
   [ -n "$version" ] || version=$(packaged "$file" "$1")
-  # Chromium-based browsers print their version and exit without touching the profile.
+  # Chromium-based browsers and Visual Studio Code print their version and exit without touching the profile.
   [ -n "$version" ] || case $1 in
-    *chrom*) version=$(timeout 2 "$file" --version 2>/dev/null </dev/null | head -n 1) ;;
+    *chrom* | code) version=$(timeout 2 "$file" --version 2>/dev/null </dev/null | head -n 1) ;;
   esac
   echo "$version"
 }

@@ -98,6 +98,23 @@ fn the_script_answers_for_each_that_it_is_asked_for() {
     }
 }
 
+#[test]
+fn a_wrapper_that_goes_first_hides_no_version() {
+    let place = tempfile::tempdir().expect("a folder");
+    let first = place.path().join("first");
+    std::fs::create_dir(&first).expect("made");
+    std::fs::copy("/bin/sh", first.join("ls")).expect("copied");
+    let asked = |wrapped: bool| {
+        let first = if wrapped { format!("{}:", first.display()) } else { String::new() };
+        let output = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "sh", "files=ls"])
+            .env("PATH", format!("{first}/usr/local/bin:/usr/bin:/bin"))
+            .output();
+        String::from_utf8(output.expect("a shell").stdout).expect("text")
+    };
+    assert_eq!(asked(true), asked(false));
+}
+
 /// A world that runs commands on this machine with an empty search path and stops answering after `patience`
 /// commands.
 struct Bare {
