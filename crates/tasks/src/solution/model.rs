@@ -13,8 +13,8 @@ use super::script::{Condition, Script, ScriptAction, ScriptEnd, ScriptError, Tar
 use crate::suite::task::Task;
 
 /// The number of waits for a missing target. Each wait is longer than the one before, so that waiting is not
-/// detected as a loop; all of them together take about eight seconds.
-const MAX_WAITS: u32 = 12;
+/// detected as a loop; all of them together take about 22 seconds, as a program on a busy machine may need.
+const MAX_WAITS: u32 = 20;
 const FIRST_WAIT_MS: u32 = 150;
 const WAIT_INCREMENT_MS: u32 = 100;
 
