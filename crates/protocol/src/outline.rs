@@ -17,6 +17,8 @@ use crate::{
 pub const OUTLINE_VERSION: u32 = 1;
 
 const NAME_LIMIT: usize = 120;
+/// Roles whose name is what there is to read, such as the question of a dialog: their names are cut as values are.
+const READ: &[&str] = &["text", "paragraph", "heading", "label"];
 const VALUE_LIMIT: usize = 400;
 /// Limit of the part of a long text that is on the screen.
 const VISIBLE_LIMIT: usize = 2000;
@@ -147,7 +149,8 @@ pub fn outline_line(node: &UiNode, depth: u32, view: &View) -> String {
     let is_part = node.visible.is_some() && node.value.is_none();
     if !node.name.is_empty() && !is_part {
         line.push(' ');
-        line.push_str(&quote(&node.name, NAME_LIMIT));
+        let limit = if READ.contains(&node.role.as_str()) { VALUE_LIMIT } else { NAME_LIMIT };
+        line.push_str(&quote(&node.name, limit));
     }
     let shown = match (&node.visible, &node.value) {
         (Some(part), _) => Some(quote(&part.text, VISIBLE_LIMIT)),
@@ -334,6 +337,15 @@ mod tests {
             states: BTreeSet::new(),
             bounds: Some(Rect::new(10, 10, 100, 20)),
         }
+    }
+
+    #[test]
+    fn the_text_of_a_question_is_told_whole_where_the_name_of_a_button_is_cut() {
+        let question = "Some of it cannot be saved in the format that was chosen. ".repeat(4);
+        let view = View::whole(Size::new(800, 600));
+        let line = |role: &str| outline_line(&node(1, None, role, &question), 0, &view);
+        assert!(line("text").contains(question.trim_end()));
+        assert!(!line("button").contains(question.trim_end()) && line("button").contains('…'));
     }
 
     #[test]

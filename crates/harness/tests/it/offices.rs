@@ -130,7 +130,7 @@ async fn a_letter_tells_its_bold_words_and_a_dialog_takes_nothing_away() {
         nodes.any(|node| node.details.iter().any(|detail| detail.text == "1 tells"))
     };
     let (_, bold) = reader.told("bold words", is_bold).await;
-    let expected = "= \"Paragraph 1 tells of this and that.\" bold \"1 tells\" [";
+    let expected = "= \"Paragraph 1 tells of this and that.\" bold \"1 tells\" selected text \"1 tells ";
     assert!(bold.contains(expected) && bold.contains("(was without bold, "), "{bold}");
     reader.press("End").await;
     let (_, end) = reader.told("no selection", has("button", "Cut", "")).await;

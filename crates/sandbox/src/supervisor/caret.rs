@@ -22,9 +22,11 @@ pub(super) async fn caret(bus: &Peers, at: &Address, role: BusRole, value: &str)
     }
     // What is typed replaces the selection, wherever in it the caret stands.
     if let Some((start, text)) = selected(bus, at).await {
-        // Of a selection over several paragraphs, each one knows its own part.
-        let start = if is_field { place(bus, at, value, start).await } else { return Vec::new() };
-        let start = start.map(|place| Detail::selection_start(place.told()));
+        // Of a selection over several paragraphs, each one knows its own part; of one that it has whole, its state says enough.
+        if !is_field && text == value {
+            return Vec::new();
+        }
+        let start = place(bus, at, value, start).await.map(|place| Detail::selection_start(place.told()));
         return std::iter::once(Detail::selected(&text)).chain(start).collect();
     }
     let Ok(offset) = node::property(bus, at, TEXT, "CaretOffset").await else { return Vec::new() };
