@@ -207,6 +207,7 @@ const STATES: &[State] = &[
     State::Disabled,
     State::Editable,
     State::Modal,
+    State::Default,
     State::Hidden,
 ];
 

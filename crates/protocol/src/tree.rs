@@ -69,6 +69,8 @@ pub enum State {
     Editable,
     /// Blocks the rest of its program.
     Modal,
+    /// Is the button that the key Enter presses.
+    Default,
     /// Is in the tree but not on the screen, for example an item of a closed menu.
     Hidden,
 }
@@ -87,6 +89,7 @@ impl State {
             Self::Disabled => "disabled",
             Self::Editable => "editable",
             Self::Modal => "modal",
+            Self::Default => "default",
             Self::Hidden => "hidden",
         }
     }

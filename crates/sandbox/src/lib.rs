@@ -6,6 +6,7 @@
 mod clock;
 mod control_group;
 mod display;
+pub mod elements;
 mod headroom;
 mod home;
 mod language;

@@ -16,7 +16,7 @@ use crate::stand_ins;
 use crate::starter::is_installed;
 
 /// The programs under whose names tasks are filed.
-const PROGRAMS: [(&str, &str); 10] = [
+pub(crate) const PROGRAMS: [(&str, &str); 10] = [
     ("chrome", "chromium"),
     ("gimp", "gimp"),
     ("libreoffice_calc", "localc"),
@@ -51,7 +51,7 @@ pub(crate) fn data<T: Default + DeserializeOwned>(app: &str, name: &str) -> T {
 }
 
 /// The folder of the task files, by the name of their program, or `None` with the reason printed.
-fn root() -> Option<PathBuf> {
+pub(crate) fn root() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "the data set's place is given by the environment")]
     let root = std::env::var_os("APPRENTICE_OSWORLD").map(PathBuf::from);
     if root.is_none() {
@@ -69,6 +69,20 @@ fn file_of(root: &Path, app: &str, id: &str) -> PathBuf {
 fn chosen() -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "a person who works on a solution tries one at a time")]
     std::env::var("APPRENTICE_OSWORLD_TASK").ok()
+}
+
+/// Adds a task with its solution to the suite in the place's folder `suite`, and what it downloads to the folder `mirror`.
+pub(crate) fn put(place: &Place, root: &Path, app: &str, id: &str, solution: &Value) {
+    let text = fs::read_to_string(file_of(root, app, id)).expect("a task");
+    let mut task: Value = serde_json::from_str(&text).expect("json");
+    task["apprentice"] = json!({
+        "environment": "desktop", "template": id, "solution": solution,
+        "limits": {"world_steps": 60, "turns": 90, "working_s": 600},
+    });
+    stand_ins::put(place, app, &task);
+    let folder = place.path("suite/examples").join(app);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(format!("{id}.json")), task.to_string()).expect("written");
 }
 
 /// Writes a suite of those tasks of a program whose programs are here, each with its solution.
@@ -92,17 +106,7 @@ fn suite(place: &Place, root: &Path, app: &str) -> (PathBuf, usize) {
             println!("skipped: {id}: {program} is not installed");
             continue;
         }
-        let path = file_of(root, app, &id);
-        let text = fs::read_to_string(path).expect("a task");
-        let mut task: Value = serde_json::from_str(&text).expect("json");
-        task["apprentice"] = json!({
-            "environment": "desktop", "template": id, "solution": solution,
-            "limits": {"world_steps": 60, "turns": 90, "working_s": 600},
-        });
-        stand_ins::put(place, app, &task);
-        let place = folder.join("examples").join(app);
-        fs::create_dir_all(&place).expect("a folder");
-        fs::write(place.join(format!("{id}.json")), task.to_string()).expect("written");
+        put(place, root, app, &id, &solution);
         listed.push(id);
     }
     if !listed.is_empty() {

@@ -133,7 +133,7 @@ fn tasks_of_harbor_are_graded_by_their_own_script() {
         (
             "right",
             "test \"$(cat a.txt) $KEY $MORE\" = 'text 1 2' && test -x /tests/tool && test -f made && echo '{\"reward\": 1}' \
-                   > /logs/verifier/reward.json",
+                   > /logs/verifier/reward.json; echo 0 > /logs/verifier/reward.txt",
         ),
     ];
     for (task, script) in scripts {

@@ -10,8 +10,8 @@ use super::node::{
     name, property, states_on_screen,
 };
 use super::peers::Peers;
-use super::role;
 use super::tree_memory::TablePlace;
+use crate::elements;
 use crate::wire::{NodeFacts, OperationError};
 
 /// Most nodes searched for an option.
@@ -75,7 +75,7 @@ impl Bus {
             && self.refs.borrow().roles.get(&at).is_some_and(|role| *role == BusRole::CheckBox);
         let bus_role = if in_list { BusRole::CheckBox } else { bus_role };
         let bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
-        let states = role::states(bus_role, bus_states);
+        let states = elements::states(bus_role, bus_states);
         let bounds = if states.contains(&State::Hidden) { None } else { bounds(&bus, &at).await };
         let bounds = match bounds {
             None if in_list => {
@@ -88,7 +88,7 @@ impl Bus {
         let bounds = bounds.map(|bounds| Rect { y: bounds.y.saturating_add(lower), ..bounds });
         let actions: i32 = property(&bus, &at, ACTION, "NActions").await.unwrap_or(0);
         Ok(NodeFacts {
-            role: role::role(bus_role, &name, bus_states),
+            role: elements::role(bus_role, &name, bus_states),
             name,
             states: states.into_iter().collect(),
             bounds,

@@ -19,7 +19,7 @@ use super::question::{Answer, Question};
 use super::role;
 use super::tree_memory::{Program, Recall, TreeMemory, Unchanged, Walked};
 use super::window_paths::{self, PlacedNode};
-use super::{labels, popover};
+use crate::elements;
 use crate::wire::{Drawn, OperationError};
 
 /// Nodes that are read concurrently.
@@ -423,9 +423,7 @@ impl<'a> Walk<'a> {
             nodes.push(node);
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
         }
-        labels::without_memory_use(&mut nodes);
-        labels::name_nameless(&mut nodes);
-        popover::forget_unknown_states(&mut nodes);
+        elements::correct(&mut nodes);
         refs.set_places(&nodes);
         let mut tree = UiTree { nodes, truncated: self.truncated };
         tree.keep_one_focus();
@@ -442,7 +440,7 @@ fn is_cell_address(name: &str) -> bool {
 
 /// Converts a node to the protocol's form.
 fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNode {
-    let mut states = role::states(read.role, read.states);
+    let mut states = elements::states(read.role, read.states);
     if hidden {
         states.insert(State::Hidden);
     }
@@ -450,7 +448,7 @@ fn ui_node(id: NodeRef, read: &Read, parent: Option<u32>, hidden: bool) -> UiNod
     UiNode {
         id,
         parent,
-        role: role::role(read.role, &read.name, read.states),
+        role: elements::role(read.role, &read.name, read.states),
         name: read.name.clone(),
         value,
         visible: read.visible.clone(),

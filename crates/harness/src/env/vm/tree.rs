@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use apprentice_protocol::{
-    Gather as _, HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode,
-    UiTree,
+    HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode, UiTree,
 };
+use apprentice_sandbox::elements;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Common prefix of the format's XML namespaces; the rest differs between systems.
@@ -32,6 +32,17 @@ struct NamedElement {
     told: String,
     bounds: Option<Rect>,
     disabled: bool,
+}
+
+impl NamedElement {
+    fn of(node: &UiNode) -> Self {
+        let role = node.role.as_str();
+        Self {
+            told: format!("{role} {} {:?}", node.id, node.name),
+            bounds: node.bounds,
+            disabled: node.is(State::Disabled) && CONTROLS.contains(&role),
+        }
+    }
 }
 
 /// Roles of elements that are grey when they are disabled. Others may say so where what holds them takes the click, as the
@@ -92,14 +103,16 @@ impl ElementRefs {
 pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut ElementRefs) -> Result<UiTree, String> {
     let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
-    names.now.clear();
     names.trees += 1;
     let mut walk = Walk { budget: *budget, names, tree: UiTree::default(), seen: HashSet::new() };
     for top in document.root_element().children().filter(Node::is_element) {
         walk.take(top, None, 0, "");
     }
-    walk.tree.keep_one_focus();
-    Ok(walk.tree)
+    let mut tree = walk.tree;
+    elements::correct(&mut tree.nodes);
+    tree.keep_one_focus();
+    names.now = tree.nodes.iter().map(|node| (node.id.clone(), NamedElement::of(node))).collect();
+    Ok(tree)
 }
 
 struct Walk<'n> {
@@ -128,10 +141,7 @@ impl Walk<'_> {
         }
         let identity = self.identity(above, node.tag_name().name(), &facts.name);
         let id = self.names.name(&identity);
-        let told = format!("{} {id} {:?}", facts.role.as_str(), facts.name);
         let bounds = facts.bounds.filter(|_| facts.shows);
-        let disabled = facts.states.contains(&State::Disabled) && CONTROLS.contains(&facts.role.as_str());
-        self.names.now.insert(id.clone(), NamedElement { told, bounds, disabled });
         let (role, name, value, states) = (facts.role, facts.name, facts.value, facts.states);
         self.tree.nodes.push(UiNode {
             id,
@@ -174,7 +184,7 @@ struct ElementProperties {
 impl ElementProperties {
     fn of(node: Node<'_, '_>) -> Self {
         let (tag, name) = (node.tag_name().name(), node.attribute("name").unwrap_or_default().to_owned());
-        let role = role(tag, &name, is(node, "editable"));
+        let (role, states) = elements::by_names(tag, &name, states(node));
         let text: String = node.children().filter(Node::is_text).filter_map(|text| text.text()).collect();
         let value = if text.trim().is_empty() {
             of(node, "value", "value").unwrap_or_default()
@@ -188,19 +198,27 @@ impl ElementProperties {
             .zip(pair("size"))
             .map(|((x, y), (width, height))| Rect::new(x, y, width, height));
         let shows = tag == "application" || is(node, "showing");
-        Self { states: states(node, tag), role, name, value, bounds, shows }
+        Self { states, role, name, value, bounds, shows }
     }
 }
 
 /// An attribute, by namespace family and name.
 fn of<'a>(node: Node<'a, '_>, family: &str, name: &str) -> Option<&'a str> {
-    let named = node.attributes().find(|attribute| {
-        attribute.name() == name
-            && attribute
-                .namespace()
-                .is_some_and(|space| space.starts_with(FAMILY) && space.rsplit("/ns/").next() == Some(family))
-    });
+    let named =
+        node.attributes().find(|attribute| attribute.name() == name && is_of(attribute.namespace(), family));
     named.map(|attribute| attribute.value())
+}
+
+fn is_of(namespace: Option<&str>, family: &str) -> bool {
+    namespace.is_some_and(|space| space.starts_with(FAMILY) && space.rsplit("/ns/").next() == Some(family))
+}
+
+/// The names of the states that hold.
+fn states<'a>(node: Node<'a, '_>) -> impl Iterator<Item = &'a str> {
+    let hold = node
+        .attributes()
+        .filter(|attribute| attribute.value() == "true" && is_of(attribute.namespace(), "state"));
+    hold.map(|attribute| attribute.name())
 }
 
 fn is(node: Node<'_, '_>, state: &str) -> bool {
@@ -220,74 +238,6 @@ fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
 fn numbers(text: &str) -> Option<(i32, i32)> {
     let (first, second) = text.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
     Some((first.trim().parse().ok()?, second.trim().parse().ok()?))
-}
-
-/// The ARIA role for a tag, which is the accessibility bus's name of a role.
-fn role(tag: &str, name: &str, editable: bool) -> Role {
-    let word = match tag {
-        "push-button" | "toggle-button" | "push-button-menu" => "button",
-        "check-box" => "checkbox",
-        "check-menu-item" => "menuitemcheckbox",
-        "radio-button" => "radio",
-        "radio-menu-item" => "menuitemradio",
-        "menu-bar" => "menubar",
-        "menu-item" | "tearoff-menu-item" => "menuitem",
-        "menu" if !name.is_empty() => "menuitem",
-        "popup-menu" => "menu",
-        "page-tab" => "tab",
-        "page-tab-list" => "tablist",
-        "entry" | "password-text" | "editbar" | "date-editor" => "textbox",
-        "text" if editable => "textbox",
-        "label" | "static" | "caption" => "text",
-        "combo-box" | "autocomplete" => "combobox",
-        "list-box" => "listbox",
-        "list-item" => "listitem",
-        "icon" | "desktop-icon" | "image" => "img",
-        "tree-table" => "treegrid",
-        "tree-item" => "treeitem",
-        "table-cell" if name.is_empty() => "generic",
-        "table-cell" => "cell",
-        "table-row" => "row",
-        "column-header" | "table-column-header" => "columnheader",
-        "row-header" | "table-row-header" => "rowheader",
-        "file-chooser" | "color-chooser" | "font-chooser" => "dialog",
-        "frame" | "window" | "internal-frame" => "window",
-        "spin-button" => "spinbutton",
-        "progress-bar" => "progressbar",
-        "scroll-bar" => "scrollbar",
-        "tool-bar" => "toolbar",
-        "status-bar" => "status",
-        "level-bar" => "meter",
-        "panel" | "grouping" => "group",
-        "section" | "extended" | "invalid" | "unknown" => "generic",
-        "landmark" => "region",
-        document if document.starts_with("document-") => "document",
-        other => return Role::new(other.replace('-', "")),
-    };
-    Role::new(word)
-}
-
-fn states(node: Node<'_, '_>, tag: &str) -> BTreeSet<State> {
-    let toggles =
-        ["check-box", "check-menu-item", "radio-button", "radio-menu-item", "toggle-button"].contains(&tag);
-    let checked = is(node, "checked") || tag == "toggle-button" && is(node, "pressed");
-    let opens = tag == "menu" || is(node, "expandable");
-    let open = is(node, "expanded") || tag == "menu" && is(node, "selected");
-    let known = tag != "application";
-    let told = [
-        (State::Focused, is(node, "focused")),
-        (State::Active, is(node, "active")),
-        (State::Checked, checked),
-        (State::Unchecked, !checked && (toggles || is(node, "checkable"))),
-        (State::Selected, is(node, "selected")),
-        (State::Expanded, opens && open),
-        (State::Collapsed, opens && !open),
-        (State::Editable, is(node, "editable") && !is(node, "read-only")),
-        (State::Modal, is(node, "modal")),
-        (State::Disabled, known && !is(node, "sensitive") && !is(node, "enabled")),
-        (State::Hidden, known && !is(node, "showing")),
-    ];
-    told.into_iter().filter(|(_, holds)| *holds).map(|(state, _)| state).gather()
 }
 
 #[cfg(test)]

@@ -167,6 +167,7 @@ fn state_name(state: State) -> Option<&'static str> {
         State::Expanded => "expanded",
         State::Editable => "editable",
         State::Modal => "modal",
+        State::Default => "is_default",
         State::Unchecked | State::Collapsed | State::Disabled | State::Hidden => return None,
     })
 }

@@ -15,7 +15,7 @@ const DEADLINE: f64 = 600.0;
 const KEPT: u64 = 64 << 10;
 /// Where the script writes its reward, in the order in which Harbor looks.
 const REWARDS: [(&str, &str); 2] =
-    [("text", "/logs/verifier/reward.txt"), ("json", "/logs/verifier/reward.json")];
+    [("json", "/logs/verifier/reward.json"), ("text", "/logs/verifier/reward.txt")];
 
 /// Runs the script, whatever it answers, and returns its rewards, code and output.
 pub(super) async fn harbor(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {

@@ -6,18 +6,18 @@ use super::input::MetricInput;
 use super::python;
 use super::score::{MetricError, Score, show, task_error};
 
-/// The reward of Harbor: the number in the text file, or else the one of the JSON file.
+/// The reward of Harbor: that of the JSON file, or else the number in the text file, as version 0.26 reads them.
 pub(super) fn harbor(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let found = match case.value()? {
         Ok(found) => found,
         Err(absent) => return Ok(absent),
     };
     let rewards = &found["rewards"];
-    let reward = if let Some(text) = rewards["text"].as_str() {
+    let reward = if let Some(text) = rewards["json"].as_str() {
+        of_json(text)?
+    } else if let Some(text) = rewards["text"].as_str() {
         python::float(text)
             .ok_or_else(|| task_error(format!("the reward is no number: {}", show(&rewards["text"]))))?
-    } else if let Some(text) = rewards["json"].as_str() {
-        of_json(text)?
     } else {
         return Err(task_error(format!("the script wrote no reward; it said {}", show(&found["output"]))));
     };
