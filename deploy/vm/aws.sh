@@ -5,15 +5,15 @@
 #   apprentice run SUITE --world vm --vm-reset 'deploy/vm/aws.sh reset'    # and vm.release = "deploy/vm/aws.sh release"
 #   deploy/vm/aws.sh clear                                                 # terminates what is left of this run
 #
-# Needs the AWS CLI, which finds region and credentials by itself (AWS_REGION, AWS_PROFILE, a role). Each instance has the tags apprentice-run
-# and apprentice-slot from its start, and one that does not come up is terminated. A run that is killed leaves its instances:
-# `clear` terminates them.
+# Needs the AWS CLI, which finds region and credentials by itself (AWS_REGION, AWS_PROFILE, a role). Each instance has the tags
+# apprentice-run and apprentice-slot from its start, and one that does not come up is terminated. A run that is killed leaves its
+# instances: `clear` terminates them.
 #
 #   VM_RUN       a word for this run, unique in your account and region
 #   VM_ADDRESS   private or public: which of its addresses this machine reaches
 #   VM_TEMPLATE  a launch template, as the CLI's --launch-template takes it; or all of
-#   VM_AMI, VM_TYPE, VM_SUBNET, VM_SECURITY_GROUP   image, type such as t3.large, subnet, and the group that admits ports 5000, 9222 and 8080
-#                from your machines alone: whoever reaches port 5000 commands the instance
+#   VM_AMI, VM_TYPE, VM_SUBNET, VM_SECURITY_GROUP   image, type such as t3.large, subnet, and the group that admits ports 5000, 9222
+#                and 8080 from your machines alone: whoever reaches port 5000 commands the instance
 set -euo pipefail
 verb=${1:-}
 # shellcheck source=deploy/vm/common.sh
@@ -59,8 +59,9 @@ fi
 
 terminate "Name=tag:apprentice-slot,Values=$slot"
 undo terminate "Name=tag:apprentice-slot,Values=$slot"
+tags="{Key=apprentice-run,Value=$VM_RUN},{Key=apprentice-slot,Value=$slot},{Key=Name,Value=apprentice-$VM_RUN-$slot}"
 instance=$(within aws ec2 run-instances --count 1 "${options[@]}" --instance-initiated-shutdown-behavior terminate \
-  --tag-specifications "ResourceType=instance,Tags=[{Key=apprentice-run,Value=$VM_RUN},{Key=apprentice-slot,Value=$slot},{Key=Name,Value=apprentice-$VM_RUN-$slot}]" \
+  --tag-specifications "ResourceType=instance,Tags=[$tags]" \
   --query 'Instances[0].InstanceId' --output text)
 within aws ec2 wait instance-running --instance-ids "$instance"
 address=$(within aws ec2 describe-instances --instance-ids "$instance" --query "Reservations[0].Instances[0].$field" --output text)

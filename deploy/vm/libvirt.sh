@@ -19,7 +19,8 @@ machine_of_slot "libvirt's name of the machine (virsh list --all)"
 lock "$machine"
 now() { within virsh domstate "$machine"; }
 if [ "$verb" = release ]; then
-  [ "$(now)" = "shut off" ] || within virsh destroy "$machine"
+  found=$(now)
+  [ "$found" = "shut off" ] || within virsh destroy "$machine"
   exit
 fi
 addresses=${VM_ADDRESSES:-lease}
@@ -27,11 +28,15 @@ addresses=${VM_ADDRESSES:-lease}
 
 within virsh snapshot-revert "$machine" --snapshotname "${VM_SNAPSHOT:-init_state}"
 # The machine has the state that it had in the snapshot.
-case $(now) in
+found=$(now)
+case $found in
   running) ;;
   paused) within virsh resume "$machine" ;;
   *) within virsh start "$machine" ;;
 esac
-address() { within virsh domifaddr "$machine" --source "$addresses" | awk '$3 == "ipv4" && $4 !~ /^127\./ && !found++ { sub("/.*", "", $4); print $4 }'; }
+address() {
+  within virsh domifaddr "$machine" --source "$addresses" |
+    awk '$3 == "ipv4" && $4 !~ /^127\./ && !found++ { sub("/.*", "", $4); print $4 }'
+}
 found=$(until_said address)
 answer "http://$found:5000"

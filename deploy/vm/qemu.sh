@@ -15,7 +15,8 @@
 #   VM_RAM, VM_CPUS   4G, 4
 #   VM_MORE      further arguments of QEMU, with blanks between
 #
-# The ports are published at 127.0.0.1. Overlays grow to gigabytes: VM_STATE names their folder. OSWorld's image has not been run by this script.
+# The ports are published at 127.0.0.1. Overlays grow to gigabytes: VM_STATE names their folder. OSWorld's image has not been run by
+# this script.
 set -euo pipefail
 verb=${1:-}
 # shellcheck source=deploy/vm/common.sh
@@ -66,11 +67,12 @@ finish "$home"
 undo finish "$home"
 mkdir -m 700 "$home"
 within qemu-img create -q -f qcow2 -F qcow2 -b "$disk" "$home/disk.qcow2"
+at=hostfwd=tcp:127.0.0.1
 # It returns when its ports are open.
 within qemu-system-x86_64 -name "apprentice-$VM_RUN-$slot" -daemonize -pidfile "$home/pid" \
   -machine "q35,accel=$accel" -cpu "$cpu" -smp "${VM_CPUS:-4}" -m "${VM_RAM:-4G}" "${firmware[@]}" \
   -drive "file=$home/disk.qcow2,format=qcow2,if=virtio,cache=unsafe" \
-  -netdev "user,id=net,hostfwd=tcp:127.0.0.1:${ports[0]}-:5000,hostfwd=tcp:127.0.0.1:${ports[1]}-:9222,hostfwd=tcp:127.0.0.1:${ports[3]}-:8080" \
+  -netdev "user,id=net,$at:${ports[0]}-:5000,$at:${ports[1]}-:9222,$at:${ports[3]}-:8080" \
   -device virtio-net-pci,netdev=net -device virtio-vga,xres=1920,yres=1080 -device qemu-xhci -device usb-tablet \
   -display none -vnc "unix:$home/screen" "${more[@]}"
 answer "127.0.0.1:${ports[0]}:${ports[1]}:0:${ports[3]}"

@@ -28,15 +28,16 @@ runs() {
   return 1
 }
 if [ "$verb" = release ]; then
-  listed=$(vmrun list)
+  listed=$(vmrun list) || fail "vmrun list: $listed"
   if runs; then vmrun stop "$machine" hard; fi
   exit
 fi
 
 vmrun revertToSnapshot "$machine" "${VM_SNAPSHOT:-init_state}"
 # The machine has the state that it had in the snapshot.
-listed=$(vmrun list)
+listed=$(vmrun list) || fail "vmrun list: $listed"
 runs || vmrun start "$machine" nogui
-address=$(vmrun getGuestIPAddress "$machine" -wait)
+# What vmrun says of an error stands where the address would.
+address=$(vmrun getGuestIPAddress "$machine" -wait) || true
 [[ $address =~ ^[0-9]+(\.[0-9]+){3}$ ]] || fail "vmrun names no address of $machine: $address"
 answer "http://$address:5000"
