@@ -151,7 +151,7 @@ impl Export<'_> {
         self.manifest.exported += 1;
         let space = serde_json::to_value(episode.header.model.space).unwrap_or_default();
         self.seen.spaces.insert(space.to_string());
-        let screen = episode.header.world.screen;
+        let screen = episode.header.world.screen.screen();
         self.seen.screens.insert(format!("{} x {}", screen.width, screen.height));
         let got_pictures = episode.header.model.images != ImageRule::None;
         let views = episode

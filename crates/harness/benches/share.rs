@@ -79,7 +79,7 @@ async fn trial(takes: Duration) -> Vec<Duration> {
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
     let world = WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(1280, 800),
+        screen: Size::new(1280, 800).into(),
         url: None,
         scene: Some(scene()),
         network: Vec::new(),

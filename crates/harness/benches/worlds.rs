@@ -205,7 +205,7 @@ async fn started_ahead(bench: &Bench, plan: &Plan) {
     let pool = WarmPool::new(Arc::new(browser), 1, Box::new(|| true));
     let spec = WorldSpec {
         environment: EnvironmentKind::Browser,
-        screen: PAGE,
+        screen: PAGE.into(),
         url: None,
         scene: None,
         network: Vec::new(),

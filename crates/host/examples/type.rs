@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = HostSource::new(Arc::new(NoClock), Arc::new(|| println!("stopped")));
     let spec = WorldSpec {
         environment: EnvironmentKind::Host,
-        screen: Size::new(0, 0),
+        screen: Size::new(0, 0).into(),
         url: None,
         scene: None,
         network: Vec::new(),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Action, AllowedHost, ConnectionReport, Machine, Observation, PortFuture, ScreenPoint, Size, VoidCause,
-    Want,
+    Action, AllowedHost, ConnectionReport, Machine, Monitors, Observation, PortFuture, ScreenPoint, Size,
+    VoidCause, Want,
 };
 
 /// The kind of a world.
@@ -49,8 +49,8 @@ pub enum Isolation {
 pub struct WorldSpec {
     /// The kind of the world.
     pub environment: EnvironmentKind,
-    /// Screen size in pixels.
-    pub screen: Size,
+    /// The screen: its size in pixels, or its monitors.
+    pub screen: Monitors,
     /// Initial URL of a browser world; `about:blank` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -60,6 +60,20 @@ pub struct WorldSpec {
     /// The hosts that its programs need to reach. The source of worlds decides whether they may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<AllowedHost>,
+}
+
+impl WorldSpec {
+    /// Returns the size of the screen of a world that has a single monitor by its nature.
+    pub fn only_monitor(&self) -> Result<Size, WorldError> {
+        if self.screen.several().is_empty() {
+            return Ok(self.screen.screen());
+        }
+        let story = format!(
+            "the screen {} has several monitors, and only a desktop world has them: give one size, for example 1920x1080",
+            self.screen
+        );
+        Err(WorldError::new(WorldErrorKind::Start, story))
+    }
 }
 
 /// An open world with two handles. The owner must call [`Environment::close`] on every path.

@@ -21,6 +21,7 @@ mod id;
 mod limits;
 mod machine;
 mod model;
+mod monitors;
 mod narration;
 mod network;
 mod observation;
@@ -68,6 +69,7 @@ pub use model::{
     ActionOutcome, Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError,
     ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, ToolSpec, Usage, WorldTool,
 };
+pub use monitors::{Monitors, MonitorsError};
 pub use narration::{changes, count_of_more_lines, more_lines_changed};
 pub use network::{AllowedHost, AllowedHostError, ConnectionOutcome, ConnectionRecord, ConnectionReport};
 pub use observation::{Observation, Tab, Want};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Image, TreeBudget, UiTree, Window};
+use crate::{Image, Rect, TreeBudget, UiTree, Window};
 
 /// The requested parts of an observation. Worlds provide those that they support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,9 @@ pub struct Observation {
     /// Windows, front to back (desktop worlds).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Window>,
+    /// The places of the monitors on the screen, if there are several (desktop worlds).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<Rect>,
     /// Tabs (browser worlds).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tabs: Vec<Tab>,

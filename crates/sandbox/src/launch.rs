@@ -8,11 +8,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use apprentice_protocol::{WorldError, WorldErrorKind};
+use apprentice_protocol::{Monitors, WorldError, WorldErrorKind};
 use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::control_group::{self, CellGroup};
+use super::display_server::DisplayServer;
 use super::language::language;
 use super::limits::CellLimits;
 use super::state::{self, LOCK, map_contains};
@@ -138,10 +139,24 @@ fn find(name: &str) -> Option<PathBuf> {
 }
 
 fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
-    find(name).ok_or_else(|| {
-        let story = format!("program {name} is not installed; run: apt-get install -y {package}");
-        WorldError::new(WorldErrorKind::MissingProgram, story)
-    })
+    find(name).ok_or_else(|| missing(&format!("program {name}"), package))
+}
+
+fn missing(what: &str, package: &str) -> WorldError {
+    let story = format!("{what} is not installed; run: apt-get install -y {package}");
+    WorldError::new(WorldErrorKind::MissingProgram, story)
+}
+
+/// Checks that a display and what runs on it are installed.
+fn need_display(screen: &Monitors) -> Result<(), WorldError> {
+    let wanted = DisplayServer::of(screen).requirements();
+    if let Some(lacking) = wanted.iter().find(|wanted| wanted.any_of.iter().all(|name| find(name).is_none()))
+    {
+        return Err(missing(lacking.name, lacking.package));
+    }
+    need("openbox", "openbox")?;
+    need("at-spi-bus-launcher", "at-spi2-core")?;
+    Ok(())
 }
 
 /// Makes the control group of a cell, named as its folder. Without one, the supervisor alone holds the cell to its limits.
@@ -164,10 +179,8 @@ impl Sandbox {
                          leave the setting `network` at \"none\", or isolate worlds as cells";
             return Err(WorldError::new(WorldErrorKind::Start, story));
         }
-        if spec.screen.is_some() {
-            need("Xvfb", "xvfb")?;
-            need("openbox", "openbox")?;
-            need("at-spi-bus-launcher", "at-spi2-core")?;
+        if let Some(screen) = &spec.screen {
+            need_display(screen)?;
         }
         let root = rustix::process::geteuid().is_root();
         let drops = root && spec.isolation == CellIsolation::Bubblewrap;
@@ -199,7 +212,7 @@ impl Sandbox {
             CellIsolation::Plain => (None, plain("home"), plain("run")),
         };
         let session =
-            Some(SessionConfig { screen: spec.screen, display, home, runtime, limits: spec.limits });
+            Some(SessionConfig { screen: spec.screen.clone(), display, home, runtime, limits: spec.limits });
         let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
         Ok(Self {
             group: group(folder.path(), spec.limits),

@@ -6,6 +6,7 @@
 mod clock;
 mod control_group;
 mod display;
+mod display_server;
 pub mod elements;
 mod headroom;
 mod home;
@@ -27,8 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    AllowedHost, Clock, ConnectionReport, Image, Isolation, Machine, MachineError, NodeRef, Size, TreeBudget,
-    UiTree, WorldError, WorldErrorKind,
+    AllowedHost, Clock, ConnectionReport, Image, Isolation, Machine, MachineError, Monitors, NodeRef, Size,
+    TreeBudget, UiTree, WorldError, WorldErrorKind,
 };
 
 pub use clock::SystemClock;
@@ -42,6 +43,7 @@ pub use supervisor::supervise;
 pub use wire::NodeFacts;
 
 use display::{Display, ProcessFolder};
+use display_server::DisplayServer;
 use launch::Sandbox;
 use machine::CellMachine;
 use network::{PROXY_PORT, Proxy};
@@ -81,8 +83,8 @@ impl From<CellIsolation> for Isolation {
 /// The configuration for starting a cell.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
-    /// Size of the screen. `None` starts no display, window manager or accessibility bus.
-    pub screen: Option<Size>,
+    /// The screen. `None` starts no display, window manager or accessibility bus.
+    pub screen: Option<Monitors>,
     /// How the cell is isolated from the host.
     pub isolation: CellIsolation,
     /// Path of our own program, which is started again inside the cell as its supervisor.
@@ -138,18 +140,20 @@ impl Cell {
         };
         client.guard(supervisor);
         let proxy = open_proxy(&client, spec, clock.clone()).await?;
-        let display = match (descriptors.next(), spec.screen) {
-            (Some(socket), Some(_)) => {
+        let display = match (descriptors.next(), &spec.screen) {
+            (Some(socket), Some(screen)) => {
+                let server = DisplayServer::of(screen).words();
                 let processes = descriptors.next().map(|folder| ProcessFolder { folder, supervisor: number });
                 let opened =
-                    tokio::task::spawn_blocking(move || Display::open(socket, processes, clock)).await;
+                    tokio::task::spawn_blocking(move || Display::open(socket, server, processes, clock))
+                        .await;
                 let opened = opened.map_err(|error| failed(error.to_string()))?;
                 Some(Arc::new(opened.map_err(|error| failed(format!("the display: {error}")))?))
             }
             _ => None,
         };
         cell.0 = None;
-        let machine = CellMachine::new(client.clone(), display.clone(), home, spec.screen);
+        let machine = CellMachine::new(client.clone(), display.clone(), home, spec.screen.as_ref());
         Ok(Self { client, display, machine: Arc::new(machine), isolation: spec.isolation, proxy })
     }
 

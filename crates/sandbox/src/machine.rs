@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
-    PortForward, PortFuture, Size, TreeBudget, UiTree, View, Window,
+    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Monitors, Output,
+    PortForward, PortFuture, TreeBudget, UiTree, View, Window,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -62,13 +62,14 @@ impl CellMachine {
         client: Arc<SupervisorClient>,
         display: Option<Arc<Display>>,
         home: String,
-        screen: Option<Size>,
+        screen: Option<&Monitors>,
     ) -> Self {
         let mut capabilities =
             vec![Capability::Files, Capability::Commands, Capability::Processes, Capability::Ports];
         if display.is_some() {
             capabilities.extend([Capability::Tree, Capability::Screenshots, Capability::Windows]);
         }
+        let screen = screen.map(Monitors::screen);
         let offers = MachineInfo { capabilities: capabilities.into_iter().collect(), home, screen };
         Self { client, display, offers, areas_told: AtomicBool::new(false) }
     }

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use apprentice_protocol::{
-    Capability, DirEntry, MachineError, NodeRef, Rect, Role, Size, State, TreeBudget, UiTree,
+    Capability, DirEntry, MachineError, Monitors, NodeRef, Rect, Role, State, TreeBudget, UiTree,
 };
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -137,8 +137,8 @@ pub(super) struct SessionConfig {
     pub(super) home: PathBuf,
     /// The folder for the session's sockets.
     pub(super) runtime: PathBuf,
-    /// Size of the screen. `None` starts no display.
-    pub(super) screen: Option<Size>,
+    /// The screen. `None` starts no display.
+    pub(super) screen: Option<Monitors>,
     /// The display's number. `None` takes a free one.
     pub(super) display: Option<u32>,
     /// What the programs may use.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Clock, Environment, Judged, Observation, ScreenPoint, Size, Tab, TextBudget,
+    ActReport, Action, Clock, Environment, Judged, Observation, Rect, ScreenPoint, Size, Tab, TextBudget,
     TreeBudget, View, Want, Why, Window, WorldError, outline,
 };
 use apprentice_tasks::check::AttemptEnding;
@@ -99,6 +99,9 @@ pub struct StepReply {
     pub outline: Option<String>,
     /// The screen, in pixels.
     pub screen: Option<Size>,
+    /// The places of the monitors on the screen, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<Rect>,
     /// The title of the active tab, else of the active window.
     pub title: String,
     /// Windows, front to back (desktop worlds).
@@ -206,6 +209,7 @@ fn reply(reports: Vec<ActReport>, observed: Observation, screen: Option<Size>) -
         screenshot: observed.screenshot.map(|image| STANDARD.encode(&image.bytes.0)),
         outline: outlined.map(|text| text.as_str().to_owned()),
         screen,
+        monitors: observed.monitors,
         title,
         windows: observed.windows,
         tabs: observed.tabs,

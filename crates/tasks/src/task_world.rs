@@ -86,7 +86,7 @@ impl TaskWorld<'_> {
             clock: self.clock,
             suite_root: self.suite_root,
             // A remote machine has a fixed screen size.
-            screen: self.machine.offers().screen.unwrap_or(self.varied.world.screen),
+            screen: self.machine.offers().screen.unwrap_or(self.varied.world.screen.screen()),
             cache_dir: self.cache,
             mirror: self.options.mirror.as_ref(),
             sleep_mode: self.options.sleep_mode(),

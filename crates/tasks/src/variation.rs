@@ -9,12 +9,12 @@
 //! - `{"pick": n, "of": [...]}`: draws a list of `n` entries of `of` without replacement;
 //! - `{"integer": [low, high]}`: draws an integer from `low` to `high`, inclusive.
 //!
-//! The name `screen` also sets the screen size (`{"width": …, "height": …}`).
+//! The name `screen` also sets the screen: `{"width": …, "height": …}`, or monitors as in `"1920x1080+1280x1024"`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use apprentice_protocol::{Size, WorldSpec, did_you_mean};
+use apprentice_protocol::{EnvironmentKind, Size, WorldSpec, did_you_mean};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -61,6 +61,9 @@ pub enum VariationError {
         /// The problem.
         why: String,
     },
+    /// The task's world cannot have its screen.
+    #[error("apprentice.screen: {0}")]
+    Screen(String),
     /// The task is invalid once its placeholders are replaced.
     #[error("the task is invalid after its placeholders are filled in: {0}")]
     Broken(String),
@@ -104,11 +107,14 @@ pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, 
         .map_err(|error| VariationError::Form { name: "screen".into(), why: error.to_string() })?;
     let world = WorldSpec {
         environment: task.environment(),
-        screen: drawn.or(ours.and_then(|ours| ours.screen)).unwrap_or(SCREEN),
+        screen: drawn.or(ours.and_then(|ours| ours.screen.clone())).unwrap_or_else(|| SCREEN.into()),
         url: ours.and_then(|ours| ours.url.clone()),
         scene: ours.and_then(|ours| ours.scene.clone()),
         network: ours.map(|ours| ours.network.clone()).unwrap_or_default(),
     };
+    if matches!(world.environment, EnvironmentKind::Browser | EnvironmentKind::Scene) {
+        world.only_monitor().map_err(|error| VariationError::Screen(error.to_string()))?;
+    }
     Ok(TaskVariation { task, world, seed, varies })
 }
 
@@ -284,7 +290,7 @@ mod tests {
         assert_eq!(varied.task.instruction, "Greet Ada, 36.");
         let result = serde_json::to_value(&varied.task.evaluator.result).expect("writes");
         assert_eq!(result["rules"], json!({"Ada": 36, "list": "x-x", "kept": "{{}} {a}"}));
-        assert_eq!((varied.world.screen.width, varied.varies), (800, true));
+        assert_eq!((varied.world.screen.screen().width, varied.varies), (800, true));
     }
 
     #[test]

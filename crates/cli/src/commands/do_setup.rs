@@ -1,10 +1,11 @@
 //! The steps of `apprentice do` before the agent's first turn, how they fail, and the closing of its world.
 
+use std::path::Path;
 use std::time::Duration;
 
 use apprentice_protocol::{
     Action, Clock, Command, Delivery, Environment, EnvironmentKind, EventKind, EventSink, Limits, Machine,
-    MachineError, ResourceUsage, SinkError, Size, VoidCause, World, WorldError, WorldSpec,
+    MachineError, Monitors, ResourceUsage, SinkError, VoidCause, World, WorldError, WorldSpec,
 };
 
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -13,19 +14,37 @@ use crate::wire;
 /// Deadline for closing the world.
 const CLOSE: Duration = Duration::from_secs(10);
 
+/// The screen of a world for which none is given.
+pub(super) const DEFAULT_SCREEN: &str = "1920x1080";
+
 /// Returns the world that an attempt asks for.
-pub(super) fn world_of(url: Option<String>, host: bool) -> WorldSpec {
+pub(super) fn world_of(url: Option<String>, host: bool, screen: Monitors) -> WorldSpec {
     let environment = match url {
         Some(_) => EnvironmentKind::Browser,
         None if host => EnvironmentKind::Host,
         None => EnvironmentKind::Desktop,
     };
-    WorldSpec { environment, screen: Size::new(1920, 1080), url, scene: None, network: Vec::new() }
+    WorldSpec { environment, screen, url, scene: None, network: Vec::new() }
+}
+
+/// Refuses a screen that the world of these options cannot have.
+pub(super) fn check_screen(url: Option<&String>, screen: &Monitors) -> Result<(), Failure> {
+    match url.map(|url| world_of(Some(url.clone()), false, screen.clone()).only_monitor()) {
+        Some(Err(error)) => Err(Failure::say(Kind::Usage, format!("--screen with --url: {error}"))),
+        Some(Ok(_)) | None => Ok(()),
+    }
 }
 
 /// The limits of one instruction.
 pub(super) fn limits(world_steps: u32) -> Limits {
     Limits { world_steps, turns: world_steps.saturating_mul(2), ..Limits::default() }
+}
+
+/// Reads a file for the world's home folder; returns its name and contents.
+pub(super) fn home_file(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
 }
 
 /// Copies files into the world's home.

@@ -1,6 +1,6 @@
 //! `apprentice do "…"`: one instruction without a task file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::app_versions::AppVersions;
@@ -8,7 +8,7 @@ use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prom
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, EVENT_VERSION, EnvironmentSource, EventKind, EventSink, Finish, Guidance, Header,
-    ImageRule, Machine, StopReason, TaskBrief, TaskId, TurnStart, VoidCause, World,
+    ImageRule, Machine, Monitors, StopReason, TaskBrief, TaskId, TurnStart, VoidCause, World,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::KnownVersions;
@@ -23,7 +23,7 @@ use super::do_chat::{Chat, ChatResult};
 use super::do_guidance::{Lent, SkillSource, guidance_for};
 use super::do_learning::{Learning, SessionLearning};
 use super::do_live::{LiveDo, LiveParts};
-use super::do_setup::{self, SetupFailure};
+use super::do_setup::{self, DEFAULT_SCREEN, SetupFailure};
 use crate::config::Config;
 use crate::event_printer::EventPrinter;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -55,8 +55,11 @@ pub(crate) struct Do {
     /// Open a browser world at this URL.
     #[arg(long)]
     url: Option<String>,
+    /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
+    #[arg(long, value_name = "WxH[+WxH]", default_value = DEFAULT_SCREEN)]
+    screen: Monitors,
     /// Work on your own desktop, without isolation; hold Escape to stop.
-    #[arg(long, conflicts_with_all = ["app", "url", "file"])]
+    #[arg(long, conflicts_with_all = ["app", "url", "file", "screen"])]
     host: bool,
     /// Skillbook for the agent; it sees the domains and requests the skills.
     #[arg(long, value_name = "DIR")]
@@ -80,6 +83,7 @@ pub(crate) struct Do {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
+    do_setup::check_screen(arguments.url.as_ref(), &arguments.screen)?;
     wire::runtime()?.block_on(perform(arguments, config))
 }
 
@@ -120,6 +124,7 @@ pub(super) struct ClientWorld<'a> {
     pub(super) model: &'a str,
     pub(super) app: Option<&'a String>,
     pub(super) url: Option<&'a String>,
+    pub(super) screen: &'a Monitors,
     pub(super) files: &'a [PathBuf],
     pub(super) skillbook: Option<&'a PathBuf>,
     pub(super) max_steps: u32,
@@ -134,6 +139,7 @@ pub(super) async fn serve_client(given: ClientWorld<'_>, chat: Chat, config: &Co
         model: given.model.to_owned(),
         app: given.app.cloned(),
         url: given.url.cloned(),
+        screen: given.screen.clone(),
         host: false,
         skillbook: given.skillbook.cloned(),
         servers: Servers::default(),
@@ -216,7 +222,7 @@ async fn record(
         Some(source) => guidance_for(&source, servers.as_ref(), learning.as_ref())?,
         None => Lent { guidance: Guidance::default(), scripts: None },
     };
-    let files = arguments.file.iter().map(|path| home_file(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = arguments.file.iter().map(|path| do_setup::home_file(path)).collect::<Result<Vec<_>, _>>()?;
     let cancel = conversation.cancellation();
     let worlds = wiring.worlds(arguments.host, &cancel)?;
     let header = header(arguments, instruction, model);
@@ -283,7 +289,7 @@ fn header(arguments: &Do, instruction: &str, model: &dyn ChatModel) -> Header {
             instruction: instruction.to_owned(),
             limits: do_setup::limits(arguments.max_steps),
         },
-        world: do_setup::world_of(arguments.url.clone(), arguments.host),
+        world: do_setup::world_of(arguments.url.clone(), arguments.host, arguments.screen.clone()),
         model: model.profile().clone(),
         seed: None,
         prompt_hash: prompt_hash(),
@@ -297,13 +303,6 @@ fn check_image_input(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failur
     }
     let message = format!("{} does not accept images, and --host provides only screenshots", arguments.model);
     Err(Failure::say(Kind::Usage, message))
-}
-
-/// Reads a file for the world's home folder; returns its name and contents.
-pub(super) fn home_file(path: &Path) -> Result<(String, Vec<u8>), Failure> {
-    let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
 }
 
 /// The state of one `do` command.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_harness::agent::TurnReport;
-use apprentice_protocol::{Clock, Finish};
+use apprentice_protocol::{Clock, Finish, Monitors};
 use apprentice_sandbox::SystemClock;
 use apprentice_server::{MOST_ACTIONS, StepReply, StepRequest, take_step};
 use clap::Args;
@@ -22,6 +22,7 @@ use tokio::sync::Mutex;
 
 use super::client_session::{SessionClient, SharedWorld, client_session};
 use super::do_chat::Chat;
+use super::do_setup::{DEFAULT_SCREEN, check_screen};
 use super::do_task::{ClientWorld, serve_client};
 use super::mcp_streams::serve_streams;
 use crate::config::Config;
@@ -50,6 +51,9 @@ pub(super) struct ActArgs {
     /// Open a browser world at this URL.
     #[arg(long, requires = "act")]
     url: Option<String>,
+    /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
+    #[arg(long, value_name = "WxH[+WxH]", default_value = DEFAULT_SCREEN, requires = "act")]
+    screen: Monitors,
     /// Copy this file into the world's home folder first; may be repeated.
     #[arg(long, value_name = "FILE", requires = "act")]
     file: Vec<PathBuf>,
@@ -92,6 +96,7 @@ pub(super) fn serve(
     skillbook: Option<&PathBuf>,
     config: &Config,
 ) -> Result<(), Failure> {
+    check_screen(arguments.url.as_ref(), &arguments.screen)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     wire::runtime()?.block_on(async {
         let interrupts = SessionInterrupts::listen();
@@ -102,6 +107,7 @@ pub(super) fn serve(
             model: arguments.model.as_deref().unwrap_or("builtin/explorer"),
             app: arguments.app.as_ref(),
             url: arguments.url.as_ref(),
+            screen: &arguments.screen,
             files: &arguments.file,
             skillbook,
             max_steps: arguments.max_steps,
@@ -196,9 +202,12 @@ impl WorldServer {
 
 /// The answer to actions or to a look: what was delivered, what is there now, the outline, and the picture.
 fn answer(reply: StepReply) -> CallToolResponse {
-    let StepReply { reports, screenshot, outline, screen, title, windows, tabs, dialog } = reply;
-    let facts = json!({ "reports": reports, "title": title, "windows": windows, "tabs": tabs, "dialog": dialog,
-                        "screen": screen });
+    let StepReply { reports, screenshot, outline, screen, monitors, title, windows, tabs, dialog } = reply;
+    let mut facts = json!({ "reports": reports, "title": title, "windows": windows, "tabs": tabs, "dialog": dialog,
+                            "screen": screen });
+    if !monitors.is_empty() {
+        facts["monitors"] = json!(monitors);
+    }
     let mut content = vec![ContentBlock::text(facts.to_string())];
     content.extend(outline.map(ContentBlock::text));
     content.extend(screenshot.map(|image| ContentBlock::image(image, "image/png")));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use apprentice_protocol::{Clock, EnvironmentKind, Size, TaskId, WorldSpec};
+use apprentice_protocol::{Clock, EnvironmentKind, Monitors, TaskId, WorldSpec};
 use apprentice_sandbox::SystemClock;
 use apprentice_server::{Access, Episode, ServedWorld, TaskEpisode, Token, relay, serve};
 use apprentice_tasks::variation::vary;
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::do_task::home_file;
+use super::do_setup::{DEFAULT_SCREEN, check_screen, home_file};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, suite, terminal, wire};
@@ -35,9 +35,9 @@ pub(crate) struct Serve {
     /// The port; 0 takes a free one.
     #[arg(long, default_value_t = 5000)]
     port: u16,
-    /// Screen size in pixels.
-    #[arg(long, value_name = "WxH", default_value = "1920x1080", conflicts_with = "suite")]
-    screen: ScreenSize,
+    /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
+    #[arg(long, value_name = "WxH[+WxH]", default_value = DEFAULT_SCREEN, conflicts_with = "suite")]
+    screen: Monitors,
     /// Start this command in each fresh desktop and wait for its window.
     #[arg(long, value_name = "CMD", conflicts_with_all = ["url", "suite"])]
     app: Option<String>,
@@ -63,24 +63,6 @@ pub(crate) struct Serve {
     /// Print the address as one JSON object (`apprentice.serve/1`).
     #[arg(long)]
     json: bool,
-}
-
-/// Width and height in pixels.
-#[derive(Clone, Copy, Debug)]
-struct ScreenSize(Size);
-
-impl FromStr for ScreenSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let size = text.split_once('x').and_then(|(width, height)| {
-            let pixels =
-                |text: &str| text.parse::<u32>().ok().filter(|pixels| (64..=16_384).contains(pixels));
-            Some(Size::new(pixels(width)?, pixels(height)?))
-        });
-        size.map(Self)
-            .ok_or_else(|| "expected WIDTHxHEIGHT, from 64 to 16384 pixels, for example 1280x800".to_owned())
-    }
 }
 
 /// A port inside the world, and the one here that leads to it.
@@ -121,6 +103,7 @@ pub(super) struct ForwardedPort {
 
 /// Runs the server until it is interrupted.
 pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
+    check_screen(arguments.url.as_ref(), &arguments.screen)?;
     let address = SocketAddr::new(arguments.listen, arguments.port);
     let access = Access::to(address, token()?).ok_or_else(|| {
         Failure::say(
@@ -192,7 +175,7 @@ fn world_of(arguments: &Serve) -> WorldSpec {
     };
     WorldSpec {
         environment,
-        screen: arguments.screen.0,
+        screen: arguments.screen.clone(),
         url: arguments.url.clone(),
         scene: None,
         network: Vec::new(),

@@ -16,10 +16,17 @@ fn it_refuses_what_it_cannot_serve() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let starter = suite().to_string_lossy().into_owned();
+    let many = ["800x600"; 17].join("+");
     for (options, code, reason) in [
         (&["--listen", "0.0.0.0"][..], 2, "APPRENTICE_TOKEN"),
         (&["--screen", "1280"], 2, "WIDTHxHEIGHT"),
         (&["--screen", "10x10"], 2, "64 to 16384"),
+        (&["--screen", "200x200+0x0"], 2, "monitor 2 is \"0x0\": expected WIDTHxHEIGHT, from 128 to 16384"),
+        (&["--screen", "1x1+800x600"], 2, "monitor 1 is \"1x1\""),
+        (&["--screen", "800x600++800x600"], 2, "monitor 2 is \"\""),
+        (&["--screen", &many], 2, "17 monitors are too many: a screen has at most 16"),
+        (&["--screen", "16384x600+16384x600"], 2, "at most 30000 wide"),
+        (&["--screen", "800x600+800x600", "--url", "about:blank"], 2, "only a desktop world has them"),
         (&["--forward", "0"], 2, "from 1 to 65535"),
         (&["--forward", "9222:x"], 2, "is no port"),
         (&["--suite", &starter], 2, "--task"),
@@ -122,6 +129,36 @@ fn files_are_kept_and_restored_into_a_fresh_world_and_no_process_is() {
         shell("rm -r ~/Documents");
     }
     assert_eq!(place.cells().len(), 1);
+    running.signal(Signal::INT);
+    assert_eq!(running.ended().code(), Some(0));
+}
+
+#[test]
+fn several_monitors_are_served_as_one_screen() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let screen = ["--screen", "640x480+800x333"];
+    let (mut running, address) =
+        serving(place.command(&["serve", "--port", "0", screen[0], screen[1], "--json"]));
+    let post = |path: &str, body: &Value| -> Value {
+        let body = body.to_string();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+        let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+        serde_json::from_str(&ask(&address, &format!("{head}{length}{body}")).1).expect("JSON")
+    };
+    assert_eq!(post("/screen_size", &json!({})), json!({ "width": 1440, "height": 480 }));
+    let at = |x: i32, y: i32| json!({ "do": "move", "to": { "point": { "x": x, "y": y } } });
+    let step =
+        |actions: Value| post("/step", &json!({ "actions": actions, "screenshot": false, "outline": false }));
+    let stepped = step(json!([at(1439, 332), { "do": "cursor" }, at(1000, 400)]));
+    assert_eq!(stepped["reports"][1]["pointer"], json!({ "x": 1439, "y": 332 }), "{stepped}");
+    assert_eq!(
+        stepped["reports"][2]["delivery"]["problem"],
+        "point (1000, 400) is on no monitor: monitor 2 above it ends at y 332, and nothing is shown below"
+    );
+    assert_eq!(stepped["monitors"][1], json!({ "x": 640, "y": 0, "width": 800, "height": 333 }));
     running.signal(Signal::INT);
     assert_eq!(running.ended().code(), Some(0));
 }

@@ -102,7 +102,7 @@ impl Browser {
         };
         let spec = WorldSpec {
             environment: EnvironmentKind::Browser,
-            screen,
+            screen: screen.into(),
             url: None,
             scene: None,
             network: Vec::new(),

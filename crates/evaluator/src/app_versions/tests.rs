@@ -69,7 +69,7 @@ async fn a_world_without_commands_is_asked_nothing() {
         json!({ "start": "main", "state": {}, "pages": { "main": { "title": "Kitchen", "controls": [] } } });
     let spec = WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(800, 600),
+        screen: Size::new(800, 600).into(),
         url: None,
         scene: Some(scene),
         network: Vec::new(),

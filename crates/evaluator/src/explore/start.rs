@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{EnvironmentKind, Size, TaskId};
+use apprentice_protocol::{EnvironmentKind, Monitors, TaskId};
 use apprentice_results::row::Split;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::load;
@@ -55,7 +55,7 @@ pub(super) struct StartParts {
     pub(super) related_apps: Value,
     pub(super) environment: EnvironmentKind,
     pub(super) url: Option<String>,
-    pub(super) screen: Option<Size>,
+    pub(super) screen: Option<Monitors>,
     pub(super) scene: Option<Value>,
     pub(super) programs: Vec<String>,
     pub(super) vary: BTreeMap<String, Value>,
@@ -157,7 +157,7 @@ fn of_task(suite: &Suite, id: &TaskId) -> Result<StartParts, ExploreError> {
         related_apps: json!(task.apps()),
         environment: task.environment(),
         url: ours.and_then(|ours| ours.url.clone()),
-        screen: ours.and_then(|ours| ours.screen),
+        screen: ours.and_then(|ours| ours.screen.clone()),
         scene: ours.and_then(|ours| ours.scene.clone()),
         programs: ours.map(|ours| ours.programs.clone()).unwrap_or_default(),
         vary: ours.map(|ours| ours.vary.clone()).unwrap_or_default(),

@@ -212,7 +212,7 @@ impl TraceReader<'_> {
     }
 
     fn nothing_seen(&self) -> RecordedScreen {
-        let view = View::whole(self.header.world.screen);
+        let view = View::whole(self.header.world.screen.screen());
         RecordedScreen { title: String::new(), outline: None, picture: None, view }
     }
 

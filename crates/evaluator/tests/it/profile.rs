@@ -65,7 +65,7 @@ async fn a_profile_that_was_never_written_or_was_broken_is_what_the_world_holds(
     let scene = json!({"start": "main", "pages": {"main": {"title": "Main", "controls": []}}});
     let spec = WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400),
+        screen: Size::new(640, 400).into(),
         url: None,
         scene: Some(scene),
         network: Vec::new(),

@@ -18,7 +18,7 @@ async fn world() -> World {
     let scene = json!({"start": "main", "pages": {"main": {"title": "Main", "controls": []}}});
     let spec = WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: SCREEN,
+        screen: SCREEN.into(),
         url: None,
         scene: Some(scene),
         network: Vec::new(),
@@ -32,7 +32,7 @@ async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<Complet
         machine: world.machine.as_ref(),
         clock: &VirtualClock::default(),
         suite_root: root,
-        screen: SCREEN,
+        screen: SCREEN.into(),
         cache_dir: &root.join("cache"),
         mirror: None,
         sleep_mode: SleepMode::Ready,

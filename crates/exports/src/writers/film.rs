@@ -85,7 +85,7 @@ impl Films {
         put(&work, "list", list.as_bytes())?;
         put(&work, "words.srt", subtitles(&frames).as_bytes())?;
         let path = format!("films/{}.mp4", attempt_name(episode.row));
-        let film = film(work.path(), episode.header.world.screen)?;
+        let film = film(work.path(), episode.header.world.screen.screen())?;
         out.write_bytes(&path, &film)?;
         Ok(path)
     }

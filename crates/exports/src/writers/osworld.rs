@@ -57,10 +57,10 @@ impl<'a> ResultTree<'a> {
     }
 
     fn arguments(&self, episode: &Episode<'_>) -> Value {
-        let (row, world) = (episode.row, &episode.header.world);
+        let (row, screen) = (episode.row, episode.header.world.screen.screen());
         json!({
             "model": row.model, "action_space": ACTION_SPACE, "observation_type": observation_type(episode),
-            "screen_width": world.screen.width, "screen_height": world.screen.height,
+            "screen_width": screen.width, "screen_height": screen.height,
             "max_steps": episode.header.brief.limits.world_steps, "arm": row.arm, "seed": row.seed,
             "suite": row.suite, "suite_hash": row.suite_hash, "run": row.run,
         })

@@ -324,7 +324,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
         },
         world: WorldSpec {
             environment: apprentice_protocol::EnvironmentKind::Browser,
-            screen: Size::new(128, 80),
+            screen: Size::new(128, 80).into(),
             url: None,
             scene: None,
             network: Vec::new(),

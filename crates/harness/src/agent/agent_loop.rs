@@ -67,7 +67,8 @@ impl<'a> AgentLoop<'a> {
         sink: &'a mut dyn EventSink,
     ) -> Self {
         let (profile, world) = (attempt.model.profile(), &attempt.header.world);
-        let display = picture::fit(&profile.images, world.screen).unwrap_or(world.screen);
+        let screen = world.screen.screen();
+        let display = picture::fit(&profile.images, screen).unwrap_or(screen);
         let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
         let tools = attempt.guidance.tools.iter().chain(attempt.tools).map(|tool| tool.spec().clone());
         Self {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use apprentice_protocol::{
-    Action, BoundedText, Content, Observation, ScreenPoint, State, Target, TextBudget, UiNode, UiTree, View,
-    outline,
+    Action, BoundedText, Content, CoordinateSpace, ImagePoint, Observation, Rect, ScreenPoint, State, Target,
+    TextBudget, UiNode, UiTree, View, Window, outline,
 };
 
 use super::picture::Picture;
@@ -37,7 +37,7 @@ pub(super) struct ModelView {
 impl ModelView {
     /// Builds the view of an observation. `picture` is the screenshot at the size that is sent to the model.
     pub(super) fn new(observation: Observation, picture: Option<Picture>, view: View) -> Self {
-        let heading = heading(&observation);
+        let heading = heading(&observation, &view);
         let tree = observation.tree.as_ref();
         let outline = tree.map_or_else(BoundedText::default, |tree| outline(tree, &view, OUTLINE_BUDGET));
         let shot = observation.screenshot.as_ref().map_or("", |image| image.hash.as_str());
@@ -129,8 +129,30 @@ fn at_point(tree: &UiTree, point: ScreenPoint) -> Option<&UiNode> {
     })
 }
 
+/// Tells where several monitors are, in the coordinates of the model, and on which of them the front window is.
+fn monitors(observation: &Observation, view: &View) -> Option<String> {
+    let middle = |window: &Window| window.bounds.centre();
+    let front = observation.windows.iter().find(|window| window.active).and_then(middle);
+    let corner = |x: i32, y: i32| {
+        let ImagePoint { x, y } = view.to_image(ScreenPoint::new(x, y))?;
+        Some(match view.space {
+            CoordinateSpace::Unit => format!("{x:.4},{y:.4}"),
+            CoordinateSpace::ImagePixels | CoordinateSpace::Grid { .. } => format!("{x},{y}"),
+        })
+    };
+    let told = |(index, area): (usize, &Rect)| {
+        let (start, end) =
+            (corner(area.x, area.y)?, corner(area.x + area.width - 1, area.y + area.height - 1)?);
+        let has_front = front.is_some_and(|front| area.contains(front));
+        let front = if has_front { " (front window)" } else { "" };
+        Some(format!("{} from {start} to {end}{front}", index + 1))
+    };
+    let told: Vec<String> = observation.monitors.iter().enumerate().filter_map(told).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 /// Describes the front window, other windows, tabs and a dialog, in lines that cannot be mistaken for outline lines.
-fn heading(observation: &Observation) -> BoundedText {
+fn heading(observation: &Observation, view: &View) -> BoundedText {
     let mut text = String::from(SCREEN_HEADING);
     let mut line = |label: &str, words: String| {
         text.push_str(label);
@@ -138,6 +160,9 @@ fn heading(observation: &Observation) -> BoundedText {
         text.push_str(&words);
         text.push('\n');
     };
+    if let Some(words) = monitors(observation, view) {
+        line("Monitors", words);
+    }
     if !observation.title().is_empty() {
         line("Front", format!("{:?}", observation.title()));
     }
@@ -158,4 +183,48 @@ fn heading(observation: &Observation) -> BoundedText {
         let _ = writeln!(text, "Dialog that waits for an answer: {dialog:?}");
     }
     BoundedText::cut(&text, HEADING_BUDGET)
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{CoordinateSpace, Observation, Rect, Size, View, Window};
+
+    use super::heading;
+
+    fn text(monitors: &[Rect], view: View) -> String {
+        let window = |title: &str, x: i32, active: bool| Window {
+            id: "0x1".into(),
+            title: title.into(),
+            class: String::new(),
+            bounds: Rect::new(x, 20, 400, 300),
+            active,
+            pid: None,
+        };
+        let windows = vec![window("Letter", 2000, true), window("List", 100, false)];
+        let seen = Observation { windows, monitors: monitors.to_vec(), ..Observation::default() };
+        heading(&seen, &view).as_str().to_owned()
+    }
+
+    #[test]
+    fn several_monitors_are_told_in_the_models_coordinates() {
+        let monitors = [Rect::new(0, 0, 1920, 1080), Rect::new(1920, 0, 1280, 1024)];
+        let whole = View::whole(Size::new(3200, 1080));
+        let told = |view: View| text(&monitors, view).lines().nth(1).unwrap_or_default().to_owned();
+        assert_eq!(
+            told(whole),
+            "Monitors: 1 from 0,0 to 1919,1079; 2 from 1920,0 to 3199,1023 (front window)"
+        );
+        let half = View { image: Size::new(1600, 540), ..whole };
+        assert_eq!(told(half), "Monitors: 1 from 0,0 to 959,539; 2 from 960,0 to 1599,511 (front window)");
+        let grid = View { space: CoordinateSpace::Grid { max: 1000 }, ..whole };
+        assert_eq!(told(grid), "Monitors: 1 from 0,0 to 599,999; 2 from 600,0 to 999,947 (front window)");
+        let unit = View { space: CoordinateSpace::Unit, ..whole };
+        assert!(told(unit).starts_with("Monitors: 1 from 0.0002,0.0005 to 0.5998,0.9995; 2 from 0.6002,"));
+    }
+
+    #[test]
+    fn of_one_monitor_nothing_is_told() {
+        let one = text(&[], View::whole(Size::new(3200, 1080)));
+        assert_eq!(one, "Screen now.\nFront: \"Letter\"\nWindows behind: \"List\"\n");
+    }
 }

@@ -15,12 +15,13 @@ impl AgentLoop<'_> {
     pub(super) async fn look(&mut self) -> Result<ModelView, Stop> {
         let begun = self.attempt.clock.mono();
         let rule = self.attempt.model.profile().images;
-        let pictures = picture::fit(&rule, self.attempt.header.world.screen).is_some();
+        let whole = self.attempt.header.world.screen.screen();
+        let pictures = picture::fit(&rule, whole).is_some();
         // The trace keeps a screenshot for human readers even when the model takes no pictures.
         let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
         let observation = world(&self.attempt.cancel, self.environment.observe(want)).await??;
         let shot = observation.screenshot.clone().filter(|_| pictures);
-        let screen = shot.as_ref().map_or(self.attempt.header.world.screen, |image| image.size);
+        let screen = shot.as_ref().map_or(whole, |image| image.size);
         let size = picture::fit(&rule, screen).unwrap_or(screen);
         let shown = match shot {
             Some(image) => Some(off_thread(move || Picture::of(&image, size)).await?),

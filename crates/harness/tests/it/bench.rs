@@ -75,7 +75,7 @@ impl Bench {
         let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
         let world = WorldSpec {
             environment: EnvironmentKind::Scene,
-            screen: Size::new(640, 400),
+            screen: Size::new(640, 400).into(),
             url: None,
             scene: Some(self.scene),
             network: Vec::new(),

@@ -52,7 +52,7 @@ impl Desk {
         };
         let spec = WorldSpec {
             environment: EnvironmentKind::Browser,
-            screen: SCREEN,
+            screen: SCREEN.into(),
             url: None,
             scene: None,
             network: needed,

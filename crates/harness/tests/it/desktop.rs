@@ -7,8 +7,8 @@ use std::time::Duration;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, EnvironmentKind, EnvironmentSource,
-    HiddenNodes, Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode,
-    UiTree, Want, Why, World, WorldErrorKind, WorldSpec,
+    HiddenNodes, Isolation, Monitors, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget,
+    UiNode, UiTree, Want, Why, World, WorldErrorKind, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_sandbox::{CellIsolation, CellLimits};
@@ -44,7 +44,7 @@ fn config(state: &Path) -> DesktopConfig {
 }
 
 /// Opens a desktop on a screen of another size.
-pub(crate) async fn open_on(state: &Path, screen: Size) -> World {
+pub(crate) async fn open_on(state: &Path, screen: impl Into<Monitors>) -> World {
     open_screen(config(state), screen).await
 }
 
@@ -52,10 +52,10 @@ async fn open_config(config: DesktopConfig) -> World {
     open_screen(config, Size::new(1280, 800)).await
 }
 
-async fn open_screen(config: DesktopConfig, screen: Size) -> World {
+async fn open_screen(config: DesktopConfig, screen: impl Into<Monitors>) -> World {
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
-    let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
+    let spec = WorldSpec { environment, screen: screen.into(), url: None, scene: None, network: Vec::new() };
     source.open(&spec).await.expect("a world")
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn deliver(world: &mut World, action: Action<ScreenPoint>) {
     assert_eq!(report.delivery, Delivery::Delivered, "{action:?}");
 }
 
-async fn refusal(world: &mut World, action: Action<ScreenPoint>) -> String {
+pub(crate) async fn refusal(world: &mut World, action: Action<ScreenPoint>) -> String {
     match act(world, action).await.delivery {
         Delivery::Refused { problem } => problem,
         Delivery::Delivered => panic!("it was delivered"),

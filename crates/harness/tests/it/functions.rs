@@ -102,7 +102,7 @@ async fn run_in(environment: &mut dyn Environment, source: &str, replies: Vec<Sc
     let model = Scripted::new(replies).expect("a script");
     let world = WorldSpec {
         environment: EnvironmentKind::Browser,
-        screen: Size::new(1280, 800),
+        screen: Size::new(1280, 800).into(),
         url: None,
         scene: None,
         network: Vec::new(),
@@ -283,7 +283,7 @@ async fn a_wait_for_a_desktop_ends_with_what_is_drawn_or_with_its_time() {
 async fn a_world_without_events_says_so_at_once() {
     let spec = WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400),
+        screen: Size::new(640, 400).into(),
         url: None,
         scene: Some(editor()),
         network: Vec::new(),
@@ -357,7 +357,7 @@ fn one_button() -> WorldSpec {
     let page = json!({ "title": "Main", "controls": [button] });
     WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400),
+        screen: Size::new(640, 400).into(),
         url: None,
         scene: Some(json!({ "start": "main", "state": { "on": false }, "pages": { "main": page } })),
         network: Vec::new(),

@@ -65,7 +65,7 @@ async fn shot() -> Frame {
     };
     let spec = WorldSpec {
         environment: EnvironmentKind::Browser,
-        screen: SCREEN,
+        screen: SCREEN.into(),
         url: None,
         scene: None,
         network: Vec::new(),

@@ -21,6 +21,7 @@ mod held;
 mod legibility;
 mod lists;
 mod model;
+mod monitors;
 mod network;
 mod offices;
 mod scene;

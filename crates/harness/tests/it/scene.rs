@@ -12,7 +12,7 @@ use crate::bench::editor;
 fn spec(scene: Value) -> WorldSpec {
     WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400),
+        screen: Size::new(640, 400).into(),
         url: None,
         scene: Some(scene),
         network: Vec::new(),

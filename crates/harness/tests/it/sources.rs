@@ -48,7 +48,8 @@ impl Sources {
     }
 
     pub(crate) async fn open(&self, environment: EnvironmentKind, screen: Size) -> Result<World, WorldError> {
-        let spec = WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() };
+        let spec =
+            WorldSpec { environment, screen: screen.into(), url: None, scene: None, network: Vec::new() };
         match environment {
             EnvironmentKind::Browser => self.browser.open(&spec).await,
             _ => self.desktop.open(&spec).await,

@@ -64,7 +64,7 @@ fn scene(width: u32, faults: &serde_json::Value) -> WorldSpec {
     scene["faults"] = faults.clone();
     WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(width, 400),
+        screen: Size::new(width, 400).into(),
         url: None,
         scene: Some(scene),
         network: Vec::new(),
@@ -134,7 +134,7 @@ async fn a_browser_that_waited_opens_the_page_that_is_asked_for() {
     let mut pool = Pool::over(source, 1, true);
     let page = |title: &str| WorldSpec {
         environment: EnvironmentKind::Browser,
-        screen: SCREEN,
+        screen: SCREEN.into(),
         url: Some(format!("data:text/html,<title>{title}</title>")),
         scene: None,
         network: Vec::new(),

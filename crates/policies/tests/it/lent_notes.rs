@@ -117,7 +117,7 @@ pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, not
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
     let world = WorldSpec {
         environment: EnvironmentKind::Scene,
-        screen: Size::new(1280, 800),
+        screen: Size::new(1280, 800).into(),
         url: None,
         scene: Some(scene),
         network: Vec::new(),

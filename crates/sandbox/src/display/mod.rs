@@ -135,6 +135,8 @@ type Job = Box<dyn FnOnce(&mut Screen) + Send>;
 /// A handle on the display's thread. Dropping it ends the thread.
 pub(super) struct Display {
     jobs: Option<mpsc::Sender<Job>>,
+    /// What its server is called in messages.
+    server: &'static str,
     beats: Beats,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -143,6 +145,7 @@ impl Display {
     /// Takes over the display behind a socket. Blocks until the connection is set up.
     pub(super) fn open(
         socket: OwnedFd,
+        server: &'static str,
         processes: Option<ProcessFolder>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, DisplayError> {
@@ -155,7 +158,7 @@ impl Display {
                 job(&mut screen);
             }
         })?;
-        Ok(Self { jobs: Some(jobs), beats, thread: Mutex::new(Some(thread)) })
+        Ok(Self { jobs: Some(jobs), server, beats, thread: Mutex::new(Some(thread)) })
     }
 
     /// Runs a job on the thread. Dropping the future stops the job, which then releases the keys and buttons it holds.
@@ -191,7 +194,7 @@ impl Display {
             match tokio::time::timeout(STUCK, &mut job).await {
                 Ok(done) => return Ok(done),
                 Err(_) if self.beats.count() == before => {
-                    return Err(DisplayError::Late("the display (Xvfb)"));
+                    return Err(DisplayError::Late(self.server));
                 }
                 Err(_) => {}
             }

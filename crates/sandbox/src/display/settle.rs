@@ -15,9 +15,10 @@ use super::{CancelToken, DisplayError, Screen, await_event, drawn_areas};
 use crate::wire::DrawnSince;
 
 /// Programs that carry the cell: names as the kernel cuts them, and what they are.
-const CARRIERS: [(&str, &str); 6] = [
+const CARRIERS: [(&str, &str); 7] = [
     (SUPERVISOR, "the supervisor of the cell"),
     ("Xvfb", "the display (Xvfb)"),
+    ("Xorg", "the display (Xorg)"),
     ("openbox", "the window manager (openbox)"),
     ("dbus-daemon", "a message bus (dbus-daemon)"),
     ("at-spi-bus-laun", "the accessibility bus (at-spi-bus-launcher)"),

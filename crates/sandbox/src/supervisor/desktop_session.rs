@@ -16,6 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::process::{Child, Processes, StdStreams};
 use crate::display;
+use crate::display_server::DisplayServer;
 use crate::wire::{CellComponent, Frame, OperationError, Program, SessionConfig, SupervisorMessage};
 
 /// How long any one component may take to start.
@@ -65,16 +66,17 @@ pub(super) async fn start(
         });
     };
     let (mut socket, mut display) = (None, None);
-    if let Some(screen) = session.screen {
-        let mut argv: Vec<String> = vec!["Xvfb".into()];
+    if let Some(screen) = &session.screen {
+        let server = DisplayServer::of(screen);
+        let mut argv = server.command(screen, &session.runtime).map_err(|error| {
+            OperationError::Lost(format!("the configuration of {} was not written: {error}", server.words()))
+        })?;
         argv.extend(session.display.map(|number| format!(":{number}")));
-        let screen = format!("{}x{}x24", screen.width, screen.height);
-        argv.extend(["-screen", "0", &screen, "-dpi", "96"].map(String::from));
-        argv.extend(["-nolisten", "tcp", "-noreset", "-displayfd", "1"].map(String::from));
+        argv.extend(["-dpi", "96", "-nolisten", "tcp", "-noreset", "-displayfd", "1"].map(String::from));
         // Its memory is shared with the owner, and no program may shrink it there.
-        let server = Program { apart: true, ..program(argv) };
-        let ReadyProgram { child, line: number, error_output } = announced(processes, server).await?;
-        watch(CellComponent::Display, "the display (Xvfb)", child.clone(), error_output, None);
+        let program = Program { apart: true, ..program(argv) };
+        let ReadyProgram { child, line: number, error_output } = announced(processes, program).await?;
+        watch(CellComponent::Display, server.words(), child.clone(), error_output, None);
         display = Some(child);
         processes.set("DISPLAY", format!(":{number}"));
         socket = Some(PathBuf::from(format!("/tmp/.X11-unix/X{number}")));

@@ -214,7 +214,7 @@ async fn no_program_gets_at_the_supervisor() {
 #[tokio::test]
 async fn neither_the_supervisor_nor_the_display_is_starved_or_altered() {
     let state = state();
-    let spec = CellSpec { screen: Some(Size::new(800, 600)), ..spec(state.path()) };
+    let spec = CellSpec { screen: Some(Size::new(800, 600).into()), ..spec(state.path()) };
     let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
     let machine = cell.machine();
     // Limits of files and times, the scheduler's choices, and the same for a process of one's own.

@@ -240,7 +240,7 @@ async fn what_bars_a_cell_is_told_with_its_remedy() {
 async fn what_a_cell_costs() {
     let state = state();
     let mut with_screen = spec(state.path());
-    with_screen.screen = Some(apprentice_protocol::Size::new(1920, 1080));
+    with_screen.screen = Some(apprentice_protocol::Size::new(1920, 1080).into());
     for spec in [spec(state.path()), with_screen] {
         let (mut starts, mut ends, mut runs, mut pictures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let clock = Arc::new(SystemClock::new());
@@ -282,7 +282,7 @@ async fn what_a_cell_costs() {
 async fn what_large_programs_use() {
     let state = state();
     let mut spec = spec(state.path());
-    spec.screen = Some(apprentice_protocol::Size::new(1920, 1080));
+    spec.screen = Some(apprentice_protocol::Size::new(1920, 1080).into());
     let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
     let machine = cell.machine();
     let table = "open('sheet.csv', 'w').write('\\n'.join(','.join(str(a * b) for b in range(30)) for a in range(20000)))\n\

@@ -4,5 +4,6 @@
 mod attack;
 mod cell;
 mod file_server;
+mod monitors;
 mod network;
 mod owner;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{AllowedHost, EnvironmentKind, Limits, Size, TaskId};
+use apprentice_protocol::{AllowedHost, EnvironmentKind, Limits, Monitors, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -83,9 +83,9 @@ pub struct TaskExtension {
     pub environment: EnvironmentKind,
     /// The template's name: the unit of splits and of statistical inference.
     pub template: String,
-    /// Screen size, unless `vary` sets it.
+    /// The screen, unless `vary` sets it: a width and a height, or the monitors of a desktop as in `"1920x1080+1280x1024"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub screen: Option<Size>,
+    pub screen: Option<Monitors>,
     /// The attempt's caps.
     #[serde(default)]
     pub limits: Limits,

@@ -49,9 +49,9 @@ impl BrowserSource {
         if spec.environment != EnvironmentKind::Browser {
             return Err(start(format!("this source opens browser worlds, not {:?}", spec.environment)));
         }
+        let size = spec.only_monitor()?;
         let network = self.network.hosts(&spec.network)?;
-        let options =
-            LaunchOptions { size: spec.screen, sandbox: self.sandbox, proxied: !network.is_empty() };
+        let options = LaunchOptions { size, sandbox: self.sandbox, proxied: !network.is_empty() };
         let cell = CellSpec { screen: None, network, ..self.cell.clone() };
         let cell = Cell::start(&cell, self.clock.clone()).await?;
         let machine = cell.machine();
@@ -63,7 +63,7 @@ impl BrowserSource {
         let connection = Connection::open(stream, &chromium.path, HANDSHAKE)
             .await
             .map_err(|error| start(format!("chromium could not be connected to: {error}")))?;
-        let browser = Arc::new(Browser::take_over(connection, spec.screen).await?);
+        let browser = Arc::new(Browser::take_over(connection, size).await?);
         let downloads = SetDownloadBehavior {
             behavior: DownloadBehavior::Allow,
             download_path: format!("{}/Downloads", machine.offers().home),

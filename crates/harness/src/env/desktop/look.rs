@@ -124,7 +124,8 @@ impl DesktopEnvironment {
             }
             None => None,
         };
-        Ok((Observation { screenshot, tree, windows, ..Observation::default() }, changes))
+        let monitors = self.screen.several();
+        Ok((Observation { screenshot, tree, windows, monitors, ..Observation::default() }, changes))
     }
 
     pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, WorldError> {

@@ -16,8 +16,8 @@ mod window_names;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, ChangeWait, Chord, ConnectionReport, Environment, MachineError, NodeRef, Observation,
-    PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
+    ActReport, Action, ChangeWait, Chord, ConnectionReport, Environment, MachineError, Monitors, NodeRef,
+    Observation, PortFuture, ScreenPoint, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
 };
 
 use apprentice_sandbox::{Cell, NodeFacts, Pointer, was_closed};
@@ -38,7 +38,7 @@ const CLICKS: u8 = 5;
 /// A running desktop.
 struct DesktopEnvironment {
     cell: Cell,
-    screen: Size,
+    screen: Monitors,
     /// Whether the last action should change something that the next view shows.
     awaits_effect: bool,
     /// Whether there was a view.
@@ -241,14 +241,9 @@ impl DesktopEnvironment {
         }
     }
 
-    /// Returns the point if it lies on the screen.
+    /// Returns the point if it lies on a monitor.
     fn inside(&self, point: ScreenPoint) -> Result<ScreenPoint, ActionError> {
-        let (width, height) = (self.screen.width, self.screen.height);
-        if (0..width.cast_signed()).contains(&point.x) && (0..height.cast_signed()).contains(&point.y) {
-            Ok(point)
-        } else {
-            refuse(format!("point ({}, {}) is not on the screen of {width} by {height}", point.x, point.y))
-        }
+        if self.screen.show(point) { Ok(point) } else { refuse(target::off_screen(point, &self.screen)) }
     }
 
     /// Decides how to reach a node. An item outside of the visible part of its list is brought into view first.
@@ -256,14 +251,14 @@ impl DesktopEnvironment {
         if let Some(point) = self.reader.point(node) {
             return Ok(Reach::Point(point));
         }
-        match target::aim(node, &self.facts(node).await?, what, self.screen) {
+        match target::aim(node, &self.facts(node).await?, what, &self.screen) {
             Ok(reach) => return Ok(reach),
             Err(Unreached::Refused(why)) => return Err(ActionError::Refused(why)),
             Err(Unreached::OutOfView(_)) => self.bring_into_view(node).await?,
         }
         // Where a check box of a list stands is known from its row, so the rows are read again.
         self.tree(&TreeBudget::default()).await?;
-        let reached = target::aim(node, &self.facts(node).await?, what, self.screen);
+        let reached = target::aim(node, &self.facts(node).await?, what, &self.screen);
         reached.map_err(|(Unreached::Refused(why) | Unreached::OutOfView(why))| ActionError::Refused(why))
     }
 

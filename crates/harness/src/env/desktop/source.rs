@@ -52,12 +52,20 @@ impl DesktopSource {
     }
 
     async fn start(&self, spec: &WorldSpec) -> Result<World, WorldError> {
-        let screen = spec.screen;
+        let screen = spec.screen.clone();
         let DesktopConfig { isolation, program, argument, state, golden, limits, network, sight } =
             self.config.clone();
         let network = network.hosts(&spec.network)?;
-        let spec =
-            CellSpec { screen: Some(screen), isolation, program, argument, state, golden, limits, network };
+        let spec = CellSpec {
+            screen: Some(screen.clone()),
+            isolation,
+            program,
+            argument,
+            state,
+            golden,
+            limits,
+            network,
+        };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
         let desktop = DesktopEnvironment {

@@ -1,6 +1,6 @@
 //! Decides how an action reaches a named element, or why it cannot. Pure.
 
-use apprentice_protocol::{Button, NodeRef, ScreenPoint, Size, State, UiNode, UiTree};
+use apprentice_protocol::{Button, Monitors, NodeRef, Rect, ScreenPoint, Size, State, UiNode, UiTree};
 
 use apprentice_sandbox::{NodeFacts, Pointer};
 
@@ -30,7 +30,7 @@ pub(super) fn aim(
     node: &NodeRef,
     facts: &NodeFacts,
     what: &Pointer,
-    screen: Size,
+    screen: &Monitors,
 ) -> Result<Reach, Unreached> {
     let name = named(node, facts);
     let is = |state: State| facts.states.contains(&state);
@@ -38,11 +38,7 @@ pub(super) fn aim(
         return Err(Unreached::Refused(format!("{name} is disabled: something else must be done first")));
     }
     let area = facts.bounds.filter(|_| !is(State::Hidden));
-    let (width, height) = (screen.width.cast_signed(), screen.height.cast_signed());
-    let centre = area
-        .and_then(|area| area.centre())
-        .filter(|centre| (0..width).contains(&centre.x) && (0..height).contains(&centre.y));
-    if let Some(centre) = centre {
+    if let Some(centre) = area.and_then(|area| area.centre()).filter(|centre| screen.show(*centre)) {
         return Ok(Reach::Point(centre));
     }
     let plain_click = match what {
@@ -66,6 +62,23 @@ pub(super) fn aim(
         return Ok(Reach::Press);
     }
     Err(Unreached::Refused(off))
+}
+
+/// What is said of a point that no monitor shows.
+pub(super) fn off_screen(point: ScreenPoint, screen: &Monitors) -> String {
+    let Size { width, height } = screen.screen();
+    let ScreenPoint { x, y } = point;
+    let below = |(index, area): (usize, &Rect)| {
+        let is_below =
+            (area.x..area.x + area.width).contains(&x) && (area.height..height.cast_signed()).contains(&y);
+        is_below.then_some((index + 1, area.height - 1))
+    };
+    match screen.several().iter().enumerate().find_map(below) {
+        Some((number, bottom)) => format!(
+            "point ({x}, {y}) is on no monitor: monitor {number} above it ends at y {bottom}, and nothing is shown below"
+        ),
+        None => format!("point ({x}, {y}) is not on the screen of {width} by {height}"),
+    }
 }
 
 /// Role, reference and name of an element.
@@ -128,7 +141,7 @@ mod tests {
             bounds: None,
             pressable: true,
         };
-        assert!(aim(&NodeRef("n1".into()), &hidden, &click(), Size::new(800, 600)).is_err());
+        assert!(aim(&NodeRef("n1".into()), &hidden, &click(), &Size::new(800, 600).into()).is_err());
         let check = |bounds: Option<Rect>,
                      states: &[State],
                      pressable,
@@ -136,7 +149,7 @@ mod tests {
                      expected: Result<Reach, &str>| {
             let (role, name, states) = (Role::new("menuitem"), "Save".to_owned(), states.to_vec());
             let facts = NodeFacts { role, name, states, bounds, pressable };
-            let got = aim(&NodeRef("n4".into()), &facts, &what, Size::new(800, 600));
+            let got = aim(&NodeRef("n4".into()), &facts, &what, &Size::new(800, 600).into());
             assert_eq!(got, expected.map_err(|text| Unreached::Refused(text.to_owned())));
         };
         let there = Some(Rect::new(10, 10, 20, 20));
@@ -148,10 +161,10 @@ mod tests {
         check(None, &[State::Hidden], true, Pointer::Scroll { dx: 0, dy: 1 }, off);
         check(Some(Rect::new(900, 10, 20, 20)), &[], false, click(), off);
         let cell = NodeFacts { role: Role::new("cell"), states: Vec::new(), ..hidden };
-        let aimed = aim(&NodeRef("n1".into()), &cell, &click(), Size::new(800, 600));
+        let aimed = aim(&NodeRef("n1".into()), &cell, &click(), &Size::new(800, 600).into());
         assert!(matches!(aimed, Err(Unreached::OutOfView(_))), "its own action is no click: {aimed:?}");
         let listed_box = NodeFacts { role: Role::new("checkbox"), pressable: true, ..cell.clone() };
-        let aimed = aim(&NodeRef("n1".into()), &listed_box, &click(), Size::new(800, 600));
+        let aimed = aim(&NodeRef("n1".into()), &listed_box, &click(), &Size::new(800, 600).into());
         assert!(matches!(aimed, Err(Unreached::OutOfView(_))), "its own action does nothing: {aimed:?}");
         let disabled = Err("menuitem n4 \"Save\" is disabled: something else must be done first");
         check(there, &[State::Disabled], true, click(), disabled);

@@ -33,18 +33,19 @@ impl SceneSource {
 impl EnvironmentSource for SceneSource {
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
+            let size = spec.only_monitor()?;
             let before = self.count(spec);
             let mut scene = read_scene(spec).map_err(|why| WorldError::new(WorldErrorKind::Start, why))?;
             scene.faults.retain(|fault| fault.first_worlds.is_none_or(|first| before < first));
             let faults = scene.faults.clone();
-            let shared = Arc::new(Shared::new(SceneState::new(scene, spec.screen), faults));
+            let shared = Arc::new(Shared::new(SceneState::new(scene, size), faults));
             shared.raise_due_fault(FaultPlace::Open).await?;
             let capabilities =
                 [Capability::Files, Capability::Tree, Capability::Screenshots, Capability::Windows];
             let offers = MachineInfo {
                 capabilities: BTreeSet::from(capabilities),
                 home: "/home/user".into(),
-                screen: Some(spec.screen),
+                screen: Some(size),
             };
             Ok(World {
                 environment: Box::new(SceneEnvironment { shared: shared.clone() }),

@@ -238,8 +238,13 @@ fn completions(said: Said) -> Value {
 /// How an attempt with this model ends.
 pub(crate) async fn attempt(model: &dyn ChatModel) -> AttemptResult {
     let (kind, screen) = (EnvironmentKind::Scene, Size::new(640, 400));
-    let world =
-        WorldSpec { environment: kind, screen, url: None, scene: Some(editor()), network: Vec::new() };
+    let world = WorldSpec {
+        environment: kind,
+        screen: screen.into(),
+        url: None,
+        scene: Some(editor()),
+        network: Vec::new(),
+    };
     let mut opened = SceneSource::default().open(&world).await.expect("opens");
     attempt_in(model, opened.environment.as_mut(), kind, screen).await
 }
@@ -265,7 +270,7 @@ pub(super) async fn attempt_in(
         version: 1,
         program: "test".into(),
         brief: brief.clone(),
-        world: WorldSpec { environment, screen, url: None, scene: None, network: Vec::new() },
+        world: WorldSpec { environment, screen: screen.into(), url: None, scene: None, network: Vec::new() },
         model: model.profile().clone(),
         seed: None,
         prompt_hash: agent::prompt_hash(),

@@ -44,7 +44,7 @@ proptest! {
     /// A student that points at what it sees hits it: within a grid's line, or a pixel of the picture that it saw.
     #[test]
     fn a_point_at_a_pixel_comes_back_to_it(
-        width in 320u32..4000, height in 240u32..3000, across in 0.0f64..1.0, down in 0.0f64..1.0,
+        width in 320u32..12_000, height in 240u32..3000, across in 0.0f64..1.0, down in 0.0f64..1.0,
     ) {
         let screen = Size::new(width, height);
         #[expect(clippy::cast_possible_truncation, reason = "a pixel of a screen")]
