@@ -29,6 +29,9 @@ pub(crate) struct Doctor {
     /// Also require tesseract, for the setting `ocr`.
     #[arg(long)]
     ocr: bool,
+    /// Also require Xorg and its dummy driver, for desktops with several monitors.
+    #[arg(long)]
+    monitors: bool,
     /// Print one JSON object (`apprentice.doctor/1`).
     #[arg(long)]
     json: bool,
@@ -89,6 +92,7 @@ fn examine(arguments: &Doctor) -> Report {
     let wanted = |need: &&Requirement| match need.group {
         Group::Office => arguments.office,
         Group::Ocr => arguments.ocr,
+        Group::Monitors => arguments.monitors,
         Group::Isolation | Group::Desktop | Group::Browser | Group::Starter => true,
     };
     let mut findings: Vec<Finding> =

@@ -50,6 +50,8 @@ pub(super) enum Group {
     Office,
     /// What the setting `ocr` needs.
     Ocr,
+    /// What desktops with several monitors need.
+    Monitors,
 }
 
 /// The one requirement that no package installs.
@@ -115,6 +117,31 @@ pub(super) const REQUIREMENTS: &[Requirement] = &[
         },
         costs: "with `ocr = \"on\"`, windows that list no elements are not read",
         group: Group::Ocr,
+    },
+    Requirement {
+        name: "display for several monitors",
+        any_of: &["/usr/lib/xorg/Xorg", "/usr/libexec/Xorg", "/usr/lib/Xorg"],
+        packages: Packages {
+            debian: "xserver-xorg-core",
+            fedora: "xorg-x11-server-Xorg",
+            arch: "xorg-server",
+        },
+        costs: "no desktops with several monitors",
+        group: Group::Monitors,
+    },
+    Requirement {
+        name: "its driver",
+        any_of: &[
+            "/usr/lib/xorg/modules/drivers/dummy_drv.so",
+            "/usr/lib64/xorg/modules/drivers/dummy_drv.so",
+        ],
+        packages: Packages {
+            debian: "xserver-xorg-video-dummy",
+            fedora: "xorg-x11-drv-dummy",
+            arch: "xf86-video-dummy",
+        },
+        costs: "no desktops with several monitors",
+        group: Group::Monitors,
     },
     Requirement {
         name: "settings store",
@@ -241,7 +268,7 @@ mod tests {
             let within = match need.group {
                 Group::Isolation | Group::Desktop => &depends,
                 Group::Browser | Group::Starter => &recommends,
-                Group::Office | Group::Ocr => &suggests,
+                Group::Office | Group::Ocr | Group::Monitors => &suggests,
             };
             for package in need.packages.on(Family::Debian).expect("known").split_whitespace() {
                 assert!(within.contains(package), "{package}, for {}, is not in {within:?}", need.name);
