@@ -147,8 +147,8 @@ fn missing(what: &str, package: &str) -> WorldError {
     WorldError::new(WorldErrorKind::MissingProgram, story)
 }
 
-/// Checks that a display and what runs on it are installed.
-fn need_display(screen: &Monitors) -> Result<(), WorldError> {
+/// Checks that this machine has what shows a screen in a cell, and what runs on it.
+pub fn need_display(screen: &Monitors) -> Result<(), WorldError> {
     let wanted = DisplayServer::of(screen).requirements();
     if let Some(lacking) = wanted.iter().find(|wanted| wanted.any_of.iter().all(|name| find(name).is_none()))
     {

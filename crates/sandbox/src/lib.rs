@@ -35,6 +35,7 @@ use apprentice_protocol::{
 pub use clock::SystemClock;
 pub use display::{CancelToken, DisplayError, Pointer, Popup, Screen, was_closed};
 pub use headroom::has_headroom;
+pub use launch::need_display;
 pub use limits::CellLimits;
 pub use network::{NetworkNotAllowed, NetworkPolicy, PROXY};
 pub use reap::{Reaped, reap};

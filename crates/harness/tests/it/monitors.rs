@@ -1,7 +1,10 @@
 //! A desktop with several monitors, as an agent sees it and works on it.
 
+use std::time::Duration;
+
 use apprentice_protocol::{
     Action, Button, Chord, Command, Observation, Rect, ScreenPoint, Size, Target, TreeBudget, Want, World,
+    WorldErrorKind,
 };
 
 use crate::cell::state;
@@ -69,6 +72,24 @@ async fn a_click_on_the_second_monitor_lands_and_one_below_it_is_refused() {
     let want = Want { screenshot: true, tree: None };
     let picture = world.environment.observe(want).await.expect("seen").screenshot.expect("a picture");
     assert_eq!(picture.size, Size::new(1800, 700));
+    close(world).await;
+}
+
+#[tokio::test]
+async fn the_end_of_their_display_is_missed_at_once() {
+    let state = state();
+    let mut world = open(state.path(), "640x480+640x480").await;
+    world.machine.run(&Command::shell("pkill -9 -o Xorg")).await.expect("killed");
+    let typed = tokio::time::timeout(Duration::from_secs(10), async {
+        loop {
+            if let Err(error) = world.environment.act(&text("x")).await {
+                break error;
+            }
+        }
+    });
+    let error = typed.await.expect("soon");
+    assert_eq!(error.fault, WorldErrorKind::Lost, "{error}");
+    assert!(error.message.contains("the display (Xorg)"), "{error}");
     close(world).await;
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{Clock as _, Command, Machine, Monitors, Rect, ScreenPoint, Size, Window};
-use apprentice_sandbox::{Cell, CellSpec, Pointer, SystemClock};
+use apprentice_sandbox::{Cell, CellIsolation, CellSpec, Pointer, SystemClock};
 
 use crate::cell::{shell, spec, state};
 
@@ -123,4 +123,21 @@ async fn one_monitor_is_shown_as_ever_and_sixteen_are_shown() {
         assert_eq!(monitors_of_gtk(&*machine).await, monitors);
         cell.close(Duration::from_secs(5)).await.expect("closes");
     }
+}
+
+#[tokio::test]
+async fn without_namespaces_too_and_no_display_is_left() {
+    let state = state();
+    let screen = Some("640x480+128x128".parse().expect("a screen"));
+    let spec = CellSpec { screen, isolation: CellIsolation::Plain, ..spec(state.path()) };
+    let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
+    let machine = cell.machine();
+    assert_eq!(monitors_of_gtk(&*machine).await, "0 0 640 480\n640 0 128 128\n");
+    // Its configuration, which its command line names, lies below the state.
+    let mine = format!("Xorg -config {}", state.path().display());
+    let count =
+        || std::process::Command::new("pgrep").args(["-c", "-f", &mine]).output().expect("counts").stdout;
+    assert_eq!(count(), b"1\n");
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+    assert_eq!(count(), b"0\n");
 }

@@ -68,6 +68,26 @@ proptest! {
         }
     }
 
+    /// Pictures of several monitors are made much smaller for vendors' models. A point at a pixel still comes back to it.
+    #[test]
+    fn a_point_on_a_wide_screen_comes_back_to_it(
+        width in 2000u32..=30_000, height in 128u32..3000, across in 0.0f64..1.0, down in 0.0f64..1.0,
+    ) {
+        let screen = Size::new(width, height);
+        #[expect(clippy::cast_possible_truncation, reason = "a pixel of a screen")]
+        let pixel = |share: f64, side: u32| (share * f64::from(side)) as i32;
+        let aim = ScreenPoint::new(pixel(across, width), pixel(down, height));
+        let image = fitted(&ImageRule::Within { size: Size::new(1280, 720) }, screen).expect("a size");
+        for space in [CoordinateSpace::ImagePixels, CoordinateSpace::Grid { max: 1000 }] {
+            let view = View { image, space, ..View::whole(screen) };
+            let hit = view.to_screen(view.to_image(aim).expect("on the screen")).expect("in the picture");
+            let (right, bottom) = view.extent();
+            let off = |one: i32, other: i32| f64::from(one.abs_diff(other));
+            prop_assert!(off(hit.x, aim.x) <= f64::from(width) / right + 1.0, "{hit:?} for {aim:?}");
+            prop_assert!(off(hit.y, aim.y) <= f64::from(height) / bottom + 1.0, "{hit:?} for {aim:?}");
+        }
+    }
+
     /// Whatever a student says, what is clicked lies on the screen, or nothing is.
     #[test]
     fn no_point_leaves_the_screen(x in -10.0f64..5000.0, y in -10.0f64..5000.0, scale in 0.0f64..1.0) {
