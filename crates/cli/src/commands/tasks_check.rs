@@ -5,7 +5,7 @@ use apprentice_protocol::counted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::EnvironmentKind;
+use apprentice_protocol::{EnvironmentKind, Monitors};
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
 use apprentice_tasks::suite::task::Task;
@@ -134,6 +134,16 @@ fn cell_gaps(has_program: &dyn Fn(&str) -> bool) -> Vec<String> {
     missing.map(|name| format!("cells need {name:?}: see `apprentice doctor`")).collect()
 }
 
+/// What this machine lacks for a task's several monitors.
+fn monitors_gap(task: &Task) -> Option<String> {
+    let ours = task.apprentice.as_ref()?;
+    let drawn = ours.vary.get("screen").and_then(Value::as_array).into_iter().flatten();
+    let drawn = drawn.filter_map(|screen| serde_json::from_value::<Monitors>(screen.clone()).ok());
+    let screens = ours.screen.iter().cloned().chain(drawn).filter(|screen| !screen.several().is_empty());
+    let lacking = screens.filter_map(|screen| apprentice_sandbox::need_display(&screen).err()).next()?;
+    Some(format!("{}; see `apprentice doctor --monitors`", lacking.message))
+}
+
 fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps: &[String]) -> Row {
     let task = match one.task {
         Ok(task) => task,
@@ -162,6 +172,7 @@ fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps:
     missing.unknown.extend(suite::faults(&task, root));
     if task.environment() == EnvironmentKind::Desktop {
         missing.cell.extend(gaps.iter().cloned());
+        missing.cell.extend(monitors_gap(&task));
     }
     let known = missing.unknown.is_empty();
     let distinct = |names: &mut dyn Iterator<Item = &str>| {

@@ -36,6 +36,7 @@ mod learning;
 mod machine;
 mod miniwob;
 mod models;
+mod monitors;
 mod offline;
 mod osworld;
 mod other_suites;
