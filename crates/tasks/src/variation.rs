@@ -262,6 +262,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
+    use apprentice_protocol::EnvironmentKind;
     use serde_json::{Value, json};
 
     use super::{VariationError, variation_seed, vary};
@@ -291,6 +292,24 @@ mod tests {
         let result = serde_json::to_value(&varied.task.evaluator.result).expect("writes");
         assert_eq!(result["rules"], json!({"Ada": 36, "list": "x-x", "kept": "{{}} {a}"}));
         assert_eq!((varied.world.screen.screen().width, varied.varies), (800, true));
+    }
+
+    #[test]
+    fn a_desktop_has_several_monitors_and_a_page_one() {
+        let source = json!({"screen": ["800x600+640x480"]});
+        let mut task = task("x", &source, &json!(1));
+        let screen = vary(&task, "s", 0).expect("varies").world.screen;
+        assert_eq!((screen.screen().width, screen.several().len()), (1440, 2));
+        task.apprentice.as_mut().expect("ours").environment = EnvironmentKind::Browser;
+        let error = vary(&task, "s", 0).expect_err("a page").to_string();
+        assert!(
+            error.starts_with("apprentice.screen: the screen 800x600+640x480 has several monitors"),
+            "{error}"
+        );
+        let text = json!({"id": "t", "instruction": "x", "evaluator": {"func": "infeasible"},
+            "apprentice": {"environment": "desktop", "template": "t", "screen": "800x600+640x"}});
+        let error = read_task(Path::new("t.json"), &text.to_string()).expect_err("no size").to_string();
+        assert!(error.contains("screen") && error.contains("monitor 2 is \"640x\""), "{error}");
     }
 
     #[test]

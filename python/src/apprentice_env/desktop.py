@@ -45,7 +45,7 @@ class Actions(spaces.Space):
 class DesktopEnv(gymnasium.Env):
     """A fresh desktop for each episode: empty, with a program (`app`), or with a task of a suite.
 
-    Its screen is `screen`, 1280 x 800 pixels without it; a task brings its own.
+    Its screen is `screen`, 1280 x 800 pixels without it, or several monitors as in `"1920x1080+1280x1024"`; a task brings its own.
     The reward is 0 until the episode ends, and then the score of the task's checks; without a task it stays 0.
     A refused action is no error: `info["reports"]` says why, and the model may go on."""
 
@@ -57,7 +57,7 @@ class DesktopEnv(gymnasium.Env):
         suite: str | None = None,
         task: str | None = None,
         seed: int = 0,
-        screen: tuple[int, int] | None = None,
+        screen: tuple[int, int] | str | None = None,
         url: str | None = None,
         server: Server | None = None,
         max_steps: int | None = None,
@@ -65,8 +65,9 @@ class DesktopEnv(gymnasium.Env):
     ):
         if suite is not None and screen is not None:
             raise ValueError("a task brings its own screen: leave `screen` out")
-        width, height = screen or SCREEN
-        options = [] if suite is not None else ["--screen", f"{width}x{height}"]
+        given = screen or SCREEN
+        text = given if isinstance(given, str) else f"{given[0]}x{given[1]}"
+        options = [] if suite is not None else ["--screen", text]
         for name, value in (("--app", app), ("--url", url), ("--suite", suite), ("--task", task)):
             if value is not None:
                 options += [name, value]
@@ -76,7 +77,8 @@ class DesktopEnv(gymnasium.Env):
         self.render_mode = render_mode
         self._task, self._max_steps, self._steps, self._fresh = task, max_steps, 0, server is None
         self._last: dict[str, Any] = {}
-        size = self.server.ask("/observe")["screen"] or {"width": width, "height": height}
+        told = {"width": given[0], "height": given[1]} if not isinstance(given, str) else None
+        size = self.server.ask("/observe")["screen"] or told
         width, height = size["width"], size["height"]
         self.action_space = Actions(width, height)
         self.observation_space = spaces.Dict(

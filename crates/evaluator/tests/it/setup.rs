@@ -32,7 +32,7 @@ async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<Complet
         machine: world.machine.as_ref(),
         clock: &VirtualClock::default(),
         suite_root: root,
-        screen: SCREEN.into(),
+        screen: SCREEN,
         cache_dir: &root.join("cache"),
         mirror: None,
         sleep_mode: SleepMode::Ready,
