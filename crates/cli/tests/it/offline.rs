@@ -66,7 +66,7 @@ fn file_of(root: &Path, app: &str, id: &str) -> PathBuf {
 }
 
 /// The tasks that are tried: those whose ids begin so, where it is set; an empty text chooses all.
-fn chosen() -> Option<String> {
+pub(crate) fn chosen() -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "a person who works on a solution tries one at a time")]
     std::env::var("APPRENTICE_OSWORLD_TASK").ok()
 }

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_pixels::{Area, Frame, crop, decode_png};
+use image::RgbImage;
+use image::imageops::crop_imm;
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ struct Attempt {
 /// A picture with the middles of those elements that are the only ones with their role and name.
 #[derive(Debug)]
 struct Screen {
-    picture: Frame,
+    picture: RgbImage,
     elements: BTreeMap<String, [u32; 2]>,
 }
 
@@ -49,15 +50,16 @@ impl Screen {
             let hash = observed["data"][name].as_str().unwrap_or_else(|| panic!("{name} in {observed}"));
             fs::read(run.join("blobs").join(format!("{hash}.{end}"))).expect("a blob")
         };
-        let picture = decode_png(&blob("screenshot", "png")).expect("a picture");
+        let picture = image::load_from_memory(&blob("screenshot", "png")).expect("a picture").into_rgb8();
         let outline = String::from_utf8(blob("outline", "txt")).expect("text");
         Self { picture, elements: elements(&outline) }
     }
 
-    fn patch(&self, [x, y]: [u32; 2]) -> Option<Frame> {
+    fn patch(&self, [x, y]: [u32; 2]) -> Option<RgbImage> {
         let [width, height] = PATCH;
-        let area = Area { x: x.checked_sub(width / 2)?, y: y.checked_sub(height / 2)?, width, height };
-        crop(&self.picture, area).ok()
+        let (x, y) = (x.checked_sub(width / 2)?, y.checked_sub(height / 2)?);
+        let is_inside = x + width <= self.picture.width() && y + height <= self.picture.height();
+        is_inside.then(|| crop_imm(&self.picture, x, y, width, height).to_image())
     }
 
     /// How many elements are here; how many of them the other screen has too; and how many of those look alike.
@@ -74,10 +76,10 @@ impl Screen {
 }
 
 /// The mean difference of two pictures of one size.
-fn difference(one: &Frame, other: &Frame) -> f64 {
-    let pairs = one.rgb().iter().zip(other.rgb());
+fn difference(one: &RgbImage, other: &RgbImage) -> f64 {
+    let pairs = one.as_raw().iter().zip(other.as_raw());
     let sum: u64 = pairs.map(|(one, other)| u64::from(one.abs_diff(*other))).sum();
-    sum as f64 / one.rgb().len() as f64
+    sum as f64 / one.as_raw().len() as f64
 }
 
 /// The middles of the elements of a view, by role and name, where both are given and no other has the same.
@@ -116,7 +118,7 @@ fn attempts(run: &Path) -> BTreeMap<(String, String), Attempt> {
 /// Writes a suite of tasks of all programs that are here, and returns their ids by program.
 fn suite(place: &Place, root: &Path) -> Vec<(&'static str, String)> {
     let mut listed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut tasks = Vec::new();
+    let (mut tasks, chosen) = (Vec::new(), offline::chosen());
     for (app, _) in PROGRAMS.into_iter().filter(|(_, program)| is_installed(program)) {
         let solutions: BTreeMap<String, Value> = offline::data(app, "solutions.json");
         let on_demand: Vec<String> = offline::data(app, "on_demand.json");
@@ -131,6 +133,9 @@ fn suite(place: &Place, root: &Path) -> Vec<(&'static str, String)> {
         for (id, solution) in
             solutions.iter().filter(|(id, solution)| tried(id.as_str(), solution)).take(TASKS)
         {
+            if chosen.as_ref().is_some_and(|chosen| !id.starts_with(chosen)) {
+                continue;
+            }
             offline::put(place, root, app, id, solution);
             listed.entry(app).or_default().push(id.clone());
             tasks.push((app, id.clone()));
@@ -216,5 +221,5 @@ async fn twenty_tasks_have_the_same_verdicts_and_screens_in_both_worlds() {
         }
     }
     println!("{table}");
-    assert_eq!(faults, [String::new(); 0]);
+    assert!(faults.is_empty(), "{faults:#?}");
 }

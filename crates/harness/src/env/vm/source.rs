@@ -79,6 +79,7 @@ impl VmSource {
             screen,
             clock: self.clock.clone(),
             disturbed: None,
+            is_new: true,
             lease,
         };
         Ok(World { environment: Box::new(vm), machine, isolation: Isolation::Machine })

@@ -20,6 +20,10 @@ use super::typing;
 const ACTION: Duration = Duration::from_secs(90);
 /// Longest wait for the screen to settle after an action.
 const SETTLE_LIMIT: Duration = Duration::from_secs(3);
+/// Longest wait for the programs to rest before the first view: an office suite draws its window long before its toolbars.
+const FIRST_REST: Duration = Duration::from_secs(15);
+/// Waits on the machine until its programs rest.
+const REST: &str = include_str!("rest.py");
 /// Shortest pause between two screenshots of a changing screen.
 const POLL_FLOOR: Duration = Duration::from_millis(100);
 
@@ -32,6 +36,8 @@ pub(super) struct VmEnvironment {
     pub(super) clock: Arc<dyn Clock>,
     /// Time of the last action, until the screen has settled.
     pub(super) disturbed: Option<Duration>,
+    /// Whether nothing was looked at since the setup.
+    pub(super) is_new: bool,
     pub(super) lease: Lease,
 }
 
@@ -91,7 +97,24 @@ impl VmEnvironment {
         Ok(picture)
     }
 
+    /// Waits until what the setup started rests, as programs of a cell do before the first view.
+    async fn await_rest(&mut self) -> Result<(), WorldError> {
+        let limit = FIRST_REST.as_secs().to_string();
+        let words = ["python".to_owned(), "-c".to_owned(), REST.to_owned(), limit];
+        let done = self.server.execute(&words, ACTION).await.map_err(|error| lost(&error))?;
+        if done.returncode != 0 {
+            let last = done.error.trim().lines().last().unwrap_or_default();
+            let story = format!("python on the machine could not see whether its programs rest: {last}");
+            return Err(WorldError::new(WorldErrorKind::Lost, story));
+        }
+        self.disturbed = Some(self.clock.mono());
+        Ok(())
+    }
+
     async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
+        if std::mem::take(&mut self.is_new) {
+            self.await_rest().await?;
+        }
         // Before the screen has settled, a tree would be useless too.
         let screenshot = if want.screenshot || self.disturbed.is_some() {
             Some(self.settled_picture().await?).filter(|_| want.screenshot)
