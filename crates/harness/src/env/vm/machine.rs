@@ -12,6 +12,7 @@ use apprentice_protocol::{
 use serde_json::Value;
 
 use super::server::{Executed, Server};
+use super::silent_menus::{self, MenuItem};
 use super::tree::{self, ElementRefs};
 use super::windows;
 
@@ -84,6 +85,12 @@ impl VmMachine {
             return Err(MachineError::MissingProgram(program.to_owned()));
         }
         Ok(output)
+    }
+
+    /// The items of open menus that the server lists without a place; `None` if the machine's Python cannot tell them.
+    async fn silent_menus(&self) -> Result<Option<Vec<MenuItem>>, MachineError> {
+        let output = self.plain(&["python", "-c", silent_menus::SCRIPT].map(str::to_owned)).await?;
+        Ok(serde_json::from_slice(&output.stdout).ok().filter(|_| output.code == 0))
     }
 
     async fn put(&self, bytes: &[u8]) -> Result<String, MachineError> {
@@ -215,9 +222,18 @@ impl Machine for VmMachine {
                 }
                 other => other?,
             };
+            let refused = |why: String| MachineError::Refused { what: "the interface tree".into(), why };
+            let asks =
+                tree::parse(&xml).map(|document| silent_menus::may_be_open(&document)).map_err(refused)?;
+            let menus = if asks { self.silent_menus().await? } else { Some(Vec::new()) };
+            let document = tree::parse(&xml).map_err(refused)?;
             let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-            tree::read(&xml, budget, &mut names)
-                .map_err(|why| MachineError::Refused { what: "the interface tree".into(), why })
+            let mut tree = tree::read(&document, menus.as_deref().unwrap_or_default(), budget, &mut names);
+            if menus.is_none() {
+                // A menu may be open whose items are not known.
+                tree.truncated = tree.truncated.or(Some(TruncationCause::Time));
+            }
+            Ok(tree)
         })
     }
 

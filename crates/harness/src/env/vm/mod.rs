@@ -13,6 +13,7 @@ mod pyautogui;
 mod reset;
 mod script;
 mod server;
+mod silent_menus;
 mod source;
 mod tree;
 mod typing;

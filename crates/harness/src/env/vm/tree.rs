@@ -6,7 +6,9 @@ use apprentice_protocol::{
     HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode, UiTree,
 };
 use apprentice_sandbox::elements;
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Document, Node, NodeId, ParsingOptions};
+
+use super::silent_menus::{self, MenuItem};
 
 /// Common prefix of the format's XML namespaces; the rest differs between systems.
 const FAMILY: &str = "https://accessibility.";
@@ -99,12 +101,22 @@ impl ElementRefs {
     }
 }
 
-/// Parses a document within a budget.
-pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut ElementRefs) -> Result<UiTree, String> {
+/// Parses a document.
+pub(super) fn parse(xml: &str) -> Result<Document<'_>, String> {
     let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
+    Document::parse_with_options(xml, options).map_err(|error| error.to_string())
+}
+
+/// Reads a document within a budget. `menus` are the items of open menus that it lists without a place.
+pub(super) fn read(
+    document: &Document<'_>,
+    menus: &[MenuItem],
+    budget: &TreeBudget,
+    names: &mut ElementRefs,
+) -> UiTree {
     names.trees += 1;
-    let mut walk = Walk { budget: *budget, names, tree: UiTree::default(), seen: HashSet::new() };
+    let menus = silent_menus::places(document, menus);
+    let mut walk = Walk { budget: *budget, names, tree: UiTree::default(), seen: HashSet::new(), menus };
     for top in document.root_element().children().filter(Node::is_element) {
         walk.take(top, None, 0, "");
     }
@@ -112,7 +124,7 @@ pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut ElementRefs) -> R
     elements::correct(&mut tree.nodes);
     tree.keep_one_focus();
     names.now = tree.nodes.iter().map(|node| (node.id.clone(), NamedElement::of(node))).collect();
-    Ok(tree)
+    tree
 }
 
 struct Walk<'n> {
@@ -121,11 +133,16 @@ struct Walk<'n> {
     tree: UiTree,
     /// Identities of this tree's elements. Equal ones are numbered in order.
     seen: HashSet<String>,
+    /// Where the items of open menus are that do not say so.
+    menus: HashMap<NodeId, Rect>,
 }
 
 impl Walk<'_> {
     fn take(&mut self, node: Node<'_, '_>, parent: Option<u32>, depth: u32, above: &str) {
-        let facts = ElementProperties::of(node);
+        let mut facts = ElementProperties::of(node);
+        if let Some(place) = self.menus.get(&node.id()) {
+            facts.show_at(*place);
+        }
         if self.budget.hidden == HiddenNodes::Skip && !facts.shows && !shows_below(node, 0) {
             return;
         }
@@ -200,6 +217,11 @@ impl ElementProperties {
         let shows = tag == "application" || is(node, "showing");
         Self { states, role, name, value, bounds, shows }
     }
+
+    fn show_at(&mut self, place: Rect) {
+        (self.shows, self.bounds) = (true, Some(place));
+        self.states.remove(&State::Hidden);
+    }
 }
 
 /// An attribute, by namespace family and name.
@@ -221,12 +243,12 @@ fn states<'a>(node: Node<'a, '_>) -> impl Iterator<Item = &'a str> {
     hold.map(|attribute| attribute.name())
 }
 
-fn is(node: Node<'_, '_>, state: &str) -> bool {
+pub(super) fn is(node: Node<'_, '_>, state: &str) -> bool {
     of(node, "state", state) == Some("true")
 }
 
 /// Whether any descendant shows: some programs report that a container does not show although its content does.
-fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
+pub(super) fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
     depth < LEVELS
         && node
             .children()
@@ -246,7 +268,7 @@ mod tests {
         HiddenNodes, NodeRef, Rect, ScreenPoint, State, TreeBudget, TruncationCause, UiTree,
     };
 
-    use super::{ElementRefs, read};
+    use super::{ElementRefs, parse};
 
     const SHOWN: &str = "st:showing=\"true\" st:visible=\"true\" st:sensitive=\"true\" st:enabled=\"true\"";
 
@@ -259,7 +281,8 @@ mod tests {
     }
 
     fn look(names: &mut ElementRefs, inner: &str, budget: TreeBudget) -> UiTree {
-        read(&document(inner), &budget, names).expect("reads")
+        let text = document(inner);
+        super::read(&parse(&text).expect("reads"), &[], &budget, names)
     }
 
     fn button(name: &str, x: i32) -> String {
@@ -364,7 +387,7 @@ mod tests {
         let tree = look(&mut names, &many, TreeBudget { depth: 2, ..TreeBudget::default() });
         assert_eq!((tree.nodes.len(), tree.truncated), (2, Some(TruncationCause::Depth)));
         for broken in ["", "<a", "not xml", "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>"] {
-            assert!(read(broken, &TreeBudget::default(), &mut names).is_err(), "{broken}");
+            assert!(parse(broken).is_err(), "{broken}");
         }
     }
 }
