@@ -6,6 +6,7 @@
 
 mod address;
 mod config;
+mod document;
 mod machine;
 mod picture;
 mod pool;

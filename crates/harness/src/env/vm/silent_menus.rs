@@ -6,7 +6,7 @@ use apprentice_protocol::Rect;
 use roxmltree::{Document, Node, NodeId};
 use serde::Deserialize;
 
-use super::tree::{is, shows_below};
+use super::document::{is, shows_below};
 
 /// Prints the items on the machine.
 pub(super) const SCRIPT: &str = include_str!("menus.py");

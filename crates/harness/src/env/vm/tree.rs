@@ -6,16 +6,10 @@ use apprentice_protocol::{
     HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode, UiTree,
 };
 use apprentice_sandbox::elements;
-use roxmltree::{Document, Node, NodeId, ParsingOptions};
+use roxmltree::{Document, Node, NodeId};
 
+use super::document::{LEVELS, is, of, shows_below, states};
 use super::silent_menus::{self, MenuItem};
-
-/// Common prefix of the format's XML namespaces; the rest differs between systems.
-const FAMILY: &str = "https://accessibility.";
-/// Most elements of a document that are visited.
-const NODES: u32 = 400_000;
-/// Most levels of a document that are visited.
-const LEVELS: u32 = 400;
 
 /// The references given out in one world, and the elements of the latest tree.
 #[derive(Default)]
@@ -99,12 +93,6 @@ impl ElementRefs {
             .and_then(|bounds| bounds.centre())
             .ok_or_else(|| format!("{told} is not on the screen: open what holds it, or scroll it into view"))
     }
-}
-
-/// Parses a document.
-pub(super) fn parse(xml: &str) -> Result<Document<'_>, String> {
-    let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
-    Document::parse_with_options(xml, options).map_err(|error| error.to_string())
 }
 
 /// Reads a document within a budget. `menus` are the items of open menus that it lists without a place.
@@ -224,38 +212,6 @@ impl ElementProperties {
     }
 }
 
-/// An attribute, by namespace family and name.
-fn of<'a>(node: Node<'a, '_>, family: &str, name: &str) -> Option<&'a str> {
-    let named =
-        node.attributes().find(|attribute| attribute.name() == name && is_of(attribute.namespace(), family));
-    named.map(|attribute| attribute.value())
-}
-
-fn is_of(namespace: Option<&str>, family: &str) -> bool {
-    namespace.is_some_and(|space| space.starts_with(FAMILY) && space.rsplit("/ns/").next() == Some(family))
-}
-
-/// The names of the states that hold.
-fn states<'a>(node: Node<'a, '_>) -> impl Iterator<Item = &'a str> {
-    let hold = node
-        .attributes()
-        .filter(|attribute| attribute.value() == "true" && is_of(attribute.namespace(), "state"));
-    hold.map(|attribute| attribute.name())
-}
-
-pub(super) fn is(node: Node<'_, '_>, state: &str) -> bool {
-    of(node, "state", state) == Some("true")
-}
-
-/// Whether any descendant shows: some programs report that a container does not show although its content does.
-pub(super) fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
-    depth < LEVELS
-        && node
-            .children()
-            .filter(Node::is_element)
-            .any(|child| is(child, "showing") || shows_below(child, depth + 1))
-}
-
 /// Parses a pair such as `(12, -3)`.
 fn numbers(text: &str) -> Option<(i32, i32)> {
     let (first, second) = text.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
@@ -268,7 +224,8 @@ mod tests {
         HiddenNodes, NodeRef, Rect, ScreenPoint, State, TreeBudget, TruncationCause, UiTree,
     };
 
-    use super::{ElementRefs, parse};
+    use super::ElementRefs;
+    use crate::env::vm::document::parse;
 
     const SHOWN: &str = "st:showing=\"true\" st:visible=\"true\" st:sensitive=\"true\" st:enabled=\"true\"";
 
