@@ -2,6 +2,7 @@
 //! there where `APPRENTICE_OSWORLD_SERVER` names the folder `desktop_env/server` of their repository.
 #![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Machine {
     }
 }
 
-/// Gives a fresh machine to each request, which a reset command makes, and ends the one before.
+/// Gives a fresh machine to each request, which a reset command makes, and ends the one that its slot had before.
 pub(crate) struct Machines {
     listener: TcpListener,
     state: PathBuf,
@@ -118,21 +119,23 @@ impl Machines {
         Self { listener, state: place.path("machine"), packed: Arc::new(packed) }
     }
 
-    /// The command that resets the machine.
+    /// The command that resets the machine of a slot.
     pub(crate) fn reset(&self) -> String {
         let address = self.listener.local_addr().expect("an address");
-        format!("exec curl --silent --show-error --fail --max-time 300 http://{address}/")
+        format!("exec curl --silent --show-error --fail --max-time 300 http://{address}/$APPRENTICE_VM_SLOT")
     }
 
-    /// Serves until it is dropped; the last machine ends with it. While one works the next one starts.
+    /// Serves until it is dropped; the last machines end with it. While one works the next one starts.
     pub(crate) async fn serve(&self) {
         let next = || tokio::spawn(Machine::start(self.state.clone(), Arc::clone(&self.packed)));
-        let (mut last, mut coming): (Option<Machine>, _) = (None, next());
+        let (mut working, mut coming): (BTreeMap<String, Machine>, _) = (BTreeMap::new(), next());
         loop {
             let (mut stream, _) = self.listener.accept().await.expect("a request");
             let mut head = [0; 1024];
-            let _ = stream.read(&mut head).await.expect("a request");
-            if let Some(machine) = last.take() {
+            let length = stream.read(&mut head).await.expect("a request");
+            let asked = String::from_utf8_lossy(&head[..length]);
+            let slot = asked.split_whitespace().nth(1).expect("a path").to_owned();
+            if let Some(machine) = working.remove(&slot) {
                 machine.cell.close(SOON).await.expect("ends");
             }
             let machine = std::mem::replace(&mut coming, next()).await.expect("a machine");
@@ -141,7 +144,7 @@ impl Machines {
             let answer =
                 format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{address}");
             stream.write_all(answer.as_bytes()).await.expect("answered");
-            last = Some(machine);
+            working.insert(slot, machine);
         }
     }
 }

@@ -178,6 +178,7 @@ async fn twenty_tasks_have_the_same_verdicts_and_screens_in_both_worlds() {
     let cell = audited(&place, "cell", &[]).await;
     let machines = Machines::new(&place, &folders).await;
     let reset = machines.reset();
+    fs::write(place.path("apprentice.toml"), "[vm]\nmachines = 2\n").expect("written");
     let vm = ["--world", "vm", "--vm-reset", &reset];
     let machine = tokio::select! {
         run = audited(&place, "machine", &vm) => run,

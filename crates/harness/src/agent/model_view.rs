@@ -129,10 +129,8 @@ fn at_point(tree: &UiTree, point: ScreenPoint) -> Option<&UiNode> {
     })
 }
 
-/// Tells where several monitors are, in the coordinates of the model, and on which of them the front window is.
+/// Tells where several monitors are, and which windows stand where on them, in the coordinates of the model.
 fn monitors(observation: &Observation, view: &View) -> Option<String> {
-    let middle = |window: &Window| window.bounds.centre();
-    let front = observation.windows.iter().find(|window| window.active).and_then(middle);
     let corner = |x: i32, y: i32| {
         let ImagePoint { x, y } = view.to_image(ScreenPoint::new(x, y))?;
         Some(match view.space {
@@ -140,12 +138,22 @@ fn monitors(observation: &Observation, view: &View) -> Option<String> {
             CoordinateSpace::ImagePixels | CoordinateSpace::Grid { .. } => format!("{x},{y}"),
         })
     };
-    let told = |(index, area): (usize, &Rect)| {
+    let range = |area: &Rect| {
         let (start, end) =
             (corner(area.x, area.y)?, corner(area.x + area.width - 1, area.y + area.height - 1)?);
-        let has_front = front.is_some_and(|front| area.contains(front));
-        let front = if has_front { " (front window)" } else { "" };
-        Some(format!("{} from {start} to {end}{front}", index + 1))
+        Some(format!("from {start} to {end}"))
+    };
+    let window = |window: &Window| {
+        // A window may reach beyond the screen, where the model has no coordinates.
+        let place = range(&window.bounds).unwrap_or_else(|| "partly off the screen".to_owned());
+        let front = if window.active { " (front)" } else { "" };
+        format!("{:?} {place}{front}", window.title)
+    };
+    let told = |(index, area): (usize, &Rect)| {
+        let is_here = |window: &&Window| window.bounds.centre().is_some_and(|centre| area.contains(centre));
+        let windows: Vec<String> = observation.windows.iter().filter(is_here).map(window).collect();
+        let with = if windows.is_empty() { String::new() } else { format!(" with {}", windows.join(", ")) };
+        Some(format!("{} {}{with}", index + 1, range(area)?))
     };
     let told: Vec<String> = observation.monitors.iter().enumerate().filter_map(told).collect();
     (!told.is_empty()).then(|| told.join("; "))
@@ -212,14 +220,23 @@ mod tests {
         let told = |view: View| text(&monitors, view).lines().nth(1).unwrap_or_default().to_owned();
         assert_eq!(
             told(whole),
-            "Monitors: 1 from 0,0 to 1919,1079; 2 from 1920,0 to 3199,1023 (front window)"
+            "Monitors: 1 from 0,0 to 1919,1079 with \"List\" from 100,20 to 499,319; 2 from 1920,0 to 3199,1023 with \
+             \"Letter\" from 2000,20 to 2399,319 (front)"
         );
         let half = View { image: Size::new(1600, 540), ..whole };
-        assert_eq!(told(half), "Monitors: 1 from 0,0 to 959,539; 2 from 960,0 to 1599,511 (front window)");
+        assert_eq!(
+            told(half),
+            "Monitors: 1 from 0,0 to 959,539 with \"List\" from 50,10 to 249,159; 2 from 960,0 to 1599,511 with \
+             \"Letter\" from 1000,10 to 1199,159 (front)"
+        );
         let grid = View { space: CoordinateSpace::Grid { max: 1000 }, ..whole };
-        assert_eq!(told(grid), "Monitors: 1 from 0,0 to 599,999; 2 from 600,0 to 999,947 (front window)");
+        assert!(
+            told(grid).ends_with("; 2 from 600,0 to 999,947 with \"Letter\" from 625,18 to 749,295 (front)"),
+            "{}",
+            told(grid)
+        );
         let unit = View { space: CoordinateSpace::Unit, ..whole };
-        assert!(told(unit).starts_with("Monitors: 1 from 0.0002,0.0005 to 0.5998,0.9995; 2 from 0.6002,"));
+        assert!(told(unit).starts_with("Monitors: 1 from 0.0002,0.0005 to 0.5998,0.9995 with "));
     }
 
     #[test]
