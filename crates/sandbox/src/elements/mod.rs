@@ -4,11 +4,13 @@
 mod aria;
 mod labels;
 mod popover;
+mod root_panes;
 
 use apprentice_protocol::UiNode;
 
 pub use aria::by_names;
 pub(crate) use aria::{role, states};
+pub use root_panes::lower_root_panes;
 
 /// Names what has no name by what stands beside it, and takes out what programs say wrongly.
 pub fn correct(nodes: &mut [UiNode]) {

@@ -109,6 +109,7 @@ pub(super) fn read(
         walk.take(top, None, 0, "");
     }
     let mut tree = walk.tree;
+    elements::lower_root_panes(&mut tree.nodes);
     elements::correct(&mut tree.nodes);
     tree.keep_one_focus();
     names.now = tree.nodes.iter().map(|node| (node.id.clone(), NamedElement::of(node))).collect();

@@ -1,0 +1,81 @@
+//! Places of elements that LibreOffice draws itself: it leaves the menu bar out of them, so they lie lower than they say by the
+//! bar's height. Elements of other toolkits within it, whose outermost is a box, report correct places. Pure.
+
+use apprentice_protocol::{Rect, UiNode};
+
+/// How many pixels above its menu bar a root pane may report that it lies.
+const NEAR: i32 = 4;
+
+/// Lowers what lies in a root pane that reports to lie where its window's menu bar is. What was lowered stays where it is.
+pub fn lower_root_panes(nodes: &mut [UiNode]) {
+    let mut drops: Vec<i32> = Vec::with_capacity(nodes.len());
+    for (index, node) in nodes.iter().enumerate() {
+        // Parents come before their children.
+        let above = parent(nodes, index).and_then(|parent| drops.get(parent).copied()).unwrap_or_default();
+        drops.push(match node.role.as_str() {
+            "rootpane" => drop_of(nodes, index).unwrap_or_default(),
+            "filler" => 0,
+            _ => above,
+        });
+    }
+    for (node, drop) in nodes.iter_mut().zip(drops) {
+        node.bounds = node.bounds.map(|bounds| Rect { y: bounds.y.saturating_add(drop), ..bounds });
+    }
+}
+
+/// How far a root pane lies below its window's menu bar, if both report the same place.
+fn drop_of(nodes: &[UiNode], pane: usize) -> Option<i32> {
+    let above = |from: usize| std::iter::successors(Some(from), |at| parent(nodes, *at));
+    let is = |at: usize, role: &str| nodes[at].role.as_str() == role;
+    let window = above(pane).find(|at| is(*at, "window"))?;
+    let mut bars = (0..nodes.len()).filter(|at| is(*at, "menubar"));
+    let bar = bars.find(|bar| above(*bar).any(|at| at == window) && above(*bar).all(|at| at != pane))?;
+    let (pane, bar) = (nodes[pane].bounds?, nodes[bar].bounds?);
+    let under = bar.y.saturating_add(bar.height).saturating_sub(pane.y);
+    (pane.y >= bar.y - NEAR && under > 0).then_some(under)
+}
+
+fn parent(nodes: &[UiNode], index: usize) -> Option<usize> {
+    nodes.get(index)?.parent.and_then(|parent| usize::try_from(parent).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{NodeRef, Rect, Role, UiNode};
+
+    use super::lower_root_panes;
+
+    fn node(parent: Option<u32>, role: &str, at: Rect) -> UiNode {
+        UiNode {
+            id: NodeRef("n1".into()),
+            parent,
+            role: Role::new(role),
+            name: String::new(),
+            value: None,
+            visible: None,
+            details: Vec::new(),
+            states: [].into(),
+            bounds: Some(at),
+        }
+    }
+
+    #[test]
+    fn what_lies_in_a_root_pane_is_lowered_once_by_the_menu_bar() {
+        // As LibreOffice Writer reports them under a title bar of 26 pixels.
+        let mut nodes = vec![
+            node(None, "window", Rect::new(0, 26, 1920, 1054)),
+            node(Some(0), "menubar", Rect::new(0, 50, 1896, 26)),
+            node(Some(0), "rootpane", Rect::new(0, 50, 1920, 1028)),
+            node(Some(2), "button", Rect::new(597, 95, 20, 28)),
+            node(Some(2), "filler", Rect::new(1880, 100, 40, 900)),
+            node(Some(4), "button", Rect::new(1882, 110, 20, 20)),
+        ];
+        let tops = |nodes: &[UiNode]| -> Vec<i32> {
+            nodes.iter().map(|node| node.bounds.map_or(0, |bounds| bounds.y)).collect()
+        };
+        lower_root_panes(&mut nodes);
+        assert_eq!(tops(&nodes), [26, 50, 76, 121, 100, 110]);
+        lower_root_panes(&mut nodes);
+        assert_eq!(tops(&nodes), [26, 50, 76, 121, 100, 110], "it lies below the bar now");
+    }
+}
