@@ -11,6 +11,7 @@ use apprentice_protocol::UiNode;
 pub use aria::by_names;
 pub(crate) use aria::{role, states};
 pub use root_panes::lower_root_panes;
+pub(crate) use root_panes::{Part, drops};
 
 /// Names what has no name by what stands beside it, and takes out what programs say wrongly.
 pub fn correct(nodes: &mut [UiNode]) {

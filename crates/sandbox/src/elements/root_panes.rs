@@ -6,37 +6,61 @@ use apprentice_protocol::{Rect, UiNode};
 /// How many pixels above its menu bar a root pane may report that it lies.
 const NEAR: i32 = 4;
 
+/// What an element is to the rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Window,
+    MenuBar,
+    RootPane,
+    Filler,
+    Other,
+}
+
+/// An element by its part, its parent's index and its place. Parents come before their children.
+pub(crate) type Placed = (Part, Option<usize>, Option<Rect>);
+
 /// Lowers what lies in a root pane that reports to lie where its window's menu bar is. What was lowered stays where it is.
 pub fn lower_root_panes(nodes: &mut [UiNode]) {
-    let mut drops: Vec<i32> = Vec::with_capacity(nodes.len());
-    for (index, node) in nodes.iter().enumerate() {
-        // Parents come before their children.
-        let above = parent(nodes, index).and_then(|parent| drops.get(parent).copied()).unwrap_or_default();
-        drops.push(match node.role.as_str() {
-            "rootpane" => drop_of(nodes, index).unwrap_or_default(),
-            "filler" => 0,
-            _ => above,
-        });
-    }
+    let placed = |node: &UiNode| {
+        let part = match node.role.as_str() {
+            "window" => Part::Window,
+            "menubar" => Part::MenuBar,
+            "rootpane" => Part::RootPane,
+            "filler" => Part::Filler,
+            _ => Part::Other,
+        };
+        (part, node.parent.and_then(|parent| usize::try_from(parent).ok()), node.bounds)
+    };
+    let drops = drops(&nodes.iter().map(placed).collect::<Vec<_>>());
     for (node, drop) in nodes.iter_mut().zip(drops) {
         node.bounds = node.bounds.map(|bounds| Rect { y: bounds.y.saturating_add(drop), ..bounds });
     }
 }
 
-/// How far a root pane lies below its window's menu bar, if both report the same place.
-fn drop_of(nodes: &[UiNode], pane: usize) -> Option<i32> {
-    let above = |from: usize| std::iter::successors(Some(from), |at| parent(nodes, *at));
-    let is = |at: usize, role: &str| nodes[at].role.as_str() == role;
-    let window = above(pane).find(|at| is(*at, "window"))?;
-    let mut bars = (0..nodes.len()).filter(|at| is(*at, "menubar"));
-    let bar = bars.find(|bar| above(*bar).any(|at| at == window) && above(*bar).all(|at| at != pane))?;
-    let (pane, bar) = (nodes[pane].bounds?, nodes[bar].bounds?);
-    let under = bar.y.saturating_add(bar.height).saturating_sub(pane.y);
-    (pane.y >= bar.y - NEAR && under > 0).then_some(under)
+/// How much lower each element lies than it reports, in pixels.
+pub(crate) fn drops(elements: &[Placed]) -> Vec<i32> {
+    let mut drops = Vec::with_capacity(elements.len());
+    for (index, (part, parent, _)) in elements.iter().enumerate() {
+        let above = parent.and_then(|parent| drops.get(parent).copied()).unwrap_or_default();
+        drops.push(match part {
+            Part::RootPane => drop_of(elements, index).unwrap_or_default(),
+            Part::Filler => 0,
+            Part::Window | Part::MenuBar | Part::Other => above,
+        });
+    }
+    drops
 }
 
-fn parent(nodes: &[UiNode], index: usize) -> Option<usize> {
-    nodes.get(index)?.parent.and_then(|parent| usize::try_from(parent).ok())
+/// How far a root pane lies below its window's menu bar, if both report the same place.
+fn drop_of(elements: &[Placed], pane: usize) -> Option<i32> {
+    let above = |from: usize| std::iter::successors(Some(from), |at| elements.get(*at)?.1);
+    let is = |at: usize, part: Part| elements.get(at).is_some_and(|element| element.0 == part);
+    let window = above(pane).find(|at| is(*at, Part::Window))?;
+    let mut bars = (0..elements.len()).filter(|at| is(*at, Part::MenuBar));
+    let bar = bars.find(|bar| above(*bar).any(|at| at == window) && above(*bar).all(|at| at != pane))?;
+    let (pane, bar) = (elements[pane].2?, elements[bar].2?);
+    let under = bar.y.saturating_add(bar.height).saturating_sub(pane.y);
+    (pane.y >= bar.y - NEAR && under > 0).then_some(under)
 }
 
 #[cfg(test)]

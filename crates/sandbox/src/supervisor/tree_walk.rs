@@ -19,15 +19,13 @@ use super::question::{Answer, Question};
 use super::role;
 use super::tree_memory::{Program, Recall, TreeMemory, Unchanged, Walked};
 use super::window_paths::{self, PlacedNode};
-use crate::elements;
+use crate::elements::{self, Part};
 use crate::wire::{Drawn, OperationError};
 
 /// Nodes that are read concurrently.
 const IN_FLIGHT: usize = 128;
 /// Most children of one node that are followed: all cells of a sheet that are read.
 const CHILD_LIMIT: usize = VISIBLE_LIMIT;
-/// Largest difference in pixels between two edges that count as the same.
-const NEAR: i32 = 4;
 
 /// A node found by the walk.
 struct FoundNode {
@@ -346,36 +344,19 @@ impl<'a> Walk<'a> {
         read.collect()
     }
 
-    /// How much lower each node lies than it reports, in pixels. LibreOffice ignores the menu bar in the positions of
-    /// elements that it draws itself, so those lie lower by the bar's height. Elements of other toolkits within it,
-    /// whose outermost is a box, report correct positions.
+    /// How much lower each node lies than it reports, in pixels.
     fn vertical_corrections(&self) -> Vec<i32> {
-        let mut drops = Vec::with_capacity(self.found.len());
-        for (index, found) in self.found.iter().enumerate() {
-            // Parents come before their children.
-            let above = found.parent.and_then(|parent| drops.get(parent).copied()).unwrap_or_default();
-            drops.push(match found.read.as_ref().map(|read| read.role) {
-                Some(BusRole::RootPane) => self.menu_bar_correction(index).unwrap_or_default(),
-                Some(BusRole::Filler) => 0,
-                Some(_) | None => above,
-            });
-        }
-        drops
-    }
-
-    /// How far a root pane lies below its window's menu bar, if both report the same position.
-    fn menu_bar_correction(&self, pane: usize) -> Option<i32> {
-        let above = |from: usize| {
-            std::iter::successors(Some(from), |at| self.found.get(*at).and_then(|found| found.parent))
+        let placed = |found: &FoundNode| {
+            let part = match found.read.as_ref().map(|read| read.role) {
+                Some(BusRole::Frame) => Part::Window,
+                Some(BusRole::MenuBar) => Part::MenuBar,
+                Some(BusRole::RootPane) => Part::RootPane,
+                Some(BusRole::Filler) => Part::Filler,
+                Some(_) | None => Part::Other,
+            };
+            (part, found.parent, found.read.as_ref().and_then(|read| read.bounds))
         };
-        let read = |at: usize| self.found.get(at).and_then(|found| found.read.as_ref());
-        let is = |at: usize, role: BusRole| read(at).is_some_and(|read| read.role == role);
-        let window = above(pane).find(|at| is(*at, BusRole::Frame))?;
-        let mut bars = (0..self.found.len()).filter(|at| is(*at, BusRole::MenuBar));
-        let bar = bars.find(|bar| above(*bar).any(|at| at == window) && above(*bar).all(|at| at != pane))?;
-        let (pane, bar) = (read(pane)?.bounds?, read(bar)?.bounds?);
-        let under = bar.y.saturating_add(bar.height).saturating_sub(pane.y);
-        (pane.y >= bar.y - NEAR && under > 0).then_some(under)
+        elements::drops(&self.found.iter().map(placed).collect::<Vec<_>>())
     }
 
     /// What each node is by its place in its window.

@@ -224,11 +224,11 @@ impl Machine for VmMachine {
                 other => other?,
             };
             let refused = |why: String| MachineError::Refused { what: "the interface tree".into(), why };
-            let asks = document::parse(&xml)
-                .map(|document| silent_menus::may_be_open(&document))
-                .map_err(refused)?;
-            let menus = if asks { self.silent_menus().await? } else { Some(Vec::new()) };
             let document = document::parse(&xml).map_err(refused)?;
+            let menus = match silent_menus::may_be_open(&document) {
+                true => self.silent_menus().await?,
+                false => Some(Vec::new()),
+            };
             let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
             let mut tree = tree::read(&document, menus.as_deref().unwrap_or_default(), budget, &mut names);
             if menus.is_none() {
