@@ -11,7 +11,7 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::action_format::{ModelOutput, computer_tool, read_computer, target_point};
+use super::action_format::{ModelOutput, computer_tool_without_pictures, read_computer, target_point};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("ground/system", include_str!("prompts/ground.md"), &[]);
 pub(crate) const QUESTION: Prompt =
@@ -152,20 +152,17 @@ impl ChatModel for Grounded {
 
 /// The common computer tool with descriptions instead of points.
 fn act_tool(world: WorldTool) -> ToolSpec {
-    let mut tool = computer_tool(world);
+    // `zoom` names a part of the picture by coordinates, and the planner has none.
+    let mut tool = computer_tool_without_pictures(world);
     tool.name = TOOL.into();
     ACT.text().trim_end().clone_into(&mut tool.description);
     let described = |what: &str| json!({ "type": "string", "description": what });
     if let Some(fields) = tool.schema["properties"].as_object_mut() {
-        for field in ["coordinate", "start_coordinate", "region"] {
+        for field in ["coordinate", "start_coordinate"] {
             fields.remove(field);
         }
         fields.insert("target".into(), described("What to act on, described so that it can be found."));
         fields.insert("start".into(), described("Where a drag begins, described likewise."));
-    }
-    if let Some(actions) = tool.schema["properties"]["action"]["enum"].as_array_mut() {
-        // `zoom` names a part of the picture by coordinates, and the planner has none.
-        actions.retain(|action| action != "zoom");
     }
     tool
 }

@@ -85,6 +85,18 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
     ToolSpec { name: "computer".into(), description: COMPUTER_PROMPT.text().trim_end().into(), schema }
 }
 
+/// The same for a model that gets no pictures, and so has nothing to enlarge.
+pub(crate) fn computer_tool_without_pictures(world: WorldTool) -> ToolSpec {
+    let mut tool = computer_tool(world);
+    if let Some(actions) = tool.schema["properties"]["action"]["enum"].as_array_mut() {
+        actions.retain(|action| action != "zoom");
+    }
+    if let Some(arguments) = tool.schema["properties"].as_object_mut() {
+        arguments.remove("region");
+    }
+    tool
+}
+
 /// Adds the arguments of [`READING_AND_FILLING`] to a tool's schema.
 pub(super) fn describe_filling(schema: &mut Value) {
     let list = |says: &str| json!({ "type": "array", "items": { "type": "string" }, "description": says });

@@ -13,7 +13,10 @@ mod ui_tars;
 use apprentice_protocol::{Action, Button, CallBody, Chord, Finish, ImagePoint, Target};
 
 pub(crate) use arguments::{Arguments, Meta, chord, milliseconds, node_ref, notches, read_arguments, whole};
-pub(crate) use computer::{COMPUTER_PROMPT, computer_tool, read_computer, region, repeated, scroll_delta};
+pub(crate) use computer::{
+    COMPUTER_PROMPT, computer_tool, computer_tool_without_pictures, read_computer, region, repeated,
+    scroll_delta,
+};
 pub(crate) use computer_13::read_computer_13;
 pub(crate) use outcome::{pictures, summary, texts};
 pub(crate) use page::{DIALOG, PAGE, PAGE_TOOL, dialog_tool, page_tool, read_page};

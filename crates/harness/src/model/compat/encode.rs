@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::profile::{ActionFormat, Structured, TokenField};
 use super::{CompatConfig, text_format};
-use crate::model::action_format::{computer_tool, pictures, summary, texts};
+use crate::model::action_format::{pictures, summary, texts};
 use crate::model::http::{Json, OptionalProperties, PictureCache, list, object, strict_schema};
 
 /// Stands for a reply without words and calls. Some servers reject an empty turn, others two turns of one side.
@@ -46,7 +46,7 @@ pub(super) fn body(
     }
     let enforced = match (&request.schema, request.world, student.dialect) {
         (Some(schema), _, _) => Some(schema.clone()),
-        (None, Some(world), ActionFormat::Json) => Some(text_format::turn_schema(request, world)),
+        (None, Some(world), ActionFormat::Json) => Some(text_format::turn_schema(student, request, world)),
         (None, _, _) => None,
     };
     let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
@@ -62,7 +62,8 @@ fn server_tools(config: &CompatConfig, request: &ChatRequest) -> Vec<ToolSpec> {
     if !by_server {
         return Vec::new();
     }
-    request.world.map(computer_tool).into_iter().chain(request.tools.iter().cloned()).collect()
+    let own = request.world.map(|world| text_format::own_tool(&config.student, world));
+    own.into_iter().chain(request.tools.iter().cloned()).collect()
 }
 
 fn declare(tool: &ToolSpec) -> Json {

@@ -1,13 +1,14 @@
 //! The action formats that students write as text: their instructions, and the parsing of replies.
 
 use apprentice_protocol::{
-    Call, CallBody, CallId, ChatRequest, CoordinateSpace, NamedSchema, Prompt, ToolSpec, WorldTool,
+    Call, CallBody, CallId, ChatRequest, CoordinateSpace, ImageRule, NamedSchema, Prompt, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
 use super::profile::{ActionFormat, StudentProfile};
 use crate::model::action_format::{
-    ModelOutput, computer_tool, read_computer, read_computer_13, read_pyautogui, read_ui_tars,
+    ModelOutput, computer_tool, computer_tool_without_pictures, read_computer, read_computer_13,
+    read_pyautogui, read_ui_tars,
 };
 
 const QWEN: Prompt = Prompt::new("student/qwen", include_str!("prompts/qwen.md"), &["width", "height"]);
@@ -39,7 +40,7 @@ pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> S
     let mut lent: Vec<ToolSpec> =
         request.tools.iter().filter(|tool| ends_by_tool || tool.name != FINISH).cloned().collect();
     if student.dialect == ActionFormat::Json {
-        lent.insert(0, computer_tool(world));
+        lent.insert(0, own_tool(student, world));
     }
     let lines = lent.iter().map(line_of).collect::<Vec<_>>().join("\n");
     let told = text.fill(&[("width", &width), ("height", &height), ("tools", &lines)]);
@@ -47,6 +48,14 @@ pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> S
         _ if lent.is_empty() => told,
         ActionFormat::Json => told,
         _ => format!("{told}\n\n{}", TOOLS.fill(&[("tools", &lines)])),
+    }
+}
+
+/// Returns our tool for the world, as far as the student can use it.
+pub(super) fn own_tool(student: &StudentProfile, world: WorldTool) -> ToolSpec {
+    match student.images {
+        ImageRule::None => computer_tool_without_pictures(world),
+        ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => computer_tool(world),
     }
 }
 
@@ -64,8 +73,8 @@ fn line_of(tool: &ToolSpec) -> String {
 }
 
 /// Returns the schema of the JSON format, for servers that can enforce one.
-pub(super) fn turn_schema(request: &ChatRequest, world: WorldTool) -> NamedSchema {
-    let own = computer_tool(world);
+pub(super) fn turn_schema(student: &StudentProfile, request: &ChatRequest, world: WorldTool) -> NamedSchema {
+    let own = own_tool(student, world);
     let forms: Vec<Value> = std::iter::once(&own)
         .chain(&request.tools)
         .map(|tool| {
@@ -192,7 +201,7 @@ mod tests {
     use apprentice_protocol::{ChatRequest, Size, ToolSpec, WorldTool};
     use serde_json::{Value, json};
 
-    use super::{ActionFormat, instructions, read_text};
+    use super::{ActionFormat, instructions, own_tool, read_text};
     use crate::model::compat::StudentProfile;
 
     fn check(dialect: ActionFormat, text: &str, expected: impl Into<Value>) {
@@ -269,5 +278,20 @@ mod tests {
         }
         let generic = StudentProfile::load("generic").expect("is sound");
         assert_eq!(instructions(&generic, &request), "");
+    }
+
+    #[test]
+    fn only_a_student_with_pictures_is_offered_to_enlarge_them() {
+        let world = WorldTool { browser: false, display: Size::new(1260, 700) };
+        let offered = |name: &str| {
+            let student = StudentProfile::load(name).expect("is sound");
+            own_tool(&student, world).schema.to_string()
+        };
+        let (blind, seeing) = (offered("text"), offered("generic"));
+        assert!(
+            !blind.contains("zoom") && !blind.contains("region") && blind.contains("screenshot"),
+            "{blind}"
+        );
+        assert!(seeing.contains("zoom") && seeing.contains("region"), "{seeing}");
     }
 }
