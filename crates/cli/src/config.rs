@@ -190,6 +190,8 @@ pub(crate) struct Config {
     pub(crate) isolation: IsolationChoice,
     /// Which hosts the programs of worlds may reach.
     pub(crate) network: NetworkPolicy,
+    /// Program of browser worlds; empty for the first known one that is installed.
+    pub(crate) browser_program: String,
     /// Whether browsers keep their own sandbox.
     pub(crate) browser_sandbox: SandboxChoice,
     /// Whether models may run scripts in pages.

@@ -127,9 +127,8 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         limits,
         network: Vec::new(),
     };
-    let browser = ["chromium", "google-chrome", "chromium-browser"];
-    let browser =
-        browser.into_iter().find(|name| process_env::find_program(name).is_some()).unwrap_or("chromium");
+    let browser = browser_program(config);
+    let chosen = (!config.browser_program.is_empty()).then(|| format!("browser_program: {browser}"));
     let (sandbox, no_sandbox) = match config.browser_sandbox {
         SandboxChoice::On => (BrowserSandbox::On, None),
         SandboxChoice::Off => (BrowserSandbox::Off, Some("browser_sandbox: off".to_owned())),
@@ -152,12 +151,13 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let desktop = desktop(config, &cell);
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
-        browser: BrowserSource { cell, network, program: browser.into(), sandbox, scripts, clock },
+        browser: BrowserSource { cell, network, program: browser, sandbox, scripts, clock },
         scene: SceneSource::default(),
         vm,
         desktop_on_vm,
         concessions: plain
             .into_iter()
+            .chain(chosen)
             .chain(no_sandbox)
             .chain(with_scripts)
             .chain(sight(config))
@@ -170,6 +170,16 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         0 => worlds,
         most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
     })
+}
+
+/// The program of browser worlds.
+fn browser_program(config: &Config) -> String {
+    let known = ["chromium", "google-chrome", "chromium-browser"];
+    match config.browser_program.as_str() {
+        "" => known.into_iter().find(|name| process_env::find_program(name).is_some()).unwrap_or("chromium"),
+        chosen => chosen,
+    }
+    .to_owned()
 }
 
 /// What changes the views of models, as far as it is set.

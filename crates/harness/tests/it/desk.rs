@@ -41,11 +41,20 @@ impl Desk {
         policy: NetworkPolicy,
         needed: Vec<AllowedHost>,
     ) -> Result<Self, WorldError> {
+        Self::open_program("chromium", scripts, policy, needed).await
+    }
+
+    pub(crate) async fn open_program(
+        program: &str,
+        scripts: PageScripts,
+        policy: NetworkPolicy,
+        needed: Vec<AllowedHost>,
+    ) -> Result<Self, WorldError> {
         let state = cell::state();
         let source = BrowserSource {
             network: policy,
             cell: cell::spec(state.path()),
-            program: "chromium".into(),
+            program: program.to_owned(),
             sandbox: BrowserSandbox::On,
             scripts,
             clock: Arc::new(SystemClock::new()),

@@ -17,6 +17,7 @@ mod examples;
 #[path = "../../../sandbox/tests/it/file_server.rs"]
 mod file_server;
 mod functions;
+mod headless_shell;
 mod held;
 mod legibility;
 mod lists;
