@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{AllowedHost, EnvironmentKind, counted, did_you_mean};
 use apprentice_tasks::suite::{
-    Conversion, HarborOptions, WEBARENA_SITES, WebArenaOptions, create_harbor_suite, create_miniwob_suite,
-    create_webarena_suite,
+    Conversion, HarborOptions, MiniwobOptions, WEBARENA_SITES, WebArenaOptions, create_harbor_suite,
+    create_miniwob_suite, create_webarena_suite,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -37,6 +37,9 @@ struct Miniwob {
     /// The suite's folder; must be new or empty.
     #[arg(long, value_name = "DIR", default_value = "miniwob")]
     to: PathBuf,
+    /// The kind of world: a browser's window on a desktop, or a browser world, which takes less time and memory.
+    #[arg(long, default_value = "desktop")]
+    environment: Screen,
     /// Time limit of an episode, in seconds.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
@@ -89,6 +92,15 @@ enum Screen {
     Browser,
 }
 
+impl Screen {
+    fn kind(self) -> EnvironmentKind {
+        match self {
+            Self::Desktop => EnvironmentKind::Desktop,
+            Self::Browser => EnvironmentKind::Browser,
+        }
+    }
+}
+
 /// Parses `SITE=URL`.
 fn site(text: &str) -> Result<(String, String), String> {
     let (name, address) = text.split_once('=').ok_or("write SITE=URL")?;
@@ -122,8 +134,10 @@ fn sites(named: &[(String, String)]) -> BTreeMap<String, String> {
 /// Runs the command.
 pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
     match &arguments.what {
-        What::Miniwob(Miniwob { from, to, seconds }) => {
-            let count = create_miniwob_suite(from, to, *seconds).kind(Kind::Config)?;
+        What::Miniwob(Miniwob { from, to, environment, seconds }) => {
+            let (environment, seconds) = (environment.kind(), *seconds);
+            let options = MiniwobOptions { from: from.clone(), environment, seconds };
+            let count = create_miniwob_suite(&options, to).kind(Kind::Config)?;
             terminal::line(format_args!("{} in {}", counted(count, "task"), to.display()));
         }
         What::WebArena(WebArena { from, to, sites: named, hosts, pages, auth }) => {
@@ -132,11 +146,7 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
             report(&create_webarena_suite(from, to, &options).kind(Kind::Config)?, to);
         }
         What::Harbor(Harbor { from, to, environment, installed }) => {
-            let environment = match environment {
-                Screen::Desktop => EnvironmentKind::Desktop,
-                Screen::Browser => EnvironmentKind::Browser,
-            };
-            let options = HarborOptions { environment, installed: *installed };
+            let options = HarborOptions { environment: environment.kind(), installed: *installed };
             report(&create_harbor_suite(from, to, options).kind(Kind::Config)?, to);
         }
     }

@@ -252,8 +252,15 @@ fn pages_of_miniwob_start_and_tell_how_they_ended() {
     if !worlds_can_start() || !is_installed("chromium") || !is_installed("python3") {
         return;
     }
+    for environment in ["desktop", "browser"] {
+        told_of_miniwob(environment);
+    }
+}
+
+fn told_of_miniwob(environment: &str) {
     let place = Place::new();
-    for (name, rewards) in [("wrong", "-1"), ("right", "1")] {
+    // Nothing was shown before the page.
+    for (name, rewards) in [("wrong", "-1"), ("right", "history.length==1?1:-1")] {
         let page = format!(
             "<script src=../core/core.js></script><div id=query></div>\
              <body style=height:100vh onclick=core.endEpisode({rewards})>"
@@ -263,7 +270,8 @@ fn pages_of_miniwob_start_and_tell_how_they_ended() {
         std::fs::write(place.path(&format!("html/miniwob/{name}.html")), page).expect("written");
     }
     std::fs::write(place.path("html/core/core.js"), CORE).expect("written");
-    let made = place.output(&["tasks", "add", "miniwob", "--from", "html", "--to", "small"]);
+    let from = ["tasks", "add", "miniwob", "--from", "html", "--to", "small", "--environment", environment];
+    let made = place.output(&from);
     assert_eq!(text(&made.stdout), "2 tasks in small\n", "{}", text(&made.stderr));
     let script = [
         r#"{"calls":[{"name":"computer","arguments":{"actions":[{"do":"click","at":{"point":{"x":400,"y":300}}}]}}]}"#,
@@ -277,7 +285,7 @@ fn pages_of_miniwob_start_and_tell_how_they_ended() {
     told.sort_by_key(|(task, _)| task.to_string());
     let expected =
         [("right", "pass"), ("wrong", "fail")].map(|(task, verdict)| (json!(task), json!(verdict)));
-    assert_eq!(told, expected, "{}", place.text("stderr"));
+    assert_eq!(told, expected, "{environment}: {}", place.text("stderr"));
     assert_eq!(status.code(), Some(10));
 }
 

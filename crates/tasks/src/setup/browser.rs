@@ -3,11 +3,12 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use apprentice_protocol::{MachineError, Why};
-use serde_json::Value;
+use apprentice_protocol::MachineError;
+use serde_json::{Value, json};
 
 use super::context::{SetupContext, at_home};
 use super::error::StepError;
+use super::polling::Polling;
 use super::step::HistoryVisit;
 use crate::check::{HttpRequest, ask, call_page, same_url};
 
@@ -18,9 +19,12 @@ const READY_DEADLINE: Duration = Duration::from_secs(75);
 const LOAD_DEADLINE: Duration = Duration::from_secs(60);
 /// The maximum time to wait for a page to be gone; one that asks before it closes stays.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(5);
-const POLL_FLOOR: Duration = Duration::from_millis(200);
+/// The maximum time to wait for a page to forget its history.
+const FORGET_DEADLINE: Duration = Duration::from_secs(5);
 /// The empty history database that upstream starts from.
 pub(crate) const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/ubuntu_osworld_file_cache/resolve/main/chrome/44ee5668-ecd5-4366-a6ce-c1c9b8d4e938/history_empty.sqlite";
+/// The address of a page that shows nothing.
+const BLANK: &str = "about:blank";
 const HISTORY: &str = "~/.config/google-chrome/Default/History";
 /// Microseconds between the Windows epoch (1601), which browsers use, and the Unix epoch.
 const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;
@@ -32,6 +36,7 @@ impl Port {
     /// Waits until a browser answers.
     pub(super) async fn open(context: &SetupContext<'_>) -> Result<Self, StepError> {
         let deadline = context.clock.mono() + READY_DEADLINE;
+        let mut polling = Polling::start();
         loop {
             let mut why = String::new();
             for port in PORTS {
@@ -44,7 +49,7 @@ impl Port {
             if context.clock.mono() >= deadline {
                 return Err(StepError::NoBrowser(why));
             }
-            context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+            polling.pause(context.clock).await;
         }
     }
 
@@ -58,6 +63,15 @@ impl Port {
         call_page(self.0.address, text(page, "id"), method, parameters).await.map_err(StepError::NoBrowser)
     }
 
+    /// Whether a page says that it has loaded. One that is just being replaced says nothing, and the address of the next one is
+    /// listed before that is there.
+    async fn has_loaded(&self, page: &Value) -> bool {
+        let expression = format!("document.readyState == 'complete' && location.href != '{BLANK}'");
+        let asked = json!({"expression": expression, "returnByValue": true});
+        let told = self.call(page, "Runtime.evaluate", &asked).await;
+        told.is_ok_and(|told| told["result"]["value"] == true)
+    }
+
     /// Opens an address in a new page and waits until it has loaded.
     pub(super) async fn visit(&self, context: &SetupContext<'_>, address: &str) -> Result<Value, StepError> {
         let opened = self.ask("PUT", &format!("/json/new?{}", quoted(address))).await?;
@@ -65,14 +79,50 @@ impl Port {
         Ok(opened)
     }
 
+    /// Opens an address in a page that shows nothing, and has it forget that it showed nothing. Returns whether the browser
+    /// took the address.
+    async fn reuse(
+        &self,
+        context: &SetupContext<'_>,
+        page: &Value,
+        address: &str,
+    ) -> Result<bool, StepError> {
+        let address = json!({"url": address});
+        let loaded = await_loaded(context, self, text(page, "id"));
+        tokio::select! {
+            // The answer comes with the first bytes of the page, which may be late.
+            answer = self.call(page, "Page.navigate", &address) => if answer.is_err() {
+                return Ok(false);
+            },
+            loaded = loaded => loaded?,
+        }
+        await_loaded(context, self, text(page, "id")).await?;
+        self.forget(context, page).await?;
+        Ok(true)
+    }
+
+    /// Removes all but the shown entry of a page's history. The browser refuses while it opens another one.
+    async fn forget(&self, context: &SetupContext<'_>, page: &Value) -> Result<(), StepError> {
+        let deadline = context.clock.mono() + FORGET_DEADLINE;
+        let mut polling = Polling::start();
+        loop {
+            match self.call(page, "Page.resetNavigationHistory", &json!({})).await {
+                Ok(_) => return Ok(()),
+                Err(error) if context.clock.mono() >= deadline => return Err(error),
+                Err(_) => polling.pause(context.clock).await,
+            }
+        }
+    }
+
     /// Closes a page and waits until it is gone, so that nobody takes it for an open one.
     pub(super) async fn close(&self, context: &SetupContext<'_>, page: &Value) -> Result<(), StepError> {
         let id = text(page, "id");
         self.ask("GET", &format!("/json/close/{id}")).await?;
         let deadline = context.clock.mono() + CLOSE_DEADLINE;
+        let mut polling = Polling::start();
         while self.pages().await?.iter().any(|page| text(page, "id") == id) && context.clock.mono() < deadline
         {
-            context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+            polling.pause(context.clock).await;
         }
         Ok(())
     }
@@ -95,30 +145,41 @@ fn text<'v>(target: &'v Value, field: &str) -> &'v str {
     target.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Opens tabs in order; closes the initial tab once the first one is open.
+/// Opens tabs in order. The first takes the place of the initial tab.
 pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) -> Result<(), StepError> {
     let port = Port::open(context).await?;
     let before = port.pages().await?;
     for (at, address) in addresses.iter().enumerate() {
+        let first = before.first().filter(|_| at == 0);
+        if let Some(blank) = first.filter(|page| text(page, "url") == BLANK)
+            // Another tab would be another process of the browser.
+            && port.reuse(context, blank, address).await?
+        {
+            continue;
+        }
         port.visit(context, address).await?;
-        if let (0, Some(first)) = (at, before.first()) {
+        if let Some(first) = first {
             port.close(context, first).await?;
         }
     }
     Ok(())
 }
 
-/// Waits until a page has a title, which arrives with its content.
+/// Waits until a page has a title, which arrives with its content, or has loaded without one.
 async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Result<(), StepError> {
     let deadline = context.clock.mono() + LOAD_DEADLINE;
+    let mut polling = Polling::start();
     while context.clock.mono() < deadline {
         let pages = port.pages().await?;
         let Some(page) = pages.iter().find(|page| text(page, "id") == id) else { return Ok(()) };
         let (title, url) = (text(page, "title"), text(page, "url"));
-        if !title.is_empty() && !url.is_empty() && !url.ends_with(title) {
+        // The title of a page that has none is its address, at least in part. The next address of an empty page is listed
+        // before its title.
+        let is_titled = ![BLANK, ""].contains(&title) && !url.is_empty() && !url.ends_with(title);
+        if is_titled || port.has_loaded(page).await {
             return Ok(());
         }
-        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+        polling.pause(context.clock).await;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use apprentice_protocol::{Capability, Command, MachineError, Output, PortFuture,
 
 use super::context::{SetupContext, SetupPhase, SleepMode, at_home};
 use super::error::{SetupError, StepError};
+use super::polling::Polling;
 use super::step::{CommandText, Execute, Launch, Step, Until, VerifiedExecute, argv};
 use super::window::{self, CLOSE_DEADLINE, POLL_FLOOR, WINDOW_DEADLINE};
 use super::{browser, browser_state, shims};
@@ -16,7 +17,6 @@ use crate::suite::task::SetupStep;
 /// A program that was launched last and shows no window for this long is treated as windowless.
 const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
-const UNTIL_PAUSE: Duration = Duration::from_millis(300);
 const UNTIL_DEADLINE: Duration = Duration::from_secs(120);
 
 /// A completed setup step.
@@ -200,6 +200,7 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
 
 /// Waits until opening a file has failed, and returns the error.
 async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
+    let mut polling = Polling::start();
     loop {
         match context.machine.read(OPEN_STATUS_FILE).await {
             Ok(code) if !code.is_empty() => {
@@ -213,7 +214,7 @@ async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
             Ok(_) | Err(MachineError::NotFound(_)) => {}
             Err(error) => return error.into(),
         }
-        context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
+        polling.pause(context.clock).await;
     }
 }
 
@@ -226,6 +227,7 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
     }
     if let Some(until) = &execute.until {
         let deadline = context.clock.mono() + UNTIL_DEADLINE;
+        let mut polling = Polling::start();
         while !holds(until, &output) {
             if context.clock.mono() >= deadline {
                 let said = String::from_utf8_lossy(if output.stderr.is_empty() {
@@ -240,7 +242,7 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
                     output: tail,
                 });
             }
-            context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
+            polling.pause(context.clock).await;
             output = context.machine.run(&command).await?;
         }
     }

@@ -6,6 +6,7 @@ mod context;
 mod error;
 mod execute;
 mod mirror;
+mod polling;
 mod shims;
 mod step;
 mod window;

@@ -1,12 +1,12 @@
 """Serves the pages of MiniWoB++ inside a world, starts the episode of one of them, and keeps how its first one ended.
 
-    serve.py PAGE --seed=N --seconds=N    serves the folder `html` beside this file until it is ended
-    serve.py ready                        whether somebody serves
+    serve.py PAGE --seed=N --seconds=N
+
+It serves the folder `html` beside this file in the background, and returns as soon as requests can be made.
 """
 
 import http.server
 import os
-import socket
 import sys
 
 PORT = 8123
@@ -73,14 +73,18 @@ class Pages(http.server.SimpleHTTPRequestHandler):
 
 def main(page, seed, seconds):
     os.chdir(os.path.join(PLACE, "html"))
+    # It listens from here on: what is asked before somebody answers waits.
     server = http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Pages)
     server.page = page
     server.hook = (HOOK % (int(seed.split("=")[1]), 1000 * int(seconds.split("=")[1]))).encode()
+    if os.fork():
+        return
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nothing, stream)
     server.serve_forever()
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["ready"]:
-        with socket.socket() as probe:
-            sys.exit(1 if probe.connect_ex(("127.0.0.1", PORT)) else 0)
     main(*sys.argv[1:])

@@ -1,10 +1,10 @@
 //! Creates a suite from MiniWoB++: its pages are served inside the world, and each page reports how its episode
 //! ended.
 
-use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use apprentice_protocol::{EnvironmentKind, Gather as _};
 use serde_json::{Value, json};
 
 use super::conversion::{ConversionError, Files, NewSuite, read_folder, read_wheel};
@@ -17,9 +17,23 @@ const PACKAGE: &str = "miniwob/html/";
 /// A file required by all pages; its presence identifies the package.
 const CORE: &str = "core/core.js";
 
-/// Writes a suite of all pages of a wheel or a folder into a new folder and returns the number of tasks. Each
-/// episode ends by itself after `seconds`.
-pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, ConversionError> {
+/// Where a world keeps the pages, and what they tell.
+const PLACE: &str = "/home/user/.miniwob";
+
+/// How pages become tasks.
+#[derive(Clone, Debug)]
+pub struct MiniwobOptions {
+    /// The wheel of the package `miniwob`, or the folder of its pages.
+    pub from: PathBuf,
+    /// The kind of world: a page in a browser's window on a desktop, or in a browser world.
+    pub environment: EnvironmentKind,
+    /// Seconds after which an episode ends by itself.
+    pub seconds: u32,
+}
+
+/// Writes a suite of all pages into a new folder and returns the number of tasks.
+pub fn add(options: &MiniwobOptions, to: &Path) -> Result<usize, ConversionError> {
+    let from = options.from.as_path();
     let pages = if from.is_dir() { read_pages(from)? } else { read_wheel(from, PACKAGE)? };
     if !pages.contains_key(CORE) {
         return Err(no_pages(from));
@@ -28,7 +42,7 @@ pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, ConversionErro
     let ids: BTreeMap<String, &str> =
         pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).gather();
     for (id, page) in &ids {
-        suite.add("miniwob", id, &task(id, page, seconds))?;
+        suite.add("miniwob", id, &task(id, page, options))?;
     }
     suite.write("files/serve.py", SERVER.as_bytes())?;
     let below = |(name, file): (&String, &_)| (format!("html/{name}"), Clone::clone(file));
@@ -59,21 +73,18 @@ fn id(page: &str) -> Option<String> {
     }
 }
 
-fn task(id: &str, page: &str, seconds: u32) -> Value {
-    let place = "/home/user/.miniwob";
+fn task(id: &str, page: &str, options: &MiniwobOptions) -> Value {
+    let (place, seconds) = (PLACE, options.seconds);
     let server = format!("{place}/serve.py");
     let started = format!("{place}/started.json");
     let step = |kind: &str, parameters: Value| json!({"type": kind, "parameters": parameters});
-    let browser = json!([
-        "chromium",
-        "--no-first-run",
-        "--no-default-browser-check",
-        "--password-store=basic",
-        "--force-renderer-accessibility",
-        "--window-position=0,0",
-        "--window-size={SCREEN_WIDTH},{SCREEN_HEIGHT}",
-        format!("--app=http://127.0.0.1:8123/{page}"),
-    ]);
+    let run = |command: Value| step("execute", json!({"command": command, "until": {"returncode": 0}}));
+    let address = format!("http://127.0.0.1:8123/{page}");
+    let open = if options.environment == EnvironmentKind::Browser {
+        step("chrome_open_tabs", json!({"urls_to_open": [address]}))
+    } else {
+        step("launch", json!({"command": window(&address)}))
+    };
     json!({
         "id": id,
         "instruction": INSTRUCTION.trim_end(),
@@ -84,11 +95,10 @@ fn task(id: &str, page: &str, seconds: u32) -> Value {
                 {"local_path": "files/pages.tar", "path": format!("{place}/pages.tar")},
                 {"local_path": "files/serve.py", "path": server},
             ]})),
-            step("execute", json!({"command": ["tar", "-xf", format!("{place}/pages.tar"), "-C", place], "until": {"returncode": 0}})),
-            step("launch", json!({"command": ["python3", server, page, "--seed={{seed}}", format!("--seconds={seconds}")]})),
-            step("execute", json!({"command": ["python3", server, "ready"], "until": {"returncode": 0}})),
-            step("launch", json!({"command": browser})),
-            step("execute", json!({"command": ["test", "-e", started], "until": {"returncode": 0}})),
+            run(json!(["tar", "-xf", format!("{place}/pages.tar"), "-C", place])),
+            run(json!(["python3", server, page, "--seed={{seed}}", format!("--seconds={seconds}")])),
+            open,
+            run(json!(["test", "-e", started])),
         ],
         "evaluator": {
             "func": "check_json",
@@ -99,7 +109,7 @@ fn task(id: &str, page: &str, seconds: u32) -> Value {
             ]}},
         },
         "apprentice": {
-            "environment": "desktop",
+            "environment": options.environment,
             "template": id,
             "screen": {"width": 800, "height": 600},
             "limits": {"world_steps": 30, "turns": 45, "working_s": 600},
@@ -109,11 +119,29 @@ fn task(id: &str, page: &str, seconds: u32) -> Value {
     })
 }
 
+/// The command that shows a page in a window of its own.
+fn window(address: &str) -> Value {
+    json!([
+        "chromium",
+        "--no-first-run",
+        "--no-default-browser-check",
+        "--password-store=basic",
+        "--force-renderer-accessibility",
+        "--window-position=0,0",
+        "--window-size={SCREEN_WIDTH},{SCREEN_HEIGHT}",
+        format!("--app={address}"),
+    ])
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
-    use super::{INSTRUCTION, add};
+    use apprentice_protocol::EnvironmentKind;
+    use serde_json::Value;
+
+    use super::{INSTRUCTION, MiniwobOptions, add};
     use crate::suite::{ConversionError, load};
     use crate::variation::vary;
 
@@ -127,16 +155,27 @@ mod tests {
             fs::create_dir_all(from.join(name).parent().expect("a folder")).expect("made");
             fs::write(from.join(name), text).expect("written");
         }
-        assert_eq!(add(place.path(), &to, 600).expect("made"), 2);
+        let options =
+            |from: &Path, environment| MiniwobOptions { from: from.to_owned(), environment, seconds: 600 };
+        let desktop = options(place.path(), EnvironmentKind::Desktop);
+        assert_eq!(add(&desktop, &to).expect("made"), 2);
         let suite = load(&to).expect("loads");
         let ids: Vec<&str> = suite.tasks.iter().map(|task| task.id.as_str()).collect();
         assert_eq!(ids, ["click", "flight-AA"]);
         let varied = vary(&suite.tasks[0], &suite.name, 0).expect("varies");
         let command = varied.task.config[2].parameters["command"].to_string();
         assert!(varied.varies && command.contains("--seed=") && !command.contains("{{"), "{command}");
-        assert!(matches!(add(&from, &to, 600), Err(ConversionError::Taken(_))));
+        let browser = options(&from, EnvironmentKind::Browser);
+        assert!(matches!(add(&browser, &to), Err(ConversionError::Taken(_))));
+        let other = place.path().join("other");
+        assert_eq!(add(&browser, &other).expect("made"), 2);
+        let opens = |suite: &Path| -> Value {
+            let suite = load(suite).expect("loads");
+            suite.tasks[0].config[3].kind.clone().into()
+        };
+        assert_eq!((opens(&to), opens(&other)), ("launch".into(), "chrome_open_tabs".into()));
         fs::remove_file(from.join("core/core.js")).expect("removed");
-        assert!(matches!(add(&from, &to, 600), Err(ConversionError::Nothing { .. })));
+        assert!(matches!(add(&browser, &to), Err(ConversionError::Nothing { .. })));
     }
 
     #[test]

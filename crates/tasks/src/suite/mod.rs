@@ -27,7 +27,7 @@ pub use files::{SuiteFileError, read_beneath};
 pub use harbor::{HarborOptions, add as create_harbor_suite};
 pub use lint::faults;
 pub use load::{SPLIT_FILE, Suite, SuiteError, SurveyedTask, WORDINGS_FILE, load, root_of, survey};
-pub use miniwob::add as create_miniwob_suite;
+pub use miniwob::{MiniwobOptions, add as create_miniwob_suite};
 pub use options::SuiteOptions;
 pub use schema::task_schema;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
