@@ -1,8 +1,10 @@
 """Measures episodes a minute on a page of MiniWoB++: a click on its one button, and the page's own reward.
 
-usage: bench_miniwob.py ours PROGRAM WHEEL     runs with several trials at once; the best counts
-       bench_miniwob.py theirs WHEEL           BrowserGym in several processes at once, without the pauses that it makes by default
-       bench_miniwob.py episodes PAGES SECONDS one of these processes"""
+usage: bench_miniwob.py ours BROWSER PROGRAM WHEEL      runs with several trials at once; the best counts
+       bench_miniwob.py theirs BROWSER WHEEL            BrowserGym in several processes at once, without the pauses that it makes by default
+       bench_miniwob.py episodes BROWSER PAGES SECONDS  one of these processes
+
+BROWSER is chromium, or chromium-headless-shell: a Chromium without windows, as Playwright brings it along."""
 import json
 import os
 import shutil
@@ -21,10 +23,10 @@ EPISODES, TRIALS_AT_ONCE = 40, (2, 3, 4, 6)
 SECONDS, PROCESSES = 40, (1, 2, 4)
 
 
-def report(row, found, wanted):
+def report(row, browser, found, wanted):
     """Prints the best of several ways to run, with what each came to."""
     best = max(found, key=lambda one: one["rate"])
-    print(json.dumps({"row": row, "median": best["rate"], "at_once": best["at_once"], "megabytes": best["megabytes"],
+    print(json.dumps({"row": f"{row}-{browser}", "median": best["rate"], "at_once": best["at_once"], "megabytes": best["megabytes"],
                       "all": {one["at_once"]: round(one["rate"], 1) for one in found}, "count": wanted}), flush=True)
 
 
@@ -66,10 +68,11 @@ class Memory:
         return self.most
 
 
-def ours(program, wheel):
+def ours(browser, program, wheel):
     with tempfile.TemporaryDirectory() as folder:
         suite = Path(folder, "suite")
-        subprocess.run([program, "tasks", "add", "miniwob", "--from", wheel, "--to", suite], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, "tasks", "add", "miniwob", "--from", wheel, "--to", suite, "--environment", "browser"], check=True,
+                       stdout=subprocess.DEVNULL)
         place = suite / "examples/miniwob" / f"{PAGE}.json"
         task = json.loads(place.read_text())
         task["apprentice"]["solution"] = [{"click": {"role": "button", "name": BUTTON}}]
@@ -79,7 +82,8 @@ def ours(program, wheel):
         for jobs in TRIALS_AT_ONCE:
             out, begun = Path(folder, f"runs-{jobs}"), time.monotonic()
             run = subprocess.Popen([program, "run", suite, "--model", "baseline/solution", "--seeds", str(EPISODES), "--jobs", str(jobs),
-                                    "--out", out, "-y"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                    "--out", out, "-y"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, APPRENTICE_BROWSER_PROGRAM=browser))
             memory = Memory([run.pid])
             try:
                 _, told = run.communicate(timeout=DEADLINE)
@@ -92,16 +96,16 @@ def ours(program, wheel):
             if run.returncode != 0 or passed != EPISODES:
                 sys.exit(f"{passed} of {EPISODES} episodes passed:\n{told}")
             found.append({"at_once": jobs, "rate": EPISODES / minutes, "megabytes": most / jobs})
-        report("episodes", found, EPISODES)
+        report("episodes", browser, found, EPISODES)
 
 
-def theirs(wheel):
+def theirs(browser, wheel):
     with tempfile.TemporaryDirectory() as folder:
         zipfile.ZipFile(wheel).extractall(folder)
         pages = next(Path(folder).rglob("html/miniwob"))
         found = []
         for count in PROCESSES:
-            command = [sys.executable, __file__, "episodes", pages, str(SECONDS)]
+            command = [sys.executable, __file__, "episodes", browser, pages, str(SECONDS)]
             started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
             try:
                 for one in started:
@@ -119,14 +123,14 @@ def theirs(wheel):
                     one.kill()
             rate = sum(one["episodes"] / one["seconds"] for one in ended) * 60
             found.append({"at_once": count, "rate": rate, "megabytes": most / count})
-        report("browsergym-episodes", found, SECONDS)
+        report("browsergym-episodes", browser, found, SECONDS)
 
 
-def episodes(pages, seconds):
+def episodes(browser, pages, seconds):
     browsers = tempfile.mkdtemp()
     place = Path(browsers, "chromium-1117/chrome-linux")
     place.mkdir(parents=True)
-    (place / "chrome").symlink_to(shutil.which("chromium") or sys.exit("chromium is not installed"))
+    (place / "chrome").symlink_to(shutil.which(browser) or sys.exit(f"{browser} is not installed"))
     os.environ.update(PLAYWRIGHT_BROWSERS_PATH=browsers, MINIWOB_URL=f"file://{pages}/")
     import browsergym.miniwob  # noqa: F401  (registers the environments)
     import gymnasium
@@ -160,11 +164,11 @@ def episodes(pages, seconds):
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["ours", program, wheel]:
-            ours(program, wheel)
-        case ["theirs", wheel]:
-            theirs(wheel)
-        case ["episodes", pages, seconds]:
-            episodes(pages, float(seconds))
+        case ["ours", browser, program, wheel]:
+            ours(browser, program, wheel)
+        case ["theirs", browser, wheel]:
+            theirs(browser, wheel)
+        case ["episodes", browser, pages, seconds]:
+            episodes(browser, pages, float(seconds))
         case _:
             sys.exit(__doc__)

@@ -1,6 +1,6 @@
 """The programs that worlds are compared with, each measured as its own users meet it. Prints one line of JSON for each row.
 
-usage: bench_peers.py desktop FOLDER ROUNDS | browser FOLDER PAGE ROUNDS | serve PORT | pages FOLDER"""
+usage: bench_peers.py desktop FOLDER ROUNDS | browser PROGRAM FOLDER PAGE ROUNDS | serve PORT | pages FOLDER"""
 import contextlib
 import json
 import os
@@ -188,12 +188,12 @@ def serve(port):
     app.run("127.0.0.1", port)
 
 
-def browser(folder, page, rounds):
-    """BrowserGym's reset and step, without the pauses that it makes by default."""
+def browser(program, folder, page, rounds):
+    """BrowserGym's reset and step in a Chromium, without the pauses that it makes by default."""
     browsers = tempfile.mkdtemp()
     place = os.path.join(browsers, "chromium-1117", "chrome-linux")
     os.makedirs(place)
-    os.symlink(shutil.which("chromium") or sys.exit("chromium is not installed"), os.path.join(place, "chrome"))
+    os.symlink(shutil.which(program) or sys.exit(f"{program} is not installed"), os.path.join(place, "chrome"))
     os.environ["PLAYWRIGHT_BROWSERS_PATH"] = browsers
     os.environ.setdefault("MINIWOB_URL", "http://127.0.0.1/")
     import browsergym.core  # noqa: F401  (registers the environments)
@@ -213,8 +213,9 @@ def browser(folder, page, rounds):
             if seen[0]["last_action_error"]:
                 sys.exit("the click failed: " + seen[0]["last_action_error"])
 
-        report(f"browsergym-step-{page}", timed(rounds, step), nodes=len(seen[0]["axtree_object"]["nodes"]))
-        report(f"browsergym-reset-{page}", resets)
+        row = page if program == "chromium" else program.removeprefix("chromium-")
+        report(f"browsergym-step-{row}", timed(rounds, step), nodes=len(seen[0]["axtree_object"]["nodes"]))
+        report(f"browsergym-reset-{row}", resets)
     finally:
         env.close()
         shutil.rmtree(browsers, ignore_errors=True)
@@ -224,8 +225,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["desktop", folder, rounds]:
             desktop(folder, int(rounds))
-        case ["browser", folder, page, rounds]:
-            browser(folder, page, int(rounds))
+        case ["browser", program, folder, page, rounds]:
+            browser(program, folder, page, int(rounds))
         case ["serve", port]:
             serve(int(port))
         case ["pages", folder]:

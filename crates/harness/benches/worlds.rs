@@ -35,6 +35,10 @@ const STILL: Duration = Duration::from_millis(500);
 const CLOSE: Duration = Duration::from_secs(20);
 /// An answer of a model.
 const MODEL: Duration = Duration::from_secs(4);
+/// What the package of Calc brings.
+const CALC: &str = "/usr/lib/libreoffice/program/libsclo.so";
+/// A Chromium without windows.
+const SHELL: &str = "chromium-headless-shell";
 /// A tree without a limit that a page of 11,000 nodes reaches.
 const WHOLE: TreeBudget =
     TreeBudget { nodes: 20_000, depth: 200, ms: 60_000, hidden: apprentice_protocol::HiddenNodes::Skip };
@@ -165,18 +169,59 @@ async fn desktop(bench: &Bench, plan: &Plan) {
 }
 
 /// A step in a browser: a click, the picture, and the whole tree.
-async fn step(bench: &Bench, plan: &Plan, page: &str) {
+async fn step(bench: &Bench, plan: &Plan, page: &str, row: &str) {
     let mut world = bench.page(plan, page).await;
     let want = Want { screenshot: true, tree: Some(WHOLE) };
     let nodes = see(&mut world, want).await.tree.map_or(0, |tree| tree.nodes.len());
+    let mut clicks = Vec::new();
     let steps = bench.time(plan.rounds, async || {
+        let begun = bench.clock().mono();
         act(&mut world, &click(160, 205)).await;
+        clicks.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
         see(&mut world, want).await;
     });
-    let steps = steps.await;
-    print(&format!("step-{page}"), steps);
-    println!("{}", serde_json::json!({ "row": format!("nodes-{page}"), "value": nodes }));
+    print(&format!("step-{row}"), steps.await);
+    // The first round warms up.
+    print(&format!("step-{row}-click"), clicks.split_off(1));
+    println!("{}", serde_json::json!({ "row": format!("nodes-{row}"), "value": nodes }));
     close(world).await;
+}
+
+/// What of a look is the picture, and what the tree. The page is at rest when an action returns, so a look that follows waits
+/// for nothing.
+async fn looks(bench: &Bench, plan: &Plan, page: &str) {
+    let mut world = bench.page(plan, page).await;
+    let looks = [
+        ("picture", Want { screenshot: true, tree: None }),
+        ("tree", Want { screenshot: false, tree: Some(WHOLE) }),
+    ];
+    for (name, want) in looks {
+        let mut times = Vec::new();
+        for _ in 0..=plan.rounds {
+            act(&mut world, &click(160, 205)).await;
+            let begun = bench.clock().mono();
+            see(&mut world, want).await;
+            times.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
+        }
+        print(&format!("step-{page}-{name}"), times.split_off(1));
+    }
+    close(world).await;
+}
+
+/// A step in a browser without windows, and a fresh one.
+async fn shell(plan: &Plan) {
+    let mut bench = Bench::new();
+    bench.sources.browser.program = SHELL.to_owned();
+    step(&bench, plan, "small", "headless-shell").await;
+    let mut times = Vec::new();
+    for _ in 0..plan.rounds.min(10) {
+        let begun = bench.clock().mono();
+        let mut world = bench.page(plan, "small").await;
+        see(&mut world, Want { screenshot: true, tree: Some(WHOLE) }).await;
+        times.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
+        close(world).await;
+    }
+    print("fresh-headless-shell", times);
 }
 
 /// Fresh worlds, until they can be clicked in.
@@ -227,6 +272,8 @@ async fn started_ahead(bench: &Bench, plan: &Plan) {
 
 /// The tree of a spreadsheet, here and by a script that stands in the folder of the pages.
 async fn tree(bench: &Bench, plan: &Plan) {
+    // Without Calc, LibreOffice shows something else.
+    assert!(Path::new(CALC).is_file(), "{CALC} is missing: install the package libreoffice-calc");
     let mut world = bench.desktop().await;
     let table = "Name,Town,Sum\nOrder 1,Kiel,12\nOrder 2,Bonn,30\n";
     world.machine.write("/home/user/orders.csv", table.as_bytes()).await.expect("written");
@@ -319,8 +366,16 @@ async fn measure(plan: &Plan) {
     }
     for page in ["small", "big"] {
         if plan.wants(page) {
-            step(&bench, plan, page).await;
+            step(&bench, plan, page, page).await;
         }
+    }
+    for page in ["small", "big"] {
+        if plan.wants("looks") {
+            looks(&bench, plan, page).await;
+        }
+    }
+    if plan.wants("shell") {
+        shell(plan).await;
     }
     if plan.wants("fresh") {
         fresh(&bench, plan).await;

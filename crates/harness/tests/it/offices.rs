@@ -103,10 +103,7 @@ async fn a_saved_sheet_is_told_and_what_was_behind_the_question_is_not_listed_ag
     assert!(seen.remarks.iter().all(|remark| !remark.contains("written")), "{:?}", seen.remarks);
     reader.press("ctrl+s").await;
     let (_, question) = reader.told("the question", is_in_front("Confirm File Format")).await;
-    assert!(
-        question.contains("[behind another window: its ") && !question.contains("\"Bold\""),
-        "{question}"
-    );
+    assert!(question.contains("[not in front: its ") && !question.contains("\"Bold\""), "{question}");
     reader.press("Return").await;
     let (seen, back) = reader.told("the file", written("/home/user/list.csv")).await;
     assert_eq!(seen.title(), "list.csv - LibreOffice Calc");

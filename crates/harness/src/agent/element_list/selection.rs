@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use apprentice_protocol::{Rect, State, UiNode, UiTree, is_listed};
+use apprentice_protocol::{Rect, State, UiNode, UiTree, counted, is_listed};
 
 use super::left_out::{LeftOut, Note, nearest};
 use super::{selected, table};
@@ -100,8 +100,9 @@ impl Selection {
                 .filter(|index| *index != *window && is_listed(&tree.nodes[*index]))
                 .filter(|index| is_below(&parents, *index, *window))
                 .count();
-            let text =
-                format!("[behind another window: its {count} elements are not listed until it is in front]");
+            // It may lie behind the other one, beside it, or on another monitor.
+            let are = if count == 1 { "is" } else { "are" };
+            let text = format!("[not in front: its {} {are} listed once it is]", counted(count, "element"));
             notes.insert(*window, Note::lasting(text));
         }
         left_out.held_back.extend(leave_out_covered(tree, &parents, &mut listed, &mut notes));

@@ -122,7 +122,7 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
     window "Help" #n138
       text "Long text" #n139
     window "Notes" #n141
-      [behind another window: its 1 elements are not listed until it is in front]
+      [not in front: its 1 element is listed once it is]
     "#);
 }
 
@@ -139,7 +139,7 @@ application;sheet
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.csv" #n1
-      [behind another window: its 1 elements are not listed until it is in front]
+      [not in front: its 1 element is listed once it is]
     dialog "Save changes?" [active, modal] #n3
       button: "Discard" #n5 | "Cancel" #n6
     "#);
@@ -157,7 +157,7 @@ application;editor
 ";
     insta::assert_snapshot!(list(text).write(4000), @r#"
     window "a.txt" #n1
-      [behind another window: its 1 elements are not listed until it is in front]
+      [not in front: its 1 element is listed once it is]
     alert "Question" [active, modal] #n3
       text "Move the documents?" #n4
       button "Yes" #n5
