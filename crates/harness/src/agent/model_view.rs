@@ -181,7 +181,7 @@ fn heading(observation: &Observation, view: &View) -> BoundedText {
         .map(|window| format!("{:?}", window.title))
         .collect();
     if !behind.is_empty() {
-        line("Windows behind", behind.join(", "));
+        line("Other windows", behind.join(", "));
     }
     for tab in &observation.tabs {
         text.push_str(&tab.line());
@@ -242,6 +242,6 @@ mod tests {
     #[test]
     fn of_one_monitor_nothing_is_told() {
         let one = text(&[], View::whole(Size::new(3200, 1080)));
-        assert_eq!(one, "Screen now.\nFront: \"Letter\"\nWindows behind: \"List\"\n");
+        assert_eq!(one, "Screen now.\nFront: \"Letter\"\nOther windows: \"List\"\n");
     }
 }

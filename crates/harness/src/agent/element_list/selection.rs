@@ -97,7 +97,7 @@ impl Selection {
         }
         for window in &behind {
             let count = (0..tree.nodes.len())
-                .filter(|index| *index != *window && is_listed(&tree.nodes[*index]))
+                .filter(|index| *index != *window && says(&tree.nodes[*index]) && !gone.contains(index))
                 .filter(|index| is_below(&parents, *index, *window))
                 .count();
             // It may lie behind the other one, beside it, or on another monitor.
@@ -225,18 +225,17 @@ fn says(node: &UiNode) -> bool {
 /// Menu bars that list what an earlier one of their window lists. LibreOffice has two, of which the second reports wrong
 /// positions.
 fn doubled_bars(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
-    let mut known: HashSet<Vec<&str>> = HashSet::new();
+    let mut known: HashSet<(Option<usize>, Vec<&str>)> = HashSet::new();
     let mut doubled = HashSet::new();
-    for (index, node) in tree.nodes.iter().enumerate().filter(|(_, node)| node.role.as_str() == "menubar") {
+    for index in (0..tree.nodes.len()).filter(|index| tree.nodes[*index].role.as_str() == "menubar") {
         let items = || (0..tree.nodes.len()).filter(|at| parents[*at] == Some(index));
         let names: Vec<&str> = items().map(|at| tree.nodes[at].name.as_str()).collect();
-        let open = tree
-            .nodes
-            .iter()
-            .enumerate()
-            .any(|(at, below)| items().any(|item| is_below(parents, at, item)) && is_listed(below));
-        let _ = node;
-        if !known.insert(names) && !open {
+        let is_open = items().any(|item| {
+            (0..tree.nodes.len()).any(|at| is_below(parents, at, item) && is_listed(&tree.nodes[at]))
+        });
+        let window = std::iter::successors(parents[index], |at| parents[*at])
+            .find(|above| tree.nodes[*above].role.is_window());
+        if !known.insert((window, names)) && !is_open {
             doubled.insert(index);
         }
     }

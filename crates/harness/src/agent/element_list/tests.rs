@@ -127,6 +127,20 @@ fn a_list_holds_what_can_be_used_and_counts_the_rest() {
 }
 
 #[test]
+fn each_window_of_a_program_keeps_its_menu_bar_and_no_window_has_it_twice() {
+    let bar = "  menubar\n   menuitem;File;;collapsed\n   menuitem;Edit;;collapsed\n";
+    let text = format!("\napplication;editor\n window;a.txt;;active\n{bar}{bar} window;b.txt\n{bar}");
+    insta::assert_snapshot!(list(&text).write(4000), @r#"
+    window "a.txt" [active] #n1
+      menubar #n2
+        menuitem: "File" #n3 | "Edit" #n4
+    window "b.txt" #n8
+      menubar #n9
+        menuitem: "File" #n10 | "Edit" #n11
+    "#);
+}
+
+#[test]
 fn a_modal_dialog_hides_what_it_blocks() {
     let text = "
 application;sheet
