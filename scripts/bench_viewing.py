@@ -29,7 +29,8 @@ def row(name, values, **more):
 
 
 def start_viewer(program, folder, environment):
-    viewer = subprocess.Popen([program, "view", folder, "--json", "--port", "0"], stdout=subprocess.PIPE, env=environment, text=True)
+    viewer = subprocess.Popen([program, "view", folder, "--json", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
+                              text=True)
     text = ""
     while not text.rstrip().endswith("}"):
         line = viewer.stdout.readline()

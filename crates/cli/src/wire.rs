@@ -173,7 +173,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
 }
 
 /// The program of browser worlds.
-fn browser_program(config: &Config) -> String {
+pub(crate) fn browser_program(config: &Config) -> String {
     let known = ["chromium", "google-chrome", "chromium-browser"];
     match config.browser_program.as_str() {
         "" => known.into_iter().find(|name| process_env::find_program(name).is_some()).unwrap_or("chromium"),

@@ -98,6 +98,34 @@ fn a_cell_has_what_tasks_of_the_suite_expect() {
     assert_eq!((status.code(), rows(&run).len()), (Some(0), 3), "{}", place.text("stderr"));
 }
 
+#[test]
+fn pages_that_are_empty_or_have_no_title_are_opened_without_waiting_for_more() {
+    if !worlds_can_start() || !is_installed("chromium") {
+        return;
+    }
+    let untitled = "file:///home/user/untitled.html";
+    let mut tabs = task(
+        json!([
+            {"type": "execute", "parameters": {"command": "echo '<p>Text' > /home/user/untitled.html", "shell": true}},
+            {"type": "chrome_open_tabs", "parameters": {"urls_to_open": ["about:blank", untitled]}},
+        ]),
+        json!({
+            "func": "is_expected_tabs",
+            "result": {"type": "open_tabs_info"},
+            "expected": {"type": "rule", "rules": {"type": "url", "urls": ["about:blank", untitled]}},
+        }),
+    );
+    tabs["apprentice"] = json!({"environment": "browser", "template": "tabs"});
+    let place = Place::new();
+    let suite = place.suite(&[("tabs", tabs)]);
+    place.run_of(&suite, "baseline/noop").status().expect("it ends");
+    let (run, rows) = (place.run_folder(), rows(&place.run_folder()));
+    assert_eq!(rows[0]["verdict"], "pass", "{}\n{}", rows[0], place.text("stderr"));
+    let opened: Value = serde_json::from_str(&told(&run, &rows[0], "chrome_open_tabs")).expect("an event");
+    // A minute is how long a page that never loads is waited for.
+    assert!(opened["data"]["took_ms"].as_u64() < Some(50_000), "{opened}");
+}
+
 /// Every way to look into a browser's profile, none of which may pass.
 fn profile(made: Value) -> Value {
     let asked = [

@@ -63,10 +63,11 @@ impl Port {
         call_page(self.0.address, text(page, "id"), method, parameters).await.map_err(StepError::NoBrowser)
     }
 
-    /// Whether a page says that it has loaded. One that is just being replaced says nothing, and the address of the next one is
-    /// listed before that is there.
-    async fn has_loaded(&self, page: &Value) -> bool {
-        let expression = format!("document.readyState == 'complete' && location.href != '{BLANK}'");
+    /// Whether the page of an address says that it has loaded. One that is just being replaced says nothing, and the address of
+    /// the next one is listed before that is there.
+    async fn has_loaded(&self, page: &Value, address: &str) -> bool {
+        let arrived = if address == BLANK { "true".into() } else { format!("location.href != '{BLANK}'") };
+        let expression = format!("document.readyState == 'complete' && {arrived}");
         let asked = json!({"expression": expression, "returnByValue": true});
         let told = self.call(page, "Runtime.evaluate", &asked).await;
         told.is_ok_and(|told| told["result"]["value"] == true)
@@ -75,7 +76,7 @@ impl Port {
     /// Opens an address in a new page and waits until it has loaded.
     pub(super) async fn visit(&self, context: &SetupContext<'_>, address: &str) -> Result<Value, StepError> {
         let opened = self.ask("PUT", &format!("/json/new?{}", quoted(address))).await?;
-        await_loaded(context, self, text(&opened, "id")).await?;
+        await_loaded(context, self, text(&opened, "id"), address).await?;
         Ok(opened)
     }
 
@@ -87,16 +88,16 @@ impl Port {
         page: &Value,
         address: &str,
     ) -> Result<bool, StepError> {
-        let address = json!({"url": address});
-        let loaded = await_loaded(context, self, text(page, "id"));
+        let navigate = json!({"url": address});
+        let loaded = await_loaded(context, self, text(page, "id"), address);
         tokio::select! {
             // The answer comes with the first bytes of the page, which may be late.
-            answer = self.call(page, "Page.navigate", &address) => if answer.is_err() {
+            answer = self.call(page, "Page.navigate", &navigate) => if answer.is_err() {
                 return Ok(false);
             },
             loaded = loaded => loaded?,
         }
-        await_loaded(context, self, text(page, "id")).await?;
+        await_loaded(context, self, text(page, "id"), address).await?;
         self.forget(context, page).await?;
         Ok(true)
     }
@@ -166,7 +167,12 @@ pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) 
 }
 
 /// Waits until a page has a title, which arrives with its content, or has loaded without one.
-async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Result<(), StepError> {
+async fn await_loaded(
+    context: &SetupContext<'_>,
+    port: &Port,
+    id: &str,
+    address: &str,
+) -> Result<(), StepError> {
     let deadline = context.clock.mono() + LOAD_DEADLINE;
     let mut polling = Polling::start();
     while context.clock.mono() < deadline {
@@ -176,7 +182,7 @@ async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Resu
         // The title of a page that has none is its address, at least in part. The next address of an empty page is listed
         // before its title.
         let is_titled = ![BLANK, ""].contains(&title) && !url.is_empty() && !url.ends_with(title);
-        if is_titled || port.has_loaded(page).await {
+        if is_titled || port.has_loaded(page, address).await {
             return Ok(());
         }
         polling.pause(context.clock).await;

@@ -28,8 +28,6 @@ use crate::{process_env, terminal, wire};
 
 /// Programs without which this machine has no desktops.
 const DESKTOP: [&str; 3] = ["Xvfb", "openbox", "dbus-daemon"];
-/// One of them makes browser worlds.
-const BROWSERS: [&str; 3] = ["chromium", "google-chrome", "chromium-browser"];
 /// The file that a living worker locks in its folder.
 const LOCK: &str = "worker.lock";
 
@@ -67,6 +65,8 @@ struct Preparation {
     database: Arc<Database>,
     offers: Vec<String>,
     has_vm: bool,
+    /// The program of browser worlds.
+    browser: String,
 }
 
 /// The folder of a worker, locked while it lives.
@@ -137,6 +137,7 @@ pub(super) fn run(
         parse,
         database: Arc::new(arguments.queue.database()?),
         offers: arguments.offers.clone(),
+        browser: wire::browser_program(config),
         has_vm: !config.vm.url.is_empty() || !config.vm.reset.trim().is_empty(),
     };
     wire::runtime()?.block_on(async {
@@ -232,11 +233,10 @@ impl Preparation {
     }
 
     fn has(&self, need: &str) -> bool {
-        let programs = |names: &[&str]| names.iter().any(|name| process_env::is_in_cell(name));
         match need.split_once(':') {
             Some(("world", "scene")) => true,
-            Some(("world", "browser")) => programs(&BROWSERS),
-            Some(("world", "desktop")) => DESKTOP.iter().all(|name| programs(&[name])),
+            Some(("world", "browser")) => process_env::is_in_cell(&self.browser),
+            Some(("world", "desktop")) => DESKTOP.iter().all(|name| process_env::is_in_cell(name)),
             Some(("world", "vm")) => self.has_vm,
             _ => self.offers.iter().any(|offer| offer == need),
         }
