@@ -172,11 +172,14 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     })
 }
 
+/// Programs of browser worlds, likeliest first.
+pub(crate) const BROWSERS: &[&str] = &["chromium", "google-chrome", "chromium-browser"];
+
 /// The program of browser worlds.
 pub(crate) fn browser_program(config: &Config) -> String {
-    let known = ["chromium", "google-chrome", "chromium-browser"];
+    let installed = || BROWSERS.iter().copied().find(|name| process_env::find_program(name).is_some());
     match config.browser_program.as_str() {
-        "" => known.into_iter().find(|name| process_env::find_program(name).is_some()).unwrap_or("chromium"),
+        "" => installed().unwrap_or("chromium"),
         chosen => chosen,
     }
     .to_owned()

@@ -421,13 +421,7 @@ async fn a_killed_browser_and_a_crashed_page_are_lost_worlds() {
         desk.show("doomed", "<button>x</button>").await;
         let button = desk.node("button", "x").await.id;
         desk.machine.run(&Command::shell(kill)).await.expect("ran");
-        let error = loop {
-            // The kill is seen by the next call or the one after it, and never told to the model.
-            match desk.environment.act(&click(&button)).await {
-                Ok(_) => {}
-                Err(error) => break error,
-            }
-        };
+        let error = desk.lost(click(&button)).await;
         assert_eq!(error.fault, WorldErrorKind::Lost, "{what}: {error}");
         desk.close().await;
     }

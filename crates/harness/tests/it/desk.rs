@@ -16,6 +16,9 @@ use crate::cell;
 pub(crate) const SCREEN: Size = Size::new(1280, 800);
 pub(crate) const HOME: &str = "/home/user";
 
+/// How long a browser whose processes were killed may seem to live.
+const LOST: Duration = Duration::from_secs(30);
+
 pub(crate) type Act = Action<ScreenPoint>;
 
 /// A browser with one page of ours in it.
@@ -96,6 +99,18 @@ impl Desk {
             Delivery::Refused { problem } => problem,
             Delivery::Delivered => panic!("{action:?} was delivered"),
         }
+    }
+
+    /// Acts until the world is lost, which the next action or the one after it is told.
+    pub(crate) async fn lost(&mut self, action: Act) -> WorldError {
+        let lost = async {
+            loop {
+                if let Err(error) = self.environment.act(&action).await {
+                    break error;
+                }
+            }
+        };
+        tokio::time::timeout(LOST, lost).await.expect("the world is lost")
     }
 
     pub(crate) async fn look(&mut self) -> Observation {

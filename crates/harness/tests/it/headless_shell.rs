@@ -55,11 +55,7 @@ async fn it_shows_pages_tabs_dialogs_and_files_and_no_settings() {
     // A script starts the browser, so the oldest process of this name is not the browser.
     let kill = Command::shell("pkill -9 -f -- '[-]-remote-debugging-port='");
     desk.machine.run(&kill).await.expect("ran");
-    let error = loop {
-        if let Err(error) = desk.environment.act(&click(&button)).await {
-            break error;
-        }
-    };
+    let error = desk.lost(click(&button)).await;
     assert_eq!(error.fault, WorldErrorKind::Lost, "{error}");
     desk.close().await;
 }

@@ -88,14 +88,8 @@ impl Port {
         page: &Value,
         address: &str,
     ) -> Result<bool, StepError> {
-        let navigate = json!({"url": address});
-        let loaded = await_loaded(context, self, text(page, "id"), address);
-        tokio::select! {
-            // The answer comes with the first bytes of the page, which may be late.
-            answer = self.call(page, "Page.navigate", &navigate) => if answer.is_err() {
-                return Ok(false);
-            },
-            loaded = loaded => loaded?,
+        if self.call(page, "Page.navigate", &json!({"url": address})).await.is_err() {
+            return Ok(false);
         }
         await_loaded(context, self, text(page, "id"), address).await?;
         self.forget(context, page).await?;

@@ -159,7 +159,7 @@ pub(super) const REQUIREMENTS: &[Requirement] = &[
     },
     Requirement {
         name: "browser",
-        any_of: &["chromium", "google-chrome", "chromium-browser"],
+        any_of: crate::wire::BROWSERS,
         packages: Packages { debian: "chromium", fedora: "chromium", arch: "chromium" },
         costs: "no browser worlds, and no Chromium tasks on desktops",
         group: Group::Browser,

@@ -93,13 +93,11 @@ impl Selection {
             if within && says(node) && !gone.contains(&index) {
                 left_out.held_back.insert(index);
             }
-            unusable.push(within || gone.contains(&index) || behind.contains(&index));
+            unusable.push(within || behind.contains(&index));
         }
         for window in &behind {
-            let count = (0..tree.nodes.len())
-                .filter(|index| *index != *window && says(&tree.nodes[*index]) && !gone.contains(index))
-                .filter(|index| is_below(&parents, *index, *window))
-                .count();
+            let count =
+                left_out.held_back.iter().filter(|index| is_below(&parents, **index, *window)).count();
             // It may lie behind the other one, beside it, or on another monitor.
             let are = if count == 1 { "is" } else { "are" };
             let text = format!("[not in front: its {} {are} listed once it is]", counted(count, "element"));
@@ -222,20 +220,26 @@ fn says(node: &UiNode) -> bool {
     is_listed(node) && !useless && (named || acts || role != "unknown")
 }
 
-/// Menu bars that list what an earlier one of their window lists. LibreOffice has two, of which the second reports wrong
-/// positions.
+/// Menu bars that list what an earlier one of their window lists, with what is in them. LibreOffice has two, of which the second
+/// reports wrong positions.
 fn doubled_bars(tree: &UiTree, parents: &[Option<usize>]) -> HashSet<usize> {
     let mut known: HashSet<(Option<usize>, Vec<&str>)> = HashSet::new();
     let mut doubled = HashSet::new();
     for index in (0..tree.nodes.len()).filter(|index| tree.nodes[*index].role.as_str() == "menubar") {
         let items = || (0..tree.nodes.len()).filter(|at| parents[*at] == Some(index));
         let names: Vec<&str> = items().map(|at| tree.nodes[at].name.as_str()).collect();
-        let is_open = items().any(|item| {
-            (0..tree.nodes.len()).any(|at| is_below(parents, at, item) && is_listed(&tree.nodes[at]))
+        let is_open = (0..tree.nodes.len()).any(|at| {
+            parents[at] != Some(index) && is_below(parents, at, index) && is_listed(&tree.nodes[at])
         });
         let window = std::iter::successors(parents[index], |at| parents[*at])
             .find(|above| tree.nodes[*above].role.is_window());
         if !known.insert((window, names)) && !is_open {
+            doubled.insert(index);
+        }
+    }
+    // A node comes after what it is in.
+    for (index, above) in parents.iter().enumerate() {
+        if above.is_some_and(|above| doubled.contains(&above)) {
             doubled.insert(index);
         }
     }

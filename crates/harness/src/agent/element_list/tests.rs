@@ -138,6 +138,9 @@ fn each_window_of_a_program_keeps_its_menu_bar_and_no_window_has_it_twice() {
       menubar #n9
         menuitem: "File" #n10 | "Edit" #n11
     "#);
+    // What is said to be listed later is what is listed then: the bar with its two items.
+    let modal = text.replace("window;b.txt", "dialog;Sure?;;active,modal").replace("a.txt;;active", "a.txt");
+    assert!(list(&modal).write(4000).contains("[not in front: its 3 elements are listed once it is]"));
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn command(program: &str, home: &str, options: &LaunchOptions) -> Command {
         "--disable-search-engine-choice-screen",
         "--disable-smooth-scrolling",
         "--disable-sync",
-        // Without the last two, Chromium 156 prepares the suggestions of an address bar that is never shown, for more
-        // than half of the processor time of its start.
+        // Without the last two, Chromium 156 prepares the suggestions of an address bar that is never shown, which is
+        // about half of the processor time of its start.
         "--disable-features=Translate,MediaRouter,OptimizationHints,PaintHolding,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
         "--force-color-profile=srgb",
         "--hide-crash-restore-bubble",
