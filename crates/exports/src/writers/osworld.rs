@@ -67,10 +67,13 @@ impl<'a> ResultTree<'a> {
     }
 }
 
-/// A model's folder: OSWorld has one result per task in it, so arms, seeds and attempts have folders of their own.
+/// A model's folder: OSWorld has one result per task in it, so arms and seeds have folders of their own. OSWorld's
+/// `show_result.py` takes the mean of each such folder, so a trial's verdict lies in it whatever its attempt is called: at most
+/// one attempt of a trial has a verdict. Void attempts, which have none, lie beside it.
 fn model_folder(row: &TrialRow) -> String {
-    let again = if row.attempt > 1 { format!("-attempt{}", row.attempt) } else { String::new() };
-    file_name(&format!("{}-{}-seed{}{again}", row.model.replace('/', "-"), row.arm, row.seed))
+    let void =
+        if row.verdict == Verdict::Void { format!("-void-attempt{}", row.attempt) } else { String::new() };
+    file_name(&format!("{}-{}-seed{}{void}", row.model.replace('/', "-"), row.arm, row.seed))
 }
 
 fn observation_type(episode: &Episode<'_>) -> &'static str {
