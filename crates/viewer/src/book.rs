@@ -128,7 +128,7 @@ pub(crate) fn skill(
 fn read_by(library: &Library, id: &SkillId) -> Vec<ReadBy> {
     let mut found = Vec::new();
     for folder in library.folders().iter() {
-        let name = library.name(folder);
+        let name = library.key(folder);
         let Some(Ok(run)) = library.run(&name) else { continue };
         for row in run.rows.iter().filter(|row| row.skills_viewed.contains(id)) {
             let id = id.to_string();

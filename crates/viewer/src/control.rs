@@ -58,7 +58,7 @@ impl Processes {
             let folder = status.folder.as_deref().map(Path::new);
             let folders = library.folders();
             let known = folders.iter().find(|run| Some(run.as_path()) == folder);
-            LiveProcess { run: known.map(|run| library.name(run)), status }
+            LiveProcess { run: known.map(|run| library.key(run)), status }
         });
         let text = serde_json::to_string(&named.collect::<Vec<_>>());
         (text.unwrap_or_else(|_| "[]".to_owned()), ids)

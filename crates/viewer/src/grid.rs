@@ -16,7 +16,7 @@ pub(crate) struct GridDocument {
     title: String,
     runs: Vec<RunSummary>,
     rows: Vec<GridRow>,
-    /// The skillbooks, by their names in links.
+    /// The skillbooks, by their keys in links.
     books: Vec<String>,
     /// Whether there is a report.
     report: bool,
@@ -27,6 +27,7 @@ pub(crate) struct GridDocument {
 /// One run.
 #[derive(Debug, Serialize)]
 struct RunSummary {
+    /// Its key in links.
     name: String,
     /// The run's id, which skillbooks name.
     id: String,
@@ -100,16 +101,16 @@ pub(crate) fn document(library: &Library) -> GridDocument {
     let (mut runs, mut rows, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     problems.extend(library.refresh());
     for folder in library.folders().iter() {
-        let name = library.name(folder);
+        let name = library.key(folder);
         let run = match library.run(&name) {
             Some(Ok(run)) => run,
             Some(Err(error)) => {
-                problems.push(format!("{name}: {}", chain(&error)));
+                problems.push(format!("{}: {}", folder.display(), chain(&error)));
                 continue;
             }
             None => continue,
         };
-        problems.extend(run.torn.iter().map(|torn| format!("{name}: {torn}")));
+        problems.extend(run.torn.iter().map(|torn| format!("{}: {torn}", folder.display())));
         // Rows are sorted by attempt within a trial, so the last one of each trial counts.
         let mut counted = BTreeSet::new();
         for row in run.rows.iter().rev() {

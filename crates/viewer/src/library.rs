@@ -96,16 +96,23 @@ impl Library {
         Arc::clone(&self.runs.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The name of a run in documents and links: its folder, relative to what was opened.
-    pub(crate) fn name(&self, run: &Path) -> String {
+    /// Returns the key of a run or a book in documents and links: `~` and its folder relative to what was opened. With the
+    /// sign in front it is never `.` or `..`, which browsers resolve in the path of a URL (WHATWG URL, "path state").
+    pub(crate) fn key(&self, run: &Path) -> String {
         let inside = run.strip_prefix(&self.folder).unwrap_or(run);
-        let name = inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
-        if name.is_empty() { ".".to_owned() } else { name }
+        format!("~{}", inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"))
+    }
+
+    /// Gives the pages a title in place of the folder's name, as for a bundle that was unpacked somewhere.
+    #[must_use]
+    pub fn titled(mut self, title: String) -> Self {
+        self.title = title;
+        self
     }
 
     /// The folder of a run that a link names.
-    pub(crate) fn folder_of(&self, name: &str) -> Option<PathBuf> {
-        self.folders().iter().find(|run| self.name(run) == name).cloned()
+    pub(crate) fn folder_of(&self, key: &str) -> Option<PathBuf> {
+        self.folders().iter().find(|run| self.key(run) == key).cloned()
     }
 
     /// The blobs of a run.
@@ -114,8 +121,8 @@ impl Library {
     }
 
     /// Reads the plan and the rows of a run as they are now.
-    pub(crate) fn run(&self, name: &str) -> Option<Result<StoredRun, RunError>> {
-        self.folder_of(name).map(|folder| StoredRun::open_from(&folder, self.source.clone()))
+    pub(crate) fn run(&self, key: &str) -> Option<Result<StoredRun, RunError>> {
+        self.folder_of(key).map(|folder| StoredRun::open_from(&folder, self.source.clone()))
     }
 
     /// Reads a trace of a row. Traces that have not grown since are taken from memory.
@@ -150,12 +157,12 @@ impl Library {
         Ok(trace)
     }
 
-    /// The skillbooks: those that runs froze, and those of an experiment, by their name in links.
+    /// The skillbooks: those that runs froze, and those of an experiment, by their key in links.
     pub(crate) fn books(&self) -> BTreeMap<String, PathBuf> {
         let mut books = BTreeMap::new();
         let mut add = |folder: PathBuf| {
             if folder.is_dir() {
-                books.insert(self.name(&folder), folder);
+                books.insert(self.key(&folder), folder);
             }
         };
         for run in self.folders().iter() {

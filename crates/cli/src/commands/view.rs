@@ -69,7 +69,10 @@ pub(crate) fn run(arguments: &View, config: &Config) -> Result<(), Failure> {
         return show_attempt(arguments, &place);
     }
     let opened = Opened::at(place.folder())?;
-    let library = Library::open_from(opened.folder(), place.source()).kind(Kind::Config)?;
+    let mut library = Library::open_from(opened.folder(), place.source()).kind(Kind::Config)?;
+    if let Opened::Bundle(_) = opened {
+        library = library.titled(bundle_name(place.folder()));
+    }
     match &arguments.export {
         Some(file) => export(&library, arguments.trial.as_deref(), file),
         None => {
@@ -105,6 +108,14 @@ impl Opened {
             Self::Bundle(scratch) => scratch.path(),
         }
     }
+}
+
+/// Returns the name of a bundle: its file's, without `.tar.gz`.
+fn bundle_name(bundle: &Path) -> String {
+    let name = bundle.file_name().unwrap_or_default().to_string_lossy();
+    name.split_once(".tar")
+        .or_else(|| name.split_once(".tgz"))
+        .map_or_else(|| name.to_string(), |(stem, _)| stem.to_owned())
 }
 
 fn export(library: &Library, trial: Option<&str>, file: &Path) -> Result<(), Failure> {

@@ -81,17 +81,17 @@ fn a_run_is_read_where_it_is() {
         rows.as_array().is_some_and(|rows| rows.len() == 6).then_some(rows)
     });
     let trial = rows[0]["trial"].as_str().expect("an id");
-    let attempt = viewer.document(&format!("attempt/./{trial}/1"));
+    let attempt = viewer.document(&format!("attempt/~/{trial}/1"));
     assert_eq!(
         (&attempt["problems"], &attempt["judged"]["verdict"]),
         (&json!([]), &json!("pass")),
         "{attempt}"
     );
     assert!(!attempt["evidence"].as_array().expect("evidence").is_empty());
-    let step = viewer.document(&format!("step/./{trial}/1/0"));
+    let step = viewer.document(&format!("step/~/{trial}/1/0"));
     assert_eq!(step["problems"], json!([]), "{step}");
     assert!(step["outline"].as_str().is_some_and(|text| text.contains("checkbox")), "{step}");
-    assert!(!viewer.asked("api/attempt/./none/1").0);
+    assert!(!viewer.asked("api/attempt/~/none/1").0);
 
     let fetched = place.succeeds(&format!("fetch {run} --out fetched"));
     let same = |line: &str, rest: &str| {

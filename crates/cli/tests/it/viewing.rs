@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use apprentice_protocol::{
 };
 use apprentice_sandbox::{CellIsolation, CellLimits, CellSpec, SystemClock};
 
-use crate::place::{PROGRAM, Place, suite, worlds_can_start};
+use crate::place::{PROGRAM, Place, Running, suite, worlds_can_start};
+use crate::watching::first_told;
 
 const HOME: &str = "/home/user";
 /// Would change the title and the page if anything of it were markup.
@@ -147,6 +148,15 @@ impl Browser {
         self.act(Action::Click { at: Target::Ref(id), button: Button::Left, count: 1, hold: None }).await;
     }
 
+    /// The names of the grid's marks.
+    async fn marks(&mut self) -> Vec<String> {
+        let is_mark =
+            |name: &str| ["passed: ", "failed: ", "void: "].iter().any(|word| name.starts_with(word));
+        let tree = self.look().await.tree.expect("a tree");
+        let links = tree.nodes.iter().filter(|node| node.role.as_str() == "link" && is_mark(&node.name));
+        links.map(|node| node.name.clone()).collect()
+    }
+
     /// Keeps a screenshot for the guide and returns the title.
     pub(crate) async fn shot(&mut self, name: &str) -> String {
         let seen = self.look().await;
@@ -195,6 +205,42 @@ async fn an_exported_page_is_clicked_through_in_a_browser_and_nothing_hostile_ru
     let mut narrow = Browser::open(&page, Size::new(360, 740)).await;
     assert_eq!(narrow.shot("viewer-narrow.png").await, "office · Apprentice");
     narrow.environment.close(Duration::from_secs(10)).await.expect("closed");
+}
+
+/// Serves what was given, clicks each mark of the grid in a browser, and says whether its attempt was shown each time.
+async fn click_each_mark(place: &Place, shown: &Path, title: &str) {
+    let mut view = place.command(&["view", &shown.to_string_lossy(), "--json", "--no-open"]);
+    let mut viewer = Running(view.stdout(Stdio::piped()).spawn().expect("it starts"));
+    let served = first_told(&mut viewer, &["view", "--json"]);
+    let url = served["url"].as_str().expect("an address").to_owned();
+    let mut browser = Browser::at(&url, Size::new(1100, 760)).await;
+    assert!(browser.await_node("link", "passed: ").await, "{}: the grid", shown.display());
+    assert_eq!(browser.look().await.title(), format!("{title} · Apprentice"));
+    let marks = browser.marks().await;
+    assert!(marks.len() >= 3, "{marks:?}");
+    for name in marks {
+        browser.click("link", &name).await;
+        assert!(browser.await_node("heading", "Step 1").await, "{}: {name}", shown.display());
+        let task = name.split_once(": ").and_then(|(_, rest)| rest.split_once(',')).expect("a task").0;
+        let title = browser.look().await.title().to_owned();
+        assert!(title.starts_with(task), "{}: {name} leads to {title}", shown.display());
+        browser.key("g").await;
+        assert!(browser.await_node("link", "passed: ").await, "{}: the grid again", shown.display());
+    }
+    browser.close().await;
+}
+
+/// Browsers resolve `.` in the path of a URL, so only a real one shows that links lead somewhere.
+#[tokio::test]
+async fn each_mark_of_the_grid_opens_its_attempt_for_a_run_a_bundle_and_a_folder_of_runs() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let run = recorded_run(&place, "");
+    click_each_mark(&place, &run, "office").await;
+    click_each_mark(&place, run.parent().expect("a folder"), "recorded").await;
+    click_each_mark(&place, &record(), "office-by-hand").await;
 }
 
 /// Takes the pictures of `docs/viewer.md`, of the run as it was recorded.

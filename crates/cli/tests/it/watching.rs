@@ -189,7 +189,7 @@ fn a_trial_that_a_person_stops_is_void_and_not_tried_again() {
 }
 
 /// The first object that a command prints, which has its published form.
-fn first_told(running: &mut Running, command: &[&str]) -> Value {
+pub(crate) fn first_told(running: &mut Running, command: &[&str]) -> Value {
     let output = running.0.stdout.take().expect("an output");
     let told = serde_json::Deserializer::from_reader(output).into_iter::<Value>().next();
     let told = told.expect("an object").expect("JSON");

@@ -7,6 +7,7 @@ use apprentice_packed::unpack_text;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context, filters, functions, tests};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::schema::{Report, TrialLine};
@@ -173,18 +174,13 @@ fn slug(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// The name of a trace's run in the viewer, as a part of an address: its folder, relative to the report.
+/// What a part of the viewer's addresses writes with percent signs.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Returns the viewer's key of the run of a trace, as a part of an address: `~` and its folder, relative to the report.
 fn viewer_run(trace: &str) -> String {
     let run = trace.split("trials/").next().unwrap_or_default().trim_end_matches('/');
-    let run = if run.is_empty() { "." } else { run };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    run.bytes().fold(String::new(), |mut text, byte| {
-        match plain(byte) {
-            true => text.push(char::from(byte)),
-            false => text.extend(format!("%{byte:02X}").chars()),
-        }
-        text
-    })
+    format!("~{}", utf8_percent_encode(run, SEGMENT))
 }
 
 /// Shortens hashes of 40 or more hex digits to twelve.

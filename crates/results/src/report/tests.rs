@@ -302,7 +302,7 @@ fn in_the_viewer_each_attempt_leads_to_its_page_and_a_file_leads_to_no_raw_lines
     assert!(!file.contains("events.jsonl") && !served.contains("events.jsonl"));
     assert!(file.contains("apprentice view") && !file.contains("#/attempt/"));
     let line = report.trials.first().expect("an attempt");
-    let link = format!("href=\"./#/attempt/./{}/{}\"", line.trial, line.attempt);
+    let link = format!("href=\"./#/attempt/~/{}/{}\"", line.trial, line.attempt);
     assert!(served.contains(&link), "{link}");
     assert_eq!(served.matches("./#/attempt/").count(), report.trials.len());
 }

@@ -8,10 +8,10 @@ function skillLink(id) {
 
 async function showBook(main, [name]) {
   const book = await load(["book", name], { fresh: !embedded });
-  document.title = `${name} · Apprentice`;
+  document.title = `${named(name)} · Apprentice`;
   draw(main, 
-    el("p", { class: "kicker" }, "skillbook ", state.books.length > 1 ? state.books.filter((one) => one !== name).map((one) => [el("a", { href: link("book", one) }, one), " "]) : ""),
-    el("h1", {}, name), problems(book.problems),
+    el("p", { class: "kicker" }, "skillbook ", state.books.length > 1 ? state.books.filter((one) => one !== name).map((one) => [el("a", { href: link("book", one) }, named(one)), " "]) : ""),
+    el("h1", {}, named(name)), problems(book.problems),
     el("p", {}, `${counted(book.skills.length, "skill")}, ${counted(book.history.length, "operation")}`),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Skills" }, el("table", {},
       el("thead", {}, el("tr", {}, ["skill", "version", "read", "followed", "helped", "harmed"].map((word) => el("th", { scope: "col" }, word)))),

@@ -35,6 +35,11 @@ function link(...parts) {
   return "#/" + parts.map((part) => encodeURIComponent(part)).join("/");
 }
 
+// The words of a key: the folder of a run or a book below what was opened, "" for that itself.
+function named(key) {
+  return key.replace(/^~/, "");
+}
+
 function say(text) {
   document.getElementById("said").textContent = text;
 }

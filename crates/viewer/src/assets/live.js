@@ -53,7 +53,7 @@ async function order(process, content) {
 function processLine(process) {
   const done = process.passed + process.failed;
   const all = (name, label) => el("button", { type: "button", onclick: () => order(process.process, { order: name }).catch((error) => say(error.message)) }, label);
-  return el("section", {}, el("h2", {}, process.run && process.run !== "." ? process.run : process.command,
+  return el("section", {}, el("h2", {}, (process.run && named(process.run)) || process.command,
     el("span", { class: "soft" }, ` ${done} of ${process.planned} done: ${process.passed} passed, ${process.failed} failed, ${process.void} void · ${money(process.cost_usd)}`)),
   el("progress", { max: process.planned || 1, value: done }),
   el("p", { class: "choices" }, process.paused ? all("continue", "Continue all") : all("pause", "Pause all")));

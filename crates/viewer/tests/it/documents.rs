@@ -40,7 +40,7 @@ fn the_first_page_reads_rows_and_no_trace() {
 fn an_attempt_shows_steps_with_times_marks_skills_and_changes() {
     let sample = Sample::new();
     let library = library(&sample);
-    let attempt = json(&library, "attempt/./t1/1");
+    let attempt = json(&library, "attempt/~/t1/1");
     let turns = attempt["turns"].as_array().expect("turns");
     assert_eq!(turns.len(), 2);
     assert_eq!(turns[0]["skills"][0]["skill"], "shop/buy");
@@ -48,7 +48,7 @@ fn an_attempt_shows_steps_with_times_marks_skills_and_changes() {
     assert_eq!(turns[1]["acts"][0]["marks"], serde_json::json!([{ "x": 25.0, "y": 25.0 }]));
     assert_eq!((&turns[0]["time"]["model"], &turns[0]["time"]["waiting"]), (&40.into(), &10.into()));
     assert_eq!(attempt["judged"]["explanation"], HOSTILE);
-    let step = json(&library, "step/./t1/1/1");
+    let step = json(&library, "step/~/t1/1/1");
     let changes: Vec<String> = step["changes"]
         .as_array()
         .expect("changes")
@@ -64,11 +64,11 @@ fn an_attempt_shows_steps_with_times_marks_skills_and_changes() {
 #[test]
 fn two_attempts_part_where_one_reads_the_skill() {
     let sample = Sample::new();
-    let found = json(&library(&sample), "compare/./t1/1/./t2/1");
+    let found = json(&library(&sample), "compare/~/t1/1/~/t2/1");
     assert_eq!(found["parting"], 0);
     let rows = found["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 2, "{rows:?}");
-    let same = json(&library(&sample), "compare/./t1/1/./t1/1");
+    let same = json(&library(&sample), "compare/~/t1/1/~/t1/1");
     assert_eq!(same["parting"], Value::Null);
 }
 
@@ -81,12 +81,12 @@ fn what_is_damaged_is_told_and_the_rest_is_shown() {
     let grid = json(&library, "grid");
     assert!(grid["problems"][0].as_str().expect("a problem").contains("cut off"), "{grid}");
     assert_eq!(grid["rows"].as_array().expect("rows").len(), 2);
-    let attempt = json(&library, "attempt/./t1/1");
+    let attempt = json(&library, "attempt/~/t1/1");
     assert!(attempt["problems"][0].as_str().expect("a problem").contains("cut off"));
     assert_eq!(attempt["turns"].as_array().expect("turns").len(), 2);
     // A foreign file under a blob's name is not shown as the recorded one.
     let picture = sample.blob(b"not really a picture", "png");
-    let path = format!("picture/./{picture}.png");
+    let path = format!("picture/~/{picture}.png");
     assert!(matches!(library.document(&path), Ok(Document::Picture { .. })));
     fs::write(sample.folder().join(format!("blobs/{picture}.png")), b"another").expect("written");
     let why = library.document(&path).expect_err("is foreign").to_string();
@@ -94,7 +94,7 @@ fn what_is_damaged_is_told_and_the_rest_is_shown() {
     for entry in fs::read_dir(sample.folder().join("blobs")).expect("a folder") {
         fs::remove_file(entry.expect("an entry").path()).expect("removed");
     }
-    let step = json(&library, "step/./t1/1/1");
+    let step = json(&library, "step/~/t1/1/1");
     assert!(step["problems"][0].as_str().expect("a problem").contains("missing"), "{step}");
 }
 
@@ -115,22 +115,22 @@ fn paths_and_rows_lead_nowhere_else() {
     for path in [
         "",
         "nothing",
-        "attempt/./t9/1",
-        "attempt/./t1/x",
+        "attempt/~/t9/1",
+        "attempt/~/t1/x",
         "attempt/..%2F/t1/1",
-        "step/./t1/1/99",
-        "picture/./..%2F..%2Fsecret.png",
-        "picture/./x.svg",
+        "step/~/t1/1/99",
+        "picture/~/..%2F..%2Fsecret.png",
+        "picture/~/x.svg",
         "book/..",
         "skill/book/x",
-        "attempt/./t1/4294967296",
+        "attempt/~/t1/4294967296",
     ] {
         assert!(library.document(path).is_err(), "{path}");
     }
     let rows = fs::read_to_string(sample.folder().join("trials.jsonl")).expect("text");
     let rows = rows.replace("trials/buy-t1/attempt-01", "../../elsewhere");
     fs::write(sample.folder().join("trials.jsonl"), rows).expect("written");
-    let why = library.document("attempt/./t1/1").expect_err("leads out").to_string();
+    let why = library.document("attempt/~/t1/1").expect_err("leads out").to_string();
     assert!(why.contains("not inside the run"), "{why}");
 }
 
@@ -210,17 +210,17 @@ fn of_a_run_that_lies_elsewhere_only_what_is_shown_is_brought() {
     let asked = || std::mem::take(&mut *source.asked.lock().expect("a lock"));
     assert!(asked().is_empty());
     let here = self::library(&sample);
-    let attempt = json(&library, "attempt/./t1/1");
-    assert_eq!(attempt, json(&here, "attempt/./t1/1"));
+    let attempt = json(&library, "attempt/~/t1/1");
+    assert_eq!(attempt, json(&here, "attempt/~/t1/1"));
     let brought = asked();
     assert!(
         !brought.is_empty() && brought.iter().all(|path| path == "trials/buy-t1/attempt-01"),
         "{brought:?}"
     );
-    assert_eq!(json(&library, "step/./t1/1/1"), json(&here, "step/./t1/1/1"));
+    assert_eq!(json(&library, "step/~/t1/1/1"), json(&here, "step/~/t1/1/1"));
     let picture = attempt["turns"][0]["before"]["screenshot"].as_str().expect("a picture").to_owned();
     assert!(!asked().contains(&format!("blobs/{picture}.png")));
-    let path = format!("picture/./{picture}.png");
+    let path = format!("picture/~/{picture}.png");
     assert_eq!(library.document(&path).expect("brought"), here.document(&path).expect("a picture"));
     assert_eq!(asked(), [format!("blobs/{picture}.png")]);
 

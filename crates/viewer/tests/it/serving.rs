@@ -31,10 +31,10 @@ async fn only_the_holder_of_the_address_is_answered() {
         (format!("GET /{token}/viewer.css HTTP/1.1\r\n{host}"), 200),
         (format!("GET /{token}/api/grid HTTP/1.1\r\n{host}"), 200),
         (
-            format!("GET /{token}/api/attempt/./t1/1 HTTP/1.1\r\n{host}\r\nOrigin: http://127.0.0.1:{port}"),
+            format!("GET /{token}/api/attempt/~/t1/1 HTTP/1.1\r\n{host}\r\nOrigin: http://127.0.0.1:{port}"),
             200,
         ),
-        (format!("GET /{token}/api/attempt/./t7/1 HTTP/1.1\r\n{host}"), 404),
+        (format!("GET /{token}/api/attempt/~/t7/1 HTTP/1.1\r\n{host}"), 404),
         (format!("GET /{token}/../../etc/passwd HTTP/1.1\r\n{host}"), 404),
         (format!("GET /favicon.ico HTTP/1.1\r\n{host}"), 204),
         (format!("GET /api/grid HTTP/1.1\r\n{host}"), 401),
