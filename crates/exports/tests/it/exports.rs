@@ -262,11 +262,30 @@ fn a_result_tree_is_sorted_as_osworld_sorts_it() {
     let names: Vec<String> = files(&sample.out("osworld")).into_iter().map(|(name, _)| name).collect();
     let base = "computer_13/screenshot_a11y_tree/compat-sample-pull-seed0";
     assert!(names.contains(&format!("{base}/chrome/shop-buy/result.txt")), "{names:#?}");
-    assert!(names.contains(&format!("{base}/corner-shop/shop-void/status.json")));
-    assert!(!names.contains(&format!("{base}/corner-shop/shop-void/result.txt")), "void is no result");
+    assert!(names.contains(&format!("{base}-void-attempt1/corner-shop/shop-void/status.json")), "{names:#?}");
+    let void_result = names.iter().any(|name| name.ends_with("shop-void/result.txt"));
+    assert!(!void_result, "void is no result");
     let traj = lines(&sample.out("osworld").join(base).join("chrome/shop-buy/traj.jsonl"));
     assert_eq!(traj[0]["info"]["point"], json!({ "x": 60, "y": 20 }));
     assert_eq!(traj.last().expect("a line")["action"], "DONE");
+}
+
+/// OSWorld's `show_result.py` takes the mean of the results in one model's folder.
+#[test]
+fn a_verdict_of_a_later_attempt_lies_in_its_models_folder_and_the_void_one_beside_it() {
+    let void = Attempt { trial: "t-void", verdict: Verdict::Void, ..ATTEMPTS[0] };
+    let sample = Sample::of(&[void, ATTEMPTS[0]]);
+    let rows = sample.run().join("trials.jsonl");
+    let text = fs::read_to_string(&rows).expect("read");
+    let (first, second) = text.trim_end().split_once('\n').expect("two rows");
+    let second = second.replace("\"attempt\":1", "\"attempt\":2");
+    fs::write(&rows, format!("{first}\n{second}\n")).expect("written");
+    made(&sample, ExportFormat::Osworld, Selection { voids: true, ..Selection::default() });
+    let names: Vec<String> = files(&sample.out("osworld")).into_iter().map(|(name, _)| name).collect();
+    let base = "computer_13/screenshot_a11y_tree/compat-sample-pull-seed0";
+    assert!(names.contains(&format!("{base}/chrome/shop-buy/result.txt")), "{names:#?}");
+    let beside: Vec<&String> = names.iter().filter(|name| name.contains("-void-attempt1/")).collect();
+    assert!(!beside.is_empty() && beside.iter().all(|name| !name.ends_with("result.txt")), "{names:#?}");
 }
 
 #[test]
