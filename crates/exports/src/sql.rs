@@ -6,8 +6,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apprentice_results::row::TrialRow;
-use apprentice_results::stored_run::{RunError, StoredRun};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::{RunError, StoredRun};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, params};

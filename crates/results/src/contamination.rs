@@ -5,14 +5,12 @@ use std::io;
 use std::path::Path;
 
 use apprentice_protocol::TaskId;
+use apprentice_runs::layout::CONTAMINATION_FILE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file's format.
 pub const CONTAMINATION_SCHEMA: &str = "apprentice.hygiene/1";
-
-/// The file's name in an experiment's folder.
-pub const CONTAMINATION_FILE: &str = "hygiene.json";
 
 /// How clean the parting of training and test is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,6 +11,8 @@ use apprentice_protocol::{BlobHash, ChatRequest, Image, MediaType, Message};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
+/// The blobs of a run, in the folder of the run.
+pub const BLOBS_FOLDER: &str = "blobs";
 /// Maximum size of a blob in bytes. A screenshot of three 4K displays takes less.
 const BLOB_LIMIT: u64 = 64 << 20;
 /// Characters of a hash in the name of a blob.
@@ -63,7 +65,7 @@ impl Blobs {
 
     /// The blobs of a run's folder, which may lie elsewhere.
     pub fn from(run: &Path, source: Option<Arc<dyn FileSource>>) -> Self {
-        Self { folder: run.join("blobs"), source }
+        Self { folder: run.join(BLOBS_FOLDER), source }
     }
 
     /// Reads a blob. A hash in a trace may be anything: only a real one becomes a file's name.

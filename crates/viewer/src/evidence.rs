@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use apprentice_results::stored_run::StoredRun;
+use apprentice_runs::StoredRun;
+use apprentice_runs::layout::{EVIDENCE_FILE, EVIDENCE_FOLDER};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,10 +41,10 @@ struct NamedText {
 
 /// Reads the evidence of an attempt; in words what could not be read. An attempt that was never judged has none.
 pub(crate) fn read(run: &StoredRun, attempt: &str) -> (Vec<CheckEvidence>, Option<String>) {
-    let Ok(folder) = run.inside(attempt).map(|attempt| attempt.join("evidence")) else {
+    let Ok(folder) = run.inside(attempt).map(|attempt| attempt.join(EVIDENCE_FOLDER)) else {
         return (Vec::new(), None);
     };
-    let index = folder.join("evidence.json");
+    let index = folder.join(EVIDENCE_FILE);
     if !index.exists() {
         return (Vec::new(), None);
     }

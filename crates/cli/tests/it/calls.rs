@@ -220,7 +220,8 @@ fn trouble_that_stops_nothing_is_told_on_standard_error() {
     }
     let (code, said) = told(&[]);
     assert_ne!(code, 2, "{said}");
-    let warning = "WARN apprentice_harness::model::middleware::spending: skipped an unreadable line of the day's ledger error=";
+    let warning =
+        "WARN apprentice_models::middleware::spending: skipped an unreadable line of the day's ledger error=";
     assert!(said.contains(warning), "{said}");
     let (code, said) = told(&[("APPRENTICE_LOG", "apprentice_harness=error")]);
     assert!(code != 2 && !said.contains("WARN"), "{said}");

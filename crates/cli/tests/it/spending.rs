@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use apprentice_evaluator::run::{Contender, Conversations, PlanRequest, RunFolder, plan};
 use apprentice_protocol::TaskId;
-use apprentice_results::row::Role;
+use apprentice_runs::row::Role;
 use apprentice_tasks::suite::load;
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -6,16 +6,16 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::Clock;
-use apprentice_skills::background::{
+use apprentice_learning::background::{
     PendingTurn, ReviewError, ReviewLock, ReviewRequest, ReviewSummary, SessionRecord, pending_turns,
     read_session, review_sessions,
 };
-use apprentice_skills::book::BookError;
-use apprentice_skills::foreground::{Budgets, Gate, Journal, Limits, budgets, counters, gate};
+use apprentice_learning::foreground::{Budgets, Gate, Journal, Limits, budgets, counters, gate};
+use apprentice_protocol::Clock;
+use apprentice_runs::layout::EVENTS_FILE;
+use apprentice_skillbook::BookError;
 use apprentice_trace::Trace;
 
-const TRACE: &str = "events.jsonl";
 const SESSION_LOCK: &str = "session.lock";
 /// Sessions of one review, the oldest. The others wait.
 const SESSIONS: usize = 10;
@@ -142,7 +142,7 @@ fn load(waiting: &[PendingTurn]) -> Loaded {
 
 fn read(folder: &Path, turns: &[&PendingTurn], loaded: &mut Loaded) {
     let run = turns.first().map(|turn| turn.run.as_str()).unwrap_or_default();
-    let trace = Trace::read(&folder.join(TRACE));
+    let trace = Trace::read(&folder.join(EVENTS_FILE));
     let session = trace.ok().and_then(|trace| read_session(run, &trace.events));
     let Some(mut session) = session else {
         loaded.unreadable.extend(turns.iter().map(|turn| turn.line.clone()));

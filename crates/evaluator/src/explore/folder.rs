@@ -24,12 +24,12 @@ use super::episode::Episode;
 use super::error::ExploreError;
 use super::schedule::ExploreLimits;
 use super::start::Start;
+use apprentice_runs::layout::EXPLORE_FILE;
 
 /// The schema name of the plan.
 pub const EXPLORE_SCHEMA: &str = "apprentice.explore/1";
 /// The file name of the finished episodes.
 pub const EPISODES_FILE: &str = "episodes.jsonl";
-const PLAN_FILE: &str = "explore.json";
 const SPENT_FILE: &str = "spent.json";
 const LOCK: &str = "explore.lock";
 
@@ -119,7 +119,7 @@ impl ExploreFolder {
     pub fn create(path: &Path, plan: ExplorePlan) -> Result<Self, ExploreError> {
         fs::create_dir_all(path).map_err(failed(path))?;
         let lock = lock(path)?;
-        let file = path.join(PLAN_FILE);
+        let file = path.join(EXPLORE_FILE);
         if file.exists() {
             let there = io::Error::new(io::ErrorKind::AlreadyExists, "an exploration is there; use --resume");
             return Err(failed(&file)(there));
@@ -130,7 +130,7 @@ impl ExploreFolder {
 
     /// Opens an exploration to go on with it. A line that was cut off is removed: its episode is finished again.
     pub fn open(path: &Path) -> Result<Self, ExploreError> {
-        let file = path.join(PLAN_FILE);
+        let file = path.join(EXPLORE_FILE);
         let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no exploration");
         let plan = read_json(&file)?.ok_or_else(|| failed(&file)(missing()))?;
         let lock = lock(path)?;

@@ -10,7 +10,8 @@ use apprentice_harness::fork::{ForkPoint, RecordedPicture, RecordedScreen, Recor
 use apprentice_protocol::{
     ActionRecord, BlobHash, Event, EventKind, Header, ImageBytes, RawContent, StepId, Verdict, View,
 };
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE};
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 use apprentice_trace::{REDACTED, Trace, blob_path};
 
@@ -42,14 +43,14 @@ impl ForkSite {
     pub fn load(found: &FoundTrial, attempt: Option<u32>, step: StepId) -> Result<Self, ForkError> {
         let (plan, rows) = read_run(&found.run)?;
         let row = chosen_row(rows, &found.trial, attempt)?;
-        let path = found.run.join(&row.trace).join("events.jsonl");
+        let path = found.run.join(&row.trace).join(EVENTS_FILE);
         let trace = Trace::read(&path)?;
         let incomplete = |what: &str| ForkError::Incomplete { path: path.clone(), what: what.to_owned() };
         if trace.torn.is_some() || trace.stopped().is_none() {
             return Err(incomplete("the trace is incomplete"));
         }
         let header = trace.header().cloned().ok_or_else(|| incomplete("the trace has no header"))?;
-        let reader = TraceReader { blobs: &found.run.join("blobs"), header: &header };
+        let reader = TraceReader { blobs: &found.run.join(BLOBS_FOLDER), header: &header };
         let recorded = turns(&trace.events);
         let last = recorded.last().ok_or_else(|| incomplete("the model never replied"))?.step;
         let place = recorded.iter().position(|turn| turn.step == step);

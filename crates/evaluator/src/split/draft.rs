@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use apprentice_protocol::{TaskId, did_you_mean};
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::Suite;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};

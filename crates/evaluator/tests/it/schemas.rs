@@ -3,19 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::bundle::Manifest;
 use apprentice_evaluator::experiment::{Definition, Prereg, SharedGuidance};
 use apprentice_evaluator::explore::{Episode, ExplorePlan, StoredProposal};
 use apprentice_evaluator::fork::ForkReport;
 use apprentice_evaluator::grade::GradeReport;
 use apprentice_evaluator::run::{ConversationFile, RunPlan};
 use apprentice_harness::env::scene::Scene;
+use apprentice_learning::reflect::{Material, OutcomeBlock};
 use apprentice_protocol::EventKind;
 use apprentice_results::contamination::Contamination;
 use apprentice_results::report::Report;
-use apprentice_results::row::TrialRow;
 use apprentice_results::selftest::Selftest;
-use apprentice_skills::reflect::{Material, OutcomeBlock};
+use apprentice_runs::bundle::Manifest;
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::check::{Evidence, JudgeInput};
 use apprentice_tasks::suite::{Selection, task_schema};
 use schemars::generate::SchemaSettings;

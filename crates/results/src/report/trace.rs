@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use apprentice_protocol::{BlobHash, Event, Gather as _};
+use apprentice_protocol::{BlobHash, Event};
 use apprentice_trace::blob_path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,7 +33,7 @@ pub fn render(events: &[Event], blobs: &Path, pictures: Pictures<'_>) -> Result<
         sights()
             .filter_map(of)
             .filter_map(|hash| Some((hash.to_string(), load(hash)?)))
-            .gather::<BTreeMap<String, String>>()
+            .collect::<BTreeMap<String, String>>()
     };
     let screenshots = found(|sight| sight.screenshot.as_ref(), &|hash| picture(hash, blobs, pictures));
     let outlines =

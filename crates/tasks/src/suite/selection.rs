@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{Gather as _, TaskId, did_you_mean};
+use apprentice_protocol::{TaskId, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,7 @@ impl Selection {
 
     /// Returns the selected task ids without duplicates.
     pub fn chosen(&self) -> BTreeSet<TaskId> {
-        self.tasks.iter().cloned().gather()
+        self.tasks.iter().cloned().collect()
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::{Selection, Suite};
-    use crate::suite::task::Task;
+    use crate::task::Task;
 
     fn suite() -> Suite {
         let task = |id: &str| -> Task {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::conversion::{Conversion, ConversionError, NewSuite, io_error, read_folder, read_wheel};
 use super::foreign::is_web_arena;
-use crate::check::Url;
+use apprentice_metrics::Url;
 
 /// The sites of WebArena and VisualWebArena; the placeholder of each is its name in capitals between `__`.
 pub const SITES: &[&str] =

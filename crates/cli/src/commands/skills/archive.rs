@@ -1,12 +1,11 @@
 //! Reads packages from zip archives, such as `.skill` files.
 
-use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use apprentice_skills::package::Package;
+use apprentice_skillbook::package::Package;
 use zip::ZipArchive;
 
 use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
@@ -17,7 +16,7 @@ use crate::failure::{Failure, Kind};
 pub(super) fn read_archive(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let files = unpacked(place)?;
     let holds_skill = |path: &&PathBuf| path.file_name().is_some_and(|name| is_skill_file(Path::new(name)));
-    let roots: BTreeSet<&Path> = files.keys().filter(holds_skill).filter_map(|path| path.parent()).gather();
+    let roots: BTreeSet<&Path> = files.keys().filter(holds_skill).filter_map(|path| path.parent()).collect();
     let outermost = |root: &&&Path| !root.ancestors().skip(1).any(|above| roots.contains(above));
     let stem = place.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let package = |root: &Path| {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Clock as _, SkillId, counted};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{At, Snapshot};
-use apprentice_skills::package::{
-    self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, read_and_import_configs,
+use apprentice_skillbook::package;
+use apprentice_skillbook::package::{
+    ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, read_and_import_configs,
 };
-use apprentice_skills::shipped;
+use apprentice_skillbook::shipped;
+use apprentice_skillbook::{At, Snapshot};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -162,7 +163,7 @@ fn print_result(result: &Checked) {
 
 fn book_of(folder: &Path) -> Result<Checked, Failure> {
     let book = Snapshot::open(folder, At::Now).kind(Kind::Config)?;
-    let problem = |problem: &apprentice_skills::book::Problem| PackageFinding {
+    let problem = |problem: &apprentice_skillbook::Problem| PackageFinding {
         level: Level::Error,
         code: "unreadable",
         what: problem.what.clone(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use apprentice_functions::{PlaywrightError, PlaywrightFunction, SYNTAX_PROGRAM, Untranslated, translate};
-use apprentice_skills::package::{Imported, Package, SKILL_FILE};
+use apprentice_skillbook::package::{Imported, Package, SKILL_FILE};
 use serde_json::Value;
 
 use crate::failure::{Failure, Kind};

@@ -7,7 +7,7 @@ use apprentice_protocol::{
 };
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use super::super::context::TokenMeter;
+use super::context::TokenMeter;
 use super::{ContextFit, Conversation, PICTURE_LEFT_OUT, PartKind, TEXT_LEFT_OUT, contents_of, weight};
 
 fn talk(tokens: u64, images: u32) -> Conversation {
@@ -18,7 +18,11 @@ fn talk(tokens: u64, images: u32) -> Conversation {
         images: ImageRule::AsIs,
         outline: true,
         views: ViewRule::Whole,
-        history: HistoryRule::Window { images, context: Some(ContextRule { tokens, patch: 28 }) },
+        history: HistoryRule::Window {
+            images,
+            at_most: None,
+            context: Some(ContextRule { tokens, patch: 28 }),
+        },
         tools: ToolRule::Fixed,
         max_output_tokens: 1000,
     };
@@ -289,6 +293,27 @@ fn old_pictures_go_in_blocks_by_their_number() {
     }
     assert_eq!(left, [(5, 4, 2), (9, 4, 2)]);
     assert_eq!(count(&talk, PICTURE_LEFT_OUT), 8);
+}
+
+#[test]
+fn between_two_blocks_a_students_request_begins_with_the_one_before() {
+    for (at_most, edits) in [(Some(5), 2), (Some(u32::MAX), 0), (None, 10)] {
+        let mut talk = talk(1_000_000, 2);
+        if let HistoryRule::Window { at_most: most, .. } = &mut talk.rule {
+            *most = at_most;
+        }
+        let mut sent: Vec<Message> = Vec::new();
+        let mut edited = 0;
+        for _ in 0..12 {
+            turn(&mut talk, 300);
+            talk.make_room();
+            let now = &talk.request().messages;
+            edited += usize::from(!now.starts_with(&sent));
+            sent.clone_from(now);
+            assert!(talk.pictures.len() <= at_most.unwrap_or(2) as usize);
+        }
+        assert_eq!(edited, edits, "{at_most:?}");
+    }
 }
 
 #[test]
