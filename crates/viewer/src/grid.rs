@@ -105,12 +105,12 @@ pub(crate) fn document(library: &Library) -> GridDocument {
         let run = match library.run(&name) {
             Some(Ok(run)) => run,
             Some(Err(error)) => {
-                problems.push(format!("{}: {}", folder.display(), chain(&error)));
+                problems.push(format!("{}: {}", library.named(folder), chain(&error)));
                 continue;
             }
             None => continue,
         };
-        problems.extend(run.torn.iter().map(|torn| format!("{}: {torn}", folder.display())));
+        problems.extend(run.torn.iter().map(|torn| format!("{}: {torn}", library.named(folder))));
         // Rows are sorted by attempt within a trial, so the last one of each trial counts.
         let mut counted = BTreeSet::new();
         for row in run.rows.iter().rev() {

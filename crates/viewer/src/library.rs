@@ -103,6 +103,15 @@ impl Library {
         format!("~{}", inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"))
     }
 
+    /// Returns the name of a run in words: its folder relative to what was opened, or the title. Exported pages hold it, so it is
+    /// no path of this machine.
+    pub(crate) fn named(&self, run: &Path) -> String {
+        match self.key(run).strip_prefix('~') {
+            Some(inside) if !inside.is_empty() => inside.to_owned(),
+            _ => self.title.clone(),
+        }
+    }
+
     /// Gives the pages a title in place of the folder's name, as for a bundle that was unpacked somewhere.
     #[must_use]
     pub fn titled(mut self, title: String) -> Self {

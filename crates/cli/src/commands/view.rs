@@ -113,9 +113,8 @@ impl Opened {
 /// Returns the name of a bundle: its file's, without `.tar.gz`.
 fn bundle_name(bundle: &Path) -> String {
     let name = bundle.file_name().unwrap_or_default().to_string_lossy();
-    name.split_once(".tar")
-        .or_else(|| name.split_once(".tgz"))
-        .map_or_else(|| name.to_string(), |(stem, _)| stem.to_owned())
+    let stem = [".tar.gz", ".tgz", ".tar"].iter().find_map(|ending| name.strip_suffix(ending));
+    stem.unwrap_or(&name).to_owned()
 }
 
 fn export(library: &Library, trial: Option<&str>, file: &Path) -> Result<(), Failure> {
