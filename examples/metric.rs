@@ -1,13 +1,12 @@
 //! A metric: counts the words of a text file.
 //!
-//! A metric is a function of its input, without a world, a clock or a network. `crates/tasks/src/check/metric/mod.rs`
+//! A metric is a function of its input, without a world, a clock or a network. `crates/metrics/src/family/mod.rs`
 //! compiles this file into its tests. ARCHITECTURE.md lists the steps that turn it into a metric which tasks can name.
 
 use serde_json::Value;
 
-use super::input::MetricInput;
-use super::python;
-use super::score::{MetricError, Score, task_error};
+use crate::python;
+use crate::scoring::{MetricError, MetricInput, Score, task_error};
 
 /// Passes if the text file has at least `min` and at most `max` words; a missing bound does not limit. A bound that is
 /// not a number is an error of the task, and a missing file is a failure of the model.
@@ -33,8 +32,8 @@ fn bound(input: &MetricInput<'_>, name: &str, default: u64) -> Result<u64, Metri
 fn words_are_counted_within_both_bounds() {
     use serde_json::{Map, json};
 
-    use super::{Compat, CompatProbe};
-    use crate::check::evidence::{EvidenceValue, FileRef};
+    use crate::evidence::{EvidenceValue, FileRef};
+    use crate::scoring::{Compat, CompatProbe};
 
     let score = |text: &str, rules: Value| {
         let found = EvidenceValue::files_of(vec![Some(FileRef::new("letter.txt", text.into()))]);

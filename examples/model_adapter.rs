@@ -4,7 +4,7 @@
 //! does. `crates/harness/tests/it/examples.rs` compiles this file and runs it against a server. ARCHITECTURE.md lists the
 //! steps that turn it into a provider which users can name.
 
-use apprentice_harness::model::http::{HttpResponse, Transport};
+use apprentice_models::http::{HttpResponse, Transport};
 use apprentice_protocol::{
     Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule,
     ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop, Timing,
@@ -33,7 +33,7 @@ impl Ollama {
             images: ImageRule::None,
             outline: true,
             views: ViewRule::Changes,
-            history: HistoryRule::Window { images: 1, context: None },
+            history: HistoryRule::Window { images: 1, at_most: None, context: None },
             tools: ToolRule::MayChange,
             max_output_tokens: 1024,
         };
@@ -116,6 +116,7 @@ fn decode(answer: &HttpResponse) -> Result<ChatReply, ModelError> {
             .map(str::to_owned)
             .into_iter()
             .collect(),
+        thoughts: Vec::new(),
         calls,
         stop,
         usage: Usage { input: tokens("prompt_eval_count"), output: tokens("eval_count"), cached: 0 },
@@ -124,6 +125,8 @@ fn decode(answer: &HttpResponse) -> Result<ChatReply, ModelError> {
             waiting_ms: 0,
         },
         cost_usd: None,
+        estimated: false,
+        adapted: Vec::new(),
         provider_model: body["model"].as_str().map(str::to_owned),
     })
 }

@@ -104,14 +104,14 @@ impl Shared {
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
 
-    pub(crate) async fn request(
+    /// Sends a call, and returns where its reply arrives. Calls that are sent one after the other arrive in that order.
+    pub(crate) async fn send(
         self: &Arc<Self>,
         EncodedCall { id, text }: EncodedCall,
-        method: &str,
-    ) -> Result<Box<RawValue>, CallError> {
+    ) -> Result<SentCall<'_>, CallError> {
         let (sender, receiver) = oneshot::channel();
         self.table().pending.insert(id, sender);
-        let _forget = PendingCallGuard { shared: self, id };
+        let forget = PendingCallGuard { shared: self, id };
         // If the connection ends after the insertion, the sender is dropped; if it ended before, this check sees it.
         if let Some(why) = self.ended.borrow().clone() {
             return Err(CallError::Closed(why));
@@ -119,11 +119,15 @@ impl Shared {
         if self.outbox.send(text).await.is_err() {
             return Err(CallError::Closed(self.closed().await));
         }
-        match receiver.await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(refusal)) => Err(CallError::Refused { method: method.to_owned(), refusal }),
-            Err(_) => Err(CallError::Closed(self.closed().await)),
-        }
+        Ok(SentCall { receiver, forget })
+    }
+
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        encoded: EncodedCall,
+        method: &str,
+    ) -> Result<Box<RawValue>, CallError> {
+        self.send(encoded).await?.reply(method).await
     }
 
     pub(crate) fn post<P: Serialize + ?Sized>(&self, session: Option<&SessionId>, method: &str, params: &P) {
@@ -192,6 +196,22 @@ impl Shared {
         let mut table = self.table();
         table.pending.clear();
         table.subscribers.clear();
+    }
+}
+
+/// A call that was sent and waits for its reply. Dropping it discards the reply.
+pub(crate) struct SentCall<'a> {
+    receiver: oneshot::Receiver<Reply>,
+    forget: PendingCallGuard<'a>,
+}
+
+impl SentCall<'_> {
+    pub(crate) async fn reply(self, method: &str) -> Result<Box<RawValue>, CallError> {
+        match self.receiver.await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(refusal)) => Err(CallError::Refused { method: method.to_owned(), refusal }),
+            Err(_) => Err(CallError::Closed(self.forget.shared.closed().await)),
+        }
     }
 }
 

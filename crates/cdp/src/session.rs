@@ -58,6 +58,23 @@ impl Session {
             .map_err(|source| CallError::Malformed { method: C::METHOD.to_owned(), source: Arc::new(source) })
     }
 
+    /// Makes calls of one kind in their order, each sent before the one before it is answered, and awaits all replies.
+    pub async fn call_in_order<C: Command>(&self, commands: &[C]) -> Result<(), CallError> {
+        let late = || CallError::TimedOut { method: C::METHOD.to_owned(), after: self.deadline };
+        let exchange = async {
+            let mut sent = Vec::with_capacity(commands.len());
+            for command in commands {
+                let encoded = self.shared.encode(self.id.as_ref(), C::METHOD, command)?;
+                sent.push(self.shared.send(encoded).await?);
+            }
+            for call in sent {
+                call.reply(C::METHOD).await?;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(self.deadline, exchange).await.unwrap_or_else(|_| Err(late()))
+    }
+
     /// Makes any call by method name, with untyped parameters and result.
     pub async fn raw(&self, method: &str, params: &Value) -> Result<Value, CallError> {
         let raw = self.request(method, params).await?;

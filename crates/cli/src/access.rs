@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::http::{AwsKeys, Endpoint, ExtraHeaders, Secret, TokenSource};
+use apprentice_models::http::{AwsKeys, Endpoint, ExtraHeaders, Secret, TokenSource};
 use apprentice_protocol::{Clock, ModelError, ModelErrorKind, PortFuture, Retry};
 use tokio::process::Command;
 use tokio::sync::Mutex;
@@ -114,7 +114,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use apprentice_harness::model::http::{Secret, TokenSource as _};
+    use apprentice_models::http::{Secret, TokenSource as _};
     use apprentice_protocol::{Clock as _, VirtualClock, Why};
 
     use super::{CommandTokens, FRESH};

@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::command_groups;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet;
 use crate::commands::{
@@ -15,7 +16,7 @@ use crate::overrides::{self, Overrides};
 /// Runs computer-use agents on real desktops and in browsers, distils a skillbook from a capable model's attempts,
 /// and measures how much the skillbook helps a smaller model.
 #[derive(Debug, Parser)]
-#[command(name = "apprentice", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "apprentice", version, propagate_version = true, max_term_width = 80)]
 #[command(
     after_help = "Exit codes: 0 success, 1 internal error, 2 usage, 3 configuration, 4 no match, 10 tasks failed, \
                         11 trials void, 20 model, 21 environment, 130 interrupted."
@@ -76,7 +77,7 @@ enum Command {
 
 /// Said at the end of a subcommand's help, in place of the options that all of them take.
 const GLOBAL_OPTIONS: &str =
-    "Options of models, worlds and suites, which every command takes: `apprentice --help`.";
+    "`apprentice --help` lists the options of models, worlds and suites, which every command takes.";
 
 /// The command line with every subcommand built. The options that all subcommands take are shown by the first `--help` alone.
 pub(crate) fn command() -> clap::Command {
@@ -96,7 +97,7 @@ fn without_global_options(command: clap::Command) -> clap::Command {
 
 /// Reads the command line; ends the process where it is invalid, or where help or the version was asked for.
 pub(crate) fn parse() -> Apprentice {
-    let mut matches = command().get_matches();
+    let mut matches = command_groups::grouped(command()).get_matches();
     Apprentice::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 

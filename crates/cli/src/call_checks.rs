@@ -1,10 +1,10 @@
 //! Checks that a provider can honour the settings of calls. What it cannot honour is refused with the key's name and a
 //! remedy, and is never ignored.
 
-use apprentice_harness::model::anthropic::{Effort, ModelDefaults, Thinking};
-use apprentice_harness::model::http::{ExtraHeaders, Platform};
-use apprentice_harness::model::limits::output_limit;
-use apprentice_harness::model::options::CacheLifetime;
+use apprentice_models::anthropic::{Effort, ModelDefaults, Thinking};
+use apprentice_models::http::{ExtraHeaders, Platform};
+use apprentice_models::limits::output_limit;
+use apprentice_models::options::CacheLifetime;
 
 use crate::call_settings::CallSettings;
 use crate::failure::{Failure, Kind};
@@ -243,9 +243,29 @@ pub(crate) fn check_together(
     }
 }
 
+/// Returns what a model of Anthropic's takes, by its own name or that of its family.
+pub(crate) fn anthropic_defaults(
+    model: &str,
+    calls: &CallSettings,
+    place: Place<'_>,
+) -> Result<ModelDefaults, Failure> {
+    let named = calls.family.as_deref().unwrap_or(model);
+    ModelDefaults::of(named).ok_or_else(|| {
+        let story = format!(
+            "{named:?} names no model of Anthropic's of which it is known which computer tool it takes"
+        );
+        Failure::say(Kind::Config, story).hint(format!(
+            "set {} to the model that it stands for, or that it is most like, such as \"claude-opus-5-5\"",
+            place("family")
+        ))
+    })
+}
+
 /// Checks that a reply of this many tokens exists. `name` is the model's full name.
 pub(crate) fn check_output(name: &str, calls: &CallSettings, place: Place<'_>) -> Result<(), Failure> {
-    match (calls.max_output_tokens, output_limit(name)) {
+    let family =
+        calls.family.as_deref().and_then(|family| Some(format!("{}/{family}", name.split_once('/')?.0)));
+    match (calls.max_output_tokens, output_limit(family.as_deref().unwrap_or(name))) {
         (Some(asked), Some(limit)) if asked > limit => {
             let key = place("max_output_tokens");
             Err(Failure::say(
@@ -259,7 +279,7 @@ pub(crate) fn check_output(name: &str, calls: &CallSettings, place: Place<'_>) -
 }
 
 fn check_anthropic(model: &str, calls: &CallSettings, place: Place<'_>) -> Result<(), Failure> {
-    let thinking = ModelDefaults::of(model).thinking;
+    let thinking = anthropic_defaults(model, calls, place)?.thinking;
     let refused = |name: &str, why: String, remedy: &str| {
         Err(Failure::say(Kind::Config, format!("{}: {why}", place(name))).hint(remedy))
     };

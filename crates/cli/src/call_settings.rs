@@ -64,6 +64,8 @@ call_settings! {
     batch_timeout_s: f64 => Number,
     /// Who serves the model: `direct`, `azure`, `vertex` or `bedrock`.
     platform: String => Text,
+    /// The vendor's name of the model behind the name of a deployment or of an inference profile.
+    family: String => Text,
     /// Version of the API (Azure).
     api_version: String => Text,
     /// The project's id (Vertex).

@@ -4,12 +4,12 @@ use apprentice_sandbox::NetworkPolicy;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apprentice_skills::book::{AuthoredPages, WriteMode};
-use apprentice_skills::effect::EffectRule;
-use apprentice_skills::foreground::Limits;
+use apprentice_learning::foreground::Limits;
+use apprentice_screening::effect::EffectRule;
+use apprentice_skillbook::{AuthoredPages, WriteMode};
 use apprentice_tasks::check::Compat;
-use apprentice_tasks::setup::Mirror;
 use apprentice_tasks::suite::SuiteOptions;
+use apprentice_tasks::world_io::Mirror;
 use serde::{Deserialize, Serialize};
 
 use crate::embeddings::EmbeddingsSettings;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use apprentice_harness::model::embeddings::{EmbeddingsConfig, Sides};
-use apprentice_harness::model::http::{Endpoint, Secret};
+use apprentice_models::embeddings::{EmbeddingsConfig, Sides};
+use apprentice_models::http::{Endpoint, Secret};
 use serde::Deserialize;
 
 use crate::failure::Failure;

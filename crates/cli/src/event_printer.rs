@@ -1,10 +1,10 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
+use apprentice_learning::foreground::Timeline;
 use apprentice_protocol::{
     ActionDetail, ActionOutcome, ActionRecord, BlobHash, Call, CallBody, EventId, EventKind, EventSink,
     FunctionEnd, FunctionRecord, SinkError, SkillEventKind, StepId, counted,
 };
-use apprentice_skills::foreground::Timeline;
 
 use crate::live_words::LiveWords;
 use crate::terminal;
@@ -72,6 +72,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
             Some(format!("the context is full: {pictures} old pictures and {texts} old texts were dropped"))
         }
         EventKind::Person(person) => Some(person.in_words()),
+        EventKind::RequestAdapted { what } => Some(what.clone()),
         EventKind::PicturesLeftOut { left_out, why, .. } => {
             Some(format!("{left_out} old pictures were left out: {why}"))
         }

@@ -8,7 +8,8 @@ use apprentice_evaluator::learn::LearningRecord;
 use apprentice_evaluator::run::{Progress, TrialSpec};
 use apprentice_protocol::{Clock, Verdict, counted};
 use apprentice_results::ablations::AblationArm;
-use apprentice_results::row::{Role, TrialRow};
+use apprentice_runs::layout::LEARNING_FOLDER;
+use apprentice_runs::row::{Role, TrialRow};
 use apprentice_tasks::suite::Suite;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -136,7 +137,7 @@ impl ProgressState {
                     0 => String::new(),
                     _ => format!(", {finished} already finished"),
                 };
-                let learning = folder.parent().is_some_and(|above| above.ends_with("learning"));
+                let learning = folder.parent().is_some_and(|above| above.ends_with(LEARNING_FOLDER));
                 let (name, what) = if learning {
                     ("learning", "attempts at training tasks fill the skillbook")
                 } else {

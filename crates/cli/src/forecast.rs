@@ -7,9 +7,9 @@ use apprentice_evaluator::cost_estimate::{CostRange, CostSpread, Pricing};
 use apprentice_evaluator::experiment::{Experiment, LearningModels, ModelCost, remaining_cost};
 use apprentice_evaluator::review_estimate::{CountRange, CountedCost, ReviewWork};
 use apprentice_evaluator::run::{ModelSource as _, RunPlan};
-use apprentice_protocol::{Gather as _, Limits, Size, TrialId};
-use apprentice_results::row::TrialRow;
-use apprentice_skills::reflect::ReflectOptions;
+use apprentice_learning::reflect::ReflectOptions;
+use apprentice_protocol::{Limits, Size, TrialId};
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::requirements::most_questions;
 use clap::Args;
@@ -126,7 +126,7 @@ impl Forecast {
         suite: &Suite,
         finished: &[TrialRow],
     ) -> Result<Self, Failure> {
-        let finished: BTreeSet<&TrialId> = finished.iter().map(|row| &row.trial).gather();
+        let finished: BTreeSet<&TrialId> = finished.iter().map(|row| &row.trial).collect();
         let mut forecast = Self::default();
         let left = || plan.trials.iter().filter(|trial| !finished.contains(&trial.trial));
         for trial in left() {

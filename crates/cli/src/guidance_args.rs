@@ -6,7 +6,7 @@ use apprentice_evaluator::arm::{GuidanceProvider, open_inert_skills};
 use apprentice_evaluator::function_scope::FunctionScope;
 use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_protocol::Clock;
-use apprentice_skills::book::Snapshot;
+use apprentice_skillbook::Snapshot;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
 

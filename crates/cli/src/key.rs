@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use apprentice_harness::model::http::Secret;
+use apprentice_models::http::Secret;
 use reqwest::Url;
 
 use crate::failure::{Failure, Kind};

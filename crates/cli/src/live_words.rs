@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use apprentice_harness::model::http::ReplyWords;
+use apprentice_models::http::ReplyWords;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::terminal;
@@ -111,7 +111,7 @@ impl LiveText {
 mod tests {
     use super::LiveText;
     use crate::terminal::{hide, shown};
-    use apprentice_harness::model::http::ReplyWords;
+    use apprentice_models::http::ReplyWords;
 
     const KEY: &str = "planted-key-of-live-words-5521";
 

@@ -7,6 +7,7 @@ mod builtin_suites;
 mod call_checks;
 mod call_settings;
 mod chat_input;
+mod command_groups;
 mod commands;
 mod config;
 mod control_socket;
@@ -29,6 +30,8 @@ mod process_env;
 mod project_file;
 mod prompts;
 mod provider;
+#[cfg(feature = "fleet")]
+mod queue_access;
 mod renamed;
 mod role;
 mod run_place;

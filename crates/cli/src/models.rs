@@ -4,11 +4,10 @@
 mod batches;
 mod client;
 mod heard;
+mod introduce;
 mod readers;
 mod uncalled;
 mod within;
-
-pub(crate) use client::student;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,23 +15,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_control::{PERSON, PersonActs, PersonModel};
 use apprentice_evaluator::cost_estimate::Pricing;
-use apprentice_evaluator::run::{ModelSource, TrialSpec};
-use apprentice_harness::model::batch::Batched;
-use apprentice_harness::model::embeddings::{Cached, EmbeddingMiddleware, Embeddings};
-use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::http::{ReplyWords, Secret, Timeouts, Transport};
-use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_harness::model::middleware::{
+use apprentice_evaluator::run::{ChosenProfile, ModelSource, TrialSpec};
+use apprentice_models::batch::Batched;
+use apprentice_models::compat::Adaptation;
+use apprentice_models::embeddings::{Cached, EmbeddingMiddleware, Embeddings};
+use apprentice_models::grounded::Grounded;
+use apprentice_models::http::{ReplyWords, Secret, Timeouts, Transport};
+use apprentice_models::identity::ModelIdentity;
+use apprentice_models::middleware::{
     AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, OutputLimited, Recorded, RecordedVectors, Recording,
     ReplayedVectors, RetryPolicy, Retrying,
 };
-use apprentice_harness::model::price::{PriceList, Tariff};
-use apprentice_harness::model::safety::{Approver, SafetyPolicy};
-use apprentice_harness::model::scripted::Scripted;
+use apprentice_models::price::{PriceList, Tariff};
+use apprentice_models::safety::{Approver, SafetyPolicy};
+use apprentice_models::scripted::Scripted;
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::{ChatModel, Clock, Gather as _, ModelProfile, PortFuture};
-use apprentice_skills::EmbeddingModel;
+use apprentice_protocol::{ChatModel, Clock, ModelProfile, PortFuture};
 use apprentice_trace::Redactor;
+use apprentice_wording::EmbeddingModel;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::access::Access;
@@ -86,6 +86,8 @@ struct Shared {
     batched: BTreeMap<String, Arc<Batched>>,
     /// Identities that servers reported, by model name.
     identities: BTreeMap<String, ModelIdentity>,
+    /// What servers were found not to take, by model name.
+    adaptations: BTreeMap<String, Arc<Adaptation>>,
 }
 
 impl Models {
@@ -189,7 +191,7 @@ impl Models {
 
     /// Returns a redactor for stored data. It knows secrets of the environment and the keys used so far.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
-        let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().gather();
+        let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().collect();
         let shared = self.shared();
         let keys = shared.endpoints.values().filter_map(|(access, _)| access.secret());
         secrets.extend(keys.chain(shared.embeddings.clone()).map(|key| key.reveal().to_owned()));
@@ -455,6 +457,14 @@ impl ModelSource for Models {
 
     fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
         Box::pin(self.identify(model))
+    }
+
+    fn profile(&self, model: &str) -> Option<ChosenProfile> {
+        self.chosen_profile(model).ok().flatten()
+    }
+
+    fn gone<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<String>> {
+        Box::pin(async move { self.reach([model]).await.err().map(|failure| failure.source.to_string()) })
     }
 
     fn judge(&self) -> Option<String> {

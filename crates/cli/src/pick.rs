@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{AllowedHost, Gather as _, TaskId};
+use apprentice_protocol::{AllowedHost, TaskId};
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
-use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Suite, faults};
+use apprentice_tasks::task::Task;
 use clap::Args;
 
 use crate::config::Config;
@@ -48,7 +48,7 @@ impl Pick {
         if self.apps.is_empty() && self.prefixes.is_empty() && !self.runnable_here {
             return Ok(among);
         }
-        let programs: BTreeSet<String> = suite.tasks.iter().flat_map(programs_of).gather();
+        let programs: BTreeSet<String> = suite.tasks.iter().flat_map(programs_of).collect();
         if let Some(app) = self.apps.iter().find(|app| !programs.contains(*app)) {
             let failure =
                 Failure::say(Kind::NothingMatched, format!("the suite has no task of the program {app:?}"));
@@ -82,7 +82,7 @@ impl Pick {
             .filter(|task| among.as_ref().is_none_or(|among| among.contains(&task.id)))
             .filter(|task| of_app(task) && begins(task) && (!self.runnable_here || runs(task)))
             .map(|task| task.id.clone())
-            .gather();
+            .collect();
         match left.is_empty() {
             true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
             false => Ok(Some(left)),

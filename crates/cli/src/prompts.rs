@@ -11,7 +11,10 @@ use crate::failure::{Failure, Kind, WithKind as _};
 pub(crate) fn all() -> Vec<Prompt> {
     let mut all = [
         &apprentice_harness::prompts()[..],
-        &apprentice_skills::PROMPTS[..],
+        &apprentice_models::prompts()[..],
+        &apprentice_guidance::PROMPTS[..],
+        &apprentice_learning::PROMPTS[..],
+        &apprentice_screening::PROMPTS[..],
         &apprentice_evaluator::answer_judge::PROMPTS[..],
     ]
     .concat();

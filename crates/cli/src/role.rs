@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use apprentice_evaluator::arm::PUSH_COUNT;
-use apprentice_skills::guidance::ArmPolicy;
+use apprentice_guidance::ArmPolicy;
 use serde::Deserialize;
 
 use crate::call_settings::CallSettings;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{Event, EventKind};
-use apprentice_results::row::TrialRow;
-use apprentice_results::rows;
+use apprentice_runs::layout::BLOBS_FOLDER;
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::{Opened, Wanted, check, open, read_rows};
 use apprentice_trace::{FileSource, blob_path};
 
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -15,26 +16,40 @@ use crate::failure::{Failure, Kind, WithKind as _};
 pub(crate) struct RunPlace {
     folder: PathBuf,
     source: Option<Arc<dyn FileSource>>,
+    /// A bundle unpacked for as long as it is read.
+    _opened: Option<Opened>,
     #[cfg(feature = "fleet")]
-    _scratch: Option<crate::commands::fleet::Scratch>,
+    _scratch: Option<crate::queue_access::Scratch>,
 }
 
 impl RunPlace {
-    /// Finds what a command line names.
-    #[cfg(not(feature = "fleet"))]
-    #[expect(clippy::unnecessary_wraps, reason = "it may fail with fleets")]
-    pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { folder: path.to_owned(), source: None })
+    /// Opens what a command line names: what the command reads, or a bundle of it.
+    pub(crate) fn of(path: &Path, wanted: Wanted) -> Result<Self, Failure> {
+        #[cfg(feature = "fleet")]
+        if let Some(run) = path.to_str().and_then(|path| path.strip_prefix("queue:")) {
+            let (run, scratch) = crate::queue_access::opened(run)?;
+            let folder = run.folder().to_owned();
+            return Ok(Self { folder, source: Some(run), _opened: None, _scratch: Some(scratch) });
+        }
+        let opened = open(path, wanted).kind(Kind::Config)?;
+        Ok(Self {
+            folder: opened.folder().to_owned(),
+            source: None,
+            _opened: Some(opened),
+            #[cfg(feature = "fleet")]
+            _scratch: None,
+        })
     }
 
-    /// Finds what a command line names.
-    #[cfg(feature = "fleet")]
-    pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
-        let Some(run) = path.to_str().and_then(|path| path.strip_prefix("queue:")) else {
-            return Ok(Self { folder: path.to_owned(), source: None, _scratch: None });
-        };
-        let (opened, scratch) = crate::commands::fleet::opened(run)?;
-        Ok(Self { folder: opened.folder().to_owned(), source: Some(opened), _scratch: Some(scratch) })
+    /// An attempt's folder, which is read as it is.
+    pub(crate) fn of_attempt(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            source: None,
+            _opened: None,
+            #[cfg(feature = "fleet")]
+            _scratch: None,
+        }
     }
 
     /// The folder.
@@ -42,9 +57,14 @@ impl RunPlace {
         &self.folder
     }
 
-    /// Whether it lies elsewhere: what is written into its folder is gone with the command.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        self.source.is_some()
+    /// Whether it lies elsewhere: in a queue, or in a bundle. What is written into its folder is gone with the command.
+    pub(crate) fn is_elsewhere(&self, named: &Path) -> bool {
+        self.source.is_some() || self.folder != named
+    }
+
+    /// Whether it is a bundle that was unpacked for as long as it is read.
+    pub(crate) fn is_bundle(&self, named: &Path) -> bool {
+        self.source.is_none() && self.folder != named
     }
 
     /// What brings its files.
@@ -55,12 +75,7 @@ impl RunPlace {
     /// Brings traces and evidence, without pictures, of the attempts that are wanted.
     pub(crate) fn bring(&self, wanted: impl Fn(&TrialRow) -> bool) -> Result<(), Failure> {
         let Some(source) = &self.source else { return Ok(()) };
-        for row in rows::read(&self.folder.join("trials.jsonl"))
-            .kind(Kind::Config)?
-            .rows
-            .iter()
-            .filter(|row| wanted(row))
-        {
+        for row in read_rows(&self.folder).kind(Kind::Config)?.rows.iter().filter(|row| wanted(row)) {
             source.bring(&self.folder.join(&row.trace)).kind(Kind::Environment)?;
         }
         Ok(())
@@ -69,7 +84,7 @@ impl RunPlace {
     /// Brings what a model saw: the pictures and outlines that events name.
     pub(crate) fn bring_screens(&self, events: &[Event]) -> Result<(), Failure> {
         let Some(source) = &self.source else { return Ok(()) };
-        let blobs = self.folder.join("blobs");
+        let blobs = self.folder.join(BLOBS_FOLDER);
         for event in events {
             let EventKind::Observed { screenshot, outline, .. } = &event.kind else { continue };
             for (hash, extension) in [(screenshot, "png"), (outline, "txt")] {
@@ -95,15 +110,14 @@ impl WholePlace {
     pub(crate) fn of(path: &Path, near: &Path) -> Result<Self, Failure> {
         #[cfg(feature = "fleet")]
         if let Some(run) = path.to_str().and_then(|path| path.strip_prefix("queue:")) {
-            let (folder, scratch) = crate::commands::fleet::whole(run, near)?;
+            let (folder, scratch) = crate::queue_access::whole(run, near)?;
             let beside = near.join(folder.file_name().unwrap_or_default());
             return Ok(Self { folder, beside, _scratch: Some(scratch) });
         }
         #[cfg(not(feature = "fleet"))]
         let _ = near;
-        let folder = path.canonicalize();
-        let folder =
-            folder.map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
+        check(path, Wanted::RunOrExperiment).kind(Kind::Config)?;
+        let folder = path.canonicalize().kind(Kind::Config)?;
         Ok(Self { beside: folder.clone(), folder, _scratch: None })
     }
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apprentice_evaluator::run::{Progress, RunControl, RunSummary};
+use apprentice_evaluator::run::{Progress, RunControl, RunError, RunSummary, read_run};
 use apprentice_protocol::{RunId, Verdict, counted};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::control_socket::{ControlSocket, offered_run};
 use crate::failure::{Failure, Kind};
 use crate::live_lines::LiveLines;
-use crate::terminal;
+use crate::{terminal, wire};
 
 /// Prints the progress of a run: a line per finished attempt, and on a terminal what runs.
 pub(crate) struct RunProgress {
@@ -164,6 +164,18 @@ pub(crate) fn print(summary: &RunSummary, json: bool) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Turns the error of a run into a failure of the command. Of a run that was stopped because its model cannot be used, what
+/// is there is printed.
+pub(crate) fn run_failure(error: RunError, json: bool) -> Failure {
+    if let RunError::Lasting { folder, .. } = &error
+        && let Ok((plan, rows)) = read_run(folder)
+        && let Err(failed) = print(&RunSummary::of_rows(&plan, folder, rows, false), json)
+    {
+        return failed;
+    }
+    wire::run_failure(error)
 }
 
 /// Fails if a bug ended an attempt, or if the run was interrupted.

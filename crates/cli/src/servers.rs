@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::tool_servers::{ServerFactory, ToolPolicy, ToolSettings};
+use apprentice_guidance::{Gating, ToolFormat};
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::Clock;
-use apprentice_skills::guidance::{Gating, ToolFormat};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -29,20 +29,22 @@ pub(crate) struct Servers {
     /// Servers that an active skill opens: those it names, or with `additive` also those that no skill names.
     #[arg(long, value_enum, default_value_t, requires = "mcp_servers")]
     gating: GatingChoice,
-    /// How the agent gets skills: `own` has tools to list, search and view them; `seed` shows all of them in one block
-    /// and has the tools `active_skill` and `offload_skill`.
-    #[arg(long, value_enum, default_value_t)]
-    dialect: DialectChoice,
+    /// How the agent gets skills: `native` has tools to list, search and view them; `block` shows all of them in one
+    /// block and has the tools `active_skill` and `offload_skill`.
+    #[arg(long, alias = "dialect", value_enum, default_value_t)]
+    skill_tools: SkillTools,
 }
 
 /// The interface through which an agent gets skills.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum DialectChoice {
+enum SkillTools {
     /// Tools to list, search and view skills.
     #[default]
-    Own,
+    #[value(alias = "own")]
+    Native,
     /// One block of all skills, with `active_skill` and `offload_skill`.
-    Seed,
+    #[value(alias = "seed")]
+    Block,
 }
 
 /// The servers that an active skill opens.
@@ -64,9 +66,9 @@ impl Servers {
 
     /// Returns the rules for tools that skills bring along.
     pub(crate) fn rules(&self) -> ToolPolicy {
-        let dialect = match self.dialect {
-            DialectChoice::Own => ToolFormat::Own,
-            DialectChoice::Seed => ToolFormat::Seed,
+        let dialect = match self.skill_tools {
+            SkillTools::Native => ToolFormat::Own,
+            SkillTools::Block => ToolFormat::Seed,
         };
         let gating = match self.gating {
             GatingChoice::Strict => Gating::Strict,

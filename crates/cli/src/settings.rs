@@ -1,7 +1,6 @@
 //! Reads settings from the defaults, files, the environment and flags; later sources override earlier ones. Each value
 //! keeps its origin.
 
-use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -79,7 +78,7 @@ impl Settings {
         let values = flatten(defaults);
         let origins = values.keys().map(|key| (key.clone(), "default".to_owned())).collect();
         let mut known: BTreeMap<String, ValueType> =
-            values.iter().map(|(key, value)| (key.clone(), ValueType::of(value))).gather();
+            values.iter().map(|(key, value)| (key.clone(), ValueType::of(value))).collect();
         known.extend(OPTIONAL.iter().map(|(key, form)| ((*key).to_owned(), *form)));
         for ProviderEntry { name, .. } in PROVIDERS {
             let own = provider::OPTIONAL.iter().chain(call_settings::OPTIONAL);

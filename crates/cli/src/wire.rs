@@ -1,13 +1,11 @@
 //! The composition root: builds models, worlds and the dependencies of runs from the settings.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::run::{
-    GuidanceFactory, ModelSource, RunDeps, RunError, RunPlan, StoreError, TrialSpec,
-};
+use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, StoreError, TrialSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
 use apprentice_harness::env::scene::SceneSource;
@@ -356,31 +354,29 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
         RunError::Store(error) => store_kind(error),
         RunError::Queue(_) => Kind::Environment,
         RunError::Crashed(_) => Kind::Bug,
-        RunError::Model { .. } => Kind::Model,
+        RunError::Model { .. } | RunError::Lasting { .. } => Kind::Model,
         RunError::NoTask(_) | RunError::Vary { .. } | RunError::Script { .. } | RunError::Drift(_) => {
             Kind::Config
         }
     };
-    Failure::new(kind, error)
+    let rest = match &error {
+        RunError::Lasting { folder, .. } => {
+            Some(format!("mend that, then run what has no result: apprentice resume {}", folder.display()))
+        }
+        _ => None,
+    };
+    let failure = Failure::new(kind, error);
+    rest.into_iter().fold(failure, |failure, hint| failure.hint(hint))
 }
 
 /// The kind of a failure to use a run's folder: its files are invalid, or they cannot be read or written.
 pub(crate) fn store_kind(error: &StoreError) -> Kind {
     match error {
-        StoreError::Plan { .. } | StoreError::Form(_) | StoreError::Rows(_) => Kind::Config,
+        StoreError::Open(_) | StoreError::Rows(_) => Kind::Config,
         StoreError::Locked(_) | StoreError::DiskFull(_) | StoreError::Io { .. } | StoreError::Book(_) => {
             Kind::Environment
         }
     }
-}
-
-/// Reads the plan from a run's folder.
-pub(crate) fn plan_of(folder: &Path) -> Result<RunPlan, Failure> {
-    let path = folder.join("run.json");
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))
 }
 
 /// Returns the number of worlds that may run in parallel.

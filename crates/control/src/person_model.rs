@@ -81,11 +81,14 @@ impl PersonModel {
         Ok(ChatReply {
             raw: RawContent { blocks: vec![told] },
             say: Vec::new(),
+            thoughts: Vec::new(),
             calls: vec![Call { id: CallId::new(format!("act_{}", turn + 1)), body }],
             stop: ReplyStop::Calls,
             usage: Usage::default(),
             timing: Timing::default(),
             cost_usd: None,
+            estimated: false,
+            adapted: Vec::new(),
             provider_model: None,
         })
     }

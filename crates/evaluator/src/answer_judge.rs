@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_model_json::{append_user_message, json_of};
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, Content, Message, NamedSchema, Prompt, Purpose,
     ReplyStop, TextBudget, Usage,
 };
-use apprentice_results::row::JudgeUse;
-use apprentice_skills::reflect::{append_user_message, json_of};
+use apprentice_runs::row::JudgeUse;
 use apprentice_tasks::check::{
     AnswerComparison, AnswerJudgement, AnswerOutcome, AnswerQuestion, AnswerVerdict, Evidence, JudgeInput,
     open_question,

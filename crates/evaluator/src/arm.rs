@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, Gather as _, SkillId, TaskId, TrialId};
-use apprentice_skills::KnownVersions;
-use apprentice_skills::book::{At, BookError, Skill, Snapshot};
-use apprentice_skills::guidance::{
-    ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools,
-};
-use apprentice_skills::verification::{AdmissionPolicy, admit};
+use apprentice_guidance::{ArmPolicy, GuidanceError, TaskView, build_guidance, build_guidance_with_tools};
+use apprentice_protocol::{BoundedText, SkillId, TaskId, TrialId};
+use apprentice_skillbook::KnownVersions;
+use apprentice_skillbook::verification::{AdmissionPolicy, admit};
+use apprentice_skillbook::{At, BookError, Skill, Snapshot};
 
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
 use crate::auto_arms::AutoArms;
@@ -21,10 +19,10 @@ use crate::task_apps::apps_of;
 use crate::tool_servers::{ServerFactory, ToolPolicy, ToolSettings, hash, tool_contribution};
 use crate::trial_identity::trajectory_id;
 use apprentice_results::arm::{Arm, Delivery, UnknownArm, is_masked};
-use apprentice_results::row::TrialRow;
-use apprentice_results::rows::RowsError;
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows::RowsError;
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::{VariationError, vary};
 use apprentice_trace::TraceError;
 
@@ -142,7 +140,7 @@ impl Provenance {
     /// Returns `None` when any skill cannot be traced; relevance is then decided by word overlap.
     pub fn trace(book: &Snapshot, rows: &[TrialRow], suite: &Suite) -> Option<Self> {
         let tasks: BTreeMap<String, &TaskId> =
-            rows.iter().map(|row| (trajectory_id(row), &row.task)).gather();
+            rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
         let state = book.state();
         let mut knowledge: BTreeMap<SkillId, BTreeSet<String>> = BTreeMap::new();
         for skill in book.skills() {
@@ -163,9 +161,9 @@ impl Provenance {
 
     /// Returns the skills that share a knowledge label with a task.
     pub fn relevant(&self, task: &Task) -> BTreeSet<SkillId> {
-        let wanted: BTreeSet<&String> = task.apprentice.iter().flat_map(|ours| &ours.knowledge).gather();
+        let wanted: BTreeSet<&String> = task.apprentice.iter().flat_map(|ours| &ours.knowledge).collect();
         let shares = |labels: &BTreeSet<String>| labels.iter().any(|label| wanted.contains(label));
-        self.knowledge.iter().filter(|(_, labels)| shares(labels)).map(|(skill, _)| skill.clone()).gather()
+        self.knowledge.iter().filter(|(_, labels)| shares(labels)).map(|(skill, _)| skill.clone()).collect()
     }
 }
 
@@ -281,7 +279,7 @@ impl GuidanceProvider {
         let unverified = self.functions == FunctionScope::All
             && matches!(arm.delivery(), Delivery::Code | Delivery::CodePull);
         let functions = unverified.then(|| ("functions".to_owned(), "unverified too".to_owned()));
-        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).chain(functions).gather()
+        embeddings.into_iter().chain(servers).chain(suppressed).chain(chosen).chain(functions).collect()
     }
 
     /// Returns the tasks on which an arm has guidance; for `auto`, those on which any chosen arm has.
@@ -470,7 +468,7 @@ impl GuidanceProvider {
     /// Returns the skills that the random mask hides from a trial.
     fn hidden(&self, task: &TaskId, seed: u32) -> BTreeSet<SkillId> {
         let skills = self.book.skills().map(|skill| &skill.id);
-        skills.filter(|skill| is_masked(skill, task, seed)).cloned().gather()
+        skills.filter(|skill| is_masked(skill, task, seed)).cloned().collect()
     }
 }
 

@@ -6,7 +6,7 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::{Arm, UnknownArm};
-use apprentice_skills::KnownVersions;
+use apprentice_skillbook::KnownVersions;
 
 /// The help that a trial gets.
 #[derive(Clone, Debug, PartialEq, Eq)]

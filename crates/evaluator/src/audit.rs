@@ -8,9 +8,9 @@ use apprentice_protocol::{StopReason, TaskId, Verdict, VoidCause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use apprentice_results::row::{Role, TrialRow};
+use apprentice_runs::row::{Role, TrialRow};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 
 use crate::run::Contender;
 

@@ -4,20 +4,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, TaskId};
+use apprentice_protocol::TaskId;
 use apprentice_results::contamination::{
     CONTAMINATION_SCHEMA, Contamination, NearDuplicate, SkillContamination,
 };
-use apprentice_skills::book::{Skill, Snapshot};
-use apprentice_skills::leak::HeldOutIndex as _;
+use apprentice_screening::leak::HeldOutIndex as _;
+use apprentice_skillbook::{Skill, Snapshot};
 
 use crate::learn::HeldOutTasks;
 use crate::learn::held_out::{task_texts, words};
 use crate::split::SplitLock;
 use crate::trial_identity::trajectory_id;
-use apprentice_results::row::{Split, TrialRow};
+use apprentice_runs::row::{Split, TrialRow};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 
 /// Words of a run that counts as said by a task.
 const NGRAM_WORDS: usize = 3;
@@ -38,8 +38,8 @@ pub fn examine(suite: &Suite, lock: Option<&SplitLock>, book: &Snapshot, rows: &
     let runs: BTreeMap<&TaskId, BTreeSet<String>> = train
         .iter()
         .map(|task| (&task.id, task_texts(task).iter().flat_map(|text| ngrams(text)).collect()))
-        .gather();
-    let tasks: BTreeMap<String, &TaskId> = rows.iter().map(|row| (trajectory_id(row), &row.task)).gather();
+        .collect();
+    let tasks: BTreeMap<String, &TaskId> = rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
     let skill = |skill: &Skill| {
         let sources = sources(book, skill, &tasks);
         let known = |id: &TaskId| sources.is_empty() || sources.contains(id);
@@ -59,7 +59,7 @@ pub fn examine(suite: &Suite, lock: Option<&SplitLock>, book: &Snapshot, rows: &
 /// The tasks that a skill was learned from, as far as the rows tell.
 fn sources<'r>(book: &Snapshot, skill: &Skill, tasks: &BTreeMap<String, &'r TaskId>) -> BTreeSet<&'r TaskId> {
     let causes = book.state().causes.iter().filter(|(_, operation)| skill.history.contains(operation));
-    causes.filter_map(|(cause, _)| tasks.get(&cause.trajectory).copied()).gather()
+    causes.filter_map(|(cause, _)| tasks.get(&cause.trajectory).copied()).collect()
 }
 
 /// The largest share of a text's n-grams found in one task, and that task.
@@ -67,7 +67,7 @@ fn specific<'a>(
     text: &str,
     tasks: impl Iterator<Item = (&'a &'a TaskId, &'a BTreeSet<String>)>,
 ) -> (f64, Option<TaskId>) {
-    let runs: BTreeSet<String> = ngrams(text).into_iter().gather();
+    let runs: BTreeSet<String> = ngrams(text).into_iter().collect();
     let shares = tasks.map(|(id, said)| (share(runs.intersection(said).count(), runs.len()), *id));
     let most = shares.filter(|(share, _)| *share > 0.0).max_by(|one, other| one.0.total_cmp(&other.0));
     most.map_or((0.0, None), |(share, id)| (share, Some(id.clone())))
@@ -111,7 +111,7 @@ fn share(part: usize, of: usize) -> f64 {
 mod tests {
     use super::{near, ngrams, specific};
     use apprentice_protocol::TaskId;
-    use apprentice_tasks::suite::task::Task;
+    use apprentice_tasks::task::Task;
 
     fn task(id: &str, instruction: &str) -> Task {
         let json = serde_json::json!({ "id": id, "instruction": instruction, "evaluator": { "func": "exact_match" } });

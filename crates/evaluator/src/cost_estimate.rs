@@ -2,14 +2,11 @@
 
 use std::ops::{Add, AddAssign};
 
-use apprentice_harness::agent::fitted;
-use apprentice_harness::model::price::{Price, Tariff, Tokens};
-use apprentice_protocol::{HistoryRule, Limits, ModelProfile, Size};
+use apprentice_models::price::{Price, Tariff, Tokens};
+use apprentice_protocol::{DEFAULT_SCREEN, HistoryRule, Limits, ModelProfile, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The assumed screen size of environments.
-const SCREEN: Size = Size::new(1920, 1080);
 /// Side length, in pixels, of the image patch that counts as one token.
 const PATCH: u32 = 28;
 /// Tokens before the first turn: prompt, tools, task and an outline.
@@ -135,7 +132,7 @@ impl Pricing {
         let range = match self.tariff.as_ref()? {
             Tariff::Hour(dollars) => CostRange {
                 least: dollars * hours(CALL_MS[0]),
-                most: dollars * hours(limits.working_s.saturating_mul(1000)),
+                most: dollars * hours(CALL_MS[1].saturating_mul(limits.turns.into())),
             },
             Tariff::Tokens(price) => turns(price, self.profile.as_ref(), limits),
         };
@@ -241,15 +238,16 @@ fn turn_tokens(profile: &ModelProfile, turn: u64) -> Tokens {
 
 /// Input tokens of a turn, counted from 0.
 fn request(profile: &ModelProfile, turn: u64) -> u64 {
-    let picture = fitted(&profile.images, SCREEN).map_or(0, patches);
+    let picture = profile.images.fit(DEFAULT_SCREEN).map_or(0, patches);
     let text = if profile.outline { TURN_TOKENS_WITH_OUTLINE } else { TURN_TOKENS };
     match profile.history {
         HistoryRule::AppendOnly { .. } => OPENING_TOKENS + turn * text + (turn + 1) * picture,
         HistoryRule::Blocks { at_most, .. } => {
             OPENING_TOKENS + turn * text + (turn + 1).min(u64::from(at_most)) * picture
         }
-        HistoryRule::Window { images, context } => {
-            let whole = OPENING_TOKENS + turn * text + (turn + 1).min(u64::from(images)) * picture;
+        HistoryRule::Window { images, at_most, context } => {
+            let most = u64::from(at_most.unwrap_or(images));
+            let whole = OPENING_TOKENS + turn * text + (turn + 1).min(most) * picture;
             context.map_or(whole, |context| whole.min(context.tokens))
         }
     }
@@ -257,7 +255,7 @@ fn request(profile: &ModelProfile, turn: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_harness::model::price::{Price, Tariff};
+    use apprentice_models::price::{Price, Tariff};
     use apprentice_protocol::{
         ContextRule, CoordinateSpace, HistoryRule, ImageRule, Limits, ModelProfile, Size, ToolRule, ViewRule,
     };
@@ -283,7 +281,7 @@ mod tests {
 
     const WITHIN: ImageRule = ImageRule::Within { size: Size::new(1280, 720) };
     const GROWING: HistoryRule = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false };
-    const SLIDING: HistoryRule = HistoryRule::Window { images: 1, context: None };
+    const SLIDING: HistoryRule = HistoryRule::Window { images: 1, at_most: None, context: None };
 
     fn close(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-9, "{found} {expected}");
@@ -300,7 +298,7 @@ mod tests {
         close(range(&quote(WITHIN, SLIDING), &limits).most, most - 1196.0 / 1e6);
         close(range(&quote(ImageRule::None, SLIDING), &limits).most, most - 3.0 * 1196.0 / 1e6);
         let narrow = Some(ContextRule { tokens: 10_000, patch: 28 });
-        let narrow = quote(WITHIN, HistoryRule::Window { images: 1, context: narrow });
+        let narrow = quote(WITHIN, HistoryRule::Window { images: 1, at_most: None, context: narrow });
         close(range(&narrow, &limits).most, (2.0 * 10_000.0 + 2.0 * 1000.0 * 10.0) / 1e6);
         let short = Limits { tokens: Some(5000), ..limits };
         close(range(&quote(WITHIN, GROWING), &short).most, (9000.0 + 1196.0 + 10_000.0) / 1e6);
@@ -329,7 +327,7 @@ mod tests {
     #[test]
     fn a_machine_of_ones_own_costs_by_the_hour_and_what_has_no_price_is_not_guessed() {
         let own = Pricing { tariff: Some(Tariff::Hour(3.6)), ..Pricing::free() };
-        let limits = Limits { working_s: 1000, ..Limits::default() };
+        let limits = Limits { turns: 50, ..Limits::default() };
         let range = own.attempt(&limits).expect("has a price");
         close(range.least, 0.001);
         close(range.most, 1.0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use apprentice_protocol::{Gather as _, TaskId, Trajectory};
+use apprentice_protocol::{TaskId, Trajectory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ impl Demonstration {
 
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
-    words.map(str::to_lowercase).gather()
+    words.map(str::to_lowercase).collect()
 }
 
 /// The Jaccard similarity of two word sets.

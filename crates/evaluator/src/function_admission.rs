@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
-use apprentice_protocol::{ChatModel, EventKind, FunctionEnd, Gather as _, SkillId, TaskId, Verdict};
+use apprentice_guidance::{ArmPolicy, GuidanceError, SKILL_CALL, TaskView, build_guidance};
+use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
+use apprentice_protocol::{ChatModel, EventKind, FunctionEnd, SkillId, TaskId, Verdict};
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split, TrialRow};
-use apprentice_skills::book::{
+use apprentice_runs::layout::EVENTS_FILE;
+use apprentice_runs::row::{Role, Split, TrialRow};
+use apprentice_skillbook::{
     Actor, Change, FunctionEvidence, FunctionTrial, Gateway, Snapshot, WriteRefusal, WriteRequest,
 };
-use apprentice_skills::guidance::{ArmPolicy, GuidanceError, SKILL_CALL, TaskView, build_guidance};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::variation::{VariationError, drawn_values, filled};
 use apprentice_trace::{Trace, TraceError};
@@ -38,7 +39,7 @@ const CALLER: &str = "function/caller";
 /// Variations that are looked through for other arguments.
 const VARIATIONS: u32 = 64;
 /// Replays of one admission.
-const REPLAYS: usize = apprentice_skills::book::REPLAYS_NEEDED;
+const REPLAYS: usize = apprentice_skillbook::REPLAYS_NEEDED;
 
 /// A function to admit.
 pub struct Admission<'a> {
@@ -320,7 +321,7 @@ impl Admission<'_> {
         inputs: &ReplayInputs<'_>,
     ) -> Result<(Vec<Replay>, PathBuf), AdmissionError> {
         let (book, deps, control) = (inputs.book, inputs.deps, &inputs.control);
-        let seeds: BTreeMap<u32, &Planned> = planned.iter().map(|one| (one.seed, one)).gather();
+        let seeds: BTreeMap<u32, &Planned> = planned.iter().map(|one| (one.seed, one)).collect();
         let request = PlanRequest {
             suite: self.suite,
             split: self.split,
@@ -408,7 +409,7 @@ fn replayed(row: &TrialRow, planned: &Planned, run: &Path) -> Result<Replay, Adm
         let cause = row.void_cause.map_or_else(|| "unknown".to_owned(), |cause| format!("{cause:?}"));
         return Err(AdmissionError::Void { seed: row.seed, cause });
     }
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"))?;
+    let trace = Trace::read(&run.join(&row.trace).join(EVENTS_FILE))?;
     let end = trace.events.iter().find_map(|event| match &event.kind {
         EventKind::FunctionCalled { record, .. } => Some(record.end.clone()),
         _ => None,

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use apprentice_protocol::{ChatModel, EnvironmentKind, SkillId, TaskId, Trajectory, Verdict};
-use apprentice_results::row::TrialRow;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::synthesis::{
+use apprentice_learning::synthesis::{
     SourceConstant, Surface, Synthesis, SynthesisError, SynthesisMaterial, SynthesizedFunction,
     replace_words, synthesize,
 };
+use apprentice_protocol::{ChatModel, EnvironmentKind, SkillId, TaskId, Trajectory, Verdict};
+use apprentice_runs::row::TrialRow;
+use apprentice_skillbook::Snapshot;
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::{VariationError, drawn_values, filled};
 use serde_json::{Map, Value};
 

@@ -7,13 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use apprentice_results::row::{JudgeUse, TrialRow};
-use apprentice_results::rows::{self, RowsError, TrialRef};
+use apprentice_runs::layout::{EVIDENCE_FOLDER, ROWS_FILE};
+use apprentice_runs::row::{JudgeUse, TrialRow};
+use apprentice_runs::rows::{self, RowsError, TrialRef};
 use apprentice_tasks::check::{
     Evidence, EvidenceError, EvidenceItem, EvidenceValue, JudgeInput, judge_with_compat,
 };
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::{CheckSpec, OneOrMany};
+use apprentice_tasks::task::{CheckSpec, OneOrMany};
 use apprentice_tasks::variation::vary;
 use apprentice_trace::TraceError;
 
@@ -119,7 +120,7 @@ pub enum GradeError {
 /// Re-grades every attempt of the run in `folder`. With a suite, its current checks run on the evidence collected
 /// by the recorded ones; without a suite, the recorded checks run.
 pub fn grade(folder: &Path, suite: Option<&Suite>) -> Result<GradeReport, GradeError> {
-    let rows = rows::read(&folder.join("trials.jsonl"))?.rows;
+    let rows = rows::read(&folder.join(ROWS_FILE))?.rows;
     let mut report = GradeReport {
         schema: GRADE_SCHEMA.into(),
         run: rows.first().map(|row| row.run.clone()),
@@ -180,7 +181,7 @@ pub(crate) fn checked(
     if row.verdict == Verdict::Void && row.void_cause != Some(VoidCause::CheckCrashed) {
         return Ok(None);
     }
-    let (mut asked, mut evidence) = match stored(&folder.join(&row.trace).join("evidence")) {
+    let (mut asked, mut evidence) = match stored(&folder.join(&row.trace).join(EVIDENCE_FOLDER)) {
         Ok(stored) => stored,
         Err(error) => return Ok(Some(Err(error))),
     };

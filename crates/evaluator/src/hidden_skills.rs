@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use apprentice_protocol::{Gather as _, SkillId};
+use apprentice_protocol::SkillId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ impl HiddenSkills {
     /// Returns the skills hidden from a task of these apps.
     pub fn hidden_from(&self, programs: &[String]) -> BTreeSet<SkillId> {
         let hides = |from: &BTreeSet<String>| programs.iter().any(|program| from.contains(program));
-        self.0.iter().filter(|(_, from)| hides(from)).map(|(skill, _)| skill.clone()).gather()
+        self.0.iter().filter(|(_, from)| hides(from)).map(|(skill, _)| skill.clone()).collect()
     }
 }
 

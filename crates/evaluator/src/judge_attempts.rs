@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_results::row::{JudgeUse, TrialRow};
-use apprentice_results::rows;
+use apprentice_runs::layout::{EVENTS_FILE, EVIDENCE_FOLDER, ROWS_FILE};
+use apprentice_runs::row::{JudgeUse, TrialRow};
+use apprentice_runs::rows;
 use apprentice_tasks::check::{
     AnswerJudgement, AnswerOutcome, Evidence, EvidenceError, JudgeInput, open_question,
 };
@@ -28,7 +29,7 @@ pub struct OpenAttempt {
 
 /// Returns the attempts of the run in `folder` whose answers no model has compared. With a suite, its current checks count.
 pub fn open_attempts(folder: &Path, suite: Option<&Suite>) -> Result<Vec<OpenAttempt>, GradeError> {
-    let rows = rows::read(&folder.join("trials.jsonl"))?.rows;
+    let rows = rows::read(&folder.join(ROWS_FILE))?.rows;
     let mut open = Vec::new();
     for row in &rows {
         open.extend(open_attempt(folder, row, suite)?);
@@ -48,11 +49,11 @@ fn open_attempt(
         return Ok(None);
     };
     let folder = folder.join(&row.trace);
-    let trace = Trace::read(&folder.join("events.jsonl"))?;
+    let trace = Trace::read(&folder.join(EVENTS_FILE))?;
     let header = trace.header().ok_or_else(|| GradeError::NoHeader(folder.clone()))?;
     let task = header.brief.instruction.clone();
     let questions = 1 + first.others.len();
-    Ok(Some(OpenAttempt { folder: folder.join("evidence"), task, asked, evidence, questions }))
+    Ok(Some(OpenAttempt { folder: folder.join(EVIDENCE_FOLDER), task, asked, evidence, questions }))
 }
 
 /// Has a model compare the answers of these attempts, and adds each judgement to the evidence on disk before the next is

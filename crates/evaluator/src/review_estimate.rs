@@ -3,9 +3,9 @@
 
 use std::ops::{Add, AddAssign};
 
-use apprentice_harness::model::price::Tokens;
+use apprentice_learning::reflect::{ReflectOptions, ReviewerLimits};
+use apprentice_models::price::Tokens;
 use apprentice_protocol::{ModelProfile, Size};
-use apprentice_skills::reflect::{ReflectOptions, ReviewerLimits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -165,9 +165,9 @@ fn number(count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_harness::model::price::{Price, Tariff};
+    use apprentice_learning::reflect::{MaterialBudget, ReflectOptions};
+    use apprentice_models::price::{Price, Tariff};
     use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule, ViewRule};
-    use apprentice_skills::reflect::{MaterialBudget, ReflectOptions};
 
     use super::{CountRange, ReviewWork};
     use crate::cost_estimate::{CostRange, Pricing};

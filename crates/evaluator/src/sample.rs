@@ -1,7 +1,7 @@
 //! Rows made in memory, for the tests of this crate.
 
 use apprentice_protocol::Verdict;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use serde_json::json;
 
 /// A student's first attempt.

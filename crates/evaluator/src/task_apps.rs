@@ -1,7 +1,7 @@
 //! The programs of a task, by the names of their skillbook domains.
 
-use apprentice_skills::domain_name;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
+use apprentice_wording::domain_name;
 
 /// Returns the programs of a task as skillbook domains.
 pub fn apps_of(task: &Task) -> Vec<String> {

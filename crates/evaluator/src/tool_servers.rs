@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use apprentice_guidance::{ContributedTools, Gating, ToolFormat, ToolServers};
 use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{Gather as _, PortFuture, Tool};
-use apprentice_skills::guidance::{ContributedTools, Gating, ToolFormat, ToolServers};
+use apprentice_protocol::{PortFuture, Tool};
+use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
 /// Creates the servers of one trial.
@@ -67,13 +68,13 @@ impl ToolSettings {
         ]
         .into_iter()
         .flatten()
-        .gather()
+        .collect()
     }
 }
 
 /// The SHA-256 of a server list, as hexadecimal text. It identifies the list, so a changed list is noticed.
 pub(crate) fn hash(list: &str) -> String {
-    Sha256::digest(list).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(list))
 }
 
 /// Builds the tool contribution of the servers to an arm's guidance. By default (strict gating), a server that no

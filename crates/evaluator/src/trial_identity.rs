@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{TaskId, TrialId};
-use apprentice_results::row::{Role, TrialRow};
+use apprentice_runs::row::{Role, TrialRow};
 use sha2::{Digest as _, Sha256};
 
 /// A model in one role under one arm. Contenders run on the same tasks and seeds.

@@ -118,7 +118,7 @@ fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
             PictureForm::Inline => "data URLs".to_owned(),
             PictureForm::None => "none".to_owned(),
         }),
-        ("Redaction", manifest.redaction.to_owned()),
+        ("Redaction", format!("{} Replaced here: {}.", manifest.redaction, manifest.redacted)),
         ("Licence", manifest.licence.as_deref().map_or_else(
             || "none is stated. Who passes this on must state one; a model provider's terms may restrict training on \
                 its output, and pages and programs in the pictures have owners of their own"

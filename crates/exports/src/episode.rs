@@ -7,7 +7,7 @@ use apprentice_protocol::{
     ActionRecord, BlobHash, Call, CallResult, Event, EventKind, Header, Judged, PersonAction, PersonEvent,
     StopReason, Timing, Usage, View, VoidCause,
 };
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_trace::{Trace, hex};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -60,6 +60,8 @@ pub(crate) struct Turn {
     pub(crate) asked: Timestamp,
     pub(crate) replied: Timestamp,
     pub(crate) say: Vec<String>,
+    /// What the model thought, as far as its provider shows it.
+    pub(crate) thoughts: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) usage: Usage,
     pub(crate) timing: Timing,
@@ -173,9 +175,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&mut self, event: Event) {
-        let wall = event.wall;
-        let after_view = self.after_view;
-        self.after_view = false;
+        let (wall, after_view) = (event.wall, std::mem::take(&mut self.after_view));
         match event.kind {
             EventKind::Observed { title, screenshot, outline, view, .. } => {
                 self.after_view = true;
@@ -188,8 +188,8 @@ impl Reader<'_> {
             // Guidance is the only text that follows a view; warnings follow a reply or a suspected loop.
             EventKind::Notice { content } if after_view => {
                 self.after_view = true;
-                let texts = content.iter().filter_map(|part| part.as_text());
-                self.episode.guidance.extend(texts.map(str::to_owned));
+                let texts = content.iter().filter_map(|part| part.as_text().map(str::to_owned));
+                self.episode.guidance.extend(texts);
             }
             EventKind::Skill(_) => self.after_view = after_view,
             EventKind::ModelAsked { request, messages } => {
@@ -197,7 +197,9 @@ impl Reader<'_> {
                 self.episode.request = request.or(self.episode.request.take());
                 self.messages.extend(messages);
             }
-            EventKind::ModelReplied { say, calls, usage, timing, cost_usd, provider_model, .. } => {
+            EventKind::ModelReplied {
+                say, thoughts, calls, usage, timing, cost_usd, provider_model, ..
+            } => {
                 let step = event.step.map_or(self.episode.turns.len() as u32 + 1, |step| step.0);
                 let worked = i64::try_from(timing.working_ms + timing.waiting_ms).unwrap_or(i64::MAX);
                 let before = wall - jiff::SignedDuration::from_millis(worked.min(86_400_000));
@@ -208,6 +210,7 @@ impl Reader<'_> {
                     asked: self.asked.take().unwrap_or(before),
                     replied: wall,
                     say,
+                    thoughts,
                     calls,
                     usage,
                     timing,
@@ -220,8 +223,7 @@ impl Reader<'_> {
                 });
             }
             EventKind::Person(PersonEvent::Acted(act)) => {
-                let turn = self.episode.turns.len();
-                self.episode.persons.push(PersonAct { act: *act, at: wall, turn });
+                self.episode.persons.push(PersonAct { act: *act, at: wall, turn: self.episode.turns.len() });
             }
             EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => {
                 self.episode.trimmed = true;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apprentice_protocol::{Gather as _, ImageRule};
-use apprentice_results::row::{Split, TrialRow};
+use apprentice_protocol::ImageRule;
+use apprentice_runs::row::{Split, TrialRow};
 use serde_json::{Value, json};
 
 use crate::card::card;
@@ -13,8 +13,8 @@ use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::formats::{ExportFormat, PictureForm};
 use crate::manifest::{EXPORT_SCHEMA, LeftOut, Manifest, REDACTION};
 use crate::request::ExportRequest;
-use crate::writers::{EpisodeError, Writer, can_film};
-use apprentice_results::stored_run::{RunError, StoredRun};
+use crate::writers::{EpisodeError, Writer, can_encode};
+use apprentice_runs::{RunError, StoredRun};
 
 /// The reason an export cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -36,8 +36,8 @@ pub enum ExportError {
     /// The format has no such pictures.
     #[error("the format {0} does not hold pictures in this form")]
     Pictures(&'static str),
-    /// The program that makes films is missing.
-    #[error("ffmpeg, which makes films, is not installed")]
+    /// The program that makes videos is missing.
+    #[error("ffmpeg, which makes videos, is not installed")]
     NoFfmpeg,
 }
 
@@ -52,13 +52,13 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     if !request.format.allows(form) {
         return Err(ExportError::Pictures(request.format.name()));
     }
-    if request.format == ExportFormat::Film && !can_film() {
+    if request.format == ExportFormat::Video && !can_encode() {
         return Err(ExportError::NoFfmpeg);
     }
     let run = StoredRun::open_from(&request.run, request.source.clone())?;
     let chosen = request.selection.choose(&run.rows, training);
     let not_selected: BTreeMap<String, usize> =
-        chosen.left_out.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).gather();
+        chosen.left_out.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect();
     let out = OutFolder::begin(&request.out, Arc::clone(&request.redactor), form)?;
     let index = out.create("index.jsonl")?;
     let mut work = Export {
@@ -193,6 +193,7 @@ impl Export<'_> {
         self.manifest.screen_sizes = self.seen.screens.iter().cloned().collect();
         self.manifest.pictures = self.out.pictures();
         self.manifest.picture_bytes = self.out.picture_bytes;
+        self.manifest.redacted = self.out.redacted_count();
         self.index.end()?;
         let manifest = serde_json::to_value(&self.manifest).unwrap_or_default();
         self.out.write_json("manifest.json", &manifest)?;
@@ -229,6 +230,7 @@ fn empty(request: &ExportRequest, run: &StoredRun, picture_form: PictureForm) ->
         picture_sizes: Vec::new(),
         screen_sizes: Vec::new(),
         redaction: REDACTION,
+        redacted: 0,
     }
 }
 

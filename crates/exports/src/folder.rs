@@ -1,13 +1,15 @@
 //! The output folder. It is written beside its place under another name and renamed at the end, so that it is there whole
 //! or not at all; a failed export removes what it has written.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apprentice_trace::Redactor;
+use apprentice_trace::{REDACTED, Redactor};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -54,6 +56,8 @@ pub(crate) struct OutFolder {
     /// a text of the run can know it.
     mark: String,
     redactor: Arc<Redactor>,
+    /// Secrets that were replaced in what was written, while recording or now.
+    redacted: AtomicUsize,
     pub(crate) form: PictureForm,
     copied: BTreeSet<String>,
     pub(crate) picture_bytes: u64,
@@ -97,7 +101,26 @@ impl OutFolder {
         let random =
             draft.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mark = format!("picture-{}:", random.rsplit('-').next().unwrap_or_default());
-        Ok(Self { mark, draft, place: place.to_owned(), redactor, form, copied, picture_bytes })
+        let redacted = AtomicUsize::new(0);
+        Ok(Self { mark, draft, place: place.to_owned(), redactor, redacted, form, copied, picture_bytes })
+    }
+
+    /// How many secrets were replaced so far.
+    pub(crate) fn redacted_count(&self) -> usize {
+        self.redacted.load(Ordering::Relaxed)
+    }
+
+    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.counted(self.redactor.apply(text))
+    }
+
+    fn clean_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.counted(self.redactor.apply_to_json(text))
+    }
+
+    fn counted<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        self.redacted.fetch_add(text.matches(REDACTED).count(), Ordering::Relaxed);
+        text
     }
 
     /// Creates a text file at a path that this program made: each part a plain name.
@@ -110,7 +133,7 @@ impl OutFolder {
     /// Writes a whole text file.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), FolderError> {
         let mut file = self.create(path)?;
-        file.raw(&self.redactor.apply(text))?;
+        file.raw(&self.clean(text))?;
         file.end()
     }
 
@@ -118,7 +141,7 @@ impl OutFolder {
     pub(crate) fn write_json(&self, path: &str, value: &Value) -> Result<(), FolderError> {
         let text = format!("{value:#}\n");
         let mut file = self.create(path)?;
-        file.raw(&self.redactor.apply_to_json(&text))?;
+        file.raw(&self.clean_json(&text))?;
         file.end()
     }
 
@@ -131,12 +154,12 @@ impl OutFolder {
         list: &ListFile<'_>,
     ) -> Result<(), FolderError> {
         let text = head.to_string();
-        let open = self.redactor.apply_to_json(&text);
+        let open = self.clean_json(&text);
         let open = open.strip_suffix('}').unwrap_or(&open);
         let mut file = self.create(path)?;
         file.raw(&format!("{open},\"{}\":[\n", list.field))?;
         let elements = self.at(list.path)?;
-        let mut source = File::open(&elements).map_err(failed(&elements))?;
+        let mut source = apprentice_files::open(&elements).map_err(failed(&elements))?;
         io::copy(&mut source, &mut file.file).map_err(failed(&file.path))?;
         file.raw("\n]}\n")?;
         fs::remove_file(&elements).map_err(failed(&elements))?;
@@ -159,25 +182,25 @@ impl OutFolder {
 
     /// Adds a line of JSON to a file.
     pub(crate) fn line(&self, file: &mut OutFile, value: &Value) -> Result<(), FolderError> {
-        file.raw(&self.redactor.apply_to_json(&value.to_string()))?;
+        file.raw(&self.clean_json(&value.to_string()))?;
         file.raw("\n")
     }
 
     /// Returns a text without secrets.
     pub(crate) fn redacted(&self, text: &str) -> String {
-        self.redactor.apply(text).into_owned()
+        self.clean(text).into_owned()
     }
 
     /// Returns a value whose texts have no secrets.
     pub(crate) fn redacted_value(&self, value: &Value) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(&self.redactor.apply_to_json(&value.to_string()))
+        serde_json::from_str(&self.clean_json(&value.to_string()))
     }
 
     /// Adds a value to a file as JSON in one line, without secrets and with its pictures in the form of this export. One
     /// picture at a time is in memory.
     pub(crate) fn put(&self, file: &mut OutFile, value: &Value, blobs: &Blobs) -> Result<(), FolderError> {
         let text = value.to_string();
-        let text = self.redactor.apply_to_json(&text);
+        let text = self.clean_json(&text);
         match self.form {
             PictureForm::Inline => file.put_inlined(&text, &self.mark, blobs),
             PictureForm::Files | PictureForm::None => file.raw(&text),
@@ -237,7 +260,22 @@ pub(crate) enum PictureError {
     Folder(#[from] FolderError),
 }
 
+impl Write for OutFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 impl OutFile {
+    /// Where the file is written.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes text that has been searched for secrets.
     pub(crate) fn raw(&mut self, text: &str) -> Result<(), FolderError> {
         self.bytes(text.as_bytes())

@@ -23,8 +23,8 @@ pub enum ExportFormat {
     Inspect,
     /// OpenTelemetry spans by the conventions for generative AI, as OTLP in JSON.
     Otel,
-    /// A film of each attempt, with the model's words as subtitles.
-    Film,
+    /// A video of each attempt, with the model's words as subtitles.
+    Video,
 }
 
 /// How an export holds pictures.
@@ -50,7 +50,7 @@ impl ExportFormat {
         Self::Atif,
         Self::Inspect,
         Self::Otel,
-        Self::Film,
+        Self::Video,
     ];
 
     /// The format's name.
@@ -64,12 +64,13 @@ impl ExportFormat {
             Self::Atif => "atif",
             Self::Inspect => "inspect",
             Self::Otel => "otel",
-            Self::Film => "film",
+            Self::Video => "video",
         }
     }
 
-    /// Returns the format of this name.
+    /// Returns the format of this name, or of the name that one had before.
     pub fn parse(name: &str) -> Option<Self> {
+        let name = if name == "film" { "video" } else { name };
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
@@ -81,8 +82,8 @@ impl ExportFormat {
     /// How the format holds pictures unless the user chooses.
     pub(crate) fn pictures(self) -> PictureForm {
         match self {
-            // A film holds them as a film.
-            Self::Otel | Self::Film => PictureForm::None,
+            // A video holds them as a video.
+            Self::Otel | Self::Video => PictureForm::None,
             Self::Inspect | Self::Parquet => PictureForm::Inline,
             Self::Osworld | Self::Csv | Self::Openai | Self::Sharegpt | Self::Atif => PictureForm::Files,
         }
@@ -93,7 +94,7 @@ impl ExportFormat {
         match (self, form) {
             (_, PictureForm::None) | (Self::Openai, _) => true,
             (Self::Inspect | Self::Parquet, form) => form == PictureForm::Inline,
-            (Self::Otel | Self::Film, _) => false,
+            (Self::Otel | Self::Video, _) => false,
             (Self::Osworld | Self::Csv | Self::Sharegpt | Self::Atif, form) => form == PictureForm::Files,
         }
     }

@@ -18,7 +18,7 @@ mod select;
 mod sql;
 mod writers;
 
-pub use apprentice_results::stored_run::RunError;
+pub use apprentice_runs::RunError;
 pub use export::{ExportError, export};
 pub use folder::FolderError;
 pub use formats::{ExportFormat, PictureForm};

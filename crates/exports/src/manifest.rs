@@ -66,8 +66,10 @@ pub struct Manifest {
     pub screen_sizes: Vec<String>,
     /// What was done about secrets.
     pub redaction: &'static str,
+    /// Number of secrets that were replaced in the texts of this export, while recording or exporting.
+    pub redacted: usize,
 }
 
 /// What was done about secrets, for manifests and cards.
-pub(crate) const REDACTION: &str = "Text was searched for the keys that the program knew when it recorded and when it exported, and for texts shaped \
-     like providers' keys; each was replaced by [redacted]. Pictures are as recorded: nobody has looked at what they show.";
+pub(crate) const REDACTION: &str = "Text was searched for the keys that the program knew when it recorded and when it exported, and for what looks like a \
+     key, token or password; each was replaced by [redacted]. Pictures are as recorded: nobody has looked at what they show.";

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::Verdict;
-use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_runs::row::{Role, Split, TrialRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,13 +1,12 @@
 //! Answers a question in SQL about a run: its rows and events as tables of a temporary SQLite database.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apprentice_results::row::TrialRow;
-use apprentice_results::stored_run::{RunError, StoredRun};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::{RunError, StoredRun};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, params};
@@ -192,7 +191,7 @@ fn cells(row: &TrialRow) -> impl rusqlite::Params {
 /// Adds the events of an attempt, line by line. Returns what is missing of it.
 fn add_events(database: &Connection, run: &StoredRun, row: &TrialRow) -> Result<Option<String>, SqlError> {
     let path = run.events_of(&row.trace)?;
-    let file = match File::open(&path) {
+    let file = match apprentice_files::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(Some(format!("{} has no trace", row.trace)));

@@ -6,13 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use apprentice_results::report::REPORT_FILES;
+use apprentice_runs::layout::{BLOBS_FOLDER, DEV_FOLDER, LEARNING_FOLDER, MEASURE_FOLDER, TRIALS_FOLDER};
 
 use crate::artifacts::{ArtifactError, Artifacts, FileList, hash_of};
 
 /// The file with the lists that were brought into a folder, one a line. A fetch that was killed leaves its own beside the one before.
 const BROUGHT: &str = ".fetched";
 /// Folders of an experiment whose folders are runs.
-const RUNS: [&str; 3] = ["learning", "dev", "measure"];
+const RUNS: [&str; 3] = [LEARNING_FOLDER, DEV_FOLDER, MEASURE_FOLDER];
 
 /// The reason a copy cannot be brought.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +75,7 @@ pub(crate) async fn restore(
 /// Whether a file belongs to the traces or the pictures of a run.
 pub(crate) fn is_of_a_trial(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
-    parts.windows(3).any(|part| RUNS.contains(&part[0]) && matches!(part[2], "trials" | "blobs"))
+    parts.windows(3).any(|part| RUNS.contains(&part[0]) && matches!(part[2], TRIALS_FOLDER | BLOBS_FOLDER))
 }
 
 /// Whether a file with this content may be replaced: it was brought as it is, or is made of others at any time, as reports and the

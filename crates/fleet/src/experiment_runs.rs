@@ -12,6 +12,7 @@ use apprentice_evaluator::run::{
     Progress, RunControl, RunError, RunFolder, RunSummary, TrialSpec, frozen_book,
 };
 use apprentice_protocol::{PortFuture, Why};
+use apprentice_runs::layout::{LOCK_FILE, PROBE_FILE};
 use apprentice_tasks::suite::root_of;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
@@ -21,7 +22,7 @@ use crate::queue::{ExperimentRecord, Leadership, Queue};
 use crate::submit::{Submission, SubmitError, submit};
 
 /// Files of a folder that belong to the process that writes there.
-const NOT_COPIED: [&str; 2] = ["run.lock", ".probe"];
+const NOT_COPIED: [&str; 2] = [LOCK_FILE, PROBE_FILE];
 /// The longest wait between two looks at a run.
 const POLL: Duration = Duration::from_secs(2);
 

@@ -5,9 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::run::{ROWS_FILE, RunFolder, RunPlan, StoreError};
+use apprentice_evaluator::run::{RunFolder, RunPlan, StoreError};
 use apprentice_protocol::{RunId, TrialId};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{BOOK_FOLDER, PLAN_FILE, ROWS_FILE};
+use apprentice_runs::row::TrialRow;
 
 use crate::artifacts::{ArtifactError, Artifacts, files_below};
 use crate::database::DatabaseError;
@@ -116,7 +117,7 @@ pub async fn fetch(queue: &Queue, run: &RunId, root: &Path, depth: Depth) -> Res
         return Err(FetchError::Continued(path));
     }
     if let Some(list) = &record.book_list {
-        artifacts.get_files(list, &path.join("book")).await?;
+        artifacts.get_files(list, &path.join(BOOK_FOLDER)).await?;
     }
     let added = bring(&artifacts, &folder, attempts, depth).await?;
     let missing = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial)).count();
@@ -251,7 +252,7 @@ fn keep_row(folder: &Path, row: &str) -> Result<(), FetchError> {
 
 fn opened(root: &Path, plan: RunPlan) -> Result<RunFolder, FetchError> {
     let path = root.join(plan.run.as_str());
-    if !path.join("run.json").exists() {
+    if !path.join(PLAN_FILE).exists() {
         return Ok(RunFolder::create(root, plan)?);
     }
     let folder = RunFolder::open(&path)?;
@@ -309,7 +310,7 @@ mod tests {
     use std::fs;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use apprentice_evaluator::run::ROWS_FILE;
+    use apprentice_runs::layout::ROWS_FILE;
 
     use super::{FetchError, keep_row, moved};
 

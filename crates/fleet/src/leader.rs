@@ -136,7 +136,8 @@ impl Leader {
 
     async fn led(&self, leadership: &Arc<Leadership>, cancel: &CancellationToken) -> Leaving {
         let ended = self.control.cancel.child_token();
-        let control = RunControl { cancel: ended.clone(), ..self.control.clone() };
+        let mut control = self.control.clone();
+        control.cancel = ended.clone();
         let led = match self.restored(leadership, control).await {
             Ok(led) => led,
             Err(error) => return Leaving::Trouble(error_chain(&error)),

@@ -43,4 +43,4 @@ pub use schema::SchemaError;
 pub use status::{CapStatus, ExperimentStatus, QueueStatus, RunStatus, WorkerStatus};
 pub use stores::{STORE_SETTINGS, StoreAddressError, StoreSettings};
 pub use submit::{Submission, SubmitError, submit};
-pub use worker::{PrepareRun, Prepared, UnfitRun, Worker, WorkerLimits};
+pub use worker::{DEFAULT_LEASE, PrepareRun, Prepared, UnfitRun, Worker, WorkerLimits};

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use apprentice_evaluator::run::{PLAN_FILE, ROWS_FILE, RunPlan};
+use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::RunId;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{BLOBS_FOLDER, BOOK_FOLDER, PLAN_FILE, ROWS_FILE};
+use apprentice_runs::row::TrialRow;
 use apprentice_trace::FileSource;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::runtime::Handle;
@@ -139,7 +140,7 @@ impl OnDemand {
         let plan = self.queue.record(id).await?.ok_or_else(|| FetchError::NoRun(id.clone()))?.plan;
         self.write(&self.folder.join(PLAN_FILE), plan.as_bytes())?;
         if let Some(list) = book {
-            self.artifacts.get_files(list, &self.folder.join("book")).await?;
+            self.artifacts.get_files(list, &self.folder.join(BOOK_FOLDER)).await?;
         }
         Ok(())
     }
@@ -280,7 +281,7 @@ impl OnDemand {
             return Wanted::Nothing;
         };
         let parts: Vec<&str> = inside.split('/').collect();
-        if let [.., "blobs", file] = parts.as_slice() {
+        if let [.., BLOBS_FOLDER, file] = parts.as_slice() {
             return Wanted::File(file.split('.').next().unwrap_or_default().to_owned());
         }
         let state = self.lock();

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use apprentice_evaluator::arm::ArmError;
 use apprentice_evaluator::run::{
-    Claim, Delivery, Lease, QueueError, RunControl, RunDeps, RunError, RunFolder, RunPlan, Runner,
-    TrialQueue, TrialSpec, work,
+    CarriedOut, Claim, Delivery, Lease, QueueError, RunControl, RunDeps, RunError, RunFolder, RunPlan,
+    Runner, TrialQueue, TrialSpec, work,
 };
 use apprentice_protocol::{PortFuture, RunId, Why};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{LOCK_FILE, PLAN_FILE, PROBE_FILE, ROWS_FILE};
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -22,10 +23,12 @@ use crate::database::DatabaseError;
 use crate::error_chain::error_chain;
 use crate::fetch::{FetchError, bring_prerequisite};
 use crate::leader::{LeadExperiment, Leader, LeaderSettings};
-use crate::queue::{Claimant, Claimed, Queue, Renewed, RunRecord, Stored};
+use crate::queue::{Claimant, Claimed, Outcome, Queue, Renewed, RunRecord, Stored};
 
 /// Files of a lease's folder that are not artifacts of its attempt.
-const NO_ARTIFACTS: [&str; 4] = ["run.json", "run.lock", "trials.jsonl", ".probe"];
+const NO_ARTIFACTS: [&str; 4] = [PLAN_FILE, LOCK_FILE, ROWS_FILE, PROBE_FILE];
+/// How long a worker holds a lease without a sign of life, where it is given no other time.
+pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
 /// The longest wait for news of the queue.
 const LONGEST_POLL: Duration = Duration::from_secs(5);
 
@@ -363,7 +366,16 @@ impl Worker {
         Ok(RunDeps { guidance: Arc::new(void), ..deps })
     }
 
-    async fn store(&self, lease: &Lease, row: &TrialRow) -> Result<Delivery, QueueError> {
+    async fn store(&self, lease: &Lease, carried: &CarriedOut) -> Result<Delivery, QueueError> {
+        let CarriedOut { row, ends_run, .. } = carried;
+        let mut outcome = Outcome::of(row);
+        if let Some(why) = ends_run {
+            // Another worker may have another key or reach another server; here it is tried again later.
+            tracing::warn!(run = %row.run, why, "this worker leaves a run to others");
+            let until = Some(self.queue.database().clock().mono() + self.limits.retry);
+            self.lock().unfit.insert(row.run.clone(), LeftRun { why: why.clone(), until });
+            outcome = Outcome::Interrupted;
+        }
         let folder = lease.runner.folder().path();
         let artifacts = self.lock().prepared.get(&row.run).map(|prepared| prepared.artifacts.clone());
         let files = match artifacts {
@@ -371,7 +383,8 @@ impl Worker {
             None => None,
         };
         // The row is committed after what it refers to.
-        let stored = self.queue.deliver(&self.limits.name, row, files.as_deref()).await.map_err(remote)?;
+        let stored = self.queue.deliver_as(outcome, &self.limits.name, row, files.as_deref());
+        let stored = stored.await.map_err(remote)?;
         self.lock().held.remove(&key(lease, row));
         if let Some(scratch) = folder.parent()
             && let Err(error) = std::fs::remove_dir_all(scratch)
@@ -480,8 +493,8 @@ impl TrialQueue for Worker {
     fn deliver<'a>(
         &'a self,
         lease: &'a Lease,
-        row: &'a TrialRow,
+        carried: &'a CarriedOut,
     ) -> PortFuture<'a, Result<Delivery, QueueError>> {
-        Box::pin(self.store(lease, row))
+        Box::pin(self.store(lease, carried))
     }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_functions::Source;
-use apprentice_protocol::{
-    FunctionAnswer, FunctionEnd, FunctionRequest, NodeRef, Observation, Role, UiNode, UiTree,
-};
+use apprentice_protocol::{FunctionAnswer, FunctionEnd, FunctionRequest, Observation, UiNode, UiTree};
 use serde_json::json;
 
 const ROUNDS: usize = 201;
@@ -26,16 +24,13 @@ fn source(times: usize) -> Source {
 }
 
 fn screen() -> Observation {
-    let nodes = (0..ELEMENTS).map(|place| UiNode {
-        id: NodeRef(format!("n{place}")),
-        parent: (place > 0).then_some(0),
-        role: Role::new(if place == 0 { "window" } else { "button" }),
-        name: if place + 1 == ELEMENTS { "Next".to_owned() } else { format!("Entry {place}") },
-        value: None,
-        visible: None,
-        details: Vec::new(),
-        states: std::collections::BTreeSet::new(),
-        bounds: None,
+    let nodes = (0..ELEMENTS).map(|place| {
+        UiNode::new(
+            format!("n{place}"),
+            (place > 0).then_some(0),
+            if place == 0 { "window" } else { "button" },
+            if place + 1 == ELEMENTS { "Next".to_owned() } else { format!("Entry {place}") },
+        )
     });
     Observation { tree: Some(UiTree { nodes: nodes.collect(), truncated: None }), ..Observation::default() }
 }

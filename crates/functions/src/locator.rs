@@ -261,25 +261,13 @@ fn told(node: &UiNode) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Observation, Role, State, UiNode, UiTree};
+    use apprentice_protocol::{Observation, State, UiNode, UiTree};
 
     use super::{Locator, LocatorError, Query, is_named};
 
     fn node(id: usize, parent: Option<u32>, role: &str, name: &str) -> UiNode {
-        let (role, name, states) = (Role::new(role), name.to_owned(), BTreeSet::new());
-        UiNode {
-            id: NodeRef(format!("n{id}")),
-            parent,
-            role,
-            name,
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states,
-            bounds: None,
-        }
+        UiNode::new(format!("n{id}"), parent, role, name)
     }
 
     fn seen(nodes: &[(Option<u32>, &str, &str)]) -> Observation {

@@ -1,6 +1,6 @@
 //! What the harness adds to a step: a model answers after 3 and after 8 seconds, for 1, 8 and 32 trials at once, each in an
 //! in-memory world that paints and lists its elements. Prints one line of JSON for each: the share of a step that is not the
-//! model's time, in percent, at the 95th of a hundred steps. Two processors; part of `scripts/bench`.
+//! model's time, in percent, at the 95th of a hundred steps. Two processors; part of `scripts/bench/worlds`.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a benchmark prints, and may panic")]
 
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use apprentice_harness::agent::{self, AttemptInput};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
+use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Clock, EnvironmentKind, EnvironmentSource as _, Guidance, Header,
     Limits, ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Why, WorldSpec,

@@ -1,6 +1,6 @@
 //! What worlds cost: pictures, actions until they are seen, fresh worlds, trees, and many cells at once.
 //!
-//! Prints one line of JSON for each row. `scripts/bench` runs it beside the programs that it is compared with.
+//! Prints one line of JSON for each row. `scripts/bench/worlds` runs it beside the programs that it is compared with.
 //! `cargo bench -p apprentice-harness --bench worlds -- --pages FOLDER [--rounds N] [ROW…]`.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a benchmark prints, and may panic")]
 
@@ -398,7 +398,7 @@ fn main() {
         words.remove(place);
         (place < words.len()).then(|| words.remove(place))
     };
-    let pages = PathBuf::from(take("--pages").expect("--pages FOLDER, as scripts/bench makes it"));
+    let pages = PathBuf::from(take("--pages").expect("--pages FOLDER, as scripts/bench/worlds makes it"));
     let rounds = take("--rounds").map_or(20, |count| count.parse().expect("a number of rounds"));
     let plan = Plan { pages, rounds, rows: words };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -1,13 +1,14 @@
-//! The harness: models, environments, the agent loop and recording.
+//! The harness: environments, the agent loop and recording.
 //!
-//! This crate does not know about skills: a run receives [`Guidance`](apprentice_protocol::Guidance), which may be
+//! This crate knows neither skills nor models: the loop asks the port
+//! [`ChatModel`](apprentice_protocol::ChatModel), and a run receives [`Guidance`](apprentice_protocol::Guidance), which may be
 //! empty.
 
 pub mod agent;
 pub mod env;
 pub mod fork;
-pub mod model;
 mod prompts;
+mod rows;
 pub mod tool;
 
 pub use prompts::prompts;

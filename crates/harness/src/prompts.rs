@@ -4,25 +4,10 @@ use apprentice_protocol::Prompt;
 
 use crate::agent;
 use crate::fork;
-use crate::model::action_format::{COMPUTER_PROMPT, DIALOG, PAGE};
-use crate::model::{calibrate, compat, grounded, probe};
 
 /// Returns every text of this crate that reaches a model.
 pub fn prompts() -> Vec<Prompt> {
-    let own = [
-        COMPUTER_PROMPT,
-        PAGE,
-        DIALOG,
-        calibrate::PROMPT,
-        calibrate::QUESTION,
-        grounded::PROMPT,
-        grounded::QUESTION,
-        grounded::ACT,
-        probe::PICTURE,
-        probe::FORM,
-        fork::TURN,
-    ];
-    [&agent::PROMPTS[..], &compat::PROMPTS[..], &own[..]].concat()
+    [&agent::PROMPTS[..], &[fork::TURN]].concat()
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Screen {
         opaque
             .write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png)
             .map_err(|error| lost(error.to_string()))?;
-        let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hash = hex::encode(Sha256::digest(&bytes));
         Ok(Image { hash: BlobHash::new(hash), size, media: MediaType::Png, bytes: ImageBytes(bytes.into()) })
     }
 }

@@ -1,7 +1,7 @@
 //! Data that the program carries: build scripts pack it, and the program unpacks what it needs. Texts are a third as large so.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub fn pack(from: &Path, parts: &[&str], to: &Path) -> io::Result<()> {
     let mut packed = ZlibEncoder::new(File::create(to)?, Compression::best());
     for part in parts {
         let part = from.join(part);
-        let data = fs::read(&part)
+        let data = apprentice_files::read(&part)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", part.display())))?;
         packed.write_all(&data)?;
     }

@@ -90,10 +90,13 @@ fn reply(said: Move, request: &ChatRequest, bytes: usize, name: &str) -> ChatRep
         raw: RawContent { blocks },
         say: if say.is_empty() { Vec::new() } else { vec![say] },
         stop: if calls.is_empty() { ReplyStop::EndTurn } else { ReplyStop::Calls },
+        thoughts: Vec::new(),
         calls,
         usage: Usage { input: tokens(bytes), output: tokens(written), cached: 0 },
         timing: Timing::default(),
         cost_usd: None,
+        estimated: false,
+        adapted: Vec::new(),
         provider_model: Some(name.to_owned()),
     }
 }

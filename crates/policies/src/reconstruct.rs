@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    Action, ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, Gather as _, ImagePoint,
-    JudgedBy, Message, Outline, OutlineNode, Seen, SkillId, State, StepAction, StepId, Target,
-    TrajectoryStep, Verdict, changes,
+    Action, ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, ImagePoint, JudgedBy,
+    Message, Outline, OutlineNode, Seen, SkillId, State, StepAction, StepId, Target, TrajectoryStep, Verdict,
+    changes,
 };
 use serde::Deserialize;
 
@@ -151,7 +151,7 @@ fn is_function(call: &Call) -> bool {
 /// element.
 fn done(calls: &[Call], results: &[CallResult], outline: &Outline) -> Vec<StepAction> {
     let outcomes: BTreeMap<_, &[ActionOutcome]> =
-        results.iter().map(|result| (&result.id, result.per_action.as_slice())).gather();
+        results.iter().map(|result| (&result.id, result.per_action.as_slice())).collect();
     let mut told = Vec::new();
     for call in calls {
         let CallBody::World { actions } = &call.body else { continue };

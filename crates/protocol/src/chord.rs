@@ -159,6 +159,17 @@ impl Key {
     }
 }
 
+/// The keys that give a text of one capital letter. A letter beyond ASCII has no key of its own on a US keyboard: it stays the
+/// character that it is.
+fn capital(text: &str) -> Option<Vec<Key>> {
+    let mut chars = text.chars();
+    let (only, None) = (chars.next()?, chars.next()) else { return None };
+    if only.is_ascii_uppercase() {
+        return Some(vec![Key("shift".into()), Key(only.to_ascii_lowercase().into())]);
+    }
+    only.is_uppercase().then(|| vec![Key(only.into())])
+}
+
 /// X's and the web's names of characters, without underscores and in lower case.
 const PRINTED: &[(&str, &str)] = &[
     ("exclam", "!"),
@@ -248,8 +259,12 @@ const KEYPAD_MOVES: &[&str] = &[
 ];
 
 impl Chord {
-    /// Parses keys joined by `+`, in any common spelling.
+    /// Parses keys joined by `+`, in any common spelling. A capital letter alone is that letter, which a keyboard gives with
+    /// Shift, as xdotool and pyautogui press it; beside other keys, its case says nothing (`Ctrl+A`).
     pub fn parse(text: &str) -> Result<Self, ChordError> {
+        if let Some(keys) = capital(text.trim()) {
+            return Ok(Self(keys));
+        }
         let mut keys = Vec::new();
         let mut rest = text.trim();
         while let Some(first) = rest.chars().next() {
@@ -321,6 +336,11 @@ mod tests {
         check("ctrl++", Ok("ctrl+plus"));
         check("+", Ok("plus"));
         check("é", Ok("é"));
+        check("É", Ok("É"));
+        check("H", Ok("shift+h"));
+        check(" G ", Ok("shift+g"));
+        check("ctrl+A", Ok("ctrl+a"));
+        check("KeyH", Ok("h"));
         check("ctrl+é", Ok("ctrl+é"));
         check(" F10 ", Ok("f10"));
         for (name, character) in [("minus", "-"), ("Equal", "="), ("slash", "/"), ("bracketleft", "[")] {

@@ -32,11 +32,13 @@ pub enum DetailKind {
     SelectedText,
     /// Where that begins.
     SelectionStart,
+    /// What stands in the row of a control of which there are several alike.
+    Row,
 }
 
 impl DetailKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Formula,
         Self::Comment,
         Self::Bold,
@@ -46,6 +48,7 @@ impl DetailKind {
         Self::Caret,
         Self::SelectedText,
         Self::SelectionStart,
+        Self::Row,
     ];
 
     /// The word for it in a list of elements.
@@ -60,6 +63,7 @@ impl DetailKind {
             Self::Caret => "caret",
             Self::SelectedText => "selected text",
             Self::SelectionStart => "from",
+            Self::Row => "of",
         }
     }
 }

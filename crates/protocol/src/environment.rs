@@ -207,6 +207,11 @@ pub trait Environment: Send {
         &'a mut self,
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>>;
+    /// Opens the page with which a task begins. Its address is the task's, so that no setting about a model's addresses holds.
+    fn open_page<'a>(&'a mut self, url: &'a str) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        let navigate = Action::Navigate { url: url.to_owned() };
+        Box::pin(async move { self.act(&navigate).await })
+    }
     /// Waits until what was observed last may have changed, for at most `cap`. What changes later than it is drawn, or before
     /// the wait begins, may be missed: whoever waits looks again after the cap. A world that no event tells of changes
     /// answers [`ChangeWait::Untold`] at once.

@@ -192,6 +192,9 @@ pub enum EventKind {
         raw: Vec<BlobHash>,
         /// The text parts of the reply.
         say: Vec<String>,
+        /// The model's thoughts, as far as the provider shows them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        thoughts: Vec<String>,
         /// The calls of the reply.
         calls: Vec<Call>,
         /// Token usage.
@@ -204,6 +207,15 @@ pub enum EventKind {
         provider_model: Option<String>,
         /// Size of our serialized request in bytes, without pictures.
         request_bytes: u64,
+        /// Whether usage and cost are estimates, because the server did not say them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        estimated: bool,
+    },
+    /// The server refuses part of what is usually sent: requests of this conversation go without it.
+    #[serde(rename = "request.adapted")]
+    RequestAdapted {
+        /// What, and the remedy.
+        what: String,
     },
     /// An action was done, refused or skipped.
     #[serde(rename = "action")]
@@ -387,6 +399,7 @@ impl EventKind {
         "observed",
         "model.asked",
         "model.replied",
+        "request.adapted",
         "action",
         "call.answered",
         "tool.called",

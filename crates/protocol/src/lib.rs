@@ -14,7 +14,6 @@ mod detail;
 mod embed;
 mod environment;
 mod event;
-mod gather;
 mod geometry;
 mod guidance;
 mod id;
@@ -27,6 +26,7 @@ mod network;
 mod observation;
 mod outline;
 mod page_reading;
+mod picture_size;
 mod port;
 mod profile;
 mod prompt;
@@ -56,7 +56,6 @@ pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
     SinkError, TurnStart,
 };
-pub use gather::Gather;
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
@@ -69,7 +68,7 @@ pub use model::{
     ActionOutcome, Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError,
     ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, ToolSpec, Usage, WorldTool,
 };
-pub use monitors::{Monitors, MonitorsError};
+pub use monitors::{DEFAULT_SCREEN, Monitors, MonitorsError};
 pub use narration::{changes, count_of_more_lines, more_lines_changed};
 pub use network::{AllowedHost, AllowedHostError, ConnectionOutcome, ConnectionRecord, ConnectionReport};
 pub use observation::{Observation, Tab, Want};
@@ -86,7 +85,10 @@ pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
 pub use trajectory::{
     JudgedBy, RetrievedSkill, Seen, StepAction, ToolAnswer, Trajectory, TrajectoryStep, Verdict, Versions,
 };
-pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree, VisibleText};
+pub use tree::{
+    HiddenNodes, MAX_NODE_TEXT_BYTES, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree,
+    VisibleText, cut_text,
+};
 pub use world_function::{
     FunctionAnswer, FunctionCall, FunctionEnd, FunctionFailure, FunctionRecord, FunctionRequest,
     WorldFunction,

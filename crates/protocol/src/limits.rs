@@ -17,7 +17,8 @@ pub struct Limits {
     pub tokens: Option<u64>,
     /// Maximum cost in US dollars; no cap if absent.
     pub cost_usd: Option<f64>,
-    /// Maximum working time in seconds, without waiting for rate limits or for our own pool.
+    /// Maximum working time of the world and this program in seconds: without the time in which the model answers, waiting for
+    /// rate limits, and for our own pool.
     pub working_s: u64,
     /// Number of times in a row that the same actions on the same screen count as a loop.
     pub repeats: u32,
@@ -93,8 +94,11 @@ pub struct ResourceUsage {
     pub tokens: Usage,
     /// Cost in US dollars; `None` if the model has no price.
     pub cost_usd: Option<f64>,
-    /// Working time in milliseconds.
+    /// Working time in milliseconds, without the model's.
     pub working_ms: u64,
+    /// Time in which the model answered, in milliseconds. In older records it is part of the working time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub model_ms: u64,
 }
 
 impl Limits {
@@ -113,6 +117,10 @@ impl Limits {
         let steps = spent.world_steps >= self.world_steps || spent.turns >= self.turns;
         steps.then_some(StopReason::StepLimit)
     }
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The part of a task that the harness gets.

@@ -208,6 +208,8 @@ pub enum ReplyStop {
     Calls,
     /// The output limit cut the reply off.
     MaxTokens,
+    /// The turn is complete, but its words hold the marks of a call that was not made, so they are no answer.
+    UnreadCall,
     /// The provider refused the request.
     Refusal,
     /// The conversation exceeds the model's context.
@@ -251,6 +253,9 @@ pub struct ChatReply {
     pub raw: RawContent,
     /// The text parts.
     pub say: Vec<String>,
+    /// The model's thoughts, as far as the provider shows them. They are neither an answer nor a call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thoughts: Vec<String>,
     /// The calls, in order.
     pub calls: Vec<Call>,
     /// The reason why the reply ended.
@@ -262,6 +267,12 @@ pub struct ChatReply {
     /// Cost in US dollars; `None` if the model has no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// Whether the server did not say what the call used: usage and cost are what the program reckoned with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// What the request went without, because the server refuses it; only what no earlier reply of the conversation told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adapted: Vec<String>,
     /// The exact model that replied, as the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_model: Option<String>,
@@ -272,6 +283,9 @@ pub struct ChatReply {
 pub enum Retry {
     /// Never: a retry would fail again.
     Never,
+    /// Not before a person has changed something: any other request to this server would fail, too. The key, the account's
+    /// credit, the model's name or the address is wrong, or the server takes no request of this form.
+    Lasting,
     /// Immediately.
     Now,
     /// After this delay.
@@ -289,8 +303,16 @@ pub enum ModelErrorKind {
     Budget,
     /// The context limit was reached.
     ContextFull,
-    /// The request can never succeed: a bug or an incorrect profile.
+    /// The request can never succeed: a bug.
     Request,
+    /// The server refused the form of the request: a field, a role, a tool or a picture.
+    Refused,
+    /// The request has more bytes or more pictures than the server, or a proxy before it, takes.
+    TooLarge,
+    /// The provider's policy refused what the request says.
+    Policy,
+    /// The server could not read what the model wrote, as a call that is no JSON, and gave an error in place of it.
+    Unreadable,
     /// Recorded turns do not fit the present world.
     Replay,
 }
@@ -313,6 +335,16 @@ impl ModelError {
         Self { fault, retry: Retry::Never, message: message.into() }
     }
 
+    /// Creates an error that every request to this server would get, until a person changes something.
+    pub fn lasting(fault: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { fault, retry: Retry::Lasting, message: message.into() }
+    }
+
+    /// Whether every request to this server would fail, until a person changes something.
+    pub fn is_lasting(&self) -> bool {
+        self.retry == Retry::Lasting
+    }
+
     /// When the same request may be retried.
     pub fn retry(&self) -> Retry {
         self.retry
@@ -324,9 +356,13 @@ impl ModelError {
             ModelErrorKind::Unavailable => Some(VoidCause::ModelUnavailable),
             ModelErrorKind::Protocol => Some(VoidCause::ModelProtocol),
             ModelErrorKind::Request => Some(VoidCause::Internal),
+            ModelErrorKind::Refused | ModelErrorKind::TooLarge => Some(VoidCause::RequestRefused),
             // Repeating recorded turns sets a world up.
             ModelErrorKind::Replay => Some(VoidCause::Setup),
-            ModelErrorKind::Budget | ModelErrorKind::ContextFull => None,
+            ModelErrorKind::Budget
+            | ModelErrorKind::ContextFull
+            | ModelErrorKind::Policy
+            | ModelErrorKind::Unreadable => None,
         }
     }
 }

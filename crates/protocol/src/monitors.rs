@@ -21,6 +21,9 @@ const SIDE: RangeInclusive<u32> = 64..=16_384;
 /// Pixels of one side of one of several monitors. Their display server shows no less.
 const SIDE_OF_SEVERAL: RangeInclusive<u32> = 128..=16_384;
 
+/// The screen of a world for which none is given.
+pub const DEFAULT_SCREEN: Size = Size::new(1920, 1080);
+
 /// The one or more monitors that make up a screen. They stand side by side from left to right, aligned at the top.
 /// Coordinates are those of the whole screen.
 ///
@@ -63,6 +66,13 @@ pub enum MonitorsError {
          expected {0}"
     )]
     Placed(String),
+}
+
+impl Default for Monitors {
+    /// Returns a single monitor of the size [`DEFAULT_SCREEN`].
+    fn default() -> Self {
+        DEFAULT_SCREEN.into()
+    }
 }
 
 impl From<Size> for Monitors {

@@ -322,21 +322,12 @@ mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     use super::{Outline, outline, outline_line};
-    use crate::{
-        Detail, DetailKind, NodeRef, Rect, Role, Size, State, TextBudget, UiNode, UiTree, View, VisibleText,
-    };
+    use crate::{Detail, DetailKind, Rect, Size, State, TextBudget, UiNode, UiTree, View, VisibleText};
 
     fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
         UiNode {
-            id: NodeRef(format!("n{id}")),
-            parent,
-            role: Role::new(role),
-            name: name.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: BTreeSet::new(),
             bounds: Some(Rect::new(10, 10, 100, 20)),
+            ..UiNode::new(format!("n{id}"), parent, role, name)
         }
     }
 

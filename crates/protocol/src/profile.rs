@@ -67,10 +67,14 @@ pub enum HistoryRule {
         /// The provider's limit on the size of a request, in bytes.
         max_request_bytes: u64,
     },
-    /// All text and the last few pictures; less if the context size is known and too small for them.
+    /// All text and the newest pictures; less if the context size is known and too small for them.
     Window {
-        /// Number of pictures to keep.
+        /// Pictures that remain when older ones are left out.
         images: u32,
+        /// The most pictures in one request: older ones are left out in blocks, so that between two blocks each request
+        /// begins with the one before. `None` leaves one out each turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_most: Option<u32>,
         /// The context size; `None` if unknown, so that only the server can detect an overflow.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<ContextRule>,

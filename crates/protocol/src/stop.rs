@@ -49,6 +49,8 @@ pub enum VoidCause {
     ModelUnavailable,
     /// The model's server sent an invalid response.
     ModelProtocol,
+    /// The model's server refused the form of a request.
+    RequestRefused,
     /// A check crashed.
     CheckCrashed,
     /// Evidence that a check needs is missing.

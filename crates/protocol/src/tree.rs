@@ -154,6 +154,21 @@ pub struct UiNode {
 }
 
 impl UiNode {
+    /// Returns a node of which nothing is known but its role and name.
+    pub fn new(id: impl Into<String>, parent: Option<u32>, role: &str, name: impl Into<String>) -> Self {
+        Self {
+            id: NodeRef(id.into()),
+            parent,
+            role: Role::new(role),
+            name: name.into(),
+            value: None,
+            visible: None,
+            details: Vec::new(),
+            states: BTreeSet::new(),
+            bounds: None,
+        }
+    }
+
     /// Whether the node has this state.
     pub fn is(&self, state: State) -> bool {
         self.states.contains(&state)
@@ -182,7 +197,34 @@ pub struct UiTree {
     pub truncated: Option<TruncationCause>,
 }
 
+/// Most bytes of one text of a node.
+pub const MAX_NODE_TEXT_BYTES: usize = 64 << 10;
+/// Bytes of all texts of a tree after which the rest is cut short.
+const MAX_TREE_TEXT_BYTES: usize = 16 << 20;
+/// Bytes that each text keeps in a tree that is over its limit.
+const SHORT_TEXT_BYTES: usize = 120;
+
+/// Cuts a text to its first bytes, in whole characters, with a mark where more was.
+pub fn cut_text(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+}
+
 impl UiTree {
+    /// Cuts names and values to what a view can use. The number of nodes alone bounds nothing: a program may give an element a
+    /// name of many megabytes.
+    pub fn bound_texts(&mut self) {
+        let mut left = MAX_TREE_TEXT_BYTES;
+        for node in &mut self.nodes {
+            for text in [Some(&mut node.name), node.value.as_mut()].into_iter().flatten() {
+                cut_text(text, MAX_NODE_TEXT_BYTES.min(left.max(SHORT_TEXT_BYTES)));
+                left = left.saturating_sub(text.len());
+            }
+        }
+    }
+
     /// Returns the node with this reference.
     pub fn get(&self, id: &NodeRef) -> Option<&UiNode> {
         self.nodes.iter().find(|node| node.id == *id)
@@ -262,7 +304,9 @@ impl Default for TreeBudget {
 
 #[cfg(test)]
 mod tests {
-    use super::{NodeRef, Role, State, UiNode, UiTree, VisibleText};
+    use super::{
+        MAX_NODE_TEXT_BYTES, MAX_TREE_TEXT_BYTES, NodeRef, Role, State, UiNode, UiTree, VisibleText,
+    };
     use crate::Rect;
 
     /// A node by its parent, role and states, and whether it has a place.
@@ -273,15 +317,9 @@ mod tests {
         let mut tree = UiTree::default();
         for (index, (parent, role, states, placed)) in nodes.iter().enumerate() {
             tree.nodes.push(UiNode {
-                id: NodeRef(format!("n{index}")),
-                parent: *parent,
-                role: Role::new(*role),
-                name: String::new(),
-                value: None,
-                visible: None,
-                details: Vec::new(),
                 states: states.iter().copied().collect(),
                 bounds: placed.then(|| Rect::new(0, 0, 10, 10)),
+                ..UiNode::new(format!("n{index}"), *parent, role, "")
             });
         }
         tree.keep_one_focus();
@@ -308,6 +346,31 @@ mod tests {
             [(None, "document", &[Focused, Editable][..], true), (None, "link", &[Focused, Hidden], true)];
         assert_eq!(kept(&written), [0], "a document that is written in; what is hidden has no keys");
         assert_eq!(kept(&[(None, "button", &[], true)]), [0usize; 0]);
+    }
+
+    #[test]
+    fn names_of_megabytes_are_cut_and_short_ones_are_left() {
+        let node = |name: String, value: Option<String>| UiNode {
+            id: NodeRef("n".into()),
+            parent: None,
+            role: Role::new("button"),
+            name,
+            value,
+            visible: None,
+            details: Vec::new(),
+            states: std::collections::BTreeSet::new(),
+            bounds: None,
+        };
+        let mut tree =
+            UiTree { nodes: vec![node("Save".into(), Some("ß".repeat(1 << 20)))], truncated: None };
+        tree.nodes.extend((0..1000).map(|_| node("é".repeat(40 << 10), None)));
+        tree.nodes.push(node("Cancel".into(), None));
+        tree.bound_texts();
+        let texts = |node: &UiNode| node.name.len() + node.value.as_ref().map_or(0, String::len);
+        assert_eq!((tree.nodes[0].name.as_str(), tree.nodes[1001].name.as_str()), ("Save", "Cancel"));
+        assert!(tree.nodes[0].value.as_ref().is_some_and(|value| value.ends_with("ß…")));
+        assert!(tree.nodes.iter().all(|node| texts(node) <= MAX_NODE_TEXT_BYTES + 10));
+        assert!(tree.nodes.iter().map(texts).sum::<usize>() < MAX_TREE_TEXT_BYTES * 2);
     }
 
     #[test]

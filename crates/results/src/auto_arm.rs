@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, TaskId, Verdict};
+use apprentice_protocol::{TaskId, Verdict};
 
 use crate::arm::Arm;
-use crate::row::{Split, TrialRow};
+use apprentice_runs::row::{Split, TrialRow};
 
 /// The arms among which `auto` chooses, simplest first: of equals the first is taken.
 pub const AUTO_CANDIDATES: [Arm; 3] = [Arm::Pull, Arm::IndexPull, Arm::Push];
@@ -62,7 +62,7 @@ pub fn choose_auto(rows: &[TrialRow], model: &str) -> Result<AutoChoice, NoAutoC
     if tried.len() < 2 {
         return Err(NoAutoChoice::TooFewArms { model: model.to_owned(), tried: tried.len() });
     }
-    let keys = |trials: &BTreeMap<(TaskId, u32), bool>| trials.keys().cloned().gather::<BTreeSet<_>>();
+    let keys = |trials: &BTreeMap<(TaskId, u32), bool>| trials.keys().cloned().collect::<BTreeSet<_>>();
     let shared = tried.values().map(keys).reduce(|one, other| &one & &other).unwrap_or_default();
     if shared.len() < AUTO_TRIALS {
         return Err(NoAutoChoice::TooFewTrials { model: model.to_owned(), shared: shared.len() });
@@ -70,7 +70,7 @@ pub fn choose_auto(rows: &[TrialRow], model: &str) -> Result<AutoChoice, NoAutoC
     let count = |trials: &BTreeMap<(TaskId, u32), bool>| {
         trials.iter().filter(|(key, passed)| **passed && shared.contains(key)).count()
     };
-    let passed: BTreeMap<Arm, usize> = tried.iter().map(|(arm, trials)| (*arm, count(trials))).gather();
+    let passed: BTreeMap<Arm, usize> = tried.iter().map(|(arm, trials)| (*arm, count(trials))).collect();
     let most = passed.values().copied().max().unwrap_or_default();
     let arm = AUTO_CANDIDATES.into_iter().find(|arm| passed.get(arm) == Some(&most)).unwrap_or(Arm::Pull);
     Ok(AutoChoice { arm, trials: shared.len(), passed })
@@ -81,7 +81,7 @@ mod tests {
     use apprentice_protocol::Verdict::{self, Fail, Pass, Void};
 
     use super::{AUTO_TRIALS, Arm, NoAutoChoice, Split, TrialRow, choose_auto};
-    use crate::rows::sample::row;
+    use crate::sample::row;
 
     fn rows(arm: &str, split: Split, verdicts: &[Verdict]) -> Vec<TrialRow> {
         let trial = |(seed, verdict): (u32, &Verdict)| {

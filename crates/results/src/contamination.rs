@@ -5,14 +5,12 @@ use std::io;
 use std::path::Path;
 
 use apprentice_protocol::TaskId;
+use apprentice_runs::layout::CONTAMINATION_FILE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file's format.
 pub const CONTAMINATION_SCHEMA: &str = "apprentice.hygiene/1";
-
-/// The file's name in an experiment's folder.
-pub const CONTAMINATION_FILE: &str = "hygiene.json";
 
 /// How clean the parting of training and test is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +51,7 @@ pub struct SkillContamination {
 impl Contamination {
     /// The examination that was kept in an experiment's folder, if there was one.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
-        match fs::read_to_string(folder.join(CONTAMINATION_FILE)) {
+        match apprentice_files::read_to_string(folder.join(CONTAMINATION_FILE)) {
             Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

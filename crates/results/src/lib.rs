@@ -1,6 +1,6 @@
-//! What finished trials say: rows, statistics, comparison, reports.
+//! What finished trials say: statistics, comparison, reports.
 //!
-//! Everything is computed from rows alone; [`stored_run`] opens a run's folder for readers of traces. It accepts any file of that form, so others' results can be analysed too.
+//! Everything is computed from rows alone, whoever wrote them, so others' results can be analysed too.
 
 pub mod ablations;
 pub mod arm;
@@ -8,9 +8,8 @@ pub mod auto_arm;
 pub mod compare;
 pub mod contamination;
 pub mod report;
-pub mod row;
-pub mod rows;
+#[cfg(test)]
+mod sample;
 pub mod selftest;
 pub mod stats;
 pub mod step_caps;
-pub mod stored_run;

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{Gather as _, TrialId, Verdict};
+use apprentice_protocol::{TrialId, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::row::TrialRow;
-use crate::rows::trials;
 use crate::stats::mean;
-use crate::stored_run::StoredRun;
+use apprentice_runs::StoredRun;
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows::trials;
 
 /// The schema of [`StepCaps`].
 pub const STEP_CAPS_SCHEMA: &str = "apprentice.step-caps/1";
@@ -98,7 +98,7 @@ pub fn step_caps(runs: &[StoredRun]) -> StepCaps {
             let application = run.plan.programs.get(&row.task).unwrap_or(&row.suite).clone();
             groups.entry(of(&row.model, &row.arm)).or_default().push((application, row));
         }
-        let done: BTreeSet<&TrialId> = run.rows.iter().map(|row| &row.trial).gather();
+        let done: BTreeSet<&TrialId> = run.rows.iter().map(|row| &row.trial).collect();
         for planned in run.plan.trials.iter().filter(|planned| !done.contains(&planned.trial)) {
             let key = of(&planned.model, &planned.arm);
             groups.entry(key.clone()).or_default();
@@ -108,7 +108,7 @@ pub fn step_caps(runs: &[StoredRun]) -> StepCaps {
     let entry = |(key, trials): (_, Vec<(String, &TrialRow)>)| {
         let not_run = not_run.get(&key).copied().unwrap_or_default();
         let (suite, suite_hash, model, arm, steps) = key;
-        let names: BTreeSet<&String> = trials.iter().map(|(name, _)| name).gather();
+        let names: BTreeSet<&String> = trials.iter().map(|(name, _)| name).collect();
         let of = |wanted: &dyn Fn(&str) -> bool| {
             rate(trials.iter().filter(|(name, _)| wanted(name)).map(|(_, row)| *row))
         };
@@ -139,7 +139,7 @@ fn rate<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> SuccessRate {
     let judged: Vec<&&TrialRow> = rows.iter().filter(|row| row.verdict != Verdict::Void).collect();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     SuccessRate {
-        tasks: count(judged.iter().map(|row| &row.task).gather::<BTreeSet<_>>().len()),
+        tasks: count(judged.iter().map(|row| &row.task).collect::<BTreeSet<_>>().len()),
         score: mean(judged.iter().map(|row| row.score)),
         passed: count(judged.iter().filter(|row| row.verdict == Verdict::Pass).count()),
         judged: count(judged.len()),
@@ -151,7 +151,7 @@ impl StepCaps {
     /// Writes a Markdown table: a row per model, arm and cap, a column per application.
     pub fn markdown(&self) -> String {
         let known: BTreeSet<&str> =
-            self.entries.iter().flat_map(|entry| entry.applications.keys()).map(String::as_str).gather();
+            self.entries.iter().flat_map(|entry| entry.applications.keys()).map(String::as_str).collect();
         let own = APPLICATIONS.into_iter().filter(|name| known.contains(name));
         let others = known.iter().copied().filter(|name| !APPLICATIONS.contains(name));
         let columns: Vec<&str> = own.chain(others).collect();
@@ -200,8 +200,8 @@ mod tests {
     use serde_json::json;
 
     use super::step_caps;
-    use crate::rows::sample::row;
-    use crate::stored_run::StoredRun;
+    use crate::sample::row;
+    use apprentice_runs::StoredRun;
 
     /// Opens a run under a cap, with the verdict of each task; a planned task without one has not been run.
     fn run(folder: &std::path::Path, cap: u32, verdicts: &[(&str, Option<Verdict>)]) -> StoredRun {

@@ -23,6 +23,12 @@ const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 /// The leaf for this process itself.
 const LEAF: &str = "apprentice-owner";
 
+/// What bounds the programs of a cell together: `Ok` if the kernel does, by a control group for each cell; else why the
+/// supervisor adds up what they use instead.
+pub fn cells_have_control_groups() -> Result<(), String> {
+    of_this_process().map(|_| ()).map_err(ToString::to_string)
+}
+
 /// Why no groups can be made.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoGroups {

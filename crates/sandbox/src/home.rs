@@ -49,6 +49,9 @@ pub(super) const FIRST: &str = "first";
 /// script replaces it.
 pub(super) const SUDO: &str = "sudo";
 
+/// What the Python of checks runs when it starts, in a folder of its own.
+const CHECK_SITE: (&str, &str) = ("sitecustomize.py", include_str!("seeds/check_site.py"));
+
 /// The usual folders of a desktop user.
 const FOLDERS: &[&str] = &[
     "Desktop",
@@ -79,6 +82,11 @@ pub(super) fn seed(home: &Path) -> io::Result<()> {
 /// Writes the wrappers that a folder does not have yet.
 pub(super) fn write_programs(folder: &Path) -> io::Result<()> {
     PROGRAMS.iter().try_for_each(|(name, text)| write_new(&folder.join(name), text, 0o755))
+}
+
+/// Writes what only checks use.
+pub(super) fn write_check_files(folder: &Path) -> io::Result<()> {
+    write_new(&folder.join(CHECK_SITE.0), CHECK_SITE.1, 0o644)
 }
 
 /// Writes a file with its parent folders, unless it exists.

@@ -12,93 +12,22 @@ use apprentice_protocol::{Monitors, WorldError, WorldErrorKind};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use super::cell_spec::{CellIsolation, CellSpec};
 use super::control_group::{self, CellGroup};
 use super::display_server::DisplayServer;
 use super::language::language;
 use super::limits::CellLimits;
+use super::mounts::{HOME, PROGRAMS, RUNTIME, USER};
+use super::program_search::{find, search_path};
 use super::state::{self, LOCK, map_contains};
 use super::supervisor::{self, Home, SandboxPlan};
 use super::wire::SessionConfig;
-use super::{CellIsolation, CellSpec, home, network};
+use super::{home, mounts, network};
 
-/// The user id inside.
-const USER: u32 = 1000;
-/// The home folder inside a cell with namespaces.
-const HOME: &str = "/home/user";
-/// The folder for the session's sockets inside (`XDG_RUNTIME_DIR`).
-const RUNTIME: &str = "/run/user/1000";
-/// The folder of the programs that a cell adds to the system's. Nobody inside can change them, as checks use them, too.
-const PROGRAMS: &str = "/run/programs";
 /// The path of our own program inside.
 const PROGRAM: &str = "/run/supervisor";
 /// User ids of the host. When root starts a cell, the cell runs as a free one of these; no account is created.
 const SPARE_USERS: std::ops::Range<u32> = 61_500..61_600;
-/// Folders searched for programs of the host.
-const FOLDERS: [&str; 6] =
-    ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/usr/libexec", "/usr/lib/at-spi2-core"];
-
-/// Entries of the host's `/etc` that the cell sees: what programs need, and no file that may hold a secret.
-const ETC: &[&str] = &[
-    "ImageMagick-6",
-    "X11",
-    "alternatives",
-    "bash.bashrc",
-    "ca-certificates",
-    "ca-certificates.conf",
-    "chromium",
-    "chromium.d",
-    "dbus-1",
-    "dconf",
-    "debian_version",
-    "fonts",
-    "gimp",
-    "glvnd",
-    "gtk-2.0",
-    "gtk-3.0",
-    "host.conf",
-    "inputrc",
-    "java-17-openjdk",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "libreoffice",
-    "locale.alias",
-    "localtime",
-    "magic",
-    "magic.mime",
-    "mailcap",
-    "mime.types",
-    "os-release",
-    "papersize",
-    "perl",
-    "profile",
-    "protocols",
-    "pulse",
-    "python3",
-    "python3.11",
-    "services",
-    "shells",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "terminfo",
-    "thunderbird",
-    "timezone",
-    "vim",
-    "vlc",
-    "xdg",
-    "xml",
-];
-
-/// Entries of the host's `/var` that the cell sees: caches that programs need, and the package database, which tells
-/// the installed versions. The files of those packages are visible anyway.
-const VAR: &[&str] = &[
-    "/var/cache/fontconfig",
-    "/var/lib/openbox",
-    "/var/lib/dpkg/info",
-    "/var/lib/dpkg/status",
-    "/var/lib/pacman/local",
-    "/var/lib/rpm",
-];
 
 /// A prepared cell, ready to start.
 pub(super) struct Sandbox {
@@ -131,11 +60,6 @@ fn failed(what: impl std::fmt::Display, error: &io::Error) -> WorldError {
         WorldErrorKind::Start
     };
     WorldError::new(fault, format!("{what}: {error}"))
-}
-
-/// Finds a program of the host by name.
-fn find(name: &str) -> Option<PathBuf> {
-    FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
 fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
@@ -245,7 +169,7 @@ impl Sandbox {
             folder: self.folder.path().to_owned(),
             files: self.limits.files,
             home: self.golden.clone().map_or(Home::Seeds, Home::Golden),
-            etc: etc(),
+            etc: mounts::etc(),
             argv: self.argv()?,
         };
         let entrance = serde_json::to_string(&entrance).map_err(|error| {
@@ -304,9 +228,11 @@ impl Sandbox {
             &user,
         ]);
         add(&["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "cell"]);
-        argv.extend(self.mounts());
+        argv.extend(mounts::mounts(self.folder.path(), self.limits.shared_memory));
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
-        add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM, "--clearenv"]);
+        add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM]);
+        // Comes last: the mount points of everything above lie there.
+        add(&["--remount-ro", "/", "--clearenv"]);
         let own = format!("{HOME}/{}", home::PROGRAM_FOLDER);
         for (name, value) in environment(HOME, RUNTIME, &[PROGRAMS, &own]) {
             add(&["--setenv", name, &value]);
@@ -319,68 +245,11 @@ impl Sandbox {
         add(&["--chdir", HOME, "--", PROGRAM, &self.argument, "serve", supervisor::CELL]);
         Ok(argv)
     }
-
-    /// What the cell sees of the host and of its own folder. Everything that programs can write to lies in memory of a
-    /// fixed size.
-    fn mounts(&self) -> Vec<String> {
-        let mut argv = Vec::new();
-        let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
-        let folder = self.folder.path();
-        let own = |name: &str| folder.join(name).to_string_lossy().into_owned();
-        let shared_memory = self.limits.shared_memory.to_string();
-        add(&["--bind", &own("root"), "/"]);
-        add(&[
-            "--ro-bind",
-            "/usr",
-            "/usr",
-            "--ro-bind-try",
-            "/opt",
-            "/opt",
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-        ]);
-        // It would list the keys of whoever has the same user id outside; the other file is empty.
-        if Path::new("/proc/keys").exists() {
-            add(&["--ro-bind", &own("etc/fstab"), "/proc/keys"]);
-        }
-        add(&["--size", &shared_memory, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]);
-        for name in ["bin", "sbin", "lib", "lib32", "lib64", "libx32"] {
-            let place = format!("/{name}");
-            match fs::read_link(&place) {
-                Ok(target) => add(&["--symlink", &target.to_string_lossy(), &place]),
-                Err(_) => add(&["--ro-bind-try", &place, &place]),
-            }
-        }
-        for name in ETC {
-            let place = format!("/etc/{name}");
-            add(&["--ro-bind-try", &place, &place]);
-        }
-        for place in VAR {
-            add(&["--ro-bind-try", place, place]);
-        }
-        for (name, _) in etc() {
-            add(&["--ro-bind", &own(&format!("etc/{name}")), &format!("/etc/{name}")]);
-        }
-        add(&["--ro-bind", &own("programs"), PROGRAMS]);
-        add(&["--ro-bind", &own("etc/machine-id"), "/var/lib/dbus/machine-id"]);
-        add(&["--symlink", "/run", "/var/run", "--bind", &own("lasting"), "/var/tmp"]);
-        add(&["--bind", &own("tmp"), "/tmp", "--bind", &own("home"), HOME, "--bind", &own("run"), RUNTIME]);
-        // A mount cannot cover a symbolic link, only the link's target.
-        let sudo = find("sudo").and_then(|sudo| sudo.canonicalize().ok());
-        if let Some(sudo) = sudo.filter(|sudo| sudo.starts_with("/usr")) {
-            add(&["--ro-bind", &own(&format!("programs/{}", home::SUDO)), &sudo.to_string_lossy()]);
-        }
-        argv
-    }
 }
 
 /// The complete environment inside. No variable is inherited from our own process.
 fn environment(home: &str, runtime: &str, programs: &[&str]) -> Vec<(&'static str, String)> {
-    let first = programs.first().map(|programs| format!("{programs}/{}:", home::FIRST)).unwrap_or_default();
-    let system = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games";
-    let path = format!("{first}{system}:{}", programs.join(":"));
+    let path = search_path(programs);
     let fixed = [
         ("HOME", home),
         ("XDG_RUNTIME_DIR", runtime),
@@ -402,21 +271,6 @@ fn environment(home: &str, runtime: &str, programs: &[&str]) -> Vec<(&'static st
         ("SAL_USE_VCLPLUGIN", "gtk3"),
     ];
     fixed.map(|(name, value)| (name, value.to_owned())).to_vec()
-}
-
-/// Files of `/etc` that the cell has its own version of, as name and content.
-fn etc() -> Vec<(String, String)> {
-    let files = [
-        ("passwd", format!("root:x:0:0:root:/root:/bin/sh\nuser:x:{USER}:{USER}:User:{HOME}:/bin/bash\n")),
-        ("group", format!("root:x:0:\nuser:x:{USER}:\n")),
-        ("hosts", "127.0.0.1 localhost cell\n::1 localhost\n".to_owned()),
-        ("hostname", "cell\n".to_owned()),
-        ("machine-id", "5f3b8f0e2b6c4c0f9d5d0a1e7c2b4a96\n".to_owned()),
-        ("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n".to_owned()),
-        ("resolv.conf", String::new()),
-        ("fstab", String::new()),
-    ];
-    files.map(|(name, text)| (name.to_owned(), text)).to_vec()
 }
 
 /// The host's user ids that the cells below a state folder run as, by their folders' names.
@@ -469,18 +323,7 @@ fn copy_program(program: &Path, state: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ETC, environment, etc};
-
-    #[test]
-    fn nothing_of_etc_that_may_hold_a_secret_is_shown() {
-        for barred in
-            ["passwd", "shadow", "ssl", "ssl/private", "ssh", "environment", "sudoers", "hosts", "apt"]
-        {
-            assert!(!ETC.contains(&barred), "{barred}");
-        }
-        assert!(ETC.is_sorted(), "kept in order, so that a doubled entry shows");
-        assert!(etc().iter().all(|(name, _)| !ETC.contains(&name.as_str())));
-    }
+    use super::environment;
 
     #[test]
     fn the_environment_is_a_written_list() {

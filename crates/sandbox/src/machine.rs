@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use apprentice_files::must_be_plain;
 use apprentice_protocol::{
     Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Monitors, Output,
     PortForward, PortFuture, TreeBudget, UiTree, View, Window,
@@ -17,11 +18,12 @@ use tokio::net::TcpListener;
 use tokio::net::unix::pipe;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::CellStream;
 use super::display::Display;
-use super::plain_file::must_be_plain;
 use super::supervisor_client::SupervisorClient;
 use super::wire::{Drawn, Frame, Operation, Program, Reply};
+
+/// A connection to a port inside a cell: a socket of the cell's network namespace, held by this process.
+pub use tokio::net::TcpStream as CellStream;
 
 /// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.
 const FILE_LIMIT: u64 = 256 << 20;
@@ -35,6 +37,13 @@ pub(super) struct CellMachine {
     offers: MachineInfo,
     /// Whether the supervisor has been told each area that was drawn since its last tree.
     areas_told: AtomicBool,
+}
+
+/// Turns a received descriptor into a stream.
+fn stream(descriptor: OwnedFd) -> std::io::Result<CellStream> {
+    let stream = std::net::TcpStream::from(descriptor);
+    stream.set_nonblocking(true)?;
+    CellStream::from_std(stream)
 }
 
 /// The error for a reply of an unexpected kind.
@@ -108,7 +117,7 @@ impl CellMachine {
 
     pub(super) async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
         let socket = self.descriptor(Operation::Connect { port }).await?;
-        super::stream(socket).map_err(|error| refused(format!("port {port}"), &error))
+        stream(socket).map_err(|error| refused(format!("port {port}"), &error))
     }
 
     fn display(&self, capability: Capability) -> Result<&Display, MachineError> {
@@ -278,7 +287,7 @@ async fn relay(listener: TcpListener, client: Arc<SupervisorClient>, port: u16) 
         let client = client.clone();
         carried.spawn(async move {
             let answer = client.ask(Operation::Connect { port }, Vec::new()).await;
-            let far = answer.ok().and_then(|mut frame| frame.descriptors.pop()).map(super::stream);
+            let far = answer.ok().and_then(|mut frame| frame.descriptors.pop()).map(stream);
             if let Some(Ok(mut far)) = far {
                 // Each end sees a failure of the other as the end of the stream.
                 let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;

@@ -18,10 +18,11 @@ use tokio::process::{Child, ChildStderr};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::cell_spec::CellIsolation;
 use super::control_group::CellGroup;
 use super::launch::Sandbox;
+use super::reap;
 use super::wire::{self, CellComponent, Frame, Operation, Reply, Request, SupervisorMessage};
-use super::{CellIsolation, reap};
 
 /// Capacity of the queue of requests to send.
 const QUEUE: usize = 64;

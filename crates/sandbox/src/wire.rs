@@ -146,7 +146,7 @@ pub(super) struct SessionConfig {
 }
 
 /// A command for the supervisor to start.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Program {
     pub(super) argv: Vec<String>,
     pub(super) cwd: Option<String>,

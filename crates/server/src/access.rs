@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, REFERER};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -12,6 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 use subtle::ConstantTimeEq as _;
 
 use crate::problem::Problem;
+
+/// The header in which browsers say which page a request is of.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// A secret that each request must carry: as `Authorization: Bearer TOKEN`, or as the password of basic authentication,
 /// which clients send that are given `http://any:TOKEN@host:port`.
@@ -61,8 +64,12 @@ impl Access {
                 None => Err("the request carries no token: send `Authorization: Bearer TOKEN`".to_owned()),
             },
             Self::Loopback => {
-                if headers.contains_key(ORIGIN) {
+                if is_of_a_page(headers) {
                     return Err("a web page may not ask this server".to_owned());
+                }
+                if has_page_body(headers) {
+                    let why = "a body of text/plain is what web pages can send: send it as application/json";
+                    return Err(why.to_owned());
                 }
                 let host =
                     headers.get(HOST).and_then(|host| host.to_str().ok()).or(uri.host()).unwrap_or_default();
@@ -71,6 +78,21 @@ impl Access {
             }
         }
     }
+}
+
+/// Whether a page made the request. A browser names the page's origin only where a script or a form asks; of what a page shows, as
+/// a picture is, it says how the page and this server are related, or at least which page it was.
+fn is_of_a_page(headers: &HeaderMap) -> bool {
+    // `none` is what a person typed into the address bar.
+    let is_asked_by_page = headers.get(SEC_FETCH_SITE).is_some_and(|site| site != "none");
+    headers.contains_key(ORIGIN) || headers.contains_key(REFERER) || is_asked_by_page
+}
+
+/// Whether the body has the form in which a page sends text without being asked whether it may, and which no client of this
+/// server uses.
+fn has_page_body(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/plain")
 }
 
 fn given_token(headers: &HeaderMap) -> Option<String> {
@@ -157,6 +179,19 @@ mod tests {
             (vec![("host", "rebound.example.org:5000")], false),
             (vec![("host", "127.0.0.1.example.org")], false),
             (vec![("host", "localhost:5000"), ("origin", "https://example.org")], false),
+            (
+                vec![("host", "localhost"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
+                false,
+            ),
+            (vec![("host", "localhost"), ("sec-fetch-site", "same-site")], false),
+            (vec![("host", "localhost"), ("sec-fetch-site", "same-origin")], false),
+            (vec![("host", "localhost"), ("sec-fetch-site", "none")], true),
+            (vec![("host", "localhost"), ("referer", "http://example.org/")], false),
+            (vec![("host", "localhost"), ("content-type", "text/plain")], false),
+            (vec![("host", "localhost"), ("content-type", "Text/Plain; charset=utf-8")], false),
+            (vec![("host", "localhost"), ("content-type", "application/json")], true),
+            (vec![("host", "localhost"), ("content-type", "multipart/form-data; boundary=x")], true),
+            (vec![("host", "localhost"), ("content-type", "application/x-www-form-urlencoded")], true),
             (vec![], false),
         ] {
             assert_eq!(asks(&Access::Loopback, &sent), right, "{sent:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{Command, Machine, Output, Why};
-use apprentice_tasks::setup::with_pyautogui;
+use apprentice_tasks::world_io::with_pyautogui;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;

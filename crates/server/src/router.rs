@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_listening::Patience;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
@@ -33,13 +34,7 @@ pub async fn serve(
     cancel: CancellationToken,
 ) -> Result<(), ServeError> {
     let app = router(Arc::clone(&world), access);
-    let asked = cancel.clone();
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move { asked.cancelled().await });
-    let mut serving = std::pin::pin!(serving.into_future());
-    let served = tokio::select! {
-        served = &mut serving => served,
-        () = cancel.cancelled() => tokio::time::timeout(GRACE, &mut serving).await.unwrap_or(Ok(())),
-    };
+    let served = apprentice_listening::serve(listener, app, cancel, Patience::with_grace(GRACE)).await;
     world.close().await;
     Ok(served?)
 }

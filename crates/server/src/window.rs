@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use apprentice_tasks::setup::{SetupContext, SetupPhase, SleepMode, prepare};
-use apprentice_tasks::suite::task::SetupStep;
+use apprentice_tasks::task::SetupStep;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::{Form, Json};

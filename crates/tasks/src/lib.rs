@@ -7,5 +7,7 @@ pub mod check;
 pub mod setup;
 pub mod solution;
 pub mod suite;
+pub mod task;
 pub mod task_world;
 pub mod variation;
+pub mod world_io;

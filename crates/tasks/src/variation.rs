@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use apprentice_protocol::{EnvironmentKind, Size, WorldSpec, did_you_mean};
+use apprentice_protocol::{EnvironmentKind, WorldSpec, did_you_mean};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -22,10 +22,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::suite::task::Task;
-
-/// The screen size of a task that sets none.
-pub const SCREEN: Size = Size::new(1920, 1080);
+use crate::task::Task;
 
 /// A task with its placeholders replaced.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +104,7 @@ pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, 
         .map_err(|error| VariationError::Form { name: "screen".into(), why: error.to_string() })?;
     let world = WorldSpec {
         environment: task.environment(),
-        screen: drawn.or(ours.and_then(|ours| ours.screen.clone())).unwrap_or_else(|| SCREEN.into()),
+        screen: drawn.or(ours.and_then(|ours| ours.screen.clone())).unwrap_or_default(),
         url: ours.and_then(|ours| ours.url.clone()),
         scene: ours.and_then(|ours| ours.scene.clone()),
         network: ours.map(|ours| ours.network.clone()).unwrap_or_default(),
@@ -267,7 +264,7 @@ mod tests {
 
     use super::{VariationError, variation_seed, vary};
     use crate::suite::load::read_task;
-    use crate::suite::task::Task;
+    use crate::task::Task;
 
     fn task(instruction: &str, vary: &Value, rules: &Value) -> Task {
         let text = json!({

@@ -1,6 +1,5 @@
 //! Reads the blobs of a run. Each is compared with its name, so that a foreign file is never taken for a recorded one.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +10,8 @@ use apprentice_protocol::{BlobHash, ChatRequest, Image, MediaType, Message};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
+/// The blobs of a run, in the folder of the run.
+pub const BLOBS_FOLDER: &str = "blobs";
 /// Maximum size of a blob in bytes. A screenshot of three 4K displays takes less.
 const BLOB_LIMIT: u64 = 64 << 20;
 /// Characters of a hash in the name of a blob.
@@ -63,7 +64,7 @@ impl Blobs {
 
     /// The blobs of a run's folder, which may lie elsewhere.
     pub fn from(run: &Path, source: Option<Arc<dyn FileSource>>) -> Self {
-        Self { folder: run.join("blobs"), source }
+        Self { folder: run.join(BLOBS_FOLDER), source }
     }
 
     /// Reads a blob. A hash in a trace may be anything: only a real one becomes a file's name.
@@ -81,7 +82,7 @@ impl Blobs {
         if let Some(source) = &self.source {
             source.bring(&path).map_err(failed)?;
         }
-        let file = File::open(path).map_err(failed)?;
+        let file = apprentice_files::open(path).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(BLOB_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > BLOB_LIMIT {

@@ -3,11 +3,10 @@
 mod blobs;
 mod file_source;
 mod recorder;
-mod redact;
 mod trace;
 
-pub use blobs::{BlobError, Blobs, PictureRef};
+pub use apprentice_secrets::{REDACTED, Redactor};
+pub use blobs::{BLOBS_FOLDER, BlobError, Blobs, PictureRef};
 pub use file_source::FileSource;
-pub use recorder::{Recorder, blob_path, hex};
-pub use redact::{REDACTED, Redactor};
+pub use recorder::{EVENTS_FILE, Recorder, blob_path, hex};
 pub use trace::{Trace, TraceError};

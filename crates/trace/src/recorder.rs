@@ -13,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::Redactor;
 
+/// The events of an attempt, in the folder of the attempt.
+pub const EVENTS_FILE: &str = "events.jsonl";
 /// Extensions of text blobs, which are redacted.
 const TEXT_EXTENSIONS: &[&str] = &["txt", "json", "md", "html", "xml"];
 
@@ -38,7 +40,7 @@ impl Recorder {
     ) -> Result<Self, SinkError> {
         std::fs::create_dir_all(attempt).map_err(|error| failed(attempt, &error))?;
         std::fs::create_dir_all(blobs).map_err(|error| failed(blobs, &error))?;
-        let path = attempt.join("events.jsonl");
+        let path = attempt.join(EVENTS_FILE);
         let events = OpenOptions::new().append(true).create_new(true).open(&path);
         let events = events.map_err(|error| failed(&path, &error))?;
         let origin = clock.mono();
@@ -62,7 +64,7 @@ impl Recorder {
         File::open(&self.blobs)
             .and_then(|folder| folder.sync_all())
             .map_err(|error| failed(&self.blobs, &error))?;
-        self.events.sync_data().map_err(|error| failed(Path::new("events.jsonl"), &error))
+        self.events.sync_data().map_err(|error| failed(Path::new(EVENTS_FILE), &error))
     }
 
     fn append(&mut self, line: &str) -> Result<(), SinkError> {
@@ -77,7 +79,7 @@ impl Recorder {
                 if let Err(second) = self.events.set_len(self.length) {
                     tracing::error!(%second, "could not remove a half-written event line");
                 }
-                Err(failed(Path::new("events.jsonl"), &error))
+                Err(failed(Path::new(EVENTS_FILE), &error))
             }
         }
     }
@@ -143,9 +145,5 @@ fn failed(path: &Path, error: &std::io::Error) -> SinkError {
 
 /// Bytes in lower-case hexadecimal: the form of every hash on disk.
 pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(bytes)
 }

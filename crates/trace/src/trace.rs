@@ -43,8 +43,8 @@ pub enum TraceError {
 impl Trace {
     /// Reads an `events.jsonl`.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
+        let bytes = apprentice_files::read(path)
+            .map_err(|source| TraceError::Read { path: path.to_owned(), source })?;
         Self::parse(&bytes).map_err(|(line, source)| TraceError::Line { path: path.to_owned(), line, source })
     }
 

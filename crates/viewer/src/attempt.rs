@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{Event, EventKind, Header, Judged};
-use apprentice_results::row::TrialRow;
-use apprentice_results::stored_run::StoredRun;
+use apprentice_runs::StoredRun;
+use apprentice_runs::row::TrialRow;
 use apprentice_trace::Trace;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use apprentice_protocol::SkillId;
-use apprentice_skills::book::{
+use apprentice_skillbook::{
     At, BlameLine, BookError, Counts, Entry, Note, Skill, Snapshot, Trial, blame, figure_refs, history,
 };
 use serde::Serialize;
@@ -161,5 +161,5 @@ fn read_by(library: &Library, id: &SkillId) -> Vec<ReadBy> {
 pub(crate) fn figure(folder: &Path, sha256: &str) -> Result<Option<Vec<u8>>, BookError> {
     let book = Snapshot::open(folder, At::Now)?;
     let bytes = book.attachment(sha256);
-    Ok(bytes.filter(|bytes| apprentice_skills::book::check_png(bytes).is_ok()))
+    Ok(bytes.filter(|bytes| apprentice_skillbook::check_png(bytes).is_ok()))
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use apprentice_protocol::{BlobHash, SkillId};
-use apprentice_results::stored_run::StoredRun;
-use apprentice_skills::book::BookError;
+use apprentice_runs::StoredRun;
+use apprentice_runs::layout::TRIALS_FOLDER;
+use apprentice_skillbook::BookError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::Serialize;
 
@@ -92,7 +93,7 @@ impl Library {
 
     /// The folder of an attempt, relative to its run: as its row says, or as it lies on disk.
     fn attempt_folder(&self, run: &StoredRun, name: &AttemptName<'_>) -> Result<String, DocumentError> {
-        let of_row = |row: &&apprentice_results::row::TrialRow| {
+        let of_row = |row: &&apprentice_runs::row::TrialRow| {
             row.trial.as_str() == name.trial && row.attempt == name.attempt
         };
         if let Some(row) = run.rows.iter().find(of_row) {
@@ -104,7 +105,7 @@ impl Library {
                 name.run, name.attempt, name.trial
             ))
         };
-        let entries = std::fs::read_dir(run.folder.join("trials")).map_err(|_| missing())?;
+        let entries = std::fs::read_dir(run.folder.join(TRIALS_FOLDER)).map_err(|_| missing())?;
         let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let is_it =
             |folder: &String| folder.rsplit_once('-').map_or(folder.as_str(), |(_, id)| id) == name.trial;

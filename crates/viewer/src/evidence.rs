@@ -1,10 +1,10 @@
 //! What the checks looked at, as it lies beside a trace.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use apprentice_results::stored_run::StoredRun;
+use apprentice_runs::StoredRun;
+use apprentice_runs::layout::{EVIDENCE_FILE, EVIDENCE_FOLDER};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,10 +40,10 @@ struct NamedText {
 
 /// Reads the evidence of an attempt; in words what could not be read. An attempt that was never judged has none.
 pub(crate) fn read(run: &StoredRun, attempt: &str) -> (Vec<CheckEvidence>, Option<String>) {
-    let Ok(folder) = run.inside(attempt).map(|attempt| attempt.join("evidence")) else {
+    let Ok(folder) = run.inside(attempt).map(|attempt| attempt.join(EVIDENCE_FOLDER)) else {
         return (Vec::new(), None);
     };
-    let index = folder.join("evidence.json");
+    let index = folder.join(EVIDENCE_FILE);
     if !index.exists() {
         return (Vec::new(), None);
     }
@@ -122,6 +122,6 @@ fn bounded(path: &Path, limit: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
+    apprentice_files::open(path).ok()?.take(limit + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= limit).then_some(bytes)
 }

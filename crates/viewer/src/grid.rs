@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{StopReason, Verdict, VoidCause};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use serde::Serialize;
 
 use crate::act::word;
@@ -76,7 +76,7 @@ impl GridRow {
             attempt: row.attempt,
             task: row.task.to_string(),
             template: row.template.clone(),
-            split: row.split.map(apprentice_results::row::Split::as_str),
+            split: row.split.map(apprentice_runs::row::Split::as_str),
             model: row.model.clone(),
             role: row.role.as_str(),
             arm: row.arm.clone(),

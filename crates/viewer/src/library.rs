@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::{fs, io};
 
-use apprentice_results::row::TrialRow;
-use apprentice_results::stored_run::{RunError, StoredRun};
+use apprentice_runs::layout::{BOOK_FOLDER, SKILLBOOK_FOLDER};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::{Place, RunError, StoredRun, Wanted, WrongPlace, check, find_runs};
 use apprentice_trace::{Blobs, FileSource, Trace};
 
 use crate::error_chain::chain;
 
-/// How deep runs are looked for: an experiment keeps them at `measure/RUN`, a replicate at `book-2/measure/RUN`.
-const DEPTH: usize = 4;
 /// The most runs of one page.
 const RUNS: usize = 200;
-/// Folders of a run that hold no runs.
-const WITHIN_RUNS: &[&str] = &["trials", "blobs", "book", "evidence", ".meta"];
 /// The number of parsed traces kept. Side by side needs two; steps are asked for one by one.
 const TRACES: usize = 4;
 
@@ -33,8 +30,8 @@ pub enum LibraryError {
         source: io::Error,
     },
     /// There is no run.
-    #[error("{} holds no run; give the folder of a run or of an experiment", .0.display())]
-    NoRun(PathBuf),
+    #[error(transparent)]
+    Other(#[from] WrongPlace),
     /// There are too many.
     #[error("{} holds more than {RUNS} runs; give the folder of one run or of one experiment", .0.display())]
     TooMany(PathBuf),
@@ -66,12 +63,15 @@ impl Library {
 
     /// Opens a folder whose traces and pictures may lie elsewhere. Each is brought when it is shown.
     pub fn open_from(folder: &Path, source: Option<Arc<dyn FileSource>>) -> Result<Self, LibraryError> {
+        check(folder, Wanted::Viewed)?;
         let read = |source| LibraryError::Read { path: folder.to_owned(), source };
         let real = folder.canonicalize().map_err(read)?;
-        fs::read_dir(&real).map_err(read)?;
-        let runs = found(&real);
+        let runs: Arc<[PathBuf]> = Arc::from(find_runs(&real, RUNS));
         match runs.len() {
-            0 => return Err(LibraryError::NoRun(folder.to_owned())),
+            0 => {
+                let (path, found) = (folder.to_owned(), Place::of(folder));
+                return Err(WrongPlace { path, found, wanted: Wanted::Viewed }.into());
+            }
             found if found > RUNS => return Err(LibraryError::TooMany(folder.to_owned())),
             _ => {}
         }
@@ -82,7 +82,7 @@ impl Library {
     /// Brings what came since, and finds the runs anew. Returns in words what could not be brought.
     pub(crate) fn refresh(&self) -> Option<String> {
         let problem = self.source.as_ref().and_then(|source| source.refresh().err());
-        *self.runs.write().unwrap_or_else(PoisonError::into_inner) = found(&self.folder);
+        *self.runs.write().unwrap_or_else(PoisonError::into_inner) = Arc::from(find_runs(&self.folder, RUNS));
         problem.map(|error| chain(&error))
     }
 
@@ -175,38 +175,12 @@ impl Library {
             }
         };
         for run in self.folders().iter() {
-            add(run.join("book"));
+            add(run.join(BOOK_FOLDER));
             // `EXPERIMENT/measure/RUN` and `EXPERIMENT/learning/RUN`.
             for above in run.ancestors().skip(1).take(2).filter(|above| above.starts_with(&self.folder)) {
-                add(above.join("skillbook"));
+                add(above.join(SKILLBOOK_FOLDER));
             }
         }
         books
-    }
-}
-
-/// The runs below a folder, by name.
-fn found(folder: &Path) -> Arc<[PathBuf]> {
-    let mut runs = Vec::new();
-    find(folder, DEPTH, &mut runs);
-    runs.sort_unstable();
-    runs.into()
-}
-
-/// Collects folders with a plan. Links are not followed: what they lead to was not asked for.
-fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    if folder.join("run.json").is_file() {
-        found.push(folder.to_owned());
-    }
-    if depth == 0 || found.len() > RUNS {
-        return;
-    }
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let name = entry.file_name();
-        if is_folder && !WITHIN_RUNS.iter().any(|within| name == *within) {
-            find(&entry.path(), depth - 1, found);
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_listening::Patience;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -19,6 +20,7 @@ use crate::page;
 use crate::report_page;
 use crate::response::{plain, response};
 use crate::shown::Shown;
+use apprentice_runs::layout::REPORT_HTML;
 
 /// How long open requests may delay the end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -49,14 +51,7 @@ pub async fn serve(
     let port = listener.local_addr()?.port();
     let viewer = Viewer { shown: Arc::new(shown), token, port };
     let app = Router::new().fallback(answer).with_state(Arc::new(viewer));
-    let asked = cancel.clone();
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move { asked.cancelled().await });
-    let mut serving = std::pin::pin!(serving.into_future());
-    let served = tokio::select! {
-        served = &mut serving => served,
-        () = cancel.cancelled() => tokio::time::timeout(GRACE, &mut serving).await.unwrap_or(Ok(())),
-    };
-    Ok(served?)
+    Ok(apprentice_listening::serve(listener, app, cancel, Patience::with_grace(GRACE)).await?)
 }
 
 async fn answer(State(viewer): State<Arc<Viewer>>, request: Request) -> Response<Body> {
@@ -80,7 +75,7 @@ async fn answer(State(viewer): State<Arc<Viewer>>, request: Request) -> Response
         return plain(StatusCode::METHOD_NOT_ALLOWED, "recorded runs are only shown");
     }
     // Reading traces and comparing outlines may take a while, so it never holds up other requests.
-    if rest == "report.html" {
+    if rest == REPORT_HTML {
         let made = tokio::task::spawn_blocking(move || viewer.shown.library.report_page()).await;
         return made
             .map_or_else(|panic| broken(&panic), |made| made.map_or_else(|error| missing(&error), report));

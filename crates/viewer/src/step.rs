@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use apprentice_protocol::{BlobHash, Call, Content, Message};
-use apprentice_skills::line_diff::LineDiff;
 use apprentice_trace::{BlobError, Blobs, PictureRef};
+use apprentice_wording::line_diff::LineDiff;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -187,7 +187,8 @@ impl Reader {
     }
 
     fn reply(&mut self, event: &Event, at: u64) {
-        let EventKind::ModelReplied { raw, say, calls, usage, timing, cost_usd, .. } = &event.kind else {
+        let EventKind::ModelReplied { raw, say, thoughts, calls, usage, timing, cost_usd, .. } = &event.kind
+        else {
             return;
         };
         let Timing { working_ms, waiting_ms } = *timing;
@@ -202,7 +203,8 @@ impl Reader {
         turn.replied_ms = at;
         turn.time.waiting = waiting_ms;
         turn.time.model = working_ms.max(at.saturating_sub(asked + waiting_ms));
-        turn.say = say.iter().map(|text| act::brief(text)).collect();
+        let thoughts = thoughts.iter().map(|thought| act::brief(&format!("Thought: {thought}")));
+        turn.say = thoughts.chain(say.iter().map(|text| act::brief(text))).collect();
         turn.tools = calls.iter().filter_map(ToolUse::of).collect();
         (turn.input_tokens, turn.output_tokens, turn.cached_tokens) =
             (usage.input, usage.output, usage.cached);

@@ -22,6 +22,22 @@ pub struct GetFullAxTree {
     pub frame_id: Option<String>,
 }
 
+/// Reads one node of the tree.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GetPartialAxTree {
+    /// The DOM node, by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend_node_id: Option<i64>,
+    /// The DOM node, by a handle on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object_id: Option<String>,
+    /// Whether to read its ancestors, siblings and children as well.
+    pub fetch_relatives: bool,
+}
+
+command!(GetPartialAxTree, "Accessibility.getPartialAXTree", AxTree);
+
 /// The accessibility tree of a frame.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AxTree {
@@ -46,6 +62,9 @@ pub struct AxNode {
     /// The accessible name.
     #[serde(default)]
     pub name: Option<AxValue>,
+    /// What a page says of it besides its name, such as its title.
+    #[serde(default)]
+    pub description: Option<AxValue>,
     /// The value.
     #[serde(default)]
     pub value: Option<AxValue>,

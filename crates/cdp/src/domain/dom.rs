@@ -40,6 +40,28 @@ pub struct FrameOwner {
 
 command!(GetFrameOwner, "DOM.getFrameOwner", FrameOwner);
 
+/// Finds the node that a point of the session's document hits, through the frames of its process. Where a frame of another process
+/// is hit, that is the element that contains it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GetNodeForLocation {
+    /// Pixels from the left edge of the document.
+    pub x: i32,
+    /// Pixels from the top edge of the document.
+    pub y: i32,
+}
+
+/// The node at a point.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAtLocation {
+    /// The node.
+    pub backend_node_id: i64,
+    /// The frame of its document.
+    pub frame_id: String,
+}
+
+command!(GetNodeForLocation, "DOM.getNodeForLocation", NodeAtLocation);
+
 /// Reads an element's box model, in the coordinates of its process's viewport.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,6 +130,9 @@ pub struct DocumentSnapshot {
     /// Index of the document's URL.
     #[serde(rename = "documentURL", default = "no_text")]
     pub url: i64,
+    /// Index of the id of the frame that shows the document.
+    #[serde(default = "no_text")]
+    pub frame_id: i64,
     /// The nodes.
     pub nodes: SnapshotNodes,
     /// The layout boxes.
@@ -126,9 +151,25 @@ pub struct DocumentSnapshot {
 pub struct SnapshotNodes {
     /// Node ids, unique within the process.
     pub backend_node_id: Vec<i64>,
+    /// Indices of the nodes' names, elements in capital letters.
+    #[serde(default)]
+    pub node_name: Vec<i64>,
+    /// Indices of the nodes' parents; -1 for the document.
+    #[serde(default)]
+    pub parent_index: Vec<i64>,
+    /// The nodes that hear clicks: links, and what has a listener of its own.
+    #[serde(default)]
+    pub is_clickable: Option<RareFlag>,
     /// For nodes that contain a document, the index of that document.
     #[serde(default)]
     pub content_document_index: Option<RareInteger>,
+}
+
+/// A sparse column of few nodes that have a property.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RareFlag {
+    /// Indices of the nodes.
+    pub index: Vec<usize>,
 }
 
 /// A sparse column: a property of few nodes.

@@ -149,6 +149,15 @@ pub struct HandleJavaScriptDialog {
 
 command!(HandleJavaScriptDialog, "Page.handleJavaScriptDialog", Empty);
 
+/// Runs a script in each new document before the page's own.
+#[derive(Clone, Debug, Serialize)]
+pub struct AddScriptToEvaluateOnNewDocument {
+    /// The script.
+    pub source: String,
+}
+
+command!(AddScriptToEvaluateOnNewDocument, "Page.addScriptToEvaluateOnNewDocument", Empty);
+
 /// Reports file choosers as events instead of showing them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SetInterceptFileChooserDialog {
@@ -234,13 +243,19 @@ frame_events! {
     FrameDetached = "Page.frameDetached";
 }
 
-/// Event: the page's process died.
+/// Event: a page whose process had died was loaded again.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub struct InspectorTargetCrashed {}
+pub struct TargetReloadedAfterCrash {}
 
-event_payload!(InspectorTargetCrashed, "Inspector.targetCrashed");
+event_payload!(TargetReloadedAfterCrash, "Inspector.targetReloadedAfterCrash");
 
-/// Turns on [`InspectorTargetCrashed`].
+/// Ends the page's process as a crash does, also where the page does not answer.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Crash {}
+
+command!(Crash, "Page.crash", Empty);
+
+/// Turns on [`TargetReloadedAfterCrash`].
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct InspectorEnable {}
 

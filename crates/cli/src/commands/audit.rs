@@ -7,10 +7,11 @@ use std::sync::Arc;
 use apprentice_evaluator::arm_guidance::ArmGuidance;
 use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
-use apprentice_protocol::{Clock, EventKind, Finish, Gather as _, TaskId, counted};
+use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
+use apprentice_runs::layout::EVENTS_FILE;
 use apprentice_sandbox::SystemClock;
-use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Suite, faults};
+use apprentice_tasks::task::Task;
 use apprentice_trace::Trace;
 use clap::Args;
 use schemars::JsonSchema;
@@ -110,7 +111,7 @@ fn carry_out(
     suite: &Suite,
     tasks: &[&Task],
 ) -> Result<RunSummary, Failure> {
-    let ids: BTreeSet<TaskId> = tasks.iter().map(|task| task.id.clone()).gather();
+    let ids: BTreeSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
     let request = PlanRequest {
         suite,
         split: None,
@@ -185,7 +186,7 @@ fn show(
 /// Why an attempt ended as it did: the element that a script did not find, the cause of a void attempt, or the differences
 /// that the check found.
 fn reason(attempt: &Path) -> Option<String> {
-    let trace = Trace::read(&attempt.join("events.jsonl")).ok()?;
+    let trace = Trace::read(&attempt.join(EVENTS_FILE)).ok()?;
     let mut judged = None;
     for event in &trace.events {
         match &event.kind {

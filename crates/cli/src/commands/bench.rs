@@ -1,6 +1,6 @@
 //! `apprentice bench`: measures the effect of a skillbook on a student, with statistics and a report.
 
-use apprentice_protocol::{Gather as _, counted};
+use apprentice_protocol::{CapOverrides, counted};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use apprentice_protocol::Clock;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Report;
+use apprentice_runs::layout::REPORT_HTML;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,6 +59,9 @@ pub(crate) struct Bench {
     /// Seed for the order of trials.
     #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
     order_seed: u64,
+    /// Maximum working time per trial in seconds, without the time in which the model answers, in place of the tasks' own.
+    #[arg(long, value_name = "SECONDS")]
+    working_s: Option<u64>,
     /// Folder for the run and the report; must be new, empty, or the folder of this bench
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
@@ -283,7 +287,9 @@ pub(crate) fn experiment(
         baselines: measurement.baselines,
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
-        limits: None,
+        limits: arguments
+            .working_s
+            .map(|seconds| CapOverrides { working_s: Some(seconds), ..CapOverrides::default() }),
         student_limits: None,
         ablations: measurement.ablations(),
         suppress: arguments.guidance.suppressed(),
@@ -298,9 +304,9 @@ pub(crate) fn experiment(
 }
 
 /// Returns the frozen skillbook, or an empty one if no arm needs it.
-fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skills::book::Snapshot, Failure> {
+fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skillbook::Snapshot, Failure> {
     if !arms.iter().any(|arm| arm.needs_book()) {
-        return Ok(apprentice_skills::book::Snapshot::empty());
+        return Ok(apprentice_skillbook::Snapshot::empty());
     }
     let book = super::skills::open(folder)?.clean().kind(Kind::Config)?;
     match book.is_empty() {
@@ -338,12 +344,12 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
     let definition = Definition::of(experiment).kind(Kind::Config)?;
     let mut arms = Vec::new();
     let parts: BTreeSet<_> =
-        plan.trials.iter().map(|trial| (trial.role, trial.model.clone(), trial.arm.clone())).gather();
+        plan.trials.iter().map(|trial| (trial.role, trial.model.clone(), trial.arm.clone())).collect();
     for (role, model, arm) in parts {
         let own = || {
             plan.trials.iter().filter(|trial| trial.role == role && trial.model == model && trial.arm == arm)
         };
-        let templates = own().map(|trial| &trial.template).gather::<BTreeSet<_>>().len();
+        let templates = own().map(|trial| &trial.template).collect::<BTreeSet<_>>().len();
         arms.push(OutlinedArm { role: role.as_str(), trials: own().count(), templates, model, arm });
     }
     Ok(Outline {
@@ -352,7 +358,7 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
         student: experiment.student.clone(),
         book: plan.arms.iter().find_map(|arm| arm.skillbook_hash.clone()),
         tasks: definition.test.len(),
-        templates: definition.test.values().gather::<BTreeSet<_>>().len(),
+        templates: definition.test.values().collect::<BTreeSet<_>>().len(),
         arms,
         trials: plan.trials.len(),
     })
@@ -361,5 +367,5 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
 /// Prints the summary of a report and the path of its page.
 pub(crate) fn show(report: &Report, folder: &Path) {
     experiment_command::print_summary(report);
-    terminal::line(format_args!("report: {}", folder.join("report.html").display()));
+    terminal::line(format_args!("report: {}", folder.join(REPORT_HTML).display()));
 }

@@ -3,8 +3,9 @@
 use apprentice_protocol::counted;
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::bundle::{UnpackLimits, Verification, pack, verify, verify_folder};
-use apprentice_evaluator::grade::GradeComparison;
+use apprentice_evaluator::verify::{CheckedClaim, Verification, verify, verify_folder};
+use apprentice_runs::bundle::{UnpackLimits, pack};
+use apprentice_runs::{Wanted, check as check_place};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::run_place::WholePlace;
 use crate::terminal;
 
-/// Number of report differences that are printed; `--json` lists all.
+/// Number of contradictions of a claim that are printed; `--json` lists all.
 const SHOWN: usize = 20;
 
 /// Packs a run or an experiment into one file: plan, rows, evidence, traces, prompt hashes, skillbook, report.
@@ -33,8 +34,9 @@ pub(crate) struct Bundle {
     json: bool,
 }
 
-/// Verifies a bundle on any machine: files are unchanged, grades follow from the stored evidence, and the numbers of
-/// the report follow from the rows.
+/// Verifies a bundle on any machine, and believes none of it: rows are compared with the plan and with their traces, verdicts with
+/// the stored evidence, the report and its pages with the rows, and files with their hashes. What nothing could be compared with
+/// is named.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// A bundle, or the folder of a run or an experiment.
@@ -103,6 +105,7 @@ fn beside(folder: &Path) -> PathBuf {
 /// Runs `apprentice verify`.
 pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
     let signer = signer(arguments)?;
+    check_place(&arguments.bundle, Wanted::Verified).kind(Kind::Config)?;
     let found = if arguments.bundle.is_dir() {
         verify_folder(&arguments.bundle).kind(Kind::Config)?
     } else {
@@ -136,50 +139,30 @@ pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
 
 fn print(found: &Verification) {
     if let Some(program) = &found.packed_by {
-        let (files, changed) = (found.files, found.changed.len());
-        terminal::line(format_args!(
-            "packed by version {program}: {} unchanged, {changed} changed",
-            counted(files, "file")
-        ));
+        terminal::line(format_args!("packed by version {program}"));
     }
-    for change in &found.changed {
-        terminal::line(format_args!("  {change}"));
-    }
-    for (place, run) in &found.runs {
-        let name = if place.is_empty() { "the run" } else { place };
-        terminal::line(format_args!(
-            "{name}: {} graded the same, {} differently, {} without evidence; {} were never judged",
-            run.same, run.differs, run.missing, run.unjudged
-        ));
-        for one in run
-            .attempts
-            .iter()
-            .filter(|one| matches!(one.outcome, GradeComparison::Differs | GradeComparison::Missing))
-        {
-            terminal::line(format_args!(
-                "  {} (trial {}, attempt {}): {}",
-                one.task, one.at.trial, one.at.attempt, one.explanation
-            ));
+    let width = found.claims.iter().map(|claim| claim.checked.to_string().len()).max().unwrap_or(0);
+    for CheckedClaim { claim, checked, contradicted } in &found.claims {
+        let but = match contradicted {
+            0 => String::new(),
+            number => format!(", but for {}", counted(*number, "contradiction")),
+        };
+        terminal::line(format_args!("{checked:>width$} {}{but}", claim.words()));
+        let of_claim = found.contradictions.iter().filter(|one| one.claim == *claim);
+        for one in of_claim.take(SHOWN) {
+            terminal::line(format_args!("  {}: {}", one.place, one.problem));
+        }
+        let more = usize::try_from(*contradicted).unwrap_or(usize::MAX).saturating_sub(SHOWN);
+        if more > 0 {
+            terminal::line(format_args!("  {more} more; --json lists all"));
         }
     }
-    match found.report_differs.as_deref() {
-        None => terminal::line(format_args!("no report to recompute")),
-        Some([]) => terminal::line(format_args!("every number of the report follows from the rows")),
-        Some(places) => {
-            terminal::line(format_args!(
-                "the report differs from the rows in {}",
-                counted(places.len(), "place")
-            ));
-            for one in places.iter().take(SHOWN) {
-                terminal::line(format_args!(
-                    "  {}: the report says {}, the rows {}{}",
-                    one.at,
-                    one.stored,
-                    one.computed,
-                    if one.wording { " (different wording, same numbers)" } else { "" }
-                ));
-            }
-        }
+    for one in found.report_differs.iter().flatten().filter(|one| one.wording).take(SHOWN) {
+        let (at, stored, computed) = (&one.at, &one.stored, &one.computed);
+        terminal::line(format_args!("  {at}: another wording, same numbers: {stored}, now {computed}"));
+    }
+    for what in &found.unchecked {
+        terminal::line(format_args!("not checked: {what}"));
     }
     terminal::line(format_args!("{}", if found.holds { "verified" } else { "NOT verified" }));
 }

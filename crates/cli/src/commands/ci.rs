@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_evaluator::run::RunSummary;
 use apprentice_protocol::{Verdict, counted};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use clap::Args;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -175,7 +175,7 @@ fn property(text: &str) -> String {
 mod tests {
     use super::{CiArgs, Counts, annotations, data, decide, junit, property};
     use crate::failure::Kind;
-    use apprentice_results::row::TrialRow;
+    use apprentice_runs::row::TrialRow;
 
     fn kind(fail_under: Option<f64>, max_void: usize, counts: [usize; 3]) -> Option<Kind> {
         let arguments = CiArgs { fail_under, max_void, ..CiArgs::default() };

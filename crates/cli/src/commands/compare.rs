@@ -3,15 +3,18 @@
 use apprentice_protocol::counted;
 use std::path::{Path, PathBuf};
 
+use apprentice_evaluator::run::RunPlan;
 use apprentice_results::compare::{
     CompareOptions, Comparison, Measure, MixedVersions, PlannedCounts, Selector, compare,
 };
-use apprentice_results::row::TrialRow;
-use apprentice_results::rows;
+use apprentice_runs::layout::{PLAN_FILE, ROWS_FILE};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows;
+use apprentice_runs::{Wanted, open, read_plan, read_rows};
 use clap::Args;
 
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{terminal, wire};
+use crate::terminal;
 
 /// Compares two sets of trials in pairs, from run folders or `trials.jsonl` files.
 #[derive(Debug, Args)]
@@ -57,8 +60,13 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
 
 /// Reads the selected rows and the number of planned trials: from the run's plan if there is one, else from the rows.
 fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
-    let file = if path.is_dir() { path.join("trials.jsonl") } else { path.to_owned() };
-    let read = rows::read(&file).kind(Kind::Config)?;
+    let opened = open(path, Wanted::RunOrRows).kind(Kind::Config)?;
+    let place = opened.folder();
+    let (read, file) = match place.is_dir() {
+        true => (read_rows(place), path.join(ROWS_FILE)),
+        false => (rows::read(place), path.to_owned()),
+    };
+    let read = read.kind(Kind::Config)?;
     if let Some(torn) = &read.torn {
         let (line, bytes) = (torn.line, torn.bytes);
         terminal::note(format_args!(
@@ -72,9 +80,11 @@ fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
         let what = if only.is_empty() { "no rows".into() } else { format!("no rows with {only}") };
         return Err(Failure::say(Kind::NothingMatched, format!("{}: {what}", file.display())));
     }
-    let folder = file.parent().filter(|folder| folder.join("run.json").is_file());
-    let planned =
-        folder.map(|folder| wire::plan_of(folder).map(|plan| plan.selected(&selector))).transpose()?;
+    // The rows of a run may be named instead of the run.
+    let folder = if place.is_dir() { Some(place) } else { place.parent() };
+    let folder = folder.filter(|folder| folder.join(PLAN_FILE).is_file());
+    let plan = folder.map(|folder| read_plan::<RunPlan>(folder).kind(Kind::Config)).transpose()?;
+    let planned = plan.map(|plan| plan.selected(&selector));
     let trials = rows::trials(&kept).len();
     Ok((kept, planned.unwrap_or(trials)))
 }

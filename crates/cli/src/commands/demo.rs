@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
 use apprentice_results::arm::Arm;
-use apprentice_skills::reflect::ReflectMode;
+use apprentice_skillbook::review::ReflectMode;
 use clap::Args;
 
 use super::distill::{LoadedExperiment, ModelUse, load_experiment_with};

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext,
-    ResolvedConfig, finished_rows, forecast,
+    BookSource, Experiment, ExperimentConfig, Prereg, ProgramDefaults, ResolveContext, ResolvedConfig,
+    finished_rows, forecast,
 };
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_evaluator::tool_servers::ToolSettings;
+use apprentice_learning::reflect::ReflectOptions;
 use apprentice_protocol::Clock;
-use apprentice_skills::reflect::ReflectOptions;
+use apprentice_runs::layout::PREREG_FILE;
 use apprentice_tasks::suite::requirements::needs_judge;
 use clap::Args;
 
@@ -134,10 +135,13 @@ pub(crate) fn load_experiment_with(
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
     let mut file = ExperimentConfig::read(path, &text).kind(Kind::Config)?;
+    for hint in &file.renamed {
+        terminal::note(format_args!("hint: {}: {hint}", path.display()));
+    }
     change(&mut file);
     let mut config = config.clone();
     // The lower of the file's cap and the command line's cap applies.
-    let caps = [file.most_usd, config.cap.run_usd];
+    let caps = [file.max_usd, config.cap.run_usd];
     config.cap.run_usd = caps.into_iter().flatten().reduce(f64::min);
     if let Some(judge) = &file.judge {
         // The settings of the role are of the model that the role names.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apprentice_harness::agent::{AttemptResult, Session, TurnReport};
+use apprentice_learning::foreground::remember_instruction;
 use apprentice_protocol::{Finish, TurnStart, World};
-use apprentice_skills::foreground::remember_instruction;
 
 use tokio_util::sync::CancellationToken;
 

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_evaluator::tool_servers::{ToolPolicy, tool_contribution};
+use apprentice_guidance::{GuidanceError, SkillScripts, TaskView, build_guidance_with_tools};
 use apprentice_harness::tool::mcp::McpServers;
+use apprentice_learning::foreground::AttemptLearning;
 use apprentice_protocol::Guidance;
-use apprentice_skills::KnownVersions;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::{GuidanceError, SkillScripts, TaskView, build_guidance_with_tools};
-use apprentice_skills::shipped::ShippedPart;
+use apprentice_skillbook::KnownVersions;
+use apprentice_skillbook::Snapshot;
+use apprentice_skillbook::shipped::ShippedPart;
 
 use crate::failure::Failure;
 use crate::role::DeliveryChoice;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_evaluator::background::lock_session;
-use apprentice_skills::foreground::{AttemptLearning, AttemptLearningOptions, FinalOutput, Language};
+use apprentice_learning::foreground::{AttemptLearning, AttemptLearningOptions, FinalOutput, Language};
 use apprentice_trace::Redactor;
 use clap::Args;
 use schemars::JsonSchema;

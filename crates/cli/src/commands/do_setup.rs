@@ -14,9 +14,6 @@ use crate::wire;
 /// Deadline for closing the world.
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// The screen of a world for which none is given.
-pub(super) const DEFAULT_SCREEN: &str = "1920x1080";
-
 /// Returns the world that an attempt asks for.
 pub(super) fn world_of(url: Option<String>, host: bool, screen: Monitors) -> WorldSpec {
     let environment = match url {

@@ -4,18 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::app_versions::AppVersions;
+use apprentice_guidance::SkillScripts;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, prompt_hash};
 use apprentice_harness::tool::mcp::McpServers;
+use apprentice_learning::foreground::AttemptLearning;
 use apprentice_protocol::{
     ChatModel, Clock, EVENT_VERSION, EnvironmentSource, EventKind, EventSink, Finish, Guidance, Header,
     ImageRule, Machine, Monitors, StopReason, TaskBrief, TaskId, TurnStart, VoidCause, World,
 };
+use apprentice_runs::layout::BLOBS_FOLDER;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::KnownVersions;
-use apprentice_skills::domain_name;
-use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::SkillScripts;
+use apprentice_skillbook::KnownVersions;
 use apprentice_trace::Recorder;
+use apprentice_wording::domain_name;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +24,7 @@ use super::do_chat::{Chat, ChatResult};
 use super::do_guidance::{Lent, SkillSource, guidance_for};
 use super::do_learning::{Learning, SessionLearning};
 use super::do_live::{LiveDo, LiveParts};
-use super::do_setup::{self, DEFAULT_SCREEN, SetupFailure};
+use super::do_setup::{self, SetupFailure};
 use crate::config::Config;
 use crate::event_printer::EventPrinter;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -56,7 +57,7 @@ pub(crate) struct Do {
     #[arg(long)]
     url: Option<String>,
     /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
-    #[arg(long, value_name = "WxH[+WxH]", default_value = DEFAULT_SCREEN)]
+    #[arg(long, value_name = "WxH[+WxH]", default_value_t)]
     screen: Monitors,
     /// Work on your own desktop, without isolation; hold Escape to stop.
     #[arg(long, conflicts_with_all = ["app", "url", "file", "screen"])]
@@ -226,7 +227,8 @@ async fn record(
     let cancel = conversation.cancellation();
     let worlds = wiring.worlds(arguments.host, &cancel)?;
     let header = header(arguments, instruction, model);
-    let recorder = Recorder::create(folder, &folder.join("blobs"), Arc::clone(clock), models.redactor()?);
+    let recorder =
+        Recorder::create(folder, &folder.join(BLOBS_FOLDER), Arc::clone(clock), models.redactor()?);
     let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?, models.live_words());
     let redactor = models.redactor()?;
     let begun = learning.as_ref().map(|own| SessionLearning::begin(own, folder, redactor.as_ref()));

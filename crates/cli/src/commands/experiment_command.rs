@@ -11,6 +11,7 @@ use apprentice_evaluator::run::{ModelSource, RunControl};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{ChatModel, Clock, TaskId, counted};
 use apprentice_results::report::Report;
+use apprentice_runs::layout::REPORT_HTML;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::requirements::needs_judge;
 use apprentice_tasks::suite::{Selection, Suite};
@@ -204,7 +205,8 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::TooFewDevTrials(_)
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
-        | ExperimentError::NoResults(_)
+        | ExperimentError::Other(_)
+        | ExperimentError::NoRun(_)
         | ExperimentError::NoRows(_)
         | ExperimentError::Prereg(_)
         | ExperimentError::Rows(_) => Kind::Config,
@@ -231,7 +233,7 @@ fn run_failure(error: ExperimentError) -> Failure {
 /// Prints the summary of an experiment and the path of its report.
 pub(crate) fn conclude(outcome: &ExperimentResult, folder: &Path) {
     print_summary(&outcome.report);
-    terminal::line(format_args!("report: {}", folder.join("report.html").display()));
+    terminal::line(format_args!("report: {}", folder.join(REPORT_HTML).display()));
 }
 
 /// Returns a failure if trials are void, whatever the other trials resulted in.

@@ -13,8 +13,8 @@ use apprentice_evaluator::learn::{CycleError, HeldOutTasks, LockedSuites, lock_b
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, counted};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Gateway, GatewayOptions};
-use apprentice_skills::leak::HeldOutIndex;
+use apprentice_screening::leak::HeldOutIndex;
+use apprentice_skillbook::{Gateway, GatewayOptions};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;

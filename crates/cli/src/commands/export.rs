@@ -8,8 +8,9 @@ use apprentice_exports::{
     ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm, Selection,
     SplitChoice, StepRange, export,
 };
-use apprentice_protocol::{Gather as _, counted};
-use apprentice_results::row::{Role, Split};
+use apprentice_protocol::counted;
+use apprentice_runs::Wanted;
+use apprentice_runs::row::{Role, Split};
 use apprentice_trace::{FileSource, Redactor};
 use clap::Args;
 
@@ -20,14 +21,14 @@ use crate::{process_env, terminal};
 /// Number of left-out attempts and remarks that are printed; the manifest has all.
 const SHOWN: usize = 10;
 
-/// Writes the attempts of a run in the format of another program: a result tree, tables, logs, spans, training data or films.
+/// Writes the attempts of a run in the format of another program: a result tree, tables, logs, spans, training data or videos.
 ///
 /// The folder appears whole or not at all, with a manifest, an index of the attempts and a data card.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The run's folder.
     run: PathBuf,
-    /// The format: osworld, csv, openai, sharegpt, parquet, atif, inspect, otel or film.
+    /// The format: osworld, csv, openai, sharegpt, parquet, atif, inspect, otel or video.
     #[arg(long, value_parser = format)]
     format: ExportFormat,
     /// The output folder; must not exist or be empty.
@@ -141,12 +142,12 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         arms: arguments.arms.iter().cloned().collect(),
         tasks: arguments.tasks.iter().cloned().collect(),
         split: SplitChoice {
-            only: arguments.parts.iter().copied().gather::<BTreeSet<_>>(),
+            only: arguments.parts.iter().copied().collect::<BTreeSet<_>>(),
             include_test: arguments.include_test,
         },
         ..arguments.which.selection()?
     };
-    let run = RunPlace::of(&arguments.run)?;
+    let run = RunPlace::of(&arguments.run, Wanted::Run)?;
     let place =
         Place { run: run.folder(), source: run.source(), format: arguments.format, out: &arguments.out };
     let manifest = place.export(selection, &arguments.which, apps(arguments.suite.as_deref())?)?;

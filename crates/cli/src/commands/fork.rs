@@ -8,9 +8,10 @@ use apprentice_evaluator::fork::{Fork, ForkError, ForkOutcome, ForkSite, Variant
 use apprentice_evaluator::run::{ArmPlan, frozen_book};
 use apprentice_protocol::{Clock, SkillId, StepId};
 use apprentice_results::arm::Arm;
+use apprentice_runs::layout::FORK_FILE;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::verification::admit;
+use apprentice_skillbook::Snapshot;
+use apprentice_skillbook::verification::admit;
 use clap::Args;
 
 use super::run::{ParseCommand, StartedBy};
@@ -228,6 +229,7 @@ fn failure(error: ForkError) -> Failure {
         | ForkError::NoTimes
         | ForkError::Baseline(_) => Kind::Usage,
         ForkError::Store(_)
+        | ForkError::Other(_)
         | ForkError::Trace(_)
         | ForkError::Incomplete { .. }
         | ForkError::Blob { .. }
@@ -267,5 +269,5 @@ fn conclude(outcome: &ForkOutcome, json: bool) -> Result<(), Failure> {
 }
 
 fn outcome_path(folder: &Path) -> String {
-    folder.join("fork.json").display().to_string()
+    folder.join(FORK_FILE).display().to_string()
 }

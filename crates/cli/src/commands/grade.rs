@@ -8,7 +8,8 @@ use apprentice_evaluator::grade::{GradeComparison, GradeReport, Regraded, grade}
 use apprentice_evaluator::judge_attempts::{judge_attempts, open_attempts};
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_protocol::{Clock, counted};
-use apprentice_results::row::JudgeUse;
+use apprentice_runs::Wanted;
+use apprentice_runs::row::JudgeUse;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
@@ -40,7 +41,7 @@ pub(crate) struct GradeCommand {
 /// Runs the command.
 pub(crate) fn run(arguments: &GradeCommand, flags: &Overrides) -> Result<(), Failure> {
     let suite = arguments.suite.as_deref().map(crate::suite::load).transpose()?;
-    let place = RunPlace::of(&arguments.run)?;
+    let place = RunPlace::of(&arguments.run, Wanted::Run)?;
     place.bring(|_| true)?;
     let judge = match flags.names_judge() {
         true => match compare(arguments, &place, suite.as_ref(), flags)? {
@@ -66,9 +67,12 @@ fn compare(
     suite: Option<&Suite>,
     flags: &Overrides,
 ) -> Result<Option<Option<JudgeUse>>, Failure> {
-    if place.is_elsewhere() {
-        let told = Failure::say(Kind::Usage, "a judge's verdicts cannot be added to a run of a queue");
-        return Err(told.hint("bring the run here first: `apprentice fetch`"));
+    if place.is_elsewhere(&arguments.run) {
+        let told = Failure::say(
+            Kind::Usage,
+            "a judge's verdicts cannot be added to a bundle or to a run of a queue",
+        );
+        return Err(told.hint("unpack the bundle, or bring the run here first: `apprentice fetch`"));
     }
     let config = &overrides::settings(&[flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());

@@ -9,14 +9,16 @@ use apprentice_evaluator::learn::{
 };
 use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
 use apprentice_evaluator::split::{SplitLock, check_wording};
+use apprentice_learning::reflect::ReflectOptions;
+use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_protocol::{Clock as _, Limits, Verdict, counted};
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
+use apprentice_runs::{Wanted, check};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Gateway, GatewayOptions};
-use apprentice_skills::leak::HeldOutIndex;
-use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
-use apprentice_skills::{LearnOptions, LearnerModels};
-use apprentice_tasks::suite::Suite;
+use apprentice_screening::leak::HeldOutIndex;
+use apprentice_skillbook::review::ReflectMode;
+use apprentice_skillbook::{Gateway, GatewayOptions};
+use apprentice_tasks::suite::{SPLIT_FILE, Suite};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -115,6 +117,9 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
     let (own, runs): (Vec<&Path>, Vec<&Path>) =
         arguments.runs.iter().map(PathBuf::as_path).partition(|path| OwnAttempt::is_at(path));
+    for path in &arguments.runs {
+        check(path, Wanted::Attempts).kind(Kind::Config)?;
+    }
     arguments.judging.check(&own)?;
     let suite = match runs.is_empty() && arguments.suite.is_none() {
         true => None,
@@ -242,7 +247,7 @@ fn learn_failure(error: CycleError) -> Failure {
 fn locked_suite(arguments: &Learn) -> Result<LockedSuite, Failure> {
     let named = arguments.suite.as_deref().unwrap_or(Path::new(SUITE));
     let suite = crate::suite::load(named)?;
-    let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
+    let split = arguments.split.clone().unwrap_or_else(|| suite.root.join(SPLIT_FILE));
     if arguments.split.is_none() && !split.is_file() {
         return Err(super::split::unlocked(&suite, named));
     }
@@ -293,8 +298,8 @@ fn forecast(
     let options = ReflectOptions { pictures: arguments.reflector_pictures, ..ReflectOptions::default() };
     arguments.judging.add_requests(&mut forecast, models, &arguments.model, own)?;
     for (path, LockedSuite { lock, .. }) in runs.iter().flat_map(|path| suite.map(|suite| (path, suite))) {
-        let (plan, rows) = read_run(path).kind(Kind::Config)?;
-        for row in final_results(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
+        let (_, rows) = read_run(path).kind(Kind::Config)?;
+        for row in final_results(rows).iter().filter(|row| row.verdict != Verdict::Void) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
                 continue;
             }

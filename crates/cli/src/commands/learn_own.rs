@@ -9,10 +9,10 @@ use apprentice_evaluator::learn::{
     learn_from_own,
 };
 use apprentice_evaluator::split::SplitError;
+use apprentice_learning::judge::{JudgeError, VIEWS, judge};
+use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_protocol::{ChatModel, JudgedBy, Size, Verdict, counted};
-use apprentice_skills::book::{Gateway, Judgement, State};
-use apprentice_skills::judge::{JudgeError, VIEWS, judge};
-use apprentice_skills::{LearnOptions, LearnerModels};
+use apprentice_skillbook::{Gateway, Judgement, State};
 use clap::{Args, ValueEnum};
 
 use super::skills::curate::apply_failure;

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use apprentice_guidance::reading_tools;
+use apprentice_learning::author_tools_with_readers;
 use apprentice_protocol::{ChatModel, Clock, StepId, StepRef, ToolSpec};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{At, Snapshot, WriteMode};
-use apprentice_skills::guidance::reading_tools;
-use apprentice_skills::shipped::ShippedPart;
-use apprentice_skills::{EmbeddingModel, author_tools_with_readers};
+use apprentice_skillbook::shipped::ShippedPart;
+use apprentice_skillbook::{At, Snapshot, WriteMode};
+use apprentice_wording::EmbeddingModel;
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -80,7 +81,7 @@ type Tools = Vec<Arc<dyn apprentice_protocol::Tool>>;
 
 impl BookServer {
     /// Returns the tools for the current skillbook, which other processes may change.
-    fn tools(&self) -> Result<Tools, apprentice_skills::book::BookError> {
+    fn tools(&self) -> Result<Tools, apprentice_skillbook::BookError> {
         let book = match self.write && !self.folder.is_dir() {
             true => Snapshot::empty(),
             false => Snapshot::open(&self.folder, At::Now)?,

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use super::client_session::{SessionClient, SharedWorld, client_session};
 use super::do_chat::Chat;
-use super::do_setup::{DEFAULT_SCREEN, check_screen};
+use super::do_setup::check_screen;
 use super::do_task::{ClientWorld, serve_client};
 use super::mcp_streams::serve_streams;
 use crate::config::Config;
@@ -52,7 +52,7 @@ pub(super) struct ActArgs {
     #[arg(long, requires = "act")]
     url: Option<String>,
     /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
-    #[arg(long, value_name = "WxH[+WxH]", default_value = DEFAULT_SCREEN, requires = "act")]
+    #[arg(long, value_name = "WxH[+WxH]", default_value_t, requires = "act")]
     screen: Monitors,
     /// Copy this file into the world's home folder first; may be repeated.
     #[arg(long, value_name = "FILE", requires = "act")]

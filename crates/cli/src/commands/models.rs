@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::model::calibrate::{SpaceFit, aim, fits};
-use apprentice_harness::model::compat::{Structured, StudentProfile};
-use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_harness::model::probe::{ProbeResult, probe_structured_output, sees, shown};
+use apprentice_models::calibrate::{SpaceFit, aim, fits};
+use apprentice_models::compat::{Structured, StudentProfile};
+use apprentice_models::identity::ModelIdentity;
+use apprentice_models::probe::{ProbeResult, calls, points, probe_structured_output, sees, shown};
 use apprentice_policies::Policy;
 use apprentice_protocol::{
-    BoundedText, ChatModel, ChatReply, ChatRequest, Clock, Content, CoordinateSpace, ImageRule, Message,
-    Purpose, Size, TextBudget,
+    BoundedText, ChatModel, ChatReply, ChatRequest, Clock, Content, CoordinateSpace, DEFAULT_SCREEN,
+    ImageRule, Message, Purpose, Size, TextBudget,
 };
 use apprentice_sandbox::SystemClock;
 use clap::{Args, Subcommand};
@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SmallRequests, SpendingArgs};
-use crate::models::{BASELINES, Models, student};
+use crate::models::{BASELINES, Models};
 use crate::provider::{PROVIDERS, ProviderApi, ProviderEntry, provider_of};
 use crate::{key, terminal, wire};
 
@@ -29,8 +29,6 @@ const SYSTEM: &str = "Answer with the one word ready.";
 const FEW_TOKENS: u32 = 1024;
 /// Characters of a wrong answer that are printed.
 const WORDS: TextBudget = TextBudget(200);
-/// The screen size that calibration assumes.
-const SCREEN: Size = Size::new(1920, 1080);
 
 /// Lists models, tests a model with cheap requests, and calibrates its coordinates.
 #[derive(Debug, Args)]
@@ -47,8 +45,8 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Tests a model with a few cheap requests: whether it answers, and if its profile claims so, whether it accepts
-    /// images and structured output. Prints the answers and their cost.
+    /// Tests a model with a few cheap requests: whether it answers and calls tools, and if its profile claims so, whether it
+    /// accepts images, points where it should, and gives structured output. Prints the answers and their cost.
     Check {
         /// The model, as PROVIDER/NAME.
         model: String,
@@ -81,7 +79,7 @@ pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Fail
         What::Calibrate { model, consent } => {
             let model = models.resolve(model)?;
             let output = models.profile(model).map_or(FEW_TOKENS, |profile| profile.max_output_tokens);
-            let clicks = SmallRequests { count: 9, output_tokens: output, picture: Some(SCREEN) };
+            let clicks = SmallRequests { count: 9, output_tokens: output, picture: Some(DEFAULT_SCREEN) };
             match confirm_cost(&models, config, model, clicks, *consent)? {
                 Proceed::On => calibrate(&models, model),
                 Proceed::Off => Ok(()),
@@ -218,10 +216,7 @@ impl Claims {
             return Ok(Self { picture: None, form: false });
         };
         let form = match provider.api {
-            ProviderApi::Compat => {
-                let settings = models.settings(name)?;
-                student(settings.profile.as_deref(), model)?.structured != Structured::Words
-            }
+            ProviderApi::Compat => models.student(name, model)?.structured != Structured::Words,
             ProviderApi::Anthropic | ProviderApi::OpenAi | ProviderApi::Gemini => true,
         };
         Ok(Self { picture: shown(&models.profile(name)?.images), form })
@@ -229,7 +224,8 @@ impl Claims {
 
     /// Returns the requests that test the claims.
     fn requests(self) -> SmallRequests {
-        let count = 1 + u32::from(self.picture.is_some()) + u32::from(self.form);
+        // An answer, a call; with pictures their colours and a point; a form.
+        let count = 2 + 2 * u32::from(self.picture.is_some()) + u32::from(self.form);
         SmallRequests { count, output_tokens: FEW_TOKENS, picture: self.picture }
     }
 }
@@ -250,6 +246,10 @@ async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'stati
     {
         print_claim("accepts images", &tried);
     }
+    print_claim("calls tools", &calls(model).await.kind(Kind::Model)?);
+    if let Some(tried) = points(model).await.kind(Kind::Model)? {
+        print_claim("points where it should", &tried);
+    }
     if claims.form {
         print_claim("structured output", &probe_structured_output(model).await.kind(Kind::Model)?);
     }
@@ -257,16 +257,21 @@ async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'stati
 }
 
 fn check(models: &Models, name: &str, claims: Claims) -> Result<(), Failure> {
+    // The server's own statement may decide by which profile the model is asked.
+    let identity = wire::runtime()?.block_on(async { Ok(models.identify(name).await) })?;
     let model = models.get(name, "check")?;
     let profile = model.profile();
     terminal::line(format_args!("{}", profile.name));
+    if let Some(chosen) = models.chosen_profile(name)? {
+        terminal::line(format_args!("  profile:  {}, {}", chosen.name, chosen.why));
+    }
     terminal::line(format_args!("  pictures: {}", pictures(&profile.images)));
     terminal::line(format_args!("  points:   {}", space(profile.space)));
     terminal::line(format_args!("  elements as text: {}", if profile.outline { "yes" } else { "no" }));
     let reply = wire::runtime()?.block_on(async { model.reply(&asking()).await.kind(Kind::Model) })?;
     print_reply(&reply);
     let missing = wire::runtime()?.block_on(try_claims(model.as_ref(), claims))?;
-    if let Some(identity) = wire::runtime()?.block_on(async { Ok(models.identify(name).await) })? {
+    if let Some(identity) = identity {
         introduce(&identity);
     }
     terminal::line(format_args!("  total cost of this command: ${:.6}", models.spent()));
@@ -275,9 +280,20 @@ fn check(models: &Models, name: &str, claims: Claims) -> Result<(), Failure> {
         false => {
             let message =
                 format!("{name} lacks capabilities that its profile claims: {}", missing.join(", "));
-            let hint =
-                "correct `images` and `structured` in its profile, or choose another one with --profile";
-            Err(Failure::say(Kind::Model, message).hint(hint))
+            let hints = [
+                ("accepts images", "set images = \"none\" in its profile, or choose --profile text"),
+                (
+                    "calls tools",
+                    "start its server with the parser of its calls (vLLM, SGLang: --tool-call-parser; llama.cpp: --jinja), or set dialect = \"json\" in its profile",
+                ),
+                (
+                    "points where it should",
+                    "`apprentice models calibrate` finds the coordinate space: set `space` in its profile",
+                ),
+                ("structured output", "set `structured` in its profile to what the server enforces"),
+            ];
+            let fitting = hints.iter().filter(|(what, _)| missing.contains(what));
+            Err(fitting.fold(Failure::say(Kind::Model, message), |failure, (_, hint)| failure.hint(*hint)))
         }
     }
 }
@@ -305,14 +321,19 @@ fn introduce(identity: &ModelIdentity) {
         return;
     }
     let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
-    let ModelIdentity { id, revision, quantization, context_tokens, server } = identity;
+    let ModelIdentity { id, revision, quantization, context_tokens, server, tools, reads_calls, vision } =
+        identity;
     let context = context_tokens.map(|tokens| format!("{tokens} tokens"));
+    let yes = |said: &Option<bool>| said.map(|yes| if yes { "yes" } else { "no" }.to_owned());
     for (what, told) in [
         ("served by", said(server)),
         ("serves", said(id)),
         ("revision", said(revision)),
         ("quantisation", said(quantization)),
         ("context", said(&context)),
+        ("tools in its template", said(&yes(tools))),
+        ("reads calls", said(&yes(reads_calls))),
+        ("sees pictures", said(&yes(vision))),
     ] {
         terminal::line(format_args!("  {what}: {told}"));
     }
@@ -321,7 +342,8 @@ fn introduce(identity: &ModelIdentity) {
 fn calibrate(models: &Models, name: &str) -> Result<(), Failure> {
     let model = models.get(name, "calibrate")?;
     let images = model.profile().images;
-    let size = apprentice_harness::agent::fitted(&images, SCREEN)
+    let size = images
+        .fit(DEFAULT_SCREEN)
         .ok_or_else(|| Failure::say(Kind::Model, format!("{name} does not accept images")))?;
     let aims = wire::runtime()?.block_on(async { aim(model.as_ref(), size).await.kind(Kind::Model) })?;
     terminal::line(format_args!("picture of {}x{}", size.width, size.height));

@@ -43,7 +43,7 @@ pub(crate) const PRINTED: &[(&str, &[&str])] = &[
     ("skills learning run", &["skills-learning-run-1"]),
     ("skills list", &["skills-1"]),
     ("skills proposals", &["skills-proposals-1"]),
-    ("skills refuse", &["skills-refused-1"]),
+    ("skills reject", &["skills-refused-1"]),
     ("skills resume", &["skills-resume-1"]),
     ("skills revert", &["skills-revert-1"]),
     ("skills search", &["skills-search-1"]),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use apprentice_skills::line_diff::LineDiff;
+use apprentice_wording::line_diff::LineDiff;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;

@@ -6,7 +6,7 @@ use apprentice_evaluator::experiment::{self, Definition};
 use apprentice_results::compare::MixedVersions;
 use apprentice_results::report::{Report as Made, write_report};
 use apprentice_results::step_caps::step_caps;
-use apprentice_results::stored_run::StoredRun;
+use apprentice_runs::{StoredRun, Wanted};
 use clap::Args;
 
 use super::{bench, experiment_command};
@@ -42,13 +42,9 @@ pub(crate) struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
-    let places = arguments.folders.iter().map(|folder| RunPlace::of(folder));
+    let places = arguments.folders.iter().map(|folder| RunPlace::of(folder, Wanted::Reported));
     let places = places.collect::<Result<Vec<RunPlace>, Failure>>()?;
     let folders: Vec<PathBuf> = places.iter().map(|place| place.folder().to_owned()).collect();
-    if let Some(missing) = folders.iter().find(|folder| !folder.exists()) {
-        return Err(Failure::say(Kind::Config, format!("{} does not exist", missing.display()))
-            .hint("give the folder of a run or an experiment, or a file of rows"));
-    }
     if arguments.by_steps {
         let runs = folders.iter().map(|folder| StoredRun::open(folder).kind(Kind::Config));
         let caps = step_caps(&runs.collect::<Result<Vec<_>, _>>()?);
@@ -71,9 +67,12 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
                 }
             };
         }
-        (None, [_]) if places.iter().any(RunPlace::is_elsewhere) && !arguments.json => {
-            return Err(Failure::say(Kind::Usage, "the report of a run in a queue needs an output folder")
-                .hint("give one with --out DIR, or --json"));
+        (None, [_]) if places[0].is_elsewhere(&arguments.folders[0]) && !arguments.json => {
+            return Err(Failure::say(
+                Kind::Usage,
+                "the report of a bundle, or of a run in a queue, needs an output folder",
+            )
+            .hint("give one with --out DIR, or --json"));
         }
         (None, [only]) => only.clone(),
         (None, _) if arguments.json => PathBuf::from("."),

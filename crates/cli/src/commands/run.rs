@@ -18,10 +18,11 @@ use apprentice_evaluator::run::{
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{CapOverrides, Clock};
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split};
+use apprentice_runs::row::{Role, Split};
+use apprentice_runs::{Wanted, check, read_plan};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::verification::AdmissionPolicy;
+use apprentice_skillbook::Snapshot;
+use apprentice_skillbook::verification::AdmissionPolicy;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
 
@@ -40,7 +41,7 @@ use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
 use crate::overrides::{self, Overrides};
 use crate::pick::Pick;
-use crate::run_progress::{RunProgress, conclude};
+use crate::run_progress::{RunProgress, conclude, run_failure};
 use crate::{process_env, wire};
 
 /// Runs tasks of a suite with one model.
@@ -62,8 +63,8 @@ pub(crate) struct Run {
     skillbook: Option<PathBuf>,
     /// Skills to provide: auto (all), verified (seen to help on another task or other values), human (written by a
     /// person).
-    #[arg(long, default_value = "auto", value_parser = policy)]
-    admit: AdmissionPolicy,
+    #[arg(long, alias = "admit", default_value = "auto", value_parser = policy)]
+    only_skills: AdmissionPolicy,
     #[command(flatten)]
     guidance: GuidanceArgs,
     /// Run only this task; may be repeated.
@@ -86,6 +87,9 @@ pub(crate) struct Run {
     /// Maximum number of actions per trial, and twice as many turns, in place of the tasks' own.
     #[arg(long, alias = "steps", value_name = "N")]
     max_steps: Option<u32>,
+    /// Maximum working time per trial in seconds, without the time in which the model answers, in place of the tasks' own.
+    #[arg(long, value_name = "SECONDS")]
+    working_s: Option<u64>,
     /// Seed for the order of trials.
     #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
     order_seed: u64,
@@ -145,7 +149,7 @@ impl Run {
             arm: Arm::None,
             dev_run: Vec::new(),
             skillbook: None,
-            admit: AdmissionPolicy::Auto,
+            only_skills: AdmissionPolicy::Auto,
             guidance: GuidanceArgs::default(),
             tasks,
             pick: Pick::default(),
@@ -154,6 +158,7 @@ impl Run {
             seeds,
             tries,
             max_steps,
+            working_s: None,
             order_seed: 0,
             keep_conversations: false,
             out: None,
@@ -249,7 +254,7 @@ pub(crate) fn execute(arguments: &Run, config: &Config) -> Result<Option<RunSumm
         control.live.take_acts(models.acts());
         let ended = start_plan(planned, root, wire::jobs(config), deps, control).await;
         display.finish().await;
-        ended.map_err(wire::run_failure)
+        ended.map_err(|error| run_failure(error, arguments.json))
     })?;
     Ok(Some(summary))
 }
@@ -284,9 +289,12 @@ pub(crate) fn planned(
         tasks: Some(tasks.clone()),
         contenders: books.iter().map(contender).collect(),
         seeds: arguments.seeds.max(1),
-        limits: arguments
-            .max_steps
-            .map(|world_steps| CapOverrides { world_steps: Some(world_steps), ..CapOverrides::default() }),
+        limits: Some(CapOverrides {
+            world_steps: arguments.max_steps,
+            working_s: arguments.working_s,
+            ..CapOverrides::default()
+        })
+        .filter(|caps| *caps != CapOverrides::default()),
         attempts: config.attempts.max(1),
         order_seed: arguments.order_seed,
         conversations: match arguments.keep_conversations {
@@ -400,10 +408,11 @@ pub(crate) fn brought_measurement(
 
 /// Runs `apprentice resume`: executes the unfinished trials of the stored plan.
 pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
+    check(&arguments.run, Wanted::RunOrExperiment).kind(Kind::Config)?;
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
         return resume_experiment(arguments, &folder, &definition, flags, parse);
     }
-    let plan = wire::plan_of(&arguments.run)?;
+    let plan = read_plan::<RunPlan>(&arguments.run).kind(Kind::Config)?;
     let (inputs, given) = RunInputs::stored(&arguments.run, &plan, parse)?;
     // Flags of the original command apply unless this command overrides them.
     let config = &overrides::settings(&[&given.flags, flags])?.config()?;
@@ -415,7 +424,7 @@ pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseComm
     }
     let loaded = load(&inputs, config, &models)?;
     let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
-    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &final_results(&plan, rows))?;
+    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &final_results(rows))?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
     }
@@ -484,6 +493,6 @@ fn resume_with(
         };
         let ended = resume(&arguments.run, current, wire::jobs(config), deps, control).await;
         display.finish().await;
-        ended.map_err(wire::run_failure)
+        ended.map_err(|error| run_failure(error, arguments.json))
     })
 }

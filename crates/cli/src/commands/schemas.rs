@@ -1,6 +1,5 @@
 //! The published schemas of what commands print with `--json` match the types, and every command that takes `--json` has one.
 
-use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +69,7 @@ fn each_command_that_takes_json_has_a_schema() {
     let mut commands = BTreeSet::new();
     commands_with_json(&args::command(), "", &mut commands);
     let of_a_fleet = if cfg!(feature = "fleet") { OF_A_FLEET } else { &[] };
-    let listed: BTreeMap<&str, &[&str]> = PRINTED.iter().chain(of_a_fleet).copied().gather();
+    let listed: BTreeMap<&str, &[&str]> = PRINTED.iter().chain(of_a_fleet).copied().collect();
     let unlisted: Vec<&String> =
         commands.iter().filter(|command| !listed.contains_key(command.as_str())).collect();
     assert!(unlisted.is_empty(), "name the schemas of these commands in PRINTED: {unlisted:?}");

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::do_setup::{DEFAULT_SCREEN, check_screen, home_file};
+use super::do_setup::{check_screen, home_file};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, suite, terminal, wire};
@@ -36,7 +36,7 @@ pub(crate) struct Serve {
     #[arg(long, default_value_t = 5000)]
     port: u16,
     /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
-    #[arg(long, value_name = "WxH[+WxH]", default_value = DEFAULT_SCREEN, conflicts_with = "suite")]
+    #[arg(long, value_name = "WxH[+WxH]", default_value_t, conflicts_with = "suite")]
     screen: Monitors,
     /// Start this command in each fresh desktop and wait for its window.
     #[arg(long, value_name = "CMD", conflicts_with_all = ["url", "suite"])]

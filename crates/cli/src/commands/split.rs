@@ -7,8 +7,8 @@ use apprentice_evaluator::split::{
     DRAFT_FILE, DraftError, KnowledgeParts, Overlap, SharedBy, Shares, SplitDraft, SplitLock, overlaps,
 };
 use apprentice_protocol::{TaskId, counted};
-use apprentice_results::row::Split;
 use apprentice_results::stats::MIN_TEMPLATES;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::{SPLIT_FILE, Suite};
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;

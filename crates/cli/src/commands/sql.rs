@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use apprentice_exports::{SQL_TABLES, SqlAnswer, SqlError, sql};
-use apprentice_results::stored_run::StoredRun;
+use apprentice_runs::{StoredRun, Wanted};
 use clap::Args;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Sql) -> Result<(), Failure> {
         SQL_TABLES.lines().for_each(|line| terminal::line(format_args!("{line}")));
         return Ok(());
     };
-    let place = RunPlace::of(&arguments.run)?;
+    let place = RunPlace::of(&arguments.run, Wanted::Run)?;
     let run = StoredRun::open_from(place.folder(), place.source()).map_err(|error| failure(error.into()))?;
     let answer = sql(&run, query).map_err(failure)?;
     if arguments.json {

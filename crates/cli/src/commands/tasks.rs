@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use apprentice_protocol::EnvironmentKind;
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;

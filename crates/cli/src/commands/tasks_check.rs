@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{EnvironmentKind, Monitors};
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;

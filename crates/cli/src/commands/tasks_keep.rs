@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::run::read_run;
 use apprentice_protocol::{BlobHash, Verdict};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE, PLAN_FILE};
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::solution::{Script, kept_steps, with_placeholders};
 use apprentice_tasks::suite::{Suite, with_solution};
 use apprentice_tasks::variation::drawn_values;
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &KeepSolution) -> Result<(), Failure> {
     let listed = suite.root.join("examples").join(&task.app).join(format!("{}.json", row.task));
     let path = if arguments.suite.is_file() && suite.tasks.len() == 1 { &arguments.suite } else { &listed };
     let place = path.display();
-    let text = std::fs::read_to_string(path)
+    let text = apprentice_files::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
     let changed = with_solution(&text, &steps).kind(Kind::Config)?;
     write(path, &changed)?;
@@ -75,7 +76,7 @@ fn row_of(attempt: &Path) -> Result<(PathBuf, TrialRow), Failure> {
     let place = attempt.display();
     let whole =
         attempt.canonicalize().map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
-    let run = whole.ancestors().find(|folder| folder.join("run.json").is_file()).ok_or_else(|| {
+    let run = whole.ancestors().find(|folder| folder.join(PLAN_FILE).is_file()).ok_or_else(|| {
         Failure::say(Kind::Config, format!("{place} belongs to no run"))
             .hint("an attempt's folder is runs/ID/trials/TRIAL/attempt-NN")
     })?;
@@ -87,9 +88,9 @@ fn row_of(attempt: &Path) -> Result<(PathBuf, TrialRow), Failure> {
 }
 
 fn steps(run: &Path, row: &TrialRow, suite: &Suite) -> Result<Vec<serde_json::Value>, Failure> {
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl")).kind(Kind::Config)?;
-    let blobs = run.join("blobs");
-    let text_of = |hash: &BlobHash| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
+    let trace = Trace::read(&run.join(&row.trace).join(EVENTS_FILE)).kind(Kind::Config)?;
+    let blobs = run.join(BLOBS_FOLDER);
+    let text_of = |hash: &BlobHash| apprentice_files::read_to_string(blob_path(&blobs, hash, "txt")).ok();
     let kept = kept_steps(&trace.events, &text_of);
     if !kept.unnamed.is_empty() {
         let told = kept.unnamed.join("\n  ");

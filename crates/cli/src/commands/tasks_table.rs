@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{AllowedHost, Gather as _};
-use apprentice_tasks::setup::Mirror;
+use apprentice_protocol::AllowedHost;
 use apprentice_tasks::suite;
 use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
+use apprentice_tasks::world_io::Mirror;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -146,7 +146,7 @@ fn runs(without_mirror: &[String], with_mirror: &[String]) -> String {
     if with_mirror.is_empty() {
         return "mirror".into();
     }
-    let kinds: BTreeSet<&str> = with_mirror.iter().map(|reason| kind(reason)).gather();
+    let kinds: BTreeSet<&str> = with_mirror.iter().map(|reason| kind(reason)).collect();
     let kinds: Vec<&str> = kinds.into_iter().collect();
     kinds.join(", ")
 }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::SkillId;
-use apprentice_skills::foreground::{
+use apprentice_learning::foreground::{
     Bundle, BundleBudget, SummarizedEvent, expand, review, summarize_events,
 };
-use apprentice_skills::shipped::{ShippedPart, is_shipped};
+use apprentice_protocol::SkillId;
+use apprentice_runs::layout::{EVENTS_FILE, PLAN_FILE, TRIALS_FOLDER};
+use apprentice_skillbook::shipped::{ShippedPart, is_shipped};
 use apprentice_trace::Trace;
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
         Some(trial) => last_attempt(&asked.path, trial)?,
         None => asked.path.clone(),
     };
-    let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
+    let trace = Trace::read(&attempt.join(EVENTS_FILE)).kind(Kind::Config)?;
     if !asked.expand.is_empty() {
         return expanded(&summarize_events(&trace.events), &asked.expand, asked.json);
     }
@@ -108,8 +109,8 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
 fn names(attempt: &Path) -> (String, String) {
     let name =
         |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let run = attempt.ancestors().find(|folder| folder.join("run.json").is_file());
-    let within = run.and_then(|run| attempt.strip_prefix(run.join("trials")).ok());
+    let run = attempt.ancestors().find(|folder| folder.join(PLAN_FILE).is_file());
+    let within = run.and_then(|run| attempt.strip_prefix(run.join(TRIALS_FOLDER)).ok());
     let invocation = within.map_or_else(|| name(attempt), |within| within.to_string_lossy().into_owned());
     (run.map_or_else(|| name(attempt), name), invocation)
 }
@@ -134,7 +135,7 @@ fn expanded(events: &[SummarizedEvent], wanted: &[String], json: bool) -> Result
 fn as_json(bundle: &Bundle, book: Option<&Path>) -> Result<(), Failure> {
     let book = match book {
         Some(folder) => super::skills::open(folder)?,
-        None => apprentice_skills::book::Snapshot::empty(),
+        None => apprentice_skillbook::Snapshot::empty(),
     };
     let book = book.with_shipped(ShippedPart::All);
     let skills = book.skills().map(|skill| {

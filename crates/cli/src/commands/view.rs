@@ -5,15 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use apprentice_evaluator::bundle::{UnpackLimits, unpack};
 use apprentice_protocol::{EventKind, Verdict, counted};
 use apprentice_results::report::trace::{Pictures, render};
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE, TRIALS_FOLDER};
+use apprentice_runs::{Wanted, latest_run};
 use apprentice_trace::Trace;
 use apprentice_viewer::{ExportLimits, Library, Processes, Shown, ViewerToken, address, serve, write_page};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::config::Config;
@@ -61,51 +61,22 @@ pub(super) struct Served {
 pub(crate) fn run(arguments: &View, config: &Config) -> Result<(), Failure> {
     let path = match &arguments.path {
         Some(path) => path.clone(),
-        None => latest_run(&config.runs)?,
+        None => latest(&config.runs)?,
     };
-    let is_attempt = path.join("events.jsonl").is_file();
-    let place = RunPlace::of(&path)?;
+    let is_attempt = path.join(EVENTS_FILE).is_file();
+    let place = if is_attempt { RunPlace::of_attempt(&path) } else { RunPlace::of(&path, Wanted::Viewed)? };
     if arguments.export.is_none() && (is_attempt || arguments.trial.is_some() || arguments.html.is_some()) {
         return show_attempt(arguments, &place);
     }
-    let opened = Opened::at(place.folder())?;
-    let mut library = Library::open_from(opened.folder(), place.source()).kind(Kind::Config)?;
-    if let Opened::Bundle(_) = opened {
-        library = library.titled(bundle_name(place.folder()));
+    let mut library = Library::open_from(place.folder(), place.source()).kind(Kind::Config)?;
+    if place.is_bundle(&path) {
+        library = library.titled(bundle_name(&path));
     }
     match &arguments.export {
         Some(file) => export(&library, arguments.trial.as_deref(), file),
         None => {
             let processes = Processes::new(control_socket::places(config)?);
             serve_pages(Shown { library, processes }, arguments)
-        }
-    }
-}
-
-/// What is shown: a folder, or a bundle unpacked for as long as it is shown.
-enum Opened {
-    Folder(PathBuf),
-    Bundle(TempDir),
-}
-
-impl Opened {
-    fn at(path: &Path) -> Result<Self, Failure> {
-        if path.is_dir() {
-            return Ok(Self::Folder(path.to_owned()));
-        }
-        if !path.exists() {
-            return Err(Failure::say(Kind::Config, format!("{} does not exist", path.display()))
-                .hint("give the folder of a run or an experiment, or a bundle"));
-        }
-        let scratch = tempfile::tempdir().kind(Kind::Environment)?;
-        unpack(path, scratch.path(), UnpackLimits::default()).kind(Kind::Config)?;
-        Ok(Self::Bundle(scratch))
-    }
-
-    fn folder(&self) -> &Path {
-        match self {
-            Self::Folder(folder) => folder,
-            Self::Bundle(scratch) => scratch.path(),
         }
     }
 }
@@ -169,11 +140,9 @@ fn open_browser(url: &str) {
     }
 }
 
-/// The run that was begun last: ids begin with the time.
-fn latest_run(runs: &Path) -> Result<PathBuf, Failure> {
-    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
-    let latest = entries.filter(|path| path.join("run.json").is_file()).max();
-    latest.ok_or_else(|| {
+/// The run that was begun last.
+fn latest(runs: &Path) -> Result<PathBuf, Failure> {
+    latest_run(runs).ok_or_else(|| {
         Failure::say(Kind::NothingMatched, format!("there is no run below {}", runs.display()))
             .hint("give the folder of a run or an experiment, or a bundle")
     })
@@ -190,7 +159,7 @@ fn show_attempt(arguments: &View, place: &RunPlace) -> Result<(), Failure> {
         }
         None => path.to_owned(),
     };
-    let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
+    let trace = Trace::read(&attempt.join(EVENTS_FILE)).kind(Kind::Config)?;
     if let Some(torn) = &trace.torn {
         terminal::note(format_args!("the last line is incomplete: skipped {} bytes", torn.len()));
     }
@@ -240,7 +209,7 @@ fn print(trace: &Trace) {
 }
 /// Returns the folder of a trial's last attempt.
 pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
-    let trials = run.join("trials");
+    let trials = run.join(TRIALS_FOLDER);
     let folders = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
         let mut found: Vec<PathBuf> =
@@ -274,8 +243,8 @@ pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> 
 
 /// Returns the folder of an attempt's pictures: its own, or its run's.
 fn blobs_of(attempt: &Path) -> PathBuf {
-    let above = attempt.ancestors().map(|folder| folder.join("blobs"));
-    above.take(4).find(|folder| folder.is_dir()).unwrap_or_else(|| attempt.join("blobs"))
+    let above = attempt.ancestors().map(|folder| folder.join(BLOBS_FOLDER));
+    above.take(4).find(|folder| folder.is_dir()).unwrap_or_else(|| attempt.join(BLOBS_FOLDER))
 }
 
 #[cfg(test)]

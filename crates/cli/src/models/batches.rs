@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::batch::{BatchJournal, BatchOptions, Batched};
-use apprentice_harness::model::middleware::RetryPolicy;
+use apprentice_models::batch::{BatchJournal, BatchOptions, Batched};
+use apprentice_models::middleware::RetryPolicy;
 use apprentice_protocol::ChatModel;
 use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};

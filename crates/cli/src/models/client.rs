@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
-use apprentice_harness::model::batch::BatchService;
-use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::gemini::Gemini;
-use apprentice_harness::model::hosted::HostedConfig;
-use apprentice_harness::model::http::{Endpoint, Platform, Timeouts, Transport};
-use apprentice_harness::model::identity::IdentitySource;
-use apprentice_harness::model::middleware::AdaptiveLimit;
-use apprentice_harness::model::openai::OpenAi;
-use apprentice_harness::model::options::{CacheLifetime, CallOptions};
-use apprentice_harness::model::price::{Price, Tariff};
-use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Gather as _, ModelError, ModelProfile, PortFuture,
-};
+use apprentice_models::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
+use apprentice_models::batch::BatchService;
+use apprentice_models::compat::{Adaptation, Compat, CompatConfig, StudentProfile};
+use apprentice_models::gemini::Gemini;
+use apprentice_models::hosted::HostedConfig;
+use apprentice_models::http::{Endpoint, Platform, Timeouts, Transport};
+use apprentice_models::identity::IdentitySource;
+use apprentice_models::middleware::AdaptiveLimit;
+use apprentice_models::openai::OpenAi;
+use apprentice_models::options::{CacheLifetime, CallOptions};
+use apprentice_models::price::{Price, PriceList, Tariff};
+use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
 use super::Models;
 use crate::access::{Access, CommandTokens, aws_keys};
-use crate::call_checks::{BATCH, check_each, check_output, check_together, headers, platform};
+use crate::call_checks::{
+    BATCH, anthropic_defaults, check_each, check_output, check_together, headers, platform,
+};
 use crate::call_settings::CallSettings;
 use crate::config::ScriptChoice;
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -90,7 +90,7 @@ impl Models {
     fn place(&self, name: &str) -> impl Fn(&str) -> String + use<> {
         let provider = provider_of(name).map_or("", |(entry, _)| entry.name);
         let part = self.config.role.settings_of_model(name).ok().flatten();
-        let of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().gather();
+        let of_role: BTreeSet<&str> = part.map(|part| part.calls.names()).into_iter().flatten().collect();
         let role = self.config.role.name_of_model(name).unwrap_or_default();
         move |key| match of_role.contains(key) {
             true => format!("role.{role}.{key}"),
@@ -114,15 +114,10 @@ impl Models {
     ) -> Result<Adapter, Failure> {
         let parts = self.parts(name, settings, access)?;
         let adapter: Box<dyn IdentitySource> = match parts.api {
-            ProviderApi::Anthropic => Box::new(self.anthropic(parts, settings)?),
+            ProviderApi::Anthropic => Box::new(self.anthropic(name, parts, settings)?),
             ProviderApi::OpenAi => Box::new(OpenAi::new(parts.config, parts.transport)),
             ProviderApi::Gemini => Box::new(Gemini::new(parts.config, parts.transport)),
-            ProviderApi::Compat => {
-                let HostedConfig { model, endpoint, effort, tariff, calls, .. } = parts.config;
-                let student = self.sized_student(name, settings, &model)?;
-                let config = CompatConfig { model, endpoint, student, tariff, effort, calls };
-                Box::new(Compat::new(config, parts.transport))
-            }
+            ProviderApi::Compat => Box::new(self.compat_of(name, settings, parts)?),
         };
         Ok(Adapter(adapter))
     }
@@ -143,7 +138,7 @@ impl Models {
             (Some(Tariff::Tokens(_)) | None, _) => None,
         };
         Ok(match parts.api {
-            ProviderApi::Anthropic => Some(Arc::new(self.anthropic(parts, settings)?)),
+            ProviderApi::Anthropic => Some(Arc::new(self.anthropic(name, parts, settings)?)),
             ProviderApi::OpenAi => Some(Arc::new(OpenAi::new(parts.config, parts.transport))),
             ProviderApi::Gemini | ProviderApi::Compat => None,
         })
@@ -169,9 +164,10 @@ impl Models {
         Ok(Parts { api, config, transport })
     }
 
-    fn anthropic(&self, parts: Parts, settings: &Provider) -> Result<Anthropic, Failure> {
+    fn anthropic(&self, name: &str, parts: Parts, settings: &Provider) -> Result<Anthropic, Failure> {
         let HostedConfig { model, endpoint, tariff, calls, .. } = parts.config;
-        let mut config = anthropic(model, endpoint, settings, calls)?;
+        let facts = anthropic_defaults(&model, &settings.calls, &self.place(name))?;
+        let mut config = anthropic(model, endpoint, settings, facts, calls)?;
         config.tariff = tariff;
         config.page_scripts = self.config.page_scripts == ScriptChoice::On;
         Ok(Anthropic::new(config, parts.transport))
@@ -199,9 +195,64 @@ impl Models {
         }
     }
 
+    /// What the server of a model was found not to take, in this command.
+    pub(super) fn adaptation(&self, name: &str) -> Arc<Adaptation> {
+        Arc::clone(self.shared().adaptations.entry(name.to_owned()).or_default())
+    }
+
+    /// Returns a student's profile, and why it is that one: the settings name it, or a name fits, as that of the model which
+    /// the server says it serves.
+    pub(super) fn chosen_student(
+        &self,
+        name: &str,
+        settings: &Provider,
+        model: &str,
+    ) -> Result<(StudentProfile, String), Failure> {
+        if let Some(profile) = settings.profile.as_deref() {
+            return Ok((StudentProfile::load(profile).kind(Kind::Config)?, "as the settings say".into()));
+        }
+        let identity = self.shared().identities.get(name).cloned().unwrap_or_default();
+        for (named, whose) in [
+            (settings.calls.family.as_deref(), "the setting family,"),
+            (Some(model), "its name,"),
+            (identity.id.as_deref(), "what the server says that it serves,"),
+        ] {
+            let Some(named) = named else { continue };
+            if let Some(profile) = StudentProfile::matching(named).kind(Kind::Bug)? {
+                return Ok((profile, format!("by {whose} {named}")));
+            }
+        }
+        let other = "--profile NAME chooses another one";
+        Ok(match identity.vision {
+            Some(false) => {
+                let why = format!("because the server says that the model sees no pictures; {other}");
+                (StudentProfile::load(TEXT_PROFILE).kind(Kind::Bug)?, why)
+            }
+            Some(true) | None => {
+                let why = format!("because no profile is known for the name {model:?}; {other}");
+                (StudentProfile::for_model(model).kind(Kind::Bug)?, why)
+            }
+        })
+    }
+
+    /// Returns the client of a model behind a compatible server, to ask what it would send.
+    pub(super) fn compat(&self, name: &str) -> Result<Compat, Failure> {
+        let settings = self.settings(name)?;
+        let parts = self.parts(name, &settings, &Access::default())?;
+        self.compat_of(name, &settings, parts)
+    }
+
+    fn compat_of(&self, name: &str, settings: &Provider, parts: Parts) -> Result<Compat, Failure> {
+        let HostedConfig { model, endpoint, effort, tariff, calls, .. } = parts.config;
+        let student = self.sized_student(name, settings, &model)?;
+        let adaptation = self.adaptation(name);
+        let config = CompatConfig { model, endpoint, student, tariff, effort, calls, adaptation };
+        Ok(Compat::new(config, parts.transport))
+    }
+
     /// Returns a student's profile with its context and its limit on output.
     fn sized_student(&self, name: &str, settings: &Provider, model: &str) -> Result<StudentProfile, Failure> {
-        let mut student = student(settings.profile.as_deref(), model)?;
+        let (mut student, _) = self.chosen_student(name, settings, model)?;
         let told = self.shared().identities.get(name).and_then(|one| one.context_tokens);
         // Priority: the user's setting, then the server's report, then the profile.
         let context = settings.context_tokens.or(told).or(student.context_tokens);
@@ -223,12 +274,12 @@ impl Models {
     /// Returns a model's price per token: of the list, for its service tier and its cache lifetime.
     pub(super) fn price(&self, name: &str, calls: &CallSettings) -> Option<Price> {
         let (entry, _) = provider_of(name)?;
-        // Other platforms charge prices of their own, which only a list of the user's can hold.
-        let vendor = calls.platform.as_deref().is_none_or(|platform| platform == "direct");
-        if !vendor && self.config.prices.is_none() {
-            return None;
+        let family = calls.family.as_ref().map(|family| format!("{}/{family}", entry.name));
+        let mut price = self.prices.of(name).or_else(|| self.prices.of(family.as_ref()?)).cloned()?;
+        // A list of the user's holds what the platform charges.
+        if let (Some(endpoint), true) = (priced_endpoint(calls, name), self.config.prices.is_none()) {
+            price = price.times(PriceList::platform_factor(&endpoint)?);
         }
-        let mut price = self.prices.of(name).cloned()?;
         if calls.cache_ttl.as_deref() == Some("1h") {
             price = price.with_long_cache();
         }
@@ -239,6 +290,25 @@ impl Models {
         }
     }
 }
+
+/// Names the endpoint of another platform, as the price list does; `None` for the vendor's own.
+fn priced_endpoint(calls: &CallSettings, name: &str) -> Option<String> {
+    let platform = calls.platform.as_deref().filter(|platform| *platform != "direct")?;
+    let (_, model) = name.rsplit_once('/').unwrap_or_default();
+    // Bedrock: `us.`, `eu.` and others before the vendor's name are regional inference profiles, `global.` is none.
+    let region = model.split_once(".anthropic.").map_or("", |(region, _)| region);
+    let part = match (platform, region, calls.region.as_deref()) {
+        ("bedrock", "us-gov", _) => "/gov",
+        ("bedrock", _, Some(place)) if place.starts_with("us-gov") => "/gov",
+        ("bedrock", "" | "global", _) | ("vertex", _, Some("global")) => "",
+        ("bedrock" | "vertex", _, _) => "/regional",
+        _ => "",
+    };
+    Some(format!("{platform}{part}"))
+}
+
+/// The profile of a model that sees no pictures.
+const TEXT_PROFILE: &str = "text";
 
 /// What the client of a model is made of.
 struct Parts {
@@ -269,14 +339,6 @@ pub(super) fn timeouts(api: ProviderApi, calls: &CallSettings) -> Timeouts {
     }
 }
 
-/// Returns the profile of a `compat/` model: the configured one, else one chosen by the model's name.
-pub(crate) fn student(profile: Option<&str>, model: &str) -> Result<StudentProfile, Failure> {
-    match profile {
-        Some(profile) => StudentProfile::load(profile).kind(Kind::Config),
-        None => StudentProfile::for_model(model).kind(Kind::Bug),
-    }
-}
-
 /// The client of any provider.
 pub(super) struct Adapter(pub(super) Box<dyn IdentitySource>);
 
@@ -295,6 +357,7 @@ fn anthropic(
     model: String,
     endpoint: Endpoint,
     provider: &Provider,
+    facts: ModelDefaults,
     calls: CallOptions,
 ) -> Result<AnthropicConfig, Failure> {
     let version = provider.version.as_deref().unwrap_or(ApiVersion::default().as_str());
@@ -303,7 +366,7 @@ fn anthropic(
     })?;
     let effort = provider.calls.effort.as_deref().and_then(Effort::named);
     let forget_above = provider.forget_above.filter(|above| *above > 0);
-    let (facts, tariff) = (ModelDefaults::of(&model), None::<Tariff>);
+    let tariff = None::<Tariff>;
     Ok(AnthropicConfig {
         model,
         endpoint,

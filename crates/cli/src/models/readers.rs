@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apprentice_policies::Policy;
 use apprentice_protocol::ChatModel;
-use apprentice_skills::effect::EffectRule;
+use apprentice_screening::effect::EffectRule;
 
 use super::Models;
 use crate::failure::{Failure, Kind};

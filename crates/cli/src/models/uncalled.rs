@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_control::PERSON;
-use apprentice_harness::model::http::Timeouts;
+use apprentice_models::http::Timeouts;
 use apprentice_policies::Policy;
 use apprentice_protocol::ChatModel;
 
@@ -71,6 +71,7 @@ impl Models {
             }
             let address = self.settings(name)?.base_url;
             if !asked.insert(address.clone()) {
+                self.introduce(name).await?;
                 continue;
             }
             let there = self.transport(Timeouts::default())?.reach(&address, REACH_DEADLINE).await;
@@ -81,6 +82,7 @@ impl Models {
                 )
                 .hint("start the server, or give its address with --base-url or provider.NAME.base_url in apprentice.toml")
             })?;
+            self.introduce(name).await?;
         }
         Ok(())
     }

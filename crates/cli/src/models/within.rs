@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::model::middleware::{Budgeted, Ledger};
+use apprentice_models::middleware::{Budgeted, Ledger};
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
 use super::{Models, client};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use apprentice_evaluator::split::SplitLock;
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use serde_json::{Value, json};
 
 use crate::place::Place;

@@ -170,8 +170,11 @@ fn other_platforms_have_prices_of_their_own() {
     let unknown = forecast("[provider.openai]\nservice_tier = \"priority\"\n", model);
     assert!(unknown.contains("has no price"), "{unknown}");
     let vertex = "platform = \"vertex\"\nproject = \"p\"\nregion = \"eu\"\n";
-    let elsewhere = forecast(&settings(vertex), "anthropic/claude-sonnet-5-5");
-    assert!(elsewhere.contains("has no price"), "{elsewhere}");
+    let model = "anthropic/claude-sonnet-5-5";
+    let (direct, regional) = (forecast("", model), forecast(&settings(vertex), model));
+    assert!((dollars(&regional) / dollars(&direct) - 1.1).abs() < 0.05, "{direct}{regional}");
+    let everywhere = forecast(&settings(&vertex.replace("\"eu\"", "\"global\"")), model);
+    assert!((dollars(&everywhere) / dollars(&direct) - 1.0).abs() < 0.02, "{direct}{everywhere}");
 }
 
 #[test]
@@ -220,7 +223,8 @@ fn trouble_that_stops_nothing_is_told_on_standard_error() {
     }
     let (code, said) = told(&[]);
     assert_ne!(code, 2, "{said}");
-    let warning = "WARN apprentice_harness::model::middleware::spending: skipped an unreadable line of the day's ledger error=";
+    let warning =
+        "WARN apprentice_models::middleware::spending: skipped an unreadable line of the day's ledger error=";
     assert!(said.contains(warning), "{said}");
     let (code, said) = told(&[("APPRENTICE_LOG", "apprentice_harness=error")]);
     assert!(code != 2 && !said.contains("WARN"), "{said}");

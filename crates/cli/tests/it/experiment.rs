@@ -153,7 +153,7 @@ fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
     assert!(!said.contains("to go on"), "{said}");
     let missing = place.output(&["report", "garden"]);
     assert_eq!(missing.status.code(), Some(3), "{}", text(&missing.stderr));
-    assert!(text(&missing.stderr).contains("contains no experiment, no run"), "{}", text(&missing.stderr));
+    assert!(text(&missing.stderr).contains("is a suite of tasks"), "{}", text(&missing.stderr));
 }
 
 const SHEET: &str = r#"
@@ -161,7 +161,7 @@ suite = "garden"
 skillbook = "book"
 students = ["builtin/novice"]
 seeds = 1
-most_usd = 1.0
+max_usd = 1.0
 "#;
 
 #[test]

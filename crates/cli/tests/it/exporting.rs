@@ -52,7 +52,7 @@ fn a_collection_is_exported_and_its_run_can_be_resumed_and_exported_again() {
     assert!(code(&none) == Some(4) && text(&none.stderr).contains("4 another arm"), "{}", text(&none.stderr));
     let missing = place.output(&["export", "nothing", "--format", "csv", "--out", "x"]);
     assert!(
-        code(&missing) == Some(3) && text(&missing.stderr).contains("run.json"),
+        code(&missing) == Some(3) && text(&missing.stderr).contains("does not exist"),
         "{}",
         text(&missing.stderr)
     );

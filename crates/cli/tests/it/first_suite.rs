@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
+use crate::golden::unpacked;
 use crate::place::{PROGRAM, Place, output_of, worlds_can_start};
 use crate::starter::is_installed;
 
@@ -121,9 +122,8 @@ fn a_split_that_somebody_edited_into_a_leak_is_refused_by_every_command_that_use
     lock["templates"]["files-twin-folder"] = json!("test");
     fs::write(&path, lock.to_string()).expect("written");
     let run = ["run", "mine", "--split", "mine/split.json", "--only", "train", "--model", "builtin/explorer"];
-    for words in
-        [&learn[..], &["plan", "mine/experiment.toml"], &run, &["learn", "runs/none", "--suite", "mine"]]
-    {
+    unpacked(&place);
+    for words in [&learn[..], &["plan", "mine/experiment.toml"], &run, &["learn", "old", "--suite", "mine"]] {
         refused(&place, words, 3, "the split leaks: ");
     }
     let told = said(&place.output(&learn));

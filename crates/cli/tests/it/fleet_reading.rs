@@ -145,7 +145,7 @@ fn a_bundle_is_made_of_what_a_queue_has() {
     let made = |name: &str| fs::read(home.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let bundled = made(&format!("{run}.tar.gz"));
     let said = place.succeeds(&format!("verify {run}.tar.gz"));
-    assert!(said.contains("6 graded the same") && said.ends_with("\nverified"), "{said}");
+    assert!(said.contains("6 verdicts follow from the evidence") && said.ends_with("\nverified"), "{said}");
     let fetched = place.succeeds(&format!("fetch {run} --out fetched"));
     place.succeeds(&format!("bundle {fetched} --out of-folder.tar.gz"));
     assert!(bundled == made("of-folder.tar.gz"), "the bundle of the queue is that of the fetched folder");

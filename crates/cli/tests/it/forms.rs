@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_skills::book::{Actor, Change, Gateway, GatewayOptions, WriteRequest};
+use apprentice_skillbook::{Actor, Change, Gateway, GatewayOptions, WriteRequest};
 use jiff::Timestamp;
 use serde_json::json;
 

@@ -18,7 +18,7 @@ fn stderr(output: &Output) -> String {
 }
 
 /// Unpacks the golden bundle beside a copy of its suite, and gives the run's folder.
-fn unpacked(place: &Place) -> PathBuf {
+pub(crate) fn unpacked(place: &Place) -> PathBuf {
     copy(&golden("suite"), &place.path("suite"));
     let run = place.path("old");
     fs::create_dir(&run).expect("a folder");

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use syn::buffer::{Cursor, TokenBuffer};
 use syn::visit::{self, Visit};
 
 /// One file's import of a name that another file defines.
@@ -17,7 +18,7 @@ pub(crate) struct Edge {
     name: String,
 }
 
-/// Files that import each other, directly or through others.
+/// Files, or files and folders, that import each other, directly or through others.
 #[derive(Debug)]
 pub(crate) struct Circle {
     pub(crate) files: Vec<String>,
@@ -63,7 +64,7 @@ impl House {
         let mut house = Self { root: root.to_owned(), modules: Vec::new(), by_path: BTreeMap::new() };
         for entry in fs::read_dir(root.join("crates")).expect("crates").flatten() {
             let source = entry.path().join("src");
-            let name = format!("apprentice_{}", entry.file_name().to_string_lossy());
+            let name = format!("apprentice_{}", entry.file_name().to_string_lossy().replace('-', "_"));
             let top = ["lib.rs", "main.rs"].map(|file| source.join(file));
             for file in top.iter().filter(|file| file.is_file()) {
                 house.file(file, &source, vec![name.clone()]);
@@ -192,38 +193,31 @@ impl House {
     /// Groups of files that import each other. What a file takes from a module that holds it is no tie.
     pub(crate) fn circles(&self) -> Vec<Circle> {
         let above = self.above();
-        let edges: Vec<Edge> = self
-            .edges()
-            .into_iter()
-            .filter(|edge| !above.get(&edge.from).is_some_and(|above| above.contains(&edge.to)))
-            .collect();
-        let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for edge in &edges {
-            next.entry(&edge.from).or_default().insert(&edge.to);
-        }
-        let reach: BTreeMap<&str, BTreeSet<&str>> =
-            next.keys().map(|from| (*from, reachable(from, &next))).collect();
-        let mut circles = Vec::new();
-        let mut seen = BTreeSet::new();
-        for file in reach.keys().filter(|file| reach[**file].contains(**file)) {
-            if seen.contains(file) {
-                continue;
-            }
-            let files: Vec<&str> = reach[file]
-                .iter()
-                .copied()
-                .filter(|other| reach.get(other).is_some_and(|back| back.contains(file)))
-                .collect();
-            seen.extend(files.iter().copied());
-            let tied = |edge: &&Edge| files.contains(&&*edge.from) && files.contains(&&*edge.to);
-            let ties =
-                edges.iter().filter(tied).map(|edge| format!("{} -> {}: {}", edge.from, edge.to, edge.name));
-            circles.push(Circle {
-                ties: ties.collect(),
-                files: files.iter().map(|file| (*file).to_owned()).collect(),
-            });
-        }
-        circles
+        let is_tie = |edge: &Edge| !above.get(&edge.from).is_some_and(|above| above.contains(&edge.to));
+        circles_of(self.edges().into_iter().filter(is_tie).map(|edge| Tie {
+            from: edge.from.clone(),
+            to: edge.to.clone(),
+            edge,
+        }))
+    }
+
+    /// Groups of files and folders of one folder that import each other, whatever is below the folders.
+    pub(crate) fn folder_circles(&self) -> Vec<Circle> {
+        circles_of(self.edges().into_iter().filter_map(|edge| {
+            let (from, to) = neighbours(&edge.from, &edge.to)?;
+            Some(Tie { from, to, edge })
+        }))
+    }
+
+    /// What a module takes from the file that opens its crate.
+    pub(crate) fn taken_from_roots(&self) -> Vec<String> {
+        let crate_of = |file: &str| file.split("/src/").next().unwrap_or_default().to_owned();
+        let is_root = |file: &str| file.ends_with("/src/lib.rs") || file.ends_with("/src/main.rs");
+        let edges = self.edges().into_iter();
+        edges
+            .filter(|edge| is_root(&edge.to) && crate_of(&edge.from) == crate_of(&edge.to))
+            .map(|edge| format!("{} takes {} from {}", edge.from, edge.name, edge.to))
+            .collect()
     }
 
     /// For each file the files of the modules that hold it.
@@ -238,6 +232,64 @@ impl House {
         }
         above
     }
+}
+
+/// An import, and the two units of the house that it ties.
+struct Tie {
+    from: String,
+    to: String,
+    edge: Edge,
+}
+
+/// Returns the nearest folders or files of one folder that hold these two files: `None` where one holds the other, or they are
+/// of two crates. A module's face (`mod.rs`, or `name.rs` beside the folder `name`) is its folder.
+fn neighbours(from: &str, to: &str) -> Option<(String, String)> {
+    let [from, to] = [from, to].map(unit_path);
+    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    // The first three parts are `crates`, the crate's name and `src`.
+    if shared < 3 || shared == from.len() || shared == to.len() {
+        return None;
+    }
+    Some((from[..=shared].join("/"), to[..=shared].join("/")))
+}
+
+fn unit_path(file: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    let last = parts.pop().unwrap_or_default();
+    if !["mod.rs", "lib.rs", "main.rs"].contains(&last) {
+        parts.push(last.trim_end_matches(".rs"));
+    }
+    parts
+}
+
+fn circles_of(ties: impl Iterator<Item = Tie>) -> Vec<Circle> {
+    let ties: Vec<Tie> = ties.collect();
+    let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for tie in &ties {
+        next.entry(&tie.from).or_default().insert(&tie.to);
+    }
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        next.keys().map(|from| (*from, reachable(from, &next))).collect();
+    let mut circles = Vec::new();
+    let mut seen = BTreeSet::new();
+    for unit in reach.keys().filter(|unit| reach[**unit].contains(**unit)) {
+        if seen.contains(unit) {
+            continue;
+        }
+        let units: Vec<&str> = reach[unit]
+            .iter()
+            .copied()
+            .filter(|other| reach.get(other).is_some_and(|back| back.contains(unit)))
+            .collect();
+        seen.extend(units.iter().copied());
+        let is_inside = |tie: &&Tie| units.contains(&&*tie.from) && units.contains(&&*tie.to);
+        let line = |tie: &Tie| format!("{} -> {}: {}", tie.edge.from, tie.edge.to, tie.edge.name);
+        circles.push(Circle {
+            ties: ties.iter().filter(is_inside).map(line).collect(),
+            files: units.iter().map(|unit| (*unit).to_owned()).collect(),
+        });
+    }
+    circles
 }
 
 fn reachable<'a>(from: &str, next: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
@@ -300,6 +352,12 @@ impl<'ast> Visit<'ast> for Named<'_> {
         self.0.extend(imports.into_iter().map(|import| import.path));
     }
 
+    /// What a macro is given is tokens to the parser: each run of names joined by `::` is taken for a path.
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        paths_in(TokenBuffer::new2(mac.tokens.clone()).begin(), self.0);
+        visit::visit_macro(self, mac);
+    }
+
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         if !is_test(&item.attrs) {
             visit::visit_impl_item_fn(self, item);
@@ -307,7 +365,48 @@ impl<'ast> Visit<'ast> for Named<'_> {
     }
 }
 
-/// Whether an item is compiled for tests only.
+/// Gathers the paths of two names and more among tokens, those in brackets included.
+fn paths_in(mut cursor: Cursor<'_>, into: &mut Vec<Vec<String>>) {
+    let mut path: Vec<String> = Vec::new();
+    let mut keep = |path: &mut Vec<String>| {
+        let path = std::mem::take(path);
+        if path.len() > 1 {
+            into.push(path);
+        }
+    };
+    while !cursor.eof() {
+        if let Some((name, after)) = cursor.ident() {
+            path.push(name.to_string());
+            match joint(after) {
+                Some(after) => cursor = after,
+                None => {
+                    keep(&mut path);
+                    cursor = after;
+                }
+            }
+            continue;
+        }
+        keep(&mut path);
+        if let Some((inner, _, _, after)) = cursor.any_group() {
+            let mut nested = Vec::new();
+            paths_in(inner, &mut nested);
+            nested.iter_mut().for_each(&mut keep);
+            cursor = after;
+        } else if let Some((_, after)) = cursor.token_tree() {
+            cursor = after;
+        }
+    }
+    keep(&mut path);
+}
+
+/// Returns what follows `::`, if that comes next.
+fn joint(cursor: Cursor<'_>) -> Option<Cursor<'_>> {
+    let (first, after) = cursor.punct()?;
+    let (second, after) = after.punct()?;
+    (first.as_char() == ':' && second.as_char() == ':').then_some(after)
+}
+
+/// Returns whether an item is compiled for tests only.
 pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let mut found = false;
@@ -355,19 +454,27 @@ fn defined(item: &syn::Item) -> Option<String> {
 mod tests {
     use std::fs;
 
-    use super::House;
+    use super::{Circle, House};
 
-    /// Writes a crate of these files and gives the circles that are found in it.
-    fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    /// Writes a crate of these files.
+    fn house(files: &[(&str, &str)]) -> (tempfile::TempDir, House) {
         let root = tempfile::tempdir().expect("a folder");
         for (name, text) in files {
             let path = root.path().join("crates/one/src").join(name);
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             fs::write(path, text).expect("written");
         }
-        let found = House::read(root.path()).circles();
+        let house = House::read(root.path());
+        (root, house)
+    }
+
+    fn names(circles: &[Circle]) -> Vec<Vec<String>> {
         let short = |name: &String| name.replace("crates/one/src/", "");
-        found.iter().map(|circle| circle.files.iter().map(short).collect()).collect()
+        circles.iter().map(|circle| circle.files.iter().map(short).collect()).collect()
+    }
+
+    fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        names(&house(files).1.circles())
     }
 
     #[test]
@@ -403,5 +510,62 @@ mod tests {
             ("b.rs", "use crate::a::A; pub struct B(A);"),
         ];
         assert!(circles(&tested).is_empty());
+    }
+
+    #[test]
+    fn a_path_within_a_macro_is_an_import() {
+        for code in [
+            "format!(\"{}\", crate::a::f())",
+            "json!({\"x\": [super::a::f()]})",
+            "select! { x = crate::a::f() => x }",
+        ] {
+            let text = format!("pub fn g() {{ {code}; }}");
+            let files = [
+                ("lib.rs", "mod a; mod b;"),
+                ("a.rs", "use crate::b::g; pub fn f() { g() }"),
+                ("b.rs", text.as_str()),
+            ];
+            assert_eq!(circles(&files), [["a.rs", "b.rs"]], "{code}");
+        }
+    }
+
+    #[test]
+    fn folders_that_import_each_other_are_found_where_no_files_do() {
+        let files = [
+            ("lib.rs", "mod one; mod two; mod three;"),
+            ("one/mod.rs", "mod a; mod b; pub use b::B;"),
+            ("one/a.rs", "use crate::two::C; pub struct A(C);"),
+            ("one/b.rs", "pub struct B;"),
+            ("two.rs", "mod d; pub struct C;"),
+            ("two/d.rs", "pub struct D(crate::one::B);"),
+            ("three.rs", "pub struct E(crate::one::B);"),
+        ];
+        let (_root, house) = house(&files);
+        assert!(house.circles().is_empty());
+        assert_eq!(names(&house.folder_circles()), [["one", "two"]]);
+    }
+
+    #[test]
+    fn what_a_folder_holds_may_import_it_and_its_files() {
+        let files = [
+            ("lib.rs", "mod one; mod two;"),
+            ("one/mod.rs", "mod a; mod b; pub struct X; fn f() { b::c::g() }"),
+            ("one/a.rs", "pub struct A;"),
+            ("one/b/mod.rs", "pub mod c;"),
+            ("one/b/c.rs", "use crate::one::{X, a::A}; pub fn g() { let _ = (A, X); }"),
+            ("two.rs", "pub fn h() { crate::one::b::c::g() }"),
+        ];
+        assert!(house(&files).1.folder_circles().is_empty());
+    }
+
+    #[test]
+    fn what_a_crate_s_root_defines_is_for_others() {
+        let files = [
+            ("lib.rs", "mod a; mod b; pub use b::B; pub struct X;"),
+            ("a.rs", "use crate::{B, X};"),
+            ("b.rs", "pub struct B;"),
+        ];
+        let taken = house(&files).1.taken_from_roots();
+        assert_eq!(taken, ["crates/one/src/a.rs takes X from crates/one/src/lib.rs"]);
     }
 }

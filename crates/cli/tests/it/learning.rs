@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use apprentice_skills::book::{At, Snapshot, domains_file, index_file};
+use apprentice_skillbook::{At, Snapshot, domains_file, index_file};
 use serde_json::{Value, json};
 
 use crate::place::{Place, copy, worlds_can_start};

@@ -41,7 +41,7 @@ pub(crate) fn server() -> Option<[PathBuf; 2]> {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/machine/lib");
     let missing: Vec<&str> = NEEDED.into_iter().filter(|program| !is_installed(program)).collect();
     if !missing.is_empty() || !packages.exists() {
-        println!("skipped: run scripts/osworld-machine, which installs what is missing: {missing:?}");
+        println!("skipped: run scripts/osworld/machine, which installs what is missing: {missing:?}");
         return None;
     }
     Some([server, packages])

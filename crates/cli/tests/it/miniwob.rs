@@ -1,4 +1,4 @@
-//! Functions on pages of MiniWoB++, whose wheel the environment names (`scripts/miniwob`): admitted by replays, and what they
+//! Functions on pages of MiniWoB++, whose wheel the environment names (`scripts/conformance/miniwob`): admitted by replays, and what they
 //! save the rule-based policies. Each task is asked in the words of its page, which a first run reads.
 #![expect(clippy::print_stdout, reason = "what is skipped is said, and what is measured")]
 
@@ -182,7 +182,7 @@ fn total(trials: &BTreeMap<String, Vec<(bool, u64)>>) -> (usize, u64) {
 }
 
 #[test]
-#[ignore = "needs the wheel of MiniWoB++: scripts/miniwob"]
+#[ignore = "needs the wheel of MiniWoB++: scripts/conformance/miniwob"]
 fn functions_save_three_of_five_actions_on_pages_of_miniwob() {
     #[expect(clippy::disallowed_methods, reason = "the wheel's place is given by the environment")]
     let Some(wheel) = std::env::var_os("APPRENTICE_MINIWOB") else {

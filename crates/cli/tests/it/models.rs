@@ -1,13 +1,10 @@
 //! Naming a model on the command line: settings, keys, what it may cost, and what is said when it cannot be.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread::JoinHandle;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::place::output_of;
 use crate::spending::serving_by;
@@ -31,37 +28,6 @@ pub(crate) fn apprentice(
 
 fn starter() -> String {
     format!("{}/../../tasks/starter", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A server that answers one request with this body; gives the request's head.
-fn answering(body: String) -> (String, JoinHandle<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let base = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    let task = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a request");
-        let mut heard = Vec::new();
-        let mut piece = [0; 4096];
-        loop {
-            let count = stream.read(&mut piece).expect("reads");
-            heard.extend_from_slice(&piece[..count]);
-            let text = String::from_utf8_lossy(&heard).into_owned();
-            let Some((head, rest)) = text.split_once("\r\n\r\n") else { continue };
-            let length = head
-                .to_lowercase()
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-            if count == 0 || rest.len() >= length.unwrap_or(0) {
-                let head = head.to_owned();
-                let answer = format!(
-                    "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-                stream.write_all(answer.as_bytes()).expect("writes");
-                return head;
-            }
-        }
-    });
-    (base, task)
 }
 
 #[test]
@@ -115,9 +81,19 @@ fn profile(images: &str, structured: &str) -> String {
 fn what_a_profile_says_of_a_model_is_tried() {
     let home = tempfile::tempdir().expect("a home");
     let words = |text: &str| json!({ "model": "m-1", "choices": [{ "message": { "content": text }, "finish_reason": "stop" }], "usage": { "prompt_tokens": 7, "completion_tokens": 2 } });
+    let act = |arguments: Value| {
+        let function = json!({ "name": "computer", "arguments": arguments.to_string() });
+        let message = json!({ "content": null, "tool_calls": [{ "id": "a", "type": "function", "function": function }] });
+        json!({ "model": "m-1", "choices": [{ "message": message, "finish_reason": "tool_calls" }] })
+    };
     let able = move |asked: &str| match (asked.contains("image_url"), asked.contains("json_schema")) {
+        // The blue target stands so in the picture of 640x360.
+        (true, _) if asked.contains("\"tools\"") => {
+            act(json!({ "action": "left_click", "coordinate": [556, 49] }))
+        }
         (true, _) => words("Yellow, blue."),
-        (_, true) => words("{\"word\": \"ready\", \"letters\": 5}"),
+        (_, true) => words("```json\n{\"word\": \"anything\", \"letters\": 5}\n```"),
+        _ if asked.contains("\"tools\"") => act(json!({ "action": "wait", "duration": 1 })),
         _ => words("ready"),
     };
     let check = |base: &str, profile: &str| {
@@ -136,19 +112,24 @@ fn what_a_profile_says_of_a_model_is_tried() {
     assert!(shown.contains("accepts images: yes"), "{shown}");
     assert!(shown.contains("structured output: yes"), "{shown}");
     let posts = |heard: &Vec<String>| heard.iter().filter(|one| one.starts_with("POST")).count();
-    assert_eq!(posts(&heard.lock().expect("unpoisoned")), 3);
+    assert!(shown.contains("calls tools: yes") && shown.contains("points where it should: yes"), "{shown}");
+    assert_eq!(posts(&heard.lock().expect("unpoisoned")), 5);
     let (code, shown, _) = check(&base, "neither.toml");
     assert!(
         code == 0 && !shown.contains("accepts images") && !shown.contains("structured output"),
         "what nobody claims is not tried: {shown}"
     );
-    assert_eq!(posts(&heard.lock().expect("unpoisoned")), 4);
+    assert_eq!(posts(&heard.lock().expect("unpoisoned")), 7);
 
     let (base, _) = serving_by(move |_| words("ready"));
     let (code, shown, told) = check(&base, "both.toml");
     assert_eq!(code, 20, "{shown}{told}");
     assert!(shown.contains("accepts images: no; the answer was \"ready\""), "{shown}");
-    assert!(told.contains("accepts images, structured output") && told.contains("`structured`"), "{told}");
+    assert!(
+        told.contains("accepts images, calls tools, points where it should, structured output"),
+        "{told}"
+    );
+    assert!(told.contains("`structured`") && told.contains("--tool-call-parser"), "{told}");
     let (code, _, told) = check(&base, "form.toml");
     assert!(code == 20 && !told.contains("accepts images"), "{told}");
 }
@@ -156,9 +137,13 @@ fn what_a_profile_says_of_a_model_is_tried() {
 #[test]
 fn a_part_is_reached_at_its_own_address_with_its_own_key_and_the_key_is_stored_nowhere() {
     let home = tempfile::tempdir().expect("a home");
-    let body = json!({ "model": "m-1", "choices": [{ "message": { "content": format!("ready, {PLANTED}") } }],
-        "usage": { "prompt_tokens": 7, "completion_tokens": 2 } });
-    let (base, server) = answering(body.to_string());
+    let call = json!({ "id": "a", "type": "function",
+        "function": { "name": "computer", "arguments": "{\"action\":\"wait\",\"duration\":1}" } });
+    let (base, heard) = serving_by(move |asked| {
+        let calls = asked.contains("\"tools\"").then(|| vec![call.clone()]);
+        json!({ "model": "m-1", "usage": { "prompt_tokens": 7, "completion_tokens": 2 },
+            "choices": [{ "message": { "content": format!("ready, {PLANTED}"), "tool_calls": calls } }] })
+    });
     let key = home.path().join("key");
     std::fs::write(&key, PLANTED).expect("writes");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("sets");
@@ -171,10 +156,11 @@ fn a_part_is_reached_at_its_own_address_with_its_own_key_and_the_key_is_stored_n
     let asked = ["models", "check", "student", "--record", "tape.jsonl"];
     let (code, shown, told) = apprentice(home.path(), &asked, &[]);
     assert_eq!(code, 0, "{told}");
-    let head = server.join().expect("a request");
+    let heard = heard.lock().expect("unpoisoned").clone();
+    let asked = heard.iter().find(|one| one.starts_with("POST")).expect("a request");
     assert!(
-        head.starts_with("POST /v1/chat/completions") && head.contains(&format!("Bearer {PLANTED}")),
-        "{head}"
+        asked.starts_with("POST /v1/chat/completions") && asked.contains(&format!("Bearer {PLANTED}")),
+        "{asked}"
     );
     assert!(shown.contains("compat/m") && shown.contains("answering model: m-1"), "{shown}");
     assert!(!shown.contains("has no price") && shown.contains("cost: $"), "{shown}");

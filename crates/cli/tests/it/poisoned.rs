@@ -10,11 +10,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use apprentice_harness::model::scripted::Scripted;
+use apprentice_guidance::{ArmPolicy, TaskView, build_guidance};
+use apprentice_learning::{SKILL_CREATE, author_tools_with_readers};
+use apprentice_models::scripted::Scripted;
 use apprentice_protocol::{Clock, Guidance, StepId, StepRef, ToolOutcome, VirtualClock};
-use apprentice_skills::book::{At, Snapshot, WriteMode};
-use apprentice_skills::guidance::{ArmPolicy, TaskView, build_guidance};
-use apprentice_skills::{SKILL_CREATE, author_tools_with_readers};
+use apprentice_skillbook::{At, Snapshot, WriteMode};
 use serde_json::{Value, json};
 
 use crate::place::{Place, worlds_can_start};
@@ -254,7 +254,7 @@ fn held_by(trial: &Trial) -> String {
     let book = Snapshot::open(&trial.book(), At::Now).expect("opens");
     let waiting = book.state().proposals.values().flat_map(|one| one.assessment.findings.iter());
     let found: Vec<String> = waiting.map(|one| format!("{} by {}", one.concern.word(), one.by)).collect();
-    let dropped = |one: &apprentice_skills::reflect::Checked| !one.dropped.is_empty();
+    let dropped = |one: &apprentice_skillbook::review::Checked| !one.dropped.is_empty();
     match (found.is_empty(), book.state().reflections.values().any(dropped)) {
         (false, _) => found.join(", "),
         (true, true) => REFUSED.to_owned(),

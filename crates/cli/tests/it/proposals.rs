@@ -91,7 +91,7 @@ fn what_models_propose_a_person_accepts_or_refuses() {
     let shown = desk.told(&["show", "os/clear"]);
     assert_eq!(shown["provenance"]["trajectories"], json!(["r/t/1"]));
     assert_eq!(shown["seen_on"][0]["app_version"], "debian-12", "it was written where its attempt was");
-    desk.told(&["refuse", second, "--why", "everybody knows"]);
+    desk.told(&["reject", second, "--why", "everybody knows"]);
     let again = desk.learn("r/t/3", "opaque", &[]);
     assert_eq!(decision(&again)["refusals"][0]["code"], "refused_before", "{again}");
     assert_eq!(desk.told(&["proposals"])["proposals"], json!([]));
@@ -100,7 +100,7 @@ fn what_models_propose_a_person_accepts_or_refuses() {
 
     for (arguments, code) in [
         (&["accept", "o999"][..], 4),
-        (&["refuse", first], 4),
+        (&["reject", first], 4),
         (&["proposals", "o999"], 4),
         (&["accept", "twelve"], 2),
         (&["accept"], 2),
@@ -174,7 +174,7 @@ fn two_processes_decide_on_each_once() {
         let arguments = ["skills", "--skillbook", "book", "--json", word, "--all"];
         desk.command(&arguments).stdout(std::process::Stdio::piped()).spawn().expect("it starts")
     };
-    let both = [decide("accept"), decide("refuse")];
+    let both = [decide("accept"), decide("reject")];
     let told = both.map(|child| {
         let output = child.wait_with_output().expect("ends");
         assert!(output.status.success(), "{output:?}");

@@ -223,7 +223,8 @@ const KNOWN: [&str; 26] = [
 #[test]
 fn a_field_that_no_schema_names_is_found_wherever_it_stands() {
     let verified = json!({
-        "schema": "apprentice.verify/1", "packed_by": null, "files": 0, "changed": [], "runs": {},
+        "schema": "apprentice.verify/1", "packed_by": null, "files": 0, "changed": [], "claims": [], "contradictions": [], "unchecked": [],
+        "runs": {},
         "report_differs": [{ "at": "/n", "stored": "1", "computed": "2", "wording": false }],
         "holds": false, "signed_by": null,
     });

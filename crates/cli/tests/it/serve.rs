@@ -1,4 +1,4 @@
-//! `apprentice serve`, as far as it refuses to start, and who it answers. Its clients are tried by `scripts/serve-clients`.
+//! `apprentice serve`, as far as it refuses to start, and who it answers. Its clients are tried by `scripts/conformance/serve-clients`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -23,7 +23,7 @@ fn here() -> Option<HostEnvironment> {
 }
 
 fn golden(place: &Place) -> String {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills/tests/it/golden/book-1");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skillbook/tests/it/golden/book-1");
     let to = place.path("golden");
     copy(&from, &to);
     to.to_string_lossy().into_owned()

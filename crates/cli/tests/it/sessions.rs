@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
+use apprentice_skillbook::{At, Gateway, GatewayOptions, Snapshot};
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};

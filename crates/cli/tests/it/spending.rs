@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use apprentice_evaluator::run::{Contender, Conversations, PlanRequest, RunFolder, plan};
 use apprentice_protocol::TaskId;
-use apprentice_results::row::Role;
+use apprentice_runs::row::Role;
 use apprentice_tasks::suite::load;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ fn experiments_and_questions_say_it_too() {
         assert_eq!(code, 2, "{told}");
         assert!(told.contains("not confirmed") && !home.path().join("runs").exists(), "{told}");
     }
-    for (what, count) in [("check", "3 requests,"), ("calibrate", "9 requests,")] {
+    for (what, count) in [("check", "5 requests,"), ("calibrate", "9 requests,")] {
         let (code, told, noted) = apprentice(home.path(), &["models", what, PAID, "--dry-run"], &[]);
         assert_eq!(code, 0, "{noted}");
         assert!(told.starts_with(count), "{told}");
@@ -180,8 +180,12 @@ fn a_slip_of_the_pen_is_told_before_anything_is_sent_and_a_new_name_is_not_held_
         apprentice(home.path(), &words, &variables)
     };
     let (code, _, told) = check("anthropic/claude-sonet-5-5");
+    // Which computer tool it takes is not guessed.
+    assert_eq!(code, 3, "{told}");
+    assert!(told.contains("set provider.anthropic.family"), "{told}");
+    let (code, _, told) = check("openai/gpt-6.1-sool");
     assert_eq!(code, 20, "{told}");
-    assert!(told.contains("the nearest names are anthropic/claude-sonnet-5-5"), "{told}");
+    assert!(told.contains("openai/gpt-6.1-sol"), "{told}");
     let (_, _, told) = check("openai/gpt-9-sol");
     assert!(
         told.contains("openai/gpt-9-sol is not in the list of known models")

@@ -91,7 +91,7 @@ fn make_described(description: &Description, target: &Path) {
 
 /// Has the task's own script make a file, with the libraries that others write documents with.
 fn follow(recipe: &Path, name: &str, target: &Path) {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/office-python");
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/osworld/office-python");
     let mut command = Command::new(python);
     command.arg(recipe).arg(name).arg(target);
     assert!(command.status().expect("it starts").success() && target.exists(), "{name} is made");
@@ -101,7 +101,7 @@ fn make(place: &Place, name: &str, target: &Path) {
     if name.ends_with(".tar.gz") {
         let profile = place.path("profile.tar.gz");
         if !profile.exists() {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/osworld-mirror");
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/osworld/mirror");
             let made = Command::new(script).arg("--profile").arg(&profile).status();
             assert!(made.expect("it starts").success(), "a profile is made");
         }

@@ -19,7 +19,7 @@ use apprentice_protocol::{ChatModel, Clock};
 use apprentice_sandbox::SystemClock;
 use apprentice_sandbox::{CellIsolation, CellLimits};
 use apprentice_tasks::suite::load;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_trace::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

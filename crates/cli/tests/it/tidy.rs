@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::imports::House;
+use crate::imports::{Circle, House};
 use crate::signatures::tuple_parameters;
 
 const FILE_CAP: usize = 500;
@@ -46,44 +46,95 @@ fn is_test(name: &str) -> bool {
 }
 
 /// Each crate, and those of ours that it may use.
-const HOUSE: [(&str, &[&str]); 21] = [
+const HOUSE: [(&str, &[&str]); 32] = [
     ("workspace-hack", &[]),
     ("protocol", &["workspace-hack"]),
     ("pixels", &["workspace-hack"]),
     ("cdp", &["workspace-hack"]),
-    ("packed", &[]),
+    ("files", &["workspace-hack"]),
+    ("packed", &["files"]),
+    ("listening", &["workspace-hack"]),
+    ("secrets", &["workspace-hack"]),
     ("host", &["protocol"]),
-    ("trace", &["protocol"]),
-    ("sandbox", &["protocol", "pixels"]),
+    ("trace", &["files", "protocol", "secrets"]),
+    ("sandbox", &["files", "protocol", "pixels"]),
     ("functions", &["protocol"]),
     ("control", &["protocol", "trace"]),
-    ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions"]),
-    ("skills", &["packed", "protocol", "functions"]),
-    ("tasks", &["packed", "protocol", "cdp", "trace"]),
-    ("results", &["packed", "protocol", "trace"]),
+    ("models", &["protocol", "pixels", "trace", "sandbox"]),
+    ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions", "models"]),
+    ("model-json", &["protocol"]),
+    ("wording", &["packed", "protocol"]),
+    ("screening", &["files", "packed", "protocol", "model-json", "secrets", "wording"]),
+    ("skillbook", &["files", "protocol", "functions", "wording", "screening"]),
+    ("guidance", &["protocol", "functions", "model-json", "wording", "screening", "skillbook"]),
+    (
+        "learning",
+        &["files", "protocol", "functions", "model-json", "wording", "screening", "skillbook", "guidance"],
+    ),
+    ("runs", &["files", "protocol", "trace"]),
+    ("metrics", &["files", "packed", "protocol", "trace", "runs"]),
+    ("tasks", &["files", "protocol", "cdp", "trace", "runs", "metrics"]),
+    ("results", &["files", "packed", "protocol", "trace", "runs"]),
     ("policies", &["protocol", "harness", "trace"]),
-    ("exports", &["protocol", "trace", "results"]),
+    ("exports", &["files", "protocol", "trace", "runs"]),
     (
         "evaluator",
         &[
-            "protocol", "pixels", "trace", "control", "harness", "skills", "tasks", "results", "sandbox",
+            "files",
+            "protocol",
+            "pixels",
+            "trace",
+            "runs",
+            "control",
+            "harness",
+            "models",
+            "model-json",
+            "wording",
+            "screening",
+            "skillbook",
+            "guidance",
+            "learning",
+            "tasks",
+            "results",
+            "sandbox",
             "policies",
         ],
     ),
-    ("fleet", &["protocol", "trace", "results", "evaluator", "harness", "sandbox", "tasks"]),
-    ("server", &["protocol", "trace", "tasks"]),
-    ("viewer", &["packed", "protocol", "trace", "control", "results", "skills"]),
+    ("fleet", &["protocol", "trace", "runs", "results", "evaluator", "harness", "sandbox", "tasks"]),
+    ("server", &["listening", "protocol", "trace", "tasks"]),
+    (
+        "viewer",
+        &[
+            "files",
+            "listening",
+            "packed",
+            "protocol",
+            "trace",
+            "runs",
+            "control",
+            "results",
+            "wording",
+            "skillbook",
+        ],
+    ),
     (
         "cli",
         &[
+            "files",
             "protocol",
             "trace",
             "sandbox",
             "functions",
             "control",
             "harness",
-            "skills",
+            "models",
+            "wording",
+            "screening",
+            "skillbook",
+            "guidance",
+            "learning",
             "tasks",
+            "runs",
             "results",
             "policies",
             "exports",
@@ -170,15 +221,77 @@ fn only_the_command_line_prints_exits_or_reads_the_environment() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Names of the folder of a run that no other word of the program could be.
+const LAYOUT: [&str; 17] = [
+    "run.json",
+    "run.json.draft",
+    "run.lock",
+    "trials.jsonl",
+    "trials.torn",
+    "events.jsonl",
+    "evidence.json",
+    "asked.json",
+    "conversation.json",
+    "experiment.json",
+    "experiment.json.draft",
+    "prereg.lock",
+    "hygiene.json",
+    "report.json",
+    "report.html",
+    "fork.json",
+    "bundle.json",
+];
+/// Names of its folders, which are other words, too: they are looked for where a path is joined.
+const LAYOUT_FOLDERS: [&str; 7] = ["blobs", "evidence", "trials", "book", "skillbook", "learning", "measure"];
+
+#[test]
+fn only_the_crate_of_runs_spells_the_names_in_the_folder_of_a_run() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        // Traces are below runs: the names of their two parts stand there, and `runs` passes them on.
+        let owner = name.starts_with("crates/runs/") || name.starts_with("crates/trace/");
+        if owner || is_test(&name) || !name.contains("/src/") {
+            continue;
+        }
+        let code = |line: &&str| !line.trim_start().starts_with("//");
+        for line in shipped(&text).lines().filter(code) {
+            let spelt = LAYOUT
+                .iter()
+                .any(|file| line.contains(&format!("\"{file}\"")) || line.contains(&format!("/{file}\"")));
+            let joined = LAYOUT_FOLDERS.iter().any(|folder| line.contains(&format!(".join(\"{folder}\")")));
+            if spelt || joined {
+                wrong.push(format!("{name}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "name it by `apprentice_runs::layout`:\n{}", wrong.join("\n"));
+}
+
 /// A module may import its children and they may import it; any other circle of files is a knot.
 #[test]
 fn no_files_import_each_other_in_a_circle() {
-    let circles = House::read(&root()).circles();
-    let told: Vec<String> = circles
+    assert_none(&House::read(&root()).circles());
+}
+
+/// A folder is a floor of its crate: what it holds and what another one holds import each other in one direction.
+#[test]
+fn no_folders_import_each_other_in_a_circle() {
+    assert_none(&House::read(&root()).folder_circles());
+}
+
+/// The file that opens a crate shows what the crate offers; it stands on its modules, and they do not stand on it.
+#[test]
+fn no_module_stands_on_its_crate_s_root() {
+    let taken = House::read(&root()).taken_from_roots();
+    assert!(taken.is_empty(), "{} imports:\n{}", taken.len(), taken.join("\n"));
+}
+
+fn assert_none(circles: &[Circle]) {
+    let listed: Vec<String> = circles
         .iter()
         .map(|circle| format!("{}\n  tied by\n    {}", circle.files.join("\n"), circle.ties.join("\n    ")))
         .collect();
-    assert!(told.is_empty(), "{} circles:\n{}", told.len(), told.join("\n"));
+    assert!(listed.is_empty(), "{} circles:\n{}", listed.len(), listed.join("\n"));
 }
 
 #[test]
@@ -187,7 +300,7 @@ fn the_agent_loop_names_no_model_and_no_world() {
         if !name.starts_with("crates/harness/src/agent/") {
             continue;
         }
-        for word in ["crate::model", "crate::env", "super::super::model", "super::super::env"] {
+        for word in ["apprentice_models", "crate::env", "super::super::env"] {
             assert!(!shipped(&text).contains(word), "{name} names {word}");
         }
     }
@@ -195,17 +308,20 @@ fn the_agent_loop_names_no_model_and_no_world() {
 
 #[test]
 fn adapters_do_not_know_each_other() {
-    for (family, members) in [
-        ("model", &["anthropic", "compat", "gemini", "openai", "scripted"][..]),
-        ("env", &["browser", "desktop", "scene", "vm"][..]),
+    for (folder, prefixes, members) in [
+        (
+            "crates/models/src",
+            ["crate", "super"],
+            &["anthropic", "compat", "gemini", "openai", "scripted"][..],
+        ),
+        ("crates/harness/src/env", ["env", "super"], &["browser", "desktop", "scene", "vm"][..]),
     ] {
         for (name, text) in sources() {
-            for own in
-                members.iter().filter(|own| name.starts_with(&format!("crates/harness/src/{family}/{own}")))
-            {
+            for own in members.iter().filter(|own| name.starts_with(&format!("{folder}/{own}"))) {
                 for other in members.iter().filter(|other| other != &own) {
-                    let path = format!("{family}::{other}");
-                    assert!(!shipped(&text).contains(&path), "{name} names {path}");
+                    for path in prefixes.map(|prefix| format!("{prefix}::{other}::")) {
+                        assert!(!shipped(&text).contains(&path), "{name} names {path}");
+                    }
                 }
             }
         }

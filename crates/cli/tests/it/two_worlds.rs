@@ -1,5 +1,5 @@
 //! The same tasks in both worlds: in a cell, and on a machine behind OSWorld's own server program (`machine.rs`). The verdicts
-//! are the same; how alike the screens are is told, as other frames and places of windows cover other elements. `scripts/osworld-machine` runs it, and prints the table for `docs/osworld-machine.md`.
+//! are the same; how alike the screens are is told, as other frames and places of windows cover other elements. `scripts/osworld/machine` runs it, and prints the table for `docs/osworld-machine.md`.
 #![expect(clippy::print_stdout, reason = "the table is printed")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,7 +167,7 @@ async fn audited(place: &Place, runs: &str, more: &[&str]) -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "by scripts/osworld-machine: it starts real programs for minutes, and needs OSWorld's server program"]
+#[ignore = "by scripts/osworld/machine: it starts real programs for minutes, and needs OSWorld's server program"]
 async fn twenty_tasks_have_the_same_verdicts_and_screens_in_both_worlds() {
     let (Some(root), Some(folders)) = (offline::root(), machine::server()) else { return };
     if !worlds_can_start() {

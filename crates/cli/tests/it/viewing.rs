@@ -335,7 +335,8 @@ fn what_cannot_be_shown_is_refused_with_the_remedy() {
     let file = place.path("no-bundle");
     fs::write(&file, "text").expect("written");
     let absent = place.path("absent");
-    for (path, reason) in [(&folder, "holds no run"), (&file, "no-bundle"), (&absent, "does not exist")] {
+    for (path, reason) in [(&folder, "is an empty folder"), (&file, "no-bundle"), (&absent, "does not exist")]
+    {
         let output = place.output(&["view", &path.to_string_lossy()]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(3), "{told}");

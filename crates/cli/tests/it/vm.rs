@@ -16,7 +16,7 @@ use crate::starter::is_installed;
 const SERVER: &str = include_str!("../machine/server.py");
 const RESET: &str = include_str!("../machine/reset.py");
 /// What images of OSWorld have as a package.
-const PYAUTOGUI: &str = include_str!("../../../tasks/src/setup/pyautogui.py");
+const PYAUTOGUI: &str = include_str!("../../../tasks/src/world_io/pyautogui.py");
 const PORT: u16 = 5000;
 const SOON: Duration = Duration::from_secs(30);
 const FLOOR: Duration = Duration::from_millis(100);

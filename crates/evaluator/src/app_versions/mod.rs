@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use apprentice_protocol::{Capability, Command, EventKind, Gather as _, Machine, SkillId, Versions};
-use apprentice_skills::domain_name;
+use apprentice_protocol::{Capability, Command, EventKind, Machine, SkillId, Versions};
+use apprentice_wording::domain_name;
 use serde_json::Value;
 
-use apprentice_tasks::check::{HttpRequest, ask};
+use apprentice_tasks::world_io::{HttpRequest, ask};
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +66,7 @@ impl AppVersions {
         let is_new =
             |domain: &String| !self.asked.contains_key(domain) && !NON_APP_DOMAINS.contains(&domain.as_str());
         let named = domains.iter().map(|name| domain_of(name)).chain([SYSTEM.to_owned()]);
-        let named: BTreeSet<String> = named.filter(is_new).gather();
+        let named: BTreeSet<String> = named.filter(is_new).collect();
         let told = tokio::time::timeout(time, async {
             let mut wanted = named.clone();
             wanted.extend(apps_with_windows(machine).await.into_iter().filter(is_new));
@@ -106,7 +106,7 @@ async fn asked(machine: &dyn Machine, domains: &[&str]) -> BTreeMap<String, Opti
     command.argv.extend(named.map(|domain| format!("{domain}={}", commands(domain))));
     let output = machine.run(&command).await.map(|output| output.stdout_text()).unwrap_or_default();
     let mut told: BTreeMap<String, Option<String>> =
-        domains.iter().map(|domain| ((*domain).to_owned(), None)).gather();
+        domains.iter().map(|domain| ((*domain).to_owned(), None)).collect();
     for (name, text) in output.lines().filter_map(|line| line.split_once('\t')) {
         if let Some(version) = told.get_mut(name) {
             *version = if name == SYSTEM { parse_os_release(text) } else { number(text) };

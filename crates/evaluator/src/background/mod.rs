@@ -6,16 +6,16 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::Clock;
-use apprentice_skills::background::{
+use apprentice_learning::background::{
     PendingTurn, ReviewError, ReviewLock, ReviewRequest, ReviewSummary, SessionRecord, pending_turns,
     read_session, review_sessions,
 };
-use apprentice_skills::book::BookError;
-use apprentice_skills::foreground::{Budgets, Gate, Journal, Limits, budgets, counters, gate};
+use apprentice_learning::foreground::{Budgets, Gate, Journal, Limits, budgets, counters, gate};
+use apprentice_protocol::Clock;
+use apprentice_runs::layout::EVENTS_FILE;
+use apprentice_skillbook::BookError;
 use apprentice_trace::Trace;
 
-const TRACE: &str = "events.jsonl";
 const SESSION_LOCK: &str = "session.lock";
 /// Sessions of one review, the oldest. The others wait.
 const SESSIONS: usize = 10;
@@ -43,14 +43,14 @@ pub struct DueReview {
 /// conversation may still correct them.
 pub fn lock_session(folder: &Path) -> io::Result<File> {
     std::fs::create_dir_all(folder)?;
-    let file = File::options().create(true).truncate(false).write(true).open(folder.join(SESSION_LOCK))?;
+    let file = apprentice_files::open_lock(folder.join(SESSION_LOCK))?;
     file.lock()?;
     Ok(file)
 }
 
 /// Returns whether the process of a session still holds its lock.
 fn is_going_on(folder: &Path) -> io::Result<bool> {
-    match File::options().write(true).open(folder.join(SESSION_LOCK)) {
+    match apprentice_files::open(folder.join(SESSION_LOCK)) {
         Ok(file) => match file.try_lock() {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),
@@ -142,7 +142,7 @@ fn load(waiting: &[PendingTurn]) -> Loaded {
 
 fn read(folder: &Path, turns: &[&PendingTurn], loaded: &mut Loaded) {
     let run = turns.first().map(|turn| turn.run.as_str()).unwrap_or_default();
-    let trace = Trace::read(&folder.join(TRACE));
+    let trace = Trace::read(&folder.join(EVENTS_FILE));
     let session = trace.ok().and_then(|trace| read_session(run, &trace.events));
     let Some(mut session) = session else {
         loaded.unreadable.extend(turns.iter().map(|turn| turn.line.clone()));

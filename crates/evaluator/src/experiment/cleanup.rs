@@ -1,6 +1,6 @@
 //! Thresholds for cleaning the skillbook, as configured in an experiment.
 
-use apprentice_skills::cleanup::CleanupOptions;
+use apprentice_learning::cleanup::CleanupOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{CapOverrides, Gather as _, TaskId};
-use apprentice_skills::book::BookError;
-use apprentice_skills::cleanup::CleanupOptions;
-use apprentice_skills::reflect::ReflectMode;
+use apprentice_learning::cleanup::CleanupOptions;
+use apprentice_protocol::{CapOverrides, TaskId};
+use apprentice_skillbook::BookError;
+use apprentice_skillbook::review::ReflectMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,14 +21,12 @@ use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::report::{PrimaryComparison, Stratum};
-use apprentice_results::row::Split;
+use apprentice_runs::layout::{EXPERIMENT_DRAFT, EXPERIMENT_FILE};
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::requirements::needs_judge;
 
 /// Schema name of the definition.
 pub const EXPERIMENT_SCHEMA: &str = "apprentice.experiment/1";
-
-const FILE: &str = "experiment.json";
-const DRAFT: &str = "experiment.json.draft";
 
 /// Where the skillbook of an experiment comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -277,8 +275,8 @@ impl Definition {
 
     /// Reads the definition of the experiment in a folder; `None` if the folder contains no experiment.
     pub fn read(folder: &Path) -> Result<Option<Self>, DefinitionError> {
-        let path = folder.join(FILE);
-        let text = match fs::read_to_string(&path) {
+        let path = folder.join(EXPERIMENT_FILE);
+        let text = match apprentice_files::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(DefinitionError::Io { path, source }),
@@ -289,7 +287,7 @@ impl Definition {
     /// Starts the experiment in a folder, creating it if needed, or verifies that the experiment already there is the
     /// same.
     pub(super) fn start_or_resume(&self, folder: &Path) -> Result<StartState, DefinitionError> {
-        let path = folder.join(FILE);
+        let path = folder.join(EXPERIMENT_FILE);
         if let Some(begun) = Self::read(folder)? {
             let fields = differing(self, &begun)
                 .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
@@ -300,14 +298,14 @@ impl Definition {
         }
         let failed = |source| DefinitionError::Io { path: path.clone(), source };
         fs::create_dir_all(folder).map_err(failed)?;
-        let foreign = |name: &std::ffi::OsStr| name != DRAFT;
+        let foreign = |name: &std::ffi::OsStr| name != EXPERIMENT_DRAFT;
         if fs::read_dir(folder).map_err(failed)?.flatten().any(|entry| foreign(&entry.file_name())) {
             return Err(DefinitionError::Occupied(folder.to_owned()));
         }
         let text = serde_json::to_string_pretty(self)
             .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
         // Written under a temporary name first, so that the file is never partial.
-        let draft = folder.join(DRAFT);
+        let draft = folder.join(EXPERIMENT_DRAFT);
         fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)?;
         Ok(StartState::New)
     }
@@ -318,7 +316,7 @@ impl Definition {
 fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_json::Error> {
     let (one, other) = (serde_json::to_value(one)?, serde_json::to_value(other)?);
     let names: BTreeSet<&String> =
-        [&one, &other].into_iter().filter_map(|value| value.as_object()).flat_map(|map| map.keys()).gather();
+        [&one, &other].into_iter().filter_map(|value| value.as_object()).flat_map(|map| map.keys()).collect();
     let differs = |name: &&&String| {
         !["command", "programs"].contains(&name.as_str()) && one.get(name) != other.get(name)
     };
@@ -327,7 +325,7 @@ fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_
 
 fn programs(experiment: &Experiment, tasks: &[TaskId]) -> BTreeMap<TaskId, String> {
     let of = |id: &TaskId| apps_of(experiment.suite.task(id.as_str())?).into_iter().next();
-    tasks.iter().filter_map(|id| Some((id.clone(), of(id)?))).gather()
+    tasks.iter().filter_map(|id| Some((id.clone(), of(id)?))).collect()
 }
 
 /// Whether a training template covers some of the same knowledge, by test template. Templates without knowledge labels
@@ -349,11 +347,11 @@ fn strata(experiment: &Experiment, test: &[TaskId]) -> BTreeMap<String, Stratum>
         // The author of a given book may have seen any training task.
         BookSource::Given(_) => experiment.part(Split::Train),
     };
-    let taught: BTreeSet<String> = knowledge(&train).into_values().flatten().gather();
+    let taught: BTreeSet<String> = knowledge(&train).into_values().flatten().collect();
     let stratum = |labels: &BTreeSet<String>| match labels.is_disjoint(&taught) {
         true => Stratum::Unseen,
         false => Stratum::Seen,
     };
     let tested = knowledge(test).into_iter().filter(|(_, labels)| !labels.is_empty());
-    tested.map(|(template, labels)| (template, stratum(&labels))).gather()
+    tested.map(|(template, labels)| (template, stratum(&labels))).collect()
 }

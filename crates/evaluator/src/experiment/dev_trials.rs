@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::{Gather as _, TaskId, counted};
+use apprentice_protocol::{TaskId, counted};
 use apprentice_results::arm::Arm;
 use apprentice_results::auto_arm::{AUTO_CANDIDATES, AUTO_TRIALS, choose_auto};
-use apprentice_results::row::{Role, Split};
+use apprentice_runs::layout::DEV_FOLDER;
+use apprentice_runs::row::{Role, Split};
 
 use super::definition::Definition;
 use super::open_run::open_or_create;
-use super::stored_run::{DEV, StoredRun};
+use super::stored_run::StoredRun;
 use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun};
 use crate::arm::GuidanceProvider;
 use crate::auto_arms::AutoArms;
@@ -56,7 +57,7 @@ pub(super) fn assumed(experiment: &Experiment) -> AutoArms {
 /// Builds the request of the dev trials. `arms` are the candidates with the tasks on which they have guidance; without
 /// them, every candidate runs on every dev task.
 pub(super) fn request(experiment: &Experiment, arms: Option<Vec<PlannedArm>>) -> PlanRequest<'_> {
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().gather();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
     let (mut contenders, mut books) = (Vec::new(), Vec::new());
     let candidates: Vec<(Arm, BTreeSet<TaskId>, ArmPlan)> = match arms {
         Some(arms) => arms.into_iter().map(|one| (one.arm, one.tasks, one.entry)).collect(),
@@ -95,11 +96,11 @@ pub(super) async fn choose(
         return Ok(AutoArms::default());
     }
     let DevGuidance { provider, shared } = dev;
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().gather();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Dev).into_iter().collect();
     let arms = AUTO_CANDIDATES.iter().map(|arm| PlannedArm::new(*arm, &provider, &tasks));
     let request = request(experiment, Some(arms.collect::<Result<_, _>>()?));
     let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
-    let run = open_or_create(deps, &folder.join(DEV), wanted).await?;
+    let run = open_or_create(deps, &folder.join(DEV_FOLDER), wanted).await?;
     run.keep_book(provider.book())?;
     let guidance = Arc::new(move |trial: &TrialSpec| {
         provider.guidance_for(&trial.model, &trial.arm, &trial.task, trial.seed)

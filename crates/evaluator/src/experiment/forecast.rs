@@ -3,18 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use apprentice_protocol::{Gather as _, Limits, TaskId};
-use apprentice_skills::reflect::ReflectMode;
+use apprentice_protocol::{Limits, TaskId};
+use apprentice_skillbook::review::ReflectMode;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::experiment_config::PowerQuestion as Asked;
 use super::planned_reviews::{PlannedReviews, ReviewedAttempt};
-use super::stored_run::{DEV, LEARNING, MEASURE};
 use super::{
-    BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, latest_run, measure, replicate,
-    validate,
+    BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, measure, replicate, validate,
 };
 use crate::answer_judge::MAX_OUTPUT_TOKENS;
 use crate::cost_estimate::{CostSpread, Pricing};
@@ -22,10 +20,12 @@ use crate::learn::attempt_requests;
 use crate::review_estimate::{CountRange, CountedCost};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits};
 use apprentice_results::ablations::AblationArm;
-use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::stats::{
     Design, MIN_BOOKS, MIN_TEMPLATES, PowerAssumptions, power, smallest_effect, templates_needed,
 };
+use apprentice_runs::latest_run;
+use apprentice_runs::layout::{DEV_FOLDER, LEARNING_FOLDER, MEASURE_FOLDER};
+use apprentice_runs::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::requirements::most_questions;
 
 /// Schema name of the forecast.
@@ -152,7 +152,7 @@ pub fn forecast(
 ) -> Result<Forecast, ExperimentError> {
     validate(experiment)?;
     let test = experiment.tasks(Split::Test);
-    let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).gather();
+    let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
     let ahead = remaining_trials(experiment, done)?;
     let cost = costs(experiment, &ahead, learning, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
@@ -195,10 +195,11 @@ pub fn remaining_cost(
 /// Reads the finished results below an experiment's folder; these trials do not run again.
 pub fn finished_rows(folder: &Path) -> Vec<TrialRow> {
     let places = [folder.to_owned()].into_iter().chain(replicate::begun(folder));
-    let runs = places.flat_map(|place| [LEARNING, DEV, MEASURE].map(|part| place.join(part)));
+    let runs =
+        places.flat_map(|place| [LEARNING_FOLDER, DEV_FOLDER, MEASURE_FOLDER].map(|part| place.join(part)));
     let runs = runs.filter_map(|run| latest_run(&run));
     let read = runs.filter_map(|run| read_run(&run).ok());
-    read.flat_map(|(plan, rows)| final_results(&plan, rows)).collect()
+    read.flat_map(|(_, rows)| final_results(rows)).collect()
 }
 
 /// Lists the trials that are still to run, for all books of an experiment.
@@ -372,7 +373,7 @@ fn costs(
     let judge = experiment.judge.as_deref().filter(|_| questions > 0);
     let acting = ahead.iter().map(|one| one.model.as_str());
     let models: BTreeSet<&str> =
-        acting.chain(learner).chain(readers.map(String::as_str)).chain(judge).gather();
+        acting.chain(learner).chain(readers.map(String::as_str)).chain(judge).collect();
     let cost = |model: &str| {
         let quote = quote(model);
         let trials: Vec<&RemainingTrial> = ahead.iter().filter(|one| one.model == model).collect();

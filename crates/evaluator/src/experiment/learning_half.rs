@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use apprentice_learning::LearnerModels;
 use apprentice_protocol::Clock;
-use apprentice_skills::LearnerModels;
-use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_skillbook::{Gateway, GatewayOptions};
 
 use super::logged_model::LoggedModel;
-use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, open_run};
+use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, open_run};
 use crate::learn::{
     CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, TrainingTasks, cycle, last_attempts,
     learning_plan, lock_book,
@@ -16,7 +16,9 @@ use crate::learn::{
 use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_runs::latest_run;
+use apprentice_runs::layout::{LEARNING_FOLDER, SKILLBOOK_FOLDER};
+use apprentice_runs::row::{Role, Split, TrialRow};
 
 /// Learns the book in `folder/skillbook` and returns the rows behind it.
 pub(super) async fn learn(
@@ -33,14 +35,14 @@ pub(super) async fn learn(
     }
     let (leaks, effects) = (Arc::new(HeldOutTasks::build(lock, &experiment.suite)), deps.effects);
     let options = GatewayOptions { leaks: leaks.clone(), effects, ..GatewayOptions::at(clock.now()) };
-    let book = folder.join("skillbook");
+    let book = folder.join(SKILLBOOK_FOLDER);
     let (mut gateway, _) = Gateway::open(&book, options)?;
     lock_book(&book, lock, &leaks)?;
     gateway.set_embedding(deps.embedding.clone());
     gateway.set_readers(deps.readers.clone());
-    let run = opened(experiment, learning, lock, deps, &folder.join("learning")).await?;
+    let run = opened(experiment, learning, lock, deps, &folder.join(LEARNING_FOLDER)).await?;
     let run = copied(run, deps);
-    let kept = run.folder().path().join("learning");
+    let kept = run.folder().path().join(LEARNING_FOLDER);
     let noted = |name| {
         let (model, cancel) = (Arc::clone(&learning.learner), deps.control.cancel.clone());
         LoggedModel::new(model, kept.clone(), name, cancel)

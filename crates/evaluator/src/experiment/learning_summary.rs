@@ -6,15 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{Usage, Verdict};
-use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, Stage, State};
+use apprentice_skillbook::{At, Change, Operation, Skill, Snapshot, Stage, State};
 use serde::Deserialize;
 
 use super::ExperimentError;
 use super::reviewer_quality::reviewer;
 use crate::trial_identity::trajectory_id;
 use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary, UnreviewedAttempt};
-use apprentice_results::row::TrialRow;
-use apprentice_results::rows;
+use apprentice_runs::layout::{LEARNING_FOLDER, SKILLBOOK_FOLDER};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows;
 
 /// Window of attempts over which each point of the learning curve is averaged.
 const CURVE_WINDOW: usize = 5;
@@ -38,7 +39,7 @@ pub(super) fn summary(
     rows: &[TrialRow],
     epochs: u32,
 ) -> Result<LearningSummary, ExperimentError> {
-    let book = &folder.join("skillbook");
+    let book = &folder.join(SKILLBOOK_FOLDER);
     let log = OperationLog::read(book)?;
     let mut reviews: BTreeMap<String, u32> = BTreeMap::new();
     for (_, review) in log.state.reflections.values().flat_map(|checked| &checked.reviews) {
@@ -47,14 +48,14 @@ pub(super) fn summary(
     Ok(LearningSummary {
         epochs,
         trajectories: u32::try_from(log.sizes.len()).unwrap_or(u32::MAX),
-        unread: unread(&run.join("learning"), &log, rows)?,
+        unread: unread(&run.join(LEARNING_FOLDER), &log, rows)?,
         reviews,
         skills: if book.is_dir() { skills(book)? } else { Vec::new() },
         curve: curve(&log, rows),
         operations: log.writes,
         updated_by_reviews: log.updated_by_reviews,
         cleanup_tasks: u32::try_from(log.cleanups.len()).unwrap_or(u32::MAX),
-        tokens: tokens(&run.join("learning"))?,
+        tokens: tokens(&run.join(LEARNING_FOLDER))?,
         cost_usd: None,
         reviewer: reviewer(&log.state, folder, rows),
     })
@@ -81,7 +82,7 @@ fn unread(
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     for path in stored_files(folder) {
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("unread-")) {
-            let text = fs::read_to_string(&path)
+            let text = apprentice_files::read_to_string(&path)
                 .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
             let kept: KeptUnread = serde_json::from_str(&text)
                 .map_err(|error| ExperimentError::Read { path, source: error.into() })?;
@@ -137,7 +138,7 @@ impl OperationLog {
     fn read(book: &Path) -> Result<Self, ExperimentError> {
         let path = book.join(".meta/ops.jsonl");
         let mut log = Self::default();
-        let text = match fs::read_to_string(&path) {
+        let text = match apprentice_files::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(log),
             Err(source) => return Err(ExperimentError::Read { path, source }),
@@ -207,7 +208,7 @@ fn curve(log: &OperationLog, learning: &[TrialRow]) -> Vec<CurvePoint> {
 fn tokens(folder: &Path) -> Result<Usage, ExperimentError> {
     let mut sum = Usage::default();
     for path in stored_files(folder) {
-        let text = fs::read_to_string(&path)
+        let text = apprentice_files::read_to_string(&path)
             .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
         if let Ok(conversation) = serde_json::from_str::<Conversation>(&text) {
             sum += conversation.reply.usage;

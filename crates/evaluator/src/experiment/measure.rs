@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::{Gather as _, TaskId};
-use apprentice_skills::book::Snapshot;
+use apprentice_protocol::TaskId;
+use apprentice_skillbook::Snapshot;
 
 use super::open_run::open_or_create;
-use super::stored_run::MEASURE;
 use super::trial_guidance::trial_guidance;
-use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun, dev_trials, latest_run};
+use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun, dev_trials};
 use crate::arm::GuidanceProvider;
 use crate::demonstration::Demonstration;
 use crate::learn::demonstrations;
@@ -21,7 +20,9 @@ use crate::run::{
 };
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_runs::latest_run;
+use apprentice_runs::layout::{LEARNING_FOLDER, MEASURE_FOLDER};
+use apprentice_runs::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::wordings_hash;
 
 /// The baselines, by model name.
@@ -42,7 +43,7 @@ pub(super) async fn measure(
     let (provider, shared) = (provider.with_auto(auto.clone()), shared.with_auto(auto));
     let request = request(experiment, &provider)?;
     let wanted = experiment.capped(plan(&request, deps.run.clock.now()).map_err(RunError::from)?);
-    let run = open_or_create(deps, &folder.join(MEASURE), wanted).await?;
+    let run = open_or_create(deps, &folder.join(MEASURE_FOLDER), wanted).await?;
     run.keep_book(book)?;
     let place = run.path().to_owned();
     let guidance = Arc::new(move |trial: &TrialSpec| trial_guidance(&provider, &place, trial));
@@ -87,7 +88,7 @@ fn demonstrated(
     folder: &Path,
     learned: &[TrialRow],
 ) -> Result<Vec<Demonstration>, ExperimentError> {
-    let attempts = match (latest_run(&folder.join("learning")), &experiment.lock) {
+    let attempts = match (latest_run(&folder.join(LEARNING_FOLDER)), &experiment.lock) {
         // Only this arm shows attempts; the others need no readable traces.
         (Some(run), Some(lock)) if experiment.arms.contains(&Arm::RawTrace) => {
             demonstrations(&run, learned, &experiment.suite, lock)?
@@ -104,8 +105,8 @@ fn named_demonstrations(experiment: &Experiment) -> Result<Vec<Demonstration>, E
     };
     let mut found = Vec::new();
     for run in &experiment.demonstrations {
-        let (plan, rows) = read_run(run)?;
-        found.extend(demonstrations(run, &final_results(&plan, rows), &experiment.suite, lock)?);
+        let (_, rows) = read_run(run)?;
+        found.extend(demonstrations(run, &final_results(rows), &experiment.suite, lock)?);
     }
     Ok(found)
 }
@@ -115,7 +116,7 @@ fn request<'a>(
     experiment: &'a Experiment,
     provider: &GuidanceProvider,
 ) -> Result<PlanRequest<'a>, ExperimentError> {
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().gather();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     let planned = experiment.arms.iter().map(|arm| PlannedArm::new(*arm, provider, &tasks));
     let planned: Vec<PlannedArm> = planned.collect::<Result<_, _>>()?;
     let contenders = contenders(experiment, provider, &planned, &tasks)?;
@@ -203,7 +204,7 @@ fn ablation_entry(experiment: &Experiment, provider: &GuidanceProvider, arm: &Ab
 /// The same arms while the book is yet to be learned and the skills to leave out are unknown.
 pub(super) fn ablations_upper_bound(experiment: &Experiment) -> Vec<Contender> {
     let left_out = 1..=experiment.ablations.leave_one_out.unwrap_or(0);
-    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().gather();
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     let known = experiment.ablations.without_book().chain(reworded_arms(experiment));
     let known = known.map(|arm| with_student(experiment, &arm, tasks.clone()));
     let unknown = left_out.map(|number| Contender {

@@ -31,9 +31,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{CapOverrides, ChatModel, TaskId, Verdict, counted};
-use apprentice_skills::EmbeddingModel;
-use apprentice_skills::book::{At, BookError, Snapshot};
-use apprentice_skills::effect::EffectRule;
+use apprentice_screening::effect::EffectRule;
+use apprentice_skillbook::{At, BookError, Snapshot};
+use apprentice_wording::EmbeddingModel;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::arm::ArmError;
@@ -49,10 +49,11 @@ use crate::split::{SplitError, SplitLock};
 use crate::tool_servers::ToolSettings;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
-use apprentice_results::contamination::CONTAMINATION_FILE;
 use apprentice_results::report::{PageError, Report, ReportFileError, write_report};
-use apprentice_results::row::Split;
-use apprentice_results::rows::RowsError;
+use apprentice_runs::WrongPlace;
+use apprentice_runs::layout::{CONTAMINATION_FILE, PREREG_FILE, SKILLBOOK_FOLDER};
+use apprentice_runs::row::Split;
+use apprentice_runs::rows::RowsError;
 use apprentice_tasks::suite::{Suite, WORDINGS_FILE};
 use definition::StartState;
 
@@ -68,7 +69,7 @@ pub use forecast::{
     Forecast, LearningModels, ModelCost, PLAN_SCHEMA, PlannedPart, Power, finished_rows, forecast,
     remaining_cost,
 };
-pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
+pub use prereg::{PREREG_SCHEMA, Prereg, PreregError};
 pub use shared_guidance::{SHARED_GUIDANCE_SCHEMA, SharedGuidance, SharedGuidanceError};
 pub use stored_report::{report, runs};
 
@@ -274,9 +275,12 @@ pub enum ExperimentError {
         /// Names of the settings that differ.
         fields: Vec<String>,
     },
-    /// The folder contains no experiment, run or rows.
-    #[error("{} contains no experiment, no run and no file trials.jsonl", .0.display())]
-    NoResults(PathBuf),
+    /// The path holds neither an experiment nor a run nor rows.
+    #[error(transparent)]
+    Other(#[from] WrongPlace),
+    /// The experiment has not begun its first run.
+    #[error("the experiment in {} has no run yet; `apprentice resume` goes on with it", .0.display())]
+    NoRun(PathBuf),
     /// A trial file has no rows.
     #[error("{} contains no rows", .0.display())]
     NoRows(PathBuf),
@@ -340,7 +344,7 @@ async fn run_one_book(
         BookSource::Learned(learning) => {
             let learned = learning_half::learn(experiment, learning, deps, folder);
             let rows = Box::pin(learned).await?;
-            (Snapshot::open(&folder.join("skillbook"), At::Now)?.clean()?, rows)
+            (Snapshot::open(&folder.join(SKILLBOOK_FOLDER), At::Now)?.clean()?, rows)
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),
     };
@@ -452,10 +456,4 @@ impl Experiment {
         let chosen = |id: &TaskId| self.tasks.as_ref().is_none_or(|tasks| tasks.contains(id));
         self.part(part).into_iter().filter(chosen).collect()
     }
-}
-
-/// Returns the latest run below a folder of runs.
-fn latest_run(root: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path());
-    entries.filter(|path| path.join("run.json").is_file()).max()
 }

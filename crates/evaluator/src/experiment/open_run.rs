@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::{ExperimentDeps, ExperimentError, latest_run};
+use super::{ExperimentDeps, ExperimentError};
 use crate::run::{RunFolder, RunPlan};
+use apprentice_runs::latest_run;
 
 /// Opens the latest run below a folder, which must have been planned alike, or creates one.
 pub(super) async fn open_or_create(

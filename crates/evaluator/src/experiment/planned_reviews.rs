@@ -1,6 +1,6 @@
 //! The reviews that learning will make, as a forecast counts them.
 
-use apprentice_skills::reflect::ReflectOptions;
+use apprentice_learning::reflect::ReflectOptions;
 
 use crate::cost_estimate::{CostRange, Pricing};
 use crate::review_estimate::{CountRange, CountedCost, ReviewWork};

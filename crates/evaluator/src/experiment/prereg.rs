@@ -1,7 +1,6 @@
 //! The preregistration: the whole definition, including the primary comparison, fixed before anything runs. Later
 //! deviations are allowed and reported beside every result.
 
-use apprentice_protocol::Gather as _;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,9 +17,6 @@ use apprentice_results::report::Deviation;
 
 /// Schema name of the preregistration.
 pub const PREREG_SCHEMA: &str = "apprentice.prereg/1";
-
-/// The file's name, next to the experiment config and in the experiment's folder.
-pub const PREREG_FILE: &str = "prereg.lock";
 
 /// Fields that do not affect the measurement.
 const NOT_COMPARED: [&str; 2] = ["command", "programs"];
@@ -84,7 +80,7 @@ impl Prereg {
 
     /// Reads the registration at a path; `None` if the file does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, PreregError> {
-        let text = match fs::read_to_string(path) {
+        let text = match apprentice_files::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(PreregError::Io { path: path.to_owned(), operation: "read", source }),
@@ -115,7 +111,7 @@ impl Prereg {
     pub fn deviations(&self, carried_out: &Definition) -> Vec<Deviation> {
         let both = (serde_json::to_value(&self.definition), serde_json::to_value(carried_out));
         let (Ok(Value::Object(registered)), Ok(Value::Object(done))) = both else { return Vec::new() };
-        let fields: BTreeSet<&String> = registered.keys().chain(done.keys()).gather();
+        let fields: BTreeSet<&String> = registered.keys().chain(done.keys()).collect();
         let differs = |field: &&&String| {
             !NOT_COMPARED.contains(&field.as_str()) && registered.get(**field) != done.get(**field)
         };
@@ -130,7 +126,7 @@ impl Prereg {
 /// Describes how two values differ. For lists and maps, only what was added, removed or changed.
 fn difference(registered: Option<&Value>, done: Option<&Value>) -> String {
     if let (Some(Value::Object(before)), Some(Value::Object(after))) = (registered, done) {
-        let keys: BTreeSet<&String> = before.keys().chain(after.keys()).gather();
+        let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let differs = |key: &&&String| before.get(**key) != after.get(**key);
         let told = |key: &String| format!("{key} {}", difference(before.get(key), after.get(key)));
         let mut all: Vec<String> = keys.iter().filter(differs).map(|key| told(key)).collect();

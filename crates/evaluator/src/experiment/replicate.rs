@@ -4,17 +4,18 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_skills::book::{At, Snapshot};
+use apprentice_skillbook::{At, Snapshot};
 
 use super::definition::Definition;
-use super::stored_run::{LEARNING, MEASURE, StoredRun};
+use super::stored_run::StoredRun;
 use super::{BookSource, Experiment, ExperimentError};
 use crate::learn::CycleOptions;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::PlannedCounts;
 use apprentice_results::report::{ArmKey, MeasuredBook, PrimaryComparison, Replicates, replicates};
-use apprentice_results::row::{Role, TrialRow};
+use apprentice_runs::layout::{LEARNING_FOLDER, MEASURE_FOLDER, SKILLBOOK_FOLDER};
+use apprentice_runs::row::{Role, TrialRow};
 
 /// The folder name of a replicate, counted from 2; the experiment itself is the first.
 pub(super) fn name(number: u32) -> String {
@@ -71,7 +72,7 @@ pub(super) fn summary(
     for number in 1..=definition.replicates {
         let below = if number == 1 { String::new() } else { name(number) };
         let place = if number == 1 { folder.to_owned() } else { folder.join(&below) };
-        let Some(measured) = StoredRun::below(&place, MEASURE)? else { continue };
+        let Some(measured) = StoredRun::below(&place, MEASURE_FOLDER)? else { continue };
         let of = |arm: &str, run: &StoredRun| {
             let key = ArmKey { role: Role::Student, model: definition.student.clone(), arm: arm.to_owned() };
             let rows: Vec<TrialRow> = run.rows.iter().filter(|row| ArmKey::of(row) == key).cloned().collect();
@@ -83,8 +84,8 @@ pub(super) fn summary(
             first = Some(own.clone());
         }
         let control = if own.1 > 0 { own } else { first.clone().unwrap_or_default() };
-        let learned = StoredRun::below(&place, LEARNING)?;
-        let book = place.join("skillbook");
+        let learned = StoredRun::below(&place, LEARNING_FOLDER)?;
+        let book = place.join(SKILLBOOK_FOLDER);
         books.push(MeasuredBook {
             book: number,
             skills: if book.is_dir() { Snapshot::open(&book, At::Now)?.skills().count() } else { 0 },

@@ -3,17 +3,18 @@
 
 use std::path::Path;
 
+use apprentice_learning::adherence::adherence;
 use apprentice_protocol::{Trajectory, Verdict};
-use apprentice_skills::adherence::adherence;
-use apprentice_skills::book::State;
-use apprentice_skills::reflect::{Checked, Dropped, SkillReview};
+use apprentice_skillbook::State;
+use apprentice_skillbook::review::{Checked, Dropped, SkillReview};
 use apprentice_trace::Trace;
 
 use crate::learn::trajectory;
 use crate::trial_identity::trajectory_id;
 use apprentice_results::report::ReviewerSummary;
-use apprentice_results::row::TrialRow;
 use apprentice_results::stats::kappa;
+use apprentice_runs::layout::EVENTS_FILE;
+use apprentice_runs::row::TrialRow;
 
 /// Evaluates the reviews in a book's log against the attempts whose traces lie below `folder`. Skips attempts whose
 /// trace cannot be read.
@@ -63,7 +64,7 @@ fn agree(sum: &mut ReviewerSummary, checked: &Checked, seen: &Trajectory) {
 }
 
 fn seen(folder: &Path, row: &TrialRow) -> Option<Trajectory> {
-    let trace = Trace::read(&folder.join(&row.trace).join("events.jsonl")).ok()?;
+    let trace = Trace::read(&folder.join(&row.trace).join(EVENTS_FILE)).ok()?;
     // App names and screen contents are not needed here.
     trajectory(&trace, row, Vec::new(), &|_| None).ok().map(|(seen, _)| seen)
 }

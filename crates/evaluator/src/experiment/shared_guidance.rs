@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_skills::book::{BookError, Snapshot};
+use apprentice_skillbook::{BookError, Snapshot};
 use apprentice_tasks::suite::Suite;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::function_scope::FunctionScope;
 use crate::hidden_skills::HiddenSkills;
 use crate::run::{ArmPlan, GuidanceFactory, RunPlan, TrialSpec};
 use apprentice_results::arm::Arm;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 
 /// The schema name of a run's shared guidance.
 pub const SHARED_GUIDANCE_SCHEMA: &str = "apprentice.shared-guidance/1";

@@ -1,35 +1,40 @@
 //! Builds reports from stored files: the folder of an experiment, or run folders. Runs nothing and needs no suite. The
 //! same folders always give the same report.
 
-use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::definition::{BookPlan, Definition};
-use super::prereg::{PREREG_FILE, Prereg};
-use super::stored_run::{DEV, LEARNING, MEASURE, StoredRun};
+use super::prereg::Prereg;
+use super::stored_run::StoredRun;
 use super::{ExperimentError, dev_trials, learning_summary, replicate};
-use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan};
+use crate::run::RunPlan;
 use apprentice_results::compare::MixedVersions;
-use apprentice_results::contamination::{CONTAMINATION_FILE, Contamination};
+use apprentice_results::contamination::Contamination;
 use apprentice_results::report::{
     Eligibility, FixedPlan, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
     default_contrasts,
 };
-use apprentice_results::row::{Role, TrialRow};
-use apprentice_results::rows;
+use apprentice_runs::layout::{
+    CONTAMINATION_FILE, DEV_FOLDER, LEARNING_FOLDER, MEASURE_FOLDER, PREREG_FILE, ROWS_FILE,
+};
+use apprentice_runs::row::{Role, TrialRow};
+use apprentice_runs::rows;
+use apprentice_runs::{Place, Wanted, WrongPlace, check};
 
 /// Builds the report of the experiment in a folder, finished or not.
 pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
-    let missing = || ExperimentError::NoResults(folder.to_owned());
-    let definition = Definition::read(folder)?.ok_or_else(missing)?;
-    let learning = StoredRun::below(folder, LEARNING)?;
-    let measured = StoredRun::below(folder, MEASURE)?;
-    let dev = StoredRun::below(folder, DEV)?;
+    let found = check(folder, Wanted::RunOrExperiment)?;
+    let wrong = || WrongPlace { path: folder.to_owned(), found, wanted: Wanted::RunOrExperiment };
+    let definition = Definition::read(folder)?.ok_or_else(wrong)?;
+    let missing = || ExperimentError::NoRun(folder.to_owned());
+    let learning = StoredRun::below(folder, LEARNING_FOLDER)?;
+    let measured = StoredRun::below(folder, MEASURE_FOLDER)?;
+    let dev = StoredRun::below(folder, DEV_FOLDER)?;
     let first = measured.as_ref().or(learning.as_ref()).ok_or_else(missing)?;
     let learned = match (&learning, &definition.book) {
         (Some(run), BookPlan::Learned { epochs, .. }) => {
-            let place = folder.join(LEARNING).join(run.plan.run.as_str());
+            let place = folder.join(LEARNING_FOLDER).join(run.plan.run.as_str());
             Some(learning_summary::summary(folder, &place, &run.rows, *epochs)?)
         }
         (Some(_) | None, BookPlan::Learned { .. } | BookPlan::Given { .. }) => None,
@@ -93,10 +98,10 @@ fn registration(found: &Prereg, definition: &Definition) -> Registration {
 
 /// The number of test templates on which each arm runs.
 fn eligible(definition: &Definition, run: &StoredRun) -> Vec<Eligibility> {
-    let of = definition.test.values().gather::<BTreeSet<_>>().len();
+    let of = definition.test.values().collect::<BTreeSet<_>>().len();
     let on = |arm: &String| {
         let student = run.plan.trials.iter().filter(|trial| trial.role == Role::Student && trial.arm == *arm);
-        student.map(|trial| &trial.template).gather::<BTreeSet<_>>().len()
+        student.map(|trial| &trial.template).collect::<BTreeSet<_>>().len()
     };
     definition.arms.iter().map(|arm| Eligibility { arm: arm.clone(), templates: on(arm), of }).collect()
 }
@@ -129,7 +134,7 @@ fn notes(definition: &Definition, learning: Option<&StoredRun>, measured: Option
             notes.push("no skill was requested during learning".to_owned());
         }
         let planned = learning.map_or(0, |run| run.plan.trials.len());
-        let done = learning.map_or(0, |run| apprentice_results::rows::trials(&run.rows).len());
+        let done = learning.map_or(0, |run| apprentice_runs::rows::trials(&run.rows).len());
         if done < planned {
             notes.push(format!("learning is not finished: {done} of {planned} attempts have finished"));
         }
@@ -158,15 +163,12 @@ impl ReportSource {
     fn read(place: &Path, out: &Path) -> Result<Self, ExperimentError> {
         let folder = if place.is_file() { place.parent().unwrap_or(Path::new("")) } else { place };
         let from = relative_path(out, folder)?;
-        if !place.is_file() && place.join(PLAN_FILE).is_file() {
+        if matches!(check(place, Wanted::RunOrRows)?, Place::Run) {
             let stored = StoredRun::read(place, &from)?;
             let planned = stored.planned().collect();
             return Ok(Self { plan: Some(stored.plan), rows: stored.rows, planned });
         }
         let file = if place.is_file() { place.to_owned() } else { place.join(ROWS_FILE) };
-        if !file.is_file() {
-            return Err(ExperimentError::NoResults(place.to_owned()));
-        }
         let mut rows = rows::read(&file)?.rows;
         for row in rows.iter_mut().filter(|_| !from.is_empty()) {
             row.trace = format!("{from}/{}", row.trace);
@@ -191,7 +193,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: MixedVersions) -> Result<Repo
     let first = plans().map(|plan| (plan.planned_at, &plan.run)).min();
     let first = first.or_else(|| rows.iter().map(|row| (row.started_at, &row.run)).min());
     let Some((started_at, run)) = first.map(|(time, run)| (time, run.clone())) else {
-        return Err(ExperimentError::NoResults(out.to_owned()));
+        return Err(ExperimentError::NoRows(out.to_owned()));
     };
     let joined = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
     let of_plans = |of: fn(&RunPlan) -> String| joined(plans().map(of).collect());
@@ -202,7 +204,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: MixedVersions) -> Result<Repo
         .iter()
         .map(|row| row.model.clone())
         .chain(plans().flat_map(|plan| plan.models.iter().map(|one| one.model.clone())))
-        .gather();
+        .collect();
     let runs = rows.iter().map(|row| row.run.to_string()).chain(plans().map(|plan| plan.run.to_string()));
     let runs = joined(runs.collect());
     Ok(build(&ReportInput {

@@ -2,15 +2,11 @@
 
 use std::path::Path;
 
-use super::{ExperimentError, latest_run};
+use super::ExperimentError;
 use crate::run::{RunPlan, read_run};
 use apprentice_results::report::{ArmKey, PlannedTrial};
-use apprentice_results::row::TrialRow;
-
-/// Names of the run folders below an experiment.
-pub(super) const LEARNING: &str = "learning";
-pub(super) const DEV: &str = "dev";
-pub(super) const MEASURE: &str = "measure";
+use apprentice_runs::latest_run;
+use apprentice_runs::row::TrialRow;
 
 /// A stored run. Trace paths of its rows are relative to the report's folder.
 pub(super) struct StoredRun {

@@ -7,10 +7,11 @@ use apprentice_trace::Trace;
 
 use crate::arm::{ArmError, GuidanceProvider};
 use crate::arm_guidance::{ArmGuidance, TrialHelp};
-use crate::run::{ROWS_FILE, TrialSpec};
+use crate::run::TrialSpec;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::TrialRow;
-use apprentice_results::rows;
+use apprentice_runs::layout::{EVENTS_FILE, ROWS_FILE};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows;
 
 /// Builds the guidance of one trial of the run in `run`.
 pub(super) fn trial_guidance(
@@ -37,7 +38,7 @@ fn retrieved_text(run: &Path, trial: &TrialSpec) -> Result<String, ArmError> {
     };
     let row = read.rows.iter().rfind(same).filter(|row| row.verdict != Verdict::Void);
     let row = row.ok_or_else(|| ArmError::NothingRetrieved { task: trial.task.clone(), seed: trial.seed })?;
-    let path = run.join(&row.trace).join("events.jsonl");
+    let path = run.join(&row.trace).join(EVENTS_FILE);
     let trace = Trace::read(&path)?;
     if trace.torn.is_some() || trace.stopped().is_none() {
         return Err(ArmError::IncompleteTrace(path));
@@ -56,8 +57,8 @@ mod tests {
     use std::sync::Arc;
 
     use apprentice_protocol::{TaskId, TrialId, Verdict};
-    use apprentice_results::row::{Role, TrialRow};
-    use apprentice_skills::book::Snapshot;
+    use apprentice_runs::row::{Role, TrialRow};
+    use apprentice_skillbook::Snapshot;
     use apprentice_tasks::suite::Suite;
     use serde_json::{Value, json};
     use tempfile::TempDir;

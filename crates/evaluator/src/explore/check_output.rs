@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use apprentice_results::row::TrialRow;
-use apprentice_skills::practice::{CheckDoubt, CheckOutput, PracticeTask, StateCheck, StateCheckKind};
+use apprentice_learning::practice::{CheckDoubt, CheckOutput, PracticeTask, StateCheck, StateCheckKind};
+use apprentice_runs::layout::EVIDENCE_FOLDER;
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::check::{Evidence, EvidenceItem, EvidenceValue};
 use apprentice_tasks::variation::drawn_values;
 use apprentice_trace::Redactor;
@@ -42,7 +43,7 @@ pub(super) fn check_outputs<'r>(
 }
 
 fn of_command(run: &Path, row: &TrialRow) -> Result<CheckOutput, ExploreError> {
-    let evidence = Evidence::load(&run.join(&row.trace).join("evidence"))?;
+    let evidence = Evidence::load(&run.join(&row.trace).join(EVIDENCE_FOLDER))?;
     Ok(evidence.results.into_iter().next().map(of_item).unwrap_or_default())
 }
 
@@ -87,7 +88,7 @@ pub(super) fn doubt(check: &StateCheck, passes: bool, found: &[CheckOutput]) -> 
 
 #[cfg(test)]
 mod tests {
-    use apprentice_skills::practice::{CheckDoubt, CheckOutput, StateCheck, StateCheckKind};
+    use apprentice_learning::practice::{CheckDoubt, CheckOutput, StateCheck, StateCheckKind};
     use apprentice_tasks::check::{Evidence, EvidenceItem};
     use apprentice_trace::Redactor;
     use serde_json::json;

@@ -1,8 +1,8 @@
 //! What an exploration writes down: a task as it was proposed, and one line of `episodes.jsonl` for what came of practising it
 //! and what was learned.
 
+use apprentice_learning::practice::{CheckDoubt, CheckOutput, PracticeTask, StateCheck};
 use apprentice_protocol::{JudgedBy, SkillId};
-use apprentice_skills::practice::{CheckDoubt, CheckOutput, PracticeTask, StateCheck};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

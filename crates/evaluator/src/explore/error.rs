@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use apprentice_skills::book::WriteRefusal;
-use apprentice_skills::judge::JudgeError;
-use apprentice_skills::practice::PracticeError;
+use apprentice_learning::judge::JudgeError;
+use apprentice_learning::practice::PracticeError;
+use apprentice_skillbook::WriteRefusal;
 use apprentice_tasks::check::EvidenceError;
 use apprentice_tasks::suite::SuiteError;
 use apprentice_tasks::variation::VariationError;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, Gather as _, JudgedBy, Limits, SkillId, StopReason, Verdict, counted};
-use apprentice_results::row::{Role, TrialRow};
-use apprentice_skills::book::Gateway;
-use apprentice_skills::practice::PracticeProposal;
+use apprentice_learning::practice::PracticeProposal;
+use apprentice_protocol::{ChatModel, JudgedBy, Limits, SkillId, StopReason, Verdict, counted};
+use apprentice_runs::row::{Role, TrialRow};
+use apprentice_skillbook::Gateway;
 use jiff::Timestamp;
 
 use super::check_output::check_outputs;
@@ -192,7 +192,7 @@ impl Explorer<'_> {
         let check_showed =
             check_outputs(&proposed.task, &practice, &summary.folder, doubtful, &self.deps.redactor)?;
         let episode = self.episode(Some(&proposed), &began, proposed.start, learned.verdict);
-        let viewed: BTreeSet<&SkillId> = summary.results.iter().flat_map(|row| &row.skills_viewed).gather();
+        let viewed: BTreeSet<&SkillId> = summary.results.iter().flat_map(|row| &row.skills_viewed).collect();
         let below = |row: &TrialRow| {
             let path = summary.folder.join(&row.trace);
             path.strip_prefix(self.folder.path()).unwrap_or(&path).to_string_lossy().into_owned()
@@ -235,7 +235,7 @@ impl Explorer<'_> {
                 .iter()
                 .filter_map(|row| row.void_cause)
                 .map(|cause| format!("{cause:?}"))
-                .gather();
+                .collect();
             let causes: Vec<String> = causes.into_iter().collect();
             return Ok(unlearned(Outcome::Void, causes.join(", ")));
         }

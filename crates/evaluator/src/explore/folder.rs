@@ -24,12 +24,12 @@ use super::episode::Episode;
 use super::error::ExploreError;
 use super::schedule::ExploreLimits;
 use super::start::Start;
+use apprentice_runs::layout::EXPLORE_FILE;
 
 /// The schema name of the plan.
 pub const EXPLORE_SCHEMA: &str = "apprentice.explore/1";
 /// The file name of the finished episodes.
 pub const EPISODES_FILE: &str = "episodes.jsonl";
-const PLAN_FILE: &str = "explore.json";
 const SPENT_FILE: &str = "spent.json";
 const LOCK: &str = "explore.lock";
 
@@ -105,7 +105,7 @@ pub(super) fn write_text(path: &Path, text: &str) -> Result<(), ExploreError> {
 
 /// Reads a file; `None` if there is none.
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ExploreError> {
-    let text = match fs::read_to_string(path) {
+    let text = match apprentice_files::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(path)(error)),
@@ -119,7 +119,7 @@ impl ExploreFolder {
     pub fn create(path: &Path, plan: ExplorePlan) -> Result<Self, ExploreError> {
         fs::create_dir_all(path).map_err(failed(path))?;
         let lock = lock(path)?;
-        let file = path.join(PLAN_FILE);
+        let file = path.join(EXPLORE_FILE);
         if file.exists() {
             let there = io::Error::new(io::ErrorKind::AlreadyExists, "an exploration is there; use --resume");
             return Err(failed(&file)(there));
@@ -130,7 +130,7 @@ impl ExploreFolder {
 
     /// Opens an exploration to go on with it. A line that was cut off is removed: its episode is finished again.
     pub fn open(path: &Path) -> Result<Self, ExploreError> {
-        let file = path.join(PLAN_FILE);
+        let file = path.join(EXPLORE_FILE);
         let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no exploration");
         let plan = read_json(&file)?.ok_or_else(|| failed(&file)(missing()))?;
         let lock = lock(path)?;
@@ -172,7 +172,7 @@ impl ExploreFolder {
         let form = |source| ExploreError::Form { path: path.clone(), source };
         let line = serde_json::to_string(&episode).map_err(form)? + "\n";
         let write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let mut file = apprentice_files::open_append(&path)?;
             file.write_all(line.as_bytes())?;
             file.sync_data()
         };
@@ -194,7 +194,7 @@ impl ExploreFolder {
 
 /// Reads the finished episodes, and cuts off a line that was not written whole.
 fn read_episodes(path: &Path) -> Result<Vec<Episode>, ExploreError> {
-    let bytes = match fs::read(path) {
+    let bytes = match apprentice_files::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(path)(error)),
@@ -215,7 +215,7 @@ fn read_episodes(path: &Path) -> Result<Vec<Episode>, ExploreError> {
 
 fn lock(folder: &Path) -> Result<File, ExploreError> {
     let path = folder.join(LOCK);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = apprentice_files::open_lock(&path);
     let file = file.map_err(failed(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use apprentice_learning::judge::judge;
+use apprentice_learning::practice::PracticeError;
+use apprentice_learning::synthesis::SynthesisError;
+use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_protocol::{ChatModel, JudgedBy, SkillId, Verdict};
-use apprentice_results::row::TrialRow;
-use apprentice_skills::book::{
+use apprentice_runs::row::TrialRow;
+use apprentice_skillbook::{
     Actor, Applied, Change, FunctionReference, Gateway, Judgement, Snapshot, WriteRequest,
 };
-use apprentice_skills::judge::judge;
-use apprentice_skills::practice::PracticeError;
-use apprentice_skills::synthesis::SynthesisError;
-use apprentice_skills::{LearnOptions, LearnerModels};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use apprentice_learning::practice::{CheckDoubt, CheckOutput, CheckToMend, PracticeProposal, PracticeTask};
 use apprentice_protocol::{JudgedBy, Verdict};
-use apprentice_skills::practice::{CheckDoubt, CheckOutput, CheckToMend, PracticeProposal, PracticeTask};
 
 use super::check_output::{check_outputs, doubt};
 use super::episode::{MendedCheck, Outcome, StoredProposal};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use apprentice_protocol::{Gather as _, TaskId};
-use apprentice_results::row::Split;
-use apprentice_skills::practice::{PracticeTask, StateCheck, StateCheckKind};
+use apprentice_learning::practice::{PracticeTask, StateCheck, StateCheckKind};
+use apprentice_protocol::TaskId;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::{SPLIT_FILE, Suite, load};
 use apprentice_tasks::variation::drawn_values;
 use serde_json::{Map, Value, json};
@@ -100,13 +100,13 @@ impl PracticeSuite {
 
     /// Whether the seed changes its world.
     pub(super) fn varies(&self) -> bool {
-        self.suite.tasks.first().is_some_and(apprentice_tasks::suite::task::Task::varies)
+        self.suite.tasks.first().is_some_and(apprentice_tasks::task::Task::varies)
     }
 }
 
 fn lock(suite: &Suite) -> Result<SplitLock, ExploreError> {
     let tasks = suite.templates();
-    let templates: BTreeSet<&String> = tasks.values().gather();
+    let templates: BTreeSet<&String> = tasks.values().collect();
     let templates = templates.into_iter().map(|template| (template.clone(), Split::Train)).collect();
     Ok(SplitLock::of(suite, templates, tasks, SALT)?)
 }
@@ -207,7 +207,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use apprentice_skills::practice::PracticeTask;
+    use apprentice_learning::practice::PracticeTask;
     use serde_json::json;
 
     use super::PracticeSuite;

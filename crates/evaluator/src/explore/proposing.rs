@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use apprentice_protocol::{ChatModel, Limits, Verdict};
-use apprentice_results::row::Role;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::practice::{
+use apprentice_learning::practice::{
     CheckToMend, PracticeMaterial, PracticeProposal, PracticeRules, PracticeStart, PractisedTask, propose,
 };
+use apprentice_protocol::{ChatModel, Limits, Verdict};
+use apprentice_runs::row::Role;
+use apprentice_skillbook::Snapshot;
 
 use super::error::ExploreError;
 use super::folder::ExploreFolder;

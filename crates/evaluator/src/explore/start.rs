@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{EnvironmentKind, Monitors, TaskId};
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::load;
 use schemars::JsonSchema;

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use apprentice_protocol::Limits;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::Role;
-use apprentice_skills::book::{At, Snapshot};
+use apprentice_runs::layout::PLAN_FILE;
+use apprentice_runs::row::Role;
+use apprentice_skillbook::{At, Snapshot};
 
 use super::error::ExploreError;
 use super::practice_suite::PracticeSuite;
 use crate::arm::GuidanceProvider;
 use crate::run::{
-    ArmPlan, Contender, Conversations, PLAN_FILE, PlanRequest, PlannedRun, ResumeInputs, RunControl, RunDeps,
+    ArmPlan, Contender, Conversations, PlanRequest, PlannedRun, ResumeInputs, RunControl, RunDeps,
     RunSummary, StoreError, TrialSpec, frozen_book, plan, resume, start_plan,
 };
 

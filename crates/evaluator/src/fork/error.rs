@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use apprentice_protocol::{BlobHash, SkillId, StepId};
+use apprentice_runs::WrongPlace;
 use apprentice_trace::TraceError;
 
 use crate::arm::ArmError;
@@ -52,6 +53,9 @@ pub enum ForkError {
         /// The attempt's last step.
         last: StepId,
     },
+    /// The folder holds no run.
+    #[error(transparent)]
+    Other(#[from] WrongPlace),
     /// The run's plan or rows cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),

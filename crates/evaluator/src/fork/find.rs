@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::error::ForkError;
-use super::report::FORK_FILE;
-use crate::run::{PLAN_FILE, TrialSpec, read_run};
+use crate::run::{TrialSpec, read_run};
+use apprentice_runs::layout::{FORK_FILE, PLAN_FILE};
+use apprentice_runs::{Wanted, check};
 
 /// Folders this deep below the root are searched: a run in a replicate of an experiment in the folder of all runs.
 const DEPTH: u32 = 4;
@@ -21,6 +22,7 @@ pub struct FoundTrial {
 /// Finds the one trial below `root` whose id begins with `prefix`. `root` is a run, or a folder with runs. Attempts of
 /// earlier forks are not searched.
 pub fn find_trial(root: &Path, prefix: &str) -> Result<FoundTrial, ForkError> {
+    check(root, Wanted::Runs)?;
     let mut runs = Vec::new();
     collect_runs(root, DEPTH, &mut runs);
     runs.sort_unstable();

@@ -1,7 +1,6 @@
 //! Loads the place of a fork from a stored run: the recorded turns before a step, and the screen at it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,8 @@ use apprentice_harness::fork::{ForkPoint, RecordedPicture, RecordedScreen, Recor
 use apprentice_protocol::{
     ActionRecord, BlobHash, Event, EventKind, Header, ImageBytes, RawContent, StepId, Verdict, View,
 };
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE};
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 use apprentice_trace::{REDACTED, Trace, blob_path};
 
@@ -42,14 +42,14 @@ impl ForkSite {
     pub fn load(found: &FoundTrial, attempt: Option<u32>, step: StepId) -> Result<Self, ForkError> {
         let (plan, rows) = read_run(&found.run)?;
         let row = chosen_row(rows, &found.trial, attempt)?;
-        let path = found.run.join(&row.trace).join("events.jsonl");
+        let path = found.run.join(&row.trace).join(EVENTS_FILE);
         let trace = Trace::read(&path)?;
         let incomplete = |what: &str| ForkError::Incomplete { path: path.clone(), what: what.to_owned() };
         if trace.torn.is_some() || trace.stopped().is_none() {
             return Err(incomplete("the trace is incomplete"));
         }
         let header = trace.header().cloned().ok_or_else(|| incomplete("the trace has no header"))?;
-        let reader = TraceReader { blobs: &found.run.join("blobs"), header: &header };
+        let reader = TraceReader { blobs: &found.run.join(BLOBS_FOLDER), header: &header };
         let recorded = turns(&trace.events);
         let last = recorded.last().ok_or_else(|| incomplete("the model never replied"))?.step;
         let place = recorded.iter().position(|turn| turn.step == step);
@@ -180,12 +180,8 @@ struct TraceReader<'a> {
 
 impl TraceReader<'_> {
     fn blob(&self, kind: BlobKind, hash: &BlobHash, step: StepId) -> Result<Vec<u8>, ForkError> {
-        fs::read(blob_path(self.blobs, hash, kind.extension)).map_err(|source| ForkError::Blob {
-            what: kind.name,
-            hash: hash.clone(),
-            step,
-            source,
-        })
+        apprentice_files::read(blob_path(self.blobs, hash, kind.extension))
+            .map_err(|source| ForkError::Blob { what: kind.name, hash: hash.clone(), step, source })
     }
 
     fn text(&self, kind: BlobKind, hash: &BlobHash, step: StepId) -> Result<String, ForkError> {

@@ -13,8 +13,8 @@ pub use error::ForkError;
 pub use find::{FoundTrial, find_trial};
 pub use load::ForkSite;
 pub use report::{
-    FORK_FILE, FORK_SCHEMA, ForkArm, ForkAttempt, ForkEffect, ForkRate, ForkReport, ForkVerdict, History,
-    MIN_JUDGED, PartingRecord, RecordedAttempt,
+    FORK_SCHEMA, ForkArm, ForkAttempt, ForkEffect, ForkRate, ForkReport, ForkVerdict, History, MIN_JUDGED,
+    PartingRecord, RecordedAttempt,
 };
 pub use text::fork_text;
 pub use variant::Variant;

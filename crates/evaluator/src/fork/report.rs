@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use apprentice_protocol::{RunId, StepId, TaskId, TrialId, Verdict, VoidCause};
-use apprentice_results::row::{Role, TrialRow};
 use apprentice_results::stats::{ALPHA, Interval, Passes, mean, newcombe, wilson};
+use apprentice_runs::layout::{FORK_DRAFT, FORK_FILE};
+use apprentice_runs::row::{Role, TrialRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,6 @@ pub const FORK_SCHEMA: &str = "apprentice.fork/1";
 /// With fewer judged attempts of an arm there is no verdict: the interval is an approximation, and would call two passes
 /// against none a difference.
 pub const MIN_JUDGED: u32 = 4;
-/// The file name of a fork's report.
-pub const FORK_FILE: &str = "fork.json";
 
 /// The report of a fork. It is written before the first attempt and again after each replicate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -235,7 +234,7 @@ impl ForkReport {
         let path = folder.join(FORK_FILE);
         let failed = |source| ForkError::Write { path: path.clone(), source };
         let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
-        let draft = folder.join("fork.json.draft");
+        let draft = folder.join(FORK_DRAFT);
         std::fs::write(&draft, text).map_err(failed)?;
         std::fs::rename(&draft, &path).map_err(failed)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use apprentice_protocol::{BoundedText, SkillId, TextBudget, did_you_mean};
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
-use apprentice_skills::book::Snapshot;
+use apprentice_skillbook::Snapshot;
 
 use super::error::ForkError;
 use crate::arm::{ArmError, GuidanceProvider};

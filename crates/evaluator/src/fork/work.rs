@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_harness::fork::{ForkPoint, ForkedModel, Parting, PriorTurns};
-use apprentice_harness::model::identity::ModelIdentity;
+use apprentice_models::identity::ModelIdentity;
 use apprentice_protocol::{ChatModel, PortFuture};
 use apprentice_results::arm::Arm;
 use apprentice_tasks::suite::Suite;

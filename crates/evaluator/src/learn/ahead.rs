@@ -1,7 +1,7 @@
 //! Asks for the reviews of several attempts at once, for a reviewer whose requests go in batches.
 
-use apprentice_skills::book::Gateway;
-use apprentice_skills::{LearnOptions, LearnerModels, LearningInput, review_ahead};
+use apprentice_learning::{LearnOptions, LearnerModels, LearningInput, review_ahead};
+use apprentice_skillbook::Gateway;
 use futures_util::future::join_all;
 
 use super::cycle::{AttemptOutcome, CycleError, admit, pictures};

@@ -5,15 +5,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use apprentice_protocol::{Gather as _, JudgedBy, PortFuture, SkillId, TaskId, Trajectory, Verdict};
-use apprentice_skills::book::{Gateway, Snapshot};
-use apprentice_skills::manage::ItemOutcome;
-use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode, ReviewerLimits, StepPicture};
-use apprentice_skills::verification::note_trial;
-use apprentice_skills::{
+use apprentice_learning::learn_trajectory;
+use apprentice_learning::manage::ItemOutcome;
+use apprentice_learning::note_trial;
+use apprentice_learning::reflect::{Conversation, ReviewerLimits, StepPicture};
+use apprentice_learning::{
     FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, Refusal,
-    UnreadReflection, clean_book, learn_trajectory,
+    UnreadReflection, clean_book,
 };
+use apprentice_protocol::{JudgedBy, PortFuture, SkillId, TaskId, Trajectory, Verdict};
+use apprentice_skillbook::review::{Fallback, ReflectMode};
+use apprentice_skillbook::{Gateway, Snapshot};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use rand::SeedableRng;
@@ -27,7 +29,7 @@ use super::function_calls::{function_calls, note_calls};
 use super::step_pictures::{PictureError, TraceFiles, step_pictures};
 use crate::split::{SplitError, SplitLock, TrainTrajectory};
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, TrialRow};
+use apprentice_runs::row::{Role, TrialRow};
 
 /// An attempt requested by the cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -459,7 +461,7 @@ fn keep_unread(
 }
 
 fn versions(gateway: &Gateway) -> BTreeMap<SkillId, u32> {
-    gateway.state().skills.iter().map(|(id, skill)| (id.clone(), skill.version)).gather()
+    gateway.state().skills.iter().map(|(id, skill)| (id.clone(), skill.version)).collect()
 }
 
 fn tool(outcome: ItemOutcome) -> Option<String> {
@@ -472,10 +474,10 @@ fn tool(outcome: ItemOutcome) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use apprentice_learning::manage::{Decision, ItemOutcome};
+    use apprentice_learning::{LearnResult, Refusal};
     use apprentice_protocol::TaskId;
-    use apprentice_skills::book::{Gateway, GatewayOptions};
-    use apprentice_skills::manage::{Decision, ItemOutcome};
-    use apprentice_skills::{LearnResult, Refusal};
+    use apprentice_skillbook::{Gateway, GatewayOptions};
     use tempfile::TempDir;
 
     use super::{Phase, add_result, empty_record};

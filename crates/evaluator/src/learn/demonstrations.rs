@@ -9,7 +9,7 @@ use crate::demonstration::Demonstration;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::trial_identity::trajectory_id;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 
 /// The reason the demonstrations of a run are incomplete.

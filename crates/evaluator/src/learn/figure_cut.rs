@@ -1,12 +1,11 @@
 //! Cuts figures for skills from the pictures of an attempt: the part of a view around a place, with the place marked.
 
-use std::fs;
-
+use apprentice_learning::FigureSource;
 use apprentice_pixels::{Area, Frame, PixelError, crop, decode_png, encode_png};
 use apprentice_protocol::{BlobHash, EventKind, Outline, ScreenPoint, Size, StepId, View};
-use apprentice_skills::FigureSource;
-use apprentice_skills::book::{FIGURE_BYTES, NewFigure};
-use apprentice_skills::reflect::{FigureMark, LearningFigure};
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE};
+use apprentice_skillbook::review::{FigureMark, LearningFigure};
+use apprentice_skillbook::{MAX_FIGURE_BYTES, NewFigure};
 use apprentice_trace::{Trace, blob_path};
 
 use super::step_pictures::{TraceFiles, in_picture};
@@ -42,14 +41,14 @@ impl FigureSource for TraceFigures<'_> {
         if outline.may_show_secret() {
             return Ok(new(Vec::new()));
         }
-        let path = blob_path(&self.0.run.join("blobs"), &seen.picture, "png");
-        let bytes = fs::read(&path).map_err(|error| no_picture(&error))?;
+        let path = blob_path(&self.0.run.join(BLOBS_FOLDER), &seen.picture, "png");
+        let bytes = apprentice_files::read(&path).map_err(|error| no_picture(&error))?;
         let frame = decode_png(&bytes).map_err(|error| no_picture(&error))?;
         let mark = place(&figure.mark, outline, &seen.view, Size::new(frame.width(), frame.height()))?;
         let mut png = Vec::new();
         for margin in MARGINS {
             png = cut_out(&frame, mark, margin).map_err(|error| no_picture(&error))?;
-            if png.len() <= FIGURE_BYTES {
+            if png.len() <= MAX_FIGURE_BYTES {
                 break;
             }
         }
@@ -64,9 +63,9 @@ fn no_picture(error: &dyn std::fmt::Display) -> Fault {
 impl TraceFigures<'_> {
     /// Returns the last view before the model's reply of a step.
     fn seen(&self, step: StepId) -> Result<SeenView, Fault> {
-        let trace = Trace::read(&self.0.run.join(&self.0.attempt).join("events.jsonl"))
+        let trace = Trace::read(&self.0.run.join(&self.0.attempt).join(EVENTS_FILE))
             .map_err(|error| no_picture(&error))?;
-        let blobs = self.0.run.join("blobs");
+        let blobs = self.0.run.join(BLOBS_FOLDER);
         let mut last = None;
         for event in &trace.events {
             match &event.kind {
@@ -79,7 +78,9 @@ impl TraceFigures<'_> {
         }
         let missing = || ("no_picture", "the agent got no picture at this step".to_owned());
         let (Some(picture), outline, view) = last.ok_or_else(missing)? else { return Err(missing()) };
-        let text = outline.as_ref().and_then(|hash| fs::read_to_string(blob_path(&blobs, hash, "txt")).ok());
+        let text = outline
+            .as_ref()
+            .and_then(|hash| apprentice_files::read_to_string(blob_path(&blobs, hash, "txt")).ok());
         let outline = text.map(|text| Outline::parse(&text));
         Ok(SeenView { picture: picture.clone(), outline, view: *view })
     }
@@ -155,10 +156,10 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use apprentice_learning::FigureSource as _;
     use apprentice_pixels::{Frame, decode_png, encode_png};
     use apprentice_protocol::StepId;
-    use apprentice_skills::FigureSource as _;
-    use apprentice_skills::reflect::LearningFigure;
+    use apprentice_skillbook::review::LearningFigure;
     use apprentice_trace::blob_path;
     use serde_json::{Value, json};
     use tempfile::TempDir;

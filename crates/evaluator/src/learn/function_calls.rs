@@ -1,7 +1,8 @@
 //! Counts the calls of functions in an attempt for their versions: a call that stopped counts against its version.
 
 use apprentice_protocol::{EventKind, FunctionEnd, FunctionRecord, Trajectory};
-use apprentice_skills::book::{
+use apprentice_runs::layout::EVENTS_FILE;
+use apprentice_skillbook::{
     Actor, Cause, Change, FunctionEvidence, FunctionTrial, Gateway, Stage, WriteRefusal, WriteRequest,
 };
 use apprentice_trace::Trace;
@@ -13,7 +14,7 @@ use crate::trial_identity::hashed;
 /// Reads the calls of an attempt. Without its files, none are known.
 pub(super) fn function_calls(files: Option<&TraceFiles>) -> Result<Vec<FunctionRecord>, PictureError> {
     let Some(files) = files else { return Ok(Vec::new()) };
-    let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
+    let trace = Trace::read(&files.run.join(&files.attempt).join(EVENTS_FILE))?;
     let calls = trace.events.into_iter().filter_map(|event| match event.kind {
         EventKind::FunctionCalled { record, .. } => Some(*record),
         _ => None,

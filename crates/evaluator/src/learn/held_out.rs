@@ -2,16 +2,16 @@
 //! file names, and the names and values that fill in their placeholders. Material that also occurs in a training task
 //! is excluded.
 
-use apprentice_skills::leak::{HeldOutHashes, HeldOutIndex, NAME_WORDS};
+use apprentice_screening::leak::{HeldOutHashes, HeldOutIndex, MAX_NAME_WORDS};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::split::SplitLock;
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 
-pub(crate) use apprentice_skills::leak::words;
+pub(crate) use apprentice_screening::leak::words;
 
 /// Minimum number of characters in a name; shorter ones are too common.
 const NAME_CHARS: usize = 6;
@@ -69,7 +69,7 @@ fn names(task: &Task) -> Vec<String> {
         words.filter(|word| is_file(word)).map(str::to_owned).collect::<Vec<_>>()
     });
     let names = files.chain(values);
-    names.filter(|name| name.chars().count() >= NAME_CHARS && words(name).len() <= NAME_WORDS).collect()
+    names.filter(|name| name.chars().count() >= NAME_CHARS && words(name).len() <= MAX_NAME_WORDS).collect()
 }
 
 /// Whether a word looks like a file name: a stem and a short extension, such as `report.csv`.

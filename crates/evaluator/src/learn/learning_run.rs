@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use apprentice_protocol::{BlobHash, Gather as _, PortFuture, TaskId, Trajectory, Verdict};
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::reflect::ReflectMode;
+use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
+use apprentice_skillbook::Snapshot;
+use apprentice_skillbook::review::ReflectMode;
 use apprentice_trace::{Trace, TraceError, blob_path};
 use jiff::Timestamp;
 
@@ -24,7 +24,8 @@ use crate::run::{
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
-use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE};
+use apprentice_runs::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
 
 /// The training tasks of a locked suite, in the suite's order.
@@ -81,9 +82,9 @@ pub fn learning_plan(
     }
     let models: BTreeSet<ModelPlan> = trials
         .iter()
-        .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
-        .gather();
-    let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).gather();
+        .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None, profile: None })
+        .collect();
+    let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
     // The book grows during the run, so no arm has a single hash; each row carries its own.
     let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() };
     plan.arms = arms.into_iter().map(arm).collect();
@@ -239,7 +240,7 @@ pub fn recorded_attempt(
         Verdict::Void => None,
         Verdict::Pass | Verdict::Fail => Some(seen(run, &row, suite)?),
     };
-    let said = seen.as_ref().and_then(|_| load_conversation(&run.join(&row.trace), &run.join("blobs")));
+    let said = seen.as_ref().and_then(|_| load_conversation(&run.join(&row.trace), &run.join(BLOBS_FOLDER)));
     let files = TraceFiles { run: run.to_owned(), attempt: PathBuf::from(&row.trace) };
     Ok(AttemptOutcome { row, trajectory: seen, conversation: said, files: Some(files) })
 }
@@ -247,9 +248,9 @@ pub fn recorded_attempt(
 fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedAttemptError> {
     let task =
         suite.task(row.task.as_str()).ok_or_else(|| RecordedAttemptError::NoTask(row.task.to_string()))?;
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"))?;
-    let blobs = run.join("blobs");
-    let text_of = |hash: &BlobHash| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
+    let trace = Trace::read(&run.join(&row.trace).join(EVENTS_FILE))?;
+    let blobs = run.join(BLOBS_FOLDER);
+    let text_of = |hash: &BlobHash| apprentice_files::read_to_string(blob_path(&blobs, hash, "txt")).ok();
     Ok(trajectory(&trace, row, apps_of(task), &text_of)?)
 }
 

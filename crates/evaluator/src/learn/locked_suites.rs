@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-pub use apprentice_skills::leak::HeldOutError as LockedSuitesError;
-use apprentice_skills::leak::{HELD_OUT_FOLDER, HeldOutIndex, indexes_of_book};
+pub use apprentice_screening::leak::HeldOutError as LockedSuitesError;
+use apprentice_screening::leak::{HELD_OUT_FOLDER, HeldOutIndex, indexes_of_book};
 
 use super::held_out::HeldOutTasks;
 use crate::split::SplitLock;

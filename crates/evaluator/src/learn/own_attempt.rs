@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use apprentice_learning::judge::{JudgeMaterial, JudgedView, SaidInTurn, VIEWS};
+use apprentice_learning::reflect::StepPicture;
 use apprentice_protocol::{
-    BlobHash, EnvironmentKind, Event, EventKind, Gather as _, JudgedBy, Outline, Trajectory, Verdict,
+    BlobHash, EnvironmentKind, Event, EventKind, JudgedBy, Outline, Trajectory, Verdict,
 };
-use apprentice_skills::book::Judgement;
-use apprentice_skills::judge::{JudgeMaterial, JudgedView, SaidInTurn, VIEWS};
-use apprentice_skills::reflect::StepPicture;
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE, PLAN_FILE};
+use apprentice_skillbook::Judgement;
 use apprentice_trace::{Trace, TraceError, blob_path, hex};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -18,7 +19,6 @@ use sha2::{Digest as _, Sha256};
 use super::step_pictures::{PictureError, TraceFiles, last_views};
 use super::trajectory::{Judged, TrajectoryError, judged_trajectory};
 
-const TRACE: &str = "events.jsonl";
 /// Characters of the hash that tells folders of the same name apart.
 const HASH: usize = 12;
 
@@ -67,12 +67,12 @@ pub enum OwnAttemptError {
 impl OwnAttempt {
     /// Returns whether a folder holds such an attempt and no run of a suite.
     pub fn is_at(folder: &Path) -> bool {
-        folder.join(TRACE).is_file() && !folder.join("run.json").exists()
+        folder.join(EVENTS_FILE).is_file() && !folder.join(PLAN_FILE).exists()
     }
 
     /// Reads an attempt. Fails for one that is void or was interrupted.
     pub fn read(folder: &Path) -> Result<Self, OwnAttemptError> {
-        let trace = Trace::read(&folder.join(TRACE))?;
+        let trace = Trace::read(&folder.join(EVENTS_FILE))?;
         let turns =
             trace.events.iter().filter(|event| matches!(event.kind, EventKind::TurnStarted(_))).count();
         if turns > 1 {
@@ -86,13 +86,13 @@ impl OwnAttempt {
     /// Reads an attempt of a run as one that no check judges. Its id is that of the run's row.
     pub fn in_run(run: &Path, attempt: &str, id: String) -> Result<Self, OwnAttemptError> {
         let files = TraceFiles { run: run.to_owned(), attempt: PathBuf::from(attempt) };
-        let trace = Trace::read(&run.join(attempt).join(TRACE))?;
+        let trace = Trace::read(&run.join(attempt).join(EVENTS_FILE))?;
         Self::of_trace(files, trace, id)
     }
 
     fn of_trace(files: TraceFiles, trace: Trace, id: String) -> Result<Self, OwnAttemptError> {
-        let blobs = files.run.join("blobs");
-        let text_of = |hash: &BlobHash| fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
+        let blobs = files.run.join(BLOBS_FOLDER);
+        let text_of = |hash: &BlobHash| apprentice_files::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let (judged_by, verdict) = (JudgedBy::Nobody, Verdict::Fail);
         let judged = Judged { id: id.clone(), verdict, judged_by, score: 0.0 };
         let (unjudged, ended) = judged_trajectory(&trace, judged, apps(&trace), &text_of)?;
@@ -136,7 +136,7 @@ impl OwnAttempt {
             let words: Vec<&str> = step.say.iter().chain(&step.finish).map(String::as_str).collect();
             (!words.is_empty()).then(|| SaidInTurn { step: step.id, words: words.join("\n") })
         });
-        let views = views(&self.trace.events, &self.files.run.join("blobs"));
+        let views = views(&self.trace.events, &self.files.run.join(BLOBS_FOLDER));
         JudgeMaterial::new(&self.unjudged.goal, self.unjudged.stop, said.collect(), views)
     }
 
@@ -168,7 +168,7 @@ fn goal(event: &Event) -> String {
 fn apps(trace: &Trace) -> Vec<String> {
     let header = trace.header();
     let browser = header.is_some_and(|header| header.world.environment == EnvironmentKind::Browser);
-    let mut apps: BTreeSet<String> = browser.then(|| "chromium".to_owned()).into_iter().gather();
+    let mut apps: BTreeSet<String> = browser.then(|| "chromium".to_owned()).into_iter().collect();
     for event in &trace.events {
         if let EventKind::VersionsSeen { versions } = &event.kind {
             apps.extend(versions.keys().filter(|app| *app != "os").cloned());
@@ -187,7 +187,8 @@ fn views(events: &[Event], blobs: &Path) -> Vec<JudgedView> {
     }
     let late = views.split_off(views.len().saturating_sub(VIEWS));
     let view = |(step, title, outline): (_, &String, Option<&BlobHash>)| {
-        let text = outline.and_then(|hash| fs::read_to_string(blob_path(blobs, hash, "txt")).ok());
+        let text =
+            outline.and_then(|hash| apprentice_files::read_to_string(blob_path(blobs, hash, "txt")).ok());
         let elements = text.map(|text| Outline::parse(&text).without_doubled_menu_bars().describe());
         let elements = elements.unwrap_or_default();
         JudgedView { step, title: title.clone(), elements }

@@ -1,10 +1,10 @@
 //! Learns from attempts at instructions of the user's own. Their verdicts come from a person, from a model or from
 //! nobody, and the log says from whom.
 
+use apprentice_learning::{LearnError, LearnOptions, LearnerModels};
 use apprentice_protocol::TaskId;
-use apprentice_skills::book::{Actor, Cause, Change, Gateway, Judgement, Stage, WriteRequest};
-use apprentice_skills::leak::HeldOutIndex;
-use apprentice_skills::{LearnError, LearnOptions, LearnerModels};
+use apprentice_screening::leak::HeldOutIndex;
+use apprentice_skillbook::{Actor, Cause, Change, Gateway, Judgement, Stage, WriteRequest};
 use jiff::Timestamp;
 
 use super::cycle::{AdmittedAttempt, CycleError, LearningRecord, Phase, empty_record, learn_admitted};

@@ -8,7 +8,8 @@ use apprentice_trace::{Trace, blob_path};
 
 use super::own_attempt::{OwnAttempt, own_id};
 use crate::trial_identity::trajectory_id;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE, ROWS_FILE};
+use apprentice_runs::row::TrialRow;
 
 /// How deep runs may be nested below the folder of runs; experiments contain runs.
 const DEPTH: usize = 3;
@@ -19,14 +20,14 @@ pub fn screenshot(runs: &Path, trajectory: &str, step: StepId) -> Option<PathBuf
     let name = trajectory.split('/').next()?;
     let own = runs.join(name);
     if OwnAttempt::is_at(&own) {
-        let trace = Trace::read(&own.join("events.jsonl")).ok()?;
+        let trace = Trace::read(&own.join(EVENTS_FILE)).ok()?;
         return (own_id(&own, &trace).ok()? == trajectory).then(|| seen_at(&trace, &own, step))?;
     }
     let run = find_run(runs, name, DEPTH)?;
-    let rows = fs::read_to_string(run.join("trials.jsonl")).ok()?;
+    let rows = apprentice_files::read_to_string(run.join(ROWS_FILE)).ok()?;
     let mut rows = rows.lines().filter_map(|line| serde_json::from_str::<TrialRow>(line).ok());
     let row = rows.find(|row| trajectory_id(row) == trajectory)?;
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl")).ok()?;
+    let trace = Trace::read(&run.join(&row.trace).join(EVENTS_FILE)).ok()?;
     seen_at(&trace, &run, step)
 }
 
@@ -37,13 +38,13 @@ fn seen_at(trace: &Trace, folder: &Path, step: StepId) -> Option<PathBuf> {
         EventKind::Observed { screenshot, .. } => screenshot.as_ref(),
         _ => None,
     });
-    let picture = blob_path(&folder.join("blobs"), shown.last()?, "png");
+    let picture = blob_path(&folder.join(BLOBS_FOLDER), shown.last()?, "png");
     picture.is_file().then_some(picture)
 }
 
 fn find_run(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     let here = folder.join(name);
-    if here.join("trials.jsonl").is_file() {
+    if here.join(ROWS_FILE).is_file() {
         return Some(here);
     }
     let deeper = depth.checked_sub(1)?;

@@ -3,15 +3,15 @@
 //! the scale of a smaller picture.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
+use apprentice_learning::reflect::{Moment, StepPicture};
 use apprentice_pixels::{Area, Frame, PixelError, changed_areas, crop, decode_png, encode_png, resize};
 use apprentice_protocol::{
     Action, ActionOutcome, BlobHash, Event, EventKind, Image, ImageBytes, MediaType, Rect, ScreenPoint, Size,
     StepId, Target,
 };
-use apprentice_skills::reflect::{Moment, StepPicture};
+use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE, LEARNING_FOLDER};
 use apprentice_trace::{Trace, TraceError, blob_path, hex};
 use sha2::{Digest as _, Sha256};
 
@@ -42,7 +42,7 @@ impl TraceFiles {
     pub(super) fn learning_file(&self, name: &str) -> PathBuf {
         let parts = self.attempt.components().map(|part| part.as_os_str().to_string_lossy());
         let attempt = parts.collect::<Vec<_>>().join("-");
-        self.run.join("learning").join(format!("{name}-{attempt}.json"))
+        self.run.join(LEARNING_FOLDER).join(format!("{name}-{attempt}.json"))
     }
 }
 
@@ -78,8 +78,8 @@ pub fn step_pictures(files: &TraceFiles, count: usize) -> Result<Vec<StepPicture
     if count == 0 {
         return Ok(Vec::new());
     }
-    let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
-    let mut album = Album { blobs: files.run.join("blobs"), frames: BTreeMap::new() };
+    let trace = Trace::read(&files.run.join(&files.attempt).join(EVENTS_FILE))?;
+    let mut album = Album { blobs: files.run.join(BLOBS_FOLDER), frames: BTreeMap::new() };
     let looks = looks(&trace.events);
     let mut pictures = Vec::new();
     for wanted in wanted(&looks) {
@@ -94,8 +94,8 @@ pub fn step_pictures(files: &TraceFiles, count: usize) -> Result<Vec<StepPicture
 
 /// Returns the last `count` views of an attempt as whole pictures, scaled, the newest last.
 pub(super) fn last_views(files: &TraceFiles, count: usize) -> Result<Vec<StepPicture>, PictureError> {
-    let trace = Trace::read(&files.run.join(&files.attempt).join("events.jsonl"))?;
-    let mut album = Album { blobs: files.run.join("blobs"), frames: BTreeMap::new() };
+    let trace = Trace::read(&files.run.join(&files.attempt).join(EVENTS_FILE))?;
+    let mut album = Album { blobs: files.run.join(BLOBS_FOLDER), frames: BTreeMap::new() };
     let seen = trace.events.iter().filter_map(|event| match &event.kind {
         EventKind::Observed { screenshot: Some(picture), view, .. } => {
             Some((event.step?, picture, view.region))
@@ -250,7 +250,8 @@ impl Album {
             return Ok(frame.clone());
         }
         let path = self.path(picture);
-        let bytes = fs::read(&path).map_err(|source| PictureError::Read { path: path.clone(), source })?;
+        let bytes = apprentice_files::read(&path)
+            .map_err(|source| PictureError::Read { path: path.clone(), source })?;
         let frame = decode_png(&bytes).map_err(|source| PictureError::Pixels { path, source })?;
         // A decoded picture has some megabytes.
         if self.frames.len() > 1 {

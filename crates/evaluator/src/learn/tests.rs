@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use apprentice_harness::agent::{self, AttemptInput};
 use apprentice_harness::env::scene::SceneSource;
+use apprentice_learning::reflect::ReflectOptions;
+use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
@@ -14,11 +16,10 @@ use apprentice_protocol::{
     ImageRule, Message, ModelError, ModelProfile, PortFuture, Purpose, RawContent, ReplyStop, RunId,
     TaskBrief, TaskId, Timing, Usage, Verdict,
 };
-use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
-use apprentice_skills::effect::EffectRule;
-use apprentice_skills::leak::HeldOutIndex as _;
-use apprentice_skills::reflect::{Fallback, ReflectMode, ReflectOptions};
-use apprentice_skills::{LearnOptions, LearnerModels};
+use apprentice_screening::effect::EffectRule;
+use apprentice_screening::leak::HeldOutIndex as _;
+use apprentice_skillbook::review::{Fallback, ReflectMode};
+use apprentice_skillbook::{At, Gateway, GatewayOptions, Snapshot};
 use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -42,9 +43,9 @@ use crate::split::{LockedSuite, SplitLock};
 use crate::task_apps::apps_of;
 use crate::trial_identity::expected_trial_id;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_runs::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
 
 /// An app whose commands are in submenus, under names that the task shares.
@@ -267,7 +268,7 @@ async fn a_book_grows_and_carries_over_to_tasks_it_never_saw() {
         with,
         [Verdict::Pass; 2],
         "{:#?}",
-        book.skills().map(apprentice_skills::book::Skill::view).collect::<Vec<_>>()
+        book.skills().map(apprentice_skillbook::Skill::view).collect::<Vec<_>>()
     );
     let wrong = student(&studio, Arm::PlaceboWrong, &book, Some(provenance.clone())).await;
     assert_eq!(wrong, [Verdict::Fail; 2], "relabelled bodies help nobody");
@@ -294,8 +295,8 @@ async fn learning_again_or_going_on_after_a_break_gives_the_same_book() {
         let cut = TempDir::new().expect("a folder");
         std::fs::create_dir_all(cut.path().join(".meta")).expect("a folder");
         std::fs::write(cut.path().join(".meta/ops.jsonl"), &whole[..*end]).expect("writes");
-        let before = Snapshot::open(cut.path(), At::Operation(apprentice_skills::book::OpId(u64::MAX)));
-        apprentice_skills::book::freeze(&before.expect("opens"), cut.path()).expect("writes the pages");
+        let before = Snapshot::open(cut.path(), At::Operation(apprentice_skillbook::OpId(u64::MAX)));
+        apprentice_skillbook::freeze(&before.expect("opens"), cut.path()).expect("writes the pages");
         learn(&studio, &cut, 2).await.expect("goes on");
         let log = std::fs::read(cut.path().join(".meta/ops.jsonl")).expect("a log");
         assert_eq!(String::from_utf8_lossy(&log), String::from_utf8_lossy(&whole), "cut off at byte {end}");
@@ -326,11 +327,14 @@ impl ChatModel for Parrot {
         let reply = ChatReply {
             raw: RawContent::default(),
             say: vec![self.words.clone()],
+            thoughts: Vec::new(),
             calls: Vec::new(),
             stop: ReplyStop::EndTurn,
             usage: Usage::default(),
             timing: Timing::default(),
             cost_usd: None,
+            estimated: false,
+            adapted: Vec::new(),
             provider_model: None,
         };
         Box::pin(std::future::ready(Ok(reply)))

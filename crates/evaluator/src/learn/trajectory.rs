@@ -12,7 +12,7 @@ use apprentice_trace::Trace;
 use jiff::Timestamp;
 
 use crate::trial_identity::trajectory_id;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 
 /// The reason a trace cannot be converted to a trajectory.
 #[derive(Debug, thiserror::Error)]

@@ -3,18 +3,18 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_control::{LiveSink, LiveTrial};
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
+use apprentice_learning::reflect::Conversation;
 use apprentice_protocol::{
     ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
-    ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, Steering as _, TaskBrief, Verdict,
-    VoidCause, World, WorldError,
+    ResourceUsage, SkillEvent, SkillEventKind, SkillId, Steering as _, TaskBrief, Verdict, VoidCause, World,
 };
-use apprentice_skills::KnownVersions;
-use apprentice_skills::reflect::Conversation;
-use apprentice_trace::Recorder;
+use apprentice_skillbook::KnownVersions;
+use apprentice_trace::{Recorder, Redactor};
 use futures_util::FutureExt as _;
 use tokio::sync::SemaphorePermit;
 
@@ -22,17 +22,17 @@ use super::check_watch::{CheckWatch, WatchedEnvironment};
 use super::context::RunContext;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
+use super::void::Void;
 use crate::app_versions::AppVersions;
 use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
-use crate::error_chain::error_chain;
 use crate::task_apps::apps_of;
-use apprentice_results::row::JudgeUse;
+use apprentice_runs::layout::{CACHE_FOLDER, EVIDENCE_FOLDER};
+use apprentice_runs::row::JudgeUse;
 use apprentice_tasks::check::{
     AttemptEnding, CheckedState, CollectError, Evidence, JudgeInput, judge_with_compat,
 };
-use apprentice_tasks::setup::SetupError;
-use apprentice_tasks::task_world::{EvidenceError, TaskWorld};
+use apprentice_tasks::task_world::TaskWorld;
 use apprentice_tasks::variation::TaskVariation;
 
 /// A remote machine may need to be reserved, reset and booted; a cell times out much earlier.
@@ -67,55 +67,6 @@ pub(super) struct AttemptOutcome {
     pub(super) idle: Duration,
 }
 
-/// The void cause of an attempt, with an explanation.
-pub(super) struct Void {
-    pub(super) cause: VoidCause,
-    pub(super) message: String,
-}
-
-impl Void {
-    fn new(cause: VoidCause, message: impl Into<String>) -> Self {
-        Self { cause, message: message.into() }
-    }
-}
-
-impl From<SinkError> for Void {
-    fn from(error: SinkError) -> Self {
-        Self::new(error.void_cause(), error.to_string())
-    }
-}
-
-impl From<WorldError> for Void {
-    fn from(error: WorldError) -> Self {
-        Self::new(error.void_cause(), error.message)
-    }
-}
-
-impl From<&ArmError> for Void {
-    /// Guidance belongs to what an attempt needs before its agent acts, so its failure is one of the setup.
-    fn from(error: &ArmError) -> Self {
-        Self::new(VoidCause::Setup, format!("the guidance of the arm: {}", error_chain(error)))
-    }
-}
-
-impl From<SetupError> for Void {
-    fn from(error: SetupError) -> Self {
-        Self::new(error.void_cause(), error.message())
-    }
-}
-
-impl From<EvidenceError> for Void {
-    fn from(error: EvidenceError) -> Self {
-        Self::new(error.void_cause(), error_chain(&error))
-    }
-}
-
-impl From<CollectError> for Void {
-    fn from(error: CollectError) -> Self {
-        Self::new(error.void_cause(), error_chain(&error))
-    }
-}
-
 /// The event for a skill hidden from the trial's task.
 fn suppression_event(skill: &SkillId) -> SkillEvent {
     SkillEvent {
@@ -142,7 +93,7 @@ impl AttemptExecution<'_> {
         };
         let deps = &self.context.deps;
         let blobs = self.context.folder.blobs();
-        let recorder = Recorder::create(&self.folder, &blobs, deps.clock.clone(), deps.redactor.clone());
+        let recorder = Recorder::create(&self.folder, &blobs, deps.clock.clone(), Arc::new(self.redactor()));
         let mut recorder = match recorder {
             Ok(recorder) => recorder,
             Err(error) => {
@@ -224,7 +175,10 @@ impl AttemptExecution<'_> {
         let ended = done.ended.insert(ended);
         let ending = match stopped {
             Ok(stop) => AttemptEnding::of(stop, ended.finish.as_ref()),
-            Err(cause) => return Err(Void::new(cause, ended.detail.clone())),
+            Err(cause) => {
+                let lasting = ended.lasting;
+                return Err(Void { lasting, ..Void::new(cause, ended.detail.clone()) });
+            }
         };
         // After a cancellation, the user waits only for the verdict.
         if !self.live.cancel().is_cancelled() {
@@ -294,6 +248,12 @@ impl AttemptExecution<'_> {
         Ok(())
     }
 
+    /// Removes secrets from the attempt's records. The password that a task gives is none: without it, nobody could see from the
+    /// trace what was done.
+    fn redactor(&self) -> Redactor {
+        self.context.deps.redactor.keeping([self.varied.task.instruction.as_str()])
+    }
+
     /// Saves the conversation if the plan asks for it. A failure is only logged: the attempt is complete without
     /// it.
     fn save_conversation(&self, request: ChatRequest) {
@@ -301,7 +261,7 @@ impl AttemptExecution<'_> {
             return;
         }
         let conversation = Conversation { model: self.model.profile().name.clone(), request };
-        if let Err(error) = conversation::save(conversation, &self.folder, &self.context.deps.redactor) {
+        if let Err(error) = conversation::save(conversation, &self.folder, &self.redactor()) {
             tracing::warn!(%error, folder = %self.folder.display(), "cannot save a conversation");
         }
     }
@@ -394,7 +354,7 @@ impl AttemptExecution<'_> {
     }
 
     fn cache(&self) -> PathBuf {
-        self.folder.join("cache")
+        self.folder.join(CACHE_FOLDER)
     }
 
     fn task_world<'w>(&'w self, machine: &'w dyn Machine, cache: &'w Path) -> TaskWorld<'w> {
@@ -426,7 +386,7 @@ impl AttemptExecution<'_> {
         done.idle += self.context.deps.clock.mono().saturating_sub(begun);
         if done.judge.is_some() {
             evidence.redact(&self.context.deps.redactor);
-            evidence.save(&self.folder.join("evidence")).map_err(CollectError::from)?;
+            evidence.save(&self.folder.join(EVIDENCE_FOLDER)).map_err(CollectError::from)?;
         }
         tracing::debug!(ending = ?asked.ending, "judging");
         Ok(judge_with_compat(&asked.spec, &evidence, &asked.ending, asked.compat))
@@ -440,7 +400,7 @@ impl AttemptExecution<'_> {
     ) -> Result<(JudgeInput, Evidence), Void> {
         let ended = self.context.deps.clock.mono();
         let spec = &self.varied.task.evaluator;
-        let (cache, kept) = (self.cache(), self.folder.join("evidence"));
+        let (cache, kept) = (self.cache(), self.folder.join(EVIDENCE_FOLDER));
         let compat = self.context.deps.reading.compat;
         let ending = ending.redacted(&self.context.deps.redactor);
         let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };

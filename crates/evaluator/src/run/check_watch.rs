@@ -133,7 +133,7 @@ mod tests {
         SinkError, Size, StepId, View, Want, World, WorldError,
     };
     use apprentice_tasks::check::CheckedState;
-    use apprentice_tasks::suite::task::Task;
+    use apprentice_tasks::task::Task;
     use apprentice_tasks::variation::vary;
     use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_results::row::JudgeUse;
+use apprentice_runs::row::JudgeUse;
 use apprentice_tasks::check::{Evidence, JudgeInput, open_question};
 use apprentice_tasks::suite::Suite;
 use tokio::sync::Semaphore;

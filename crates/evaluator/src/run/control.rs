@@ -7,6 +7,7 @@ use apprentice_protocol::ResourceUsage;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::fault_watch::FaultWatch;
 use super::progress::Progress;
 
 /// Where a run reports its progress, what cancels it, and what persons see of it and order.
@@ -19,12 +20,13 @@ pub struct RunControl {
     pub cancel: CancellationToken,
     /// The trials that run, for watchers.
     pub live: Arc<LiveRuns>,
+    pub(super) faults: Arc<FaultWatch>,
 }
 
 impl RunControl {
     /// Controls a run that reports to `progress` and ends when `cancel` is cancelled.
     pub fn new(progress: UnboundedSender<Progress>, cancel: CancellationToken) -> Self {
-        Self { progress, cancel, live: Arc::default() }
+        Self { progress, cancel, live: Arc::default(), faults: Arc::default() }
     }
 
     /// Shows the run's trials to watchers, and has them steered.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::model::identity::ModelIdentity;
+use apprentice_models::identity::ModelIdentity;
 use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, PortFuture};
 use apprentice_tasks::suite::SuiteOptions;
 use apprentice_trace::Redactor;
 
-use super::plan::{JudgePlan, RunPlan, TrialSpec};
+use super::plan::{ChosenProfile, JudgePlan, RunPlan, TrialSpec};
 use crate::answer_judge::judge_prompt_hash;
 use crate::arm::ArmError;
 use crate::arm_guidance::ArmGuidance;
@@ -20,6 +20,17 @@ pub trait ModelSource: Send + Sync {
     /// Returns the identity that a model's server reports; `None` without a server. It is called before a run's
     /// first trial, never fails, and takes seconds at most.
     fn identity<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Returns the profile by which a model is asked, once its identity was asked for; `None` for a model without one.
+    fn profile(&self, _model: &str) -> Option<ChosenProfile> {
+        None
+    }
+
+    /// Asks the server of a model once whether it is there, after retries were used up. Returns why not; `None` if it answers
+    /// or there is no server. It takes seconds at most.
+    fn gone<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<String>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -63,6 +74,7 @@ impl RunDeps {
         plan.concessions = self.worlds.concessions();
         for one in &mut plan.models {
             one.identity = self.models.identity(&one.model).await;
+            one.profile = self.models.profile(&one.model);
         }
         if let Some(judge) = &mut plan.judge {
             judge.model = self.models.judge();

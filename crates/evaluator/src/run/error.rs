@@ -1,5 +1,7 @@
 //! The reasons a run stops early.
 
+use std::path::PathBuf;
+
 use apprentice_protocol::TaskId;
 use apprentice_tasks::solution::ScriptError;
 use apprentice_tasks::variation::VariationError;
@@ -27,6 +29,16 @@ pub enum RunError {
         model: String,
         /// The problem and its remedy.
         why: String,
+    },
+    /// The server of a model refuses or answers none, which no further attempt can change. What has no result is not run.
+    #[error("the run stopped, because {model} cannot be used: {why}")]
+    Lasting {
+        /// The model's name.
+        model: String,
+        /// The cause, with the remedy where one is known.
+        why: String,
+        /// The run's folder.
+        folder: PathBuf,
     },
     /// The suite no longer contains a task of the plan.
     #[error("the suite no longer has task {0}")]

@@ -8,6 +8,7 @@ mod control;
 mod conversation;
 mod deps;
 mod error;
+mod fault_watch;
 mod plan;
 mod planned_arm;
 mod progress;
@@ -16,6 +17,7 @@ mod resume;
 mod scheduler;
 mod store;
 mod trial;
+mod void;
 mod wording;
 
 pub use crate::trial_identity::{Contender, trial_id};
@@ -25,13 +27,14 @@ pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, 
 pub use deps::{GuidanceFactory, ModelSource, RunDeps};
 pub use error::RunError;
 pub use plan::{
-    AdmissionCounts, ArmPlan, Conversations, JudgePlan, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA,
-    RunPlan, TrialSpec, attempt_folder, plan,
+    AdmissionCounts, ArmPlan, ChosenProfile, Conversations, JudgePlan, ModelPlan, PlanError, PlanRequest,
+    RUN_SCHEMA, RunPlan, TrialSpec, attempt_folder, plan,
 };
 pub use planned_arm::PlannedArm;
 pub use progress::Progress;
 pub use queue::{Claim, Delivery, Lease, QueueError, TrialQueue};
 pub use resume::{ResumeInputs, drift, resume};
 pub use scheduler::{PlannedRun, RunSummary, execute_plan, start, start_plan, work};
-pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, final_results, frozen_book, read_run};
+pub(crate) use store::has_result;
+pub use store::{RunFolder, StoreError, final_results, frozen_book, read_run};
 pub use trial::{CarriedOut, Runner};

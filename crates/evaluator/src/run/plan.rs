@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_protocol::{CapOverrides, Gather as _, Limits, RunId, TaskId, TrialId};
-use apprentice_skills::verification::AdmissionPolicy;
+use apprentice_models::identity::ModelIdentity;
+use apprentice_protocol::{CapOverrides, Limits, RunId, TaskId, TrialId};
+use apprentice_skillbook::verification::AdmissionPolicy;
 use jiff::Timestamp;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -20,12 +20,12 @@ use crate::task_apps::apps_of;
 use crate::trial_identity::{Contender, hashed, trial_id};
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
-use apprentice_results::row::{Role, Split};
+use apprentice_runs::row::{Role, Split};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::requirements::needs_judge;
 use apprentice_tasks::variation::{VariationError, vary};
 
-pub use apprentice_results::stored_run::RUN_SCHEMA;
+pub use apprentice_runs::RUN_SCHEMA;
 
 /// The inputs of a plan.
 pub struct PlanRequest<'a> {
@@ -100,6 +100,18 @@ pub struct ModelPlan {
     /// The identity that the model's server reported when the run began; `None` for a model without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<ModelIdentity>,
+    /// The profile by which the model is asked and its replies are read; `None` for a model without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ChosenProfile>,
+}
+
+/// The profile of a model, with the reason for it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct ChosenProfile {
+    /// The profile's name.
+    pub name: String,
+    /// Why it was chosen, in words.
+    pub why: String,
 }
 
 /// The model that compares answers with references, in a run with tasks that need it.
@@ -350,7 +362,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
 /// The program of each planned task.
 fn programs(suite: &Suite, trials: &[TrialSpec]) -> BTreeMap<TaskId, String> {
     let of = |trial: &TrialSpec| apps_of(suite.task(trial.task.as_str())?).into_iter().next();
-    trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).gather()
+    trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).collect()
 }
 
 /// The judge of a plan, still without a name, if a planned task needs one.
@@ -362,8 +374,13 @@ fn judge(suite: &Suite, trials: &[TrialSpec]) -> Option<JudgePlan> {
 
 /// The models of trials, whose servers were not asked yet.
 fn models(trials: &[TrialSpec]) -> Vec<ModelPlan> {
-    let model = |one: &TrialSpec| ModelPlan { role: one.role, model: one.model.clone(), identity: None };
-    trials.iter().map(model).gather::<BTreeSet<_>>().into_iter().collect()
+    let model = |one: &TrialSpec| ModelPlan {
+        role: one.role,
+        model: one.model.clone(),
+        identity: None,
+        profile: None,
+    };
+    trials.iter().map(model).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn known(suite: &Suite, id: &TaskId) -> Result<(), PlanError> {
@@ -390,7 +407,7 @@ fn shuffled(mut blocks: Vec<Vec<TrialSpec>>, seed: u64) -> Vec<TrialSpec> {
 }
 
 fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
-    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).gather();
+    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).collect();
     let plan = |arm: &str| {
         let known = books.iter().find(|book| book.arm == arm).cloned();
         known.unwrap_or_else(|| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use apprentice_protocol::RunId;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 
 use super::plan::TrialSpec;
 

@@ -5,12 +5,14 @@ use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::PortFuture;
-use apprentice_results::row::TrialRow;
+
+use tokio_util::sync::CancellationToken;
 
 use super::error::RunError;
+use super::fault_watch::is_void_by_model;
 use super::plan::TrialSpec;
 use super::store::StoreError;
-use super::trial::Runner;
+use super::trial::{CarriedOut, Runner};
 
 /// One attempt that its holder alone may carry out, until it delivers the result or loses the lease.
 #[derive(Clone)]
@@ -74,23 +76,28 @@ pub trait TrialQueue: Send + Sync {
     /// Keeps a lease while it is polled. It completes only when the lease is lost.
     fn keep<'a>(&'a self, lease: &'a Lease) -> PortFuture<'a, ()>;
 
-    /// Stores the result of an attempt. When this returns, the result is on disk.
+    /// Stores the result of an attempt. When this returns, the result is on disk. Where no further attempt of the run can
+    /// succeed ([`CarriedOut::ends_run`]), the queue hands out no more of it.
     fn deliver<'a>(
         &'a self,
         lease: &'a Lease,
-        row: &'a TrialRow,
+        carried: &'a CarriedOut,
     ) -> PortFuture<'a, Result<Delivery, QueueError>>;
 }
 
-/// The trials of one run in its folder, which this process alone writes. A lease cannot be lost.
+/// The trials of one run in its folder, which this process alone writes. Leases are lost when the run is stopped.
 pub(super) struct FolderQueue {
     runner: Arc<Runner>,
     state: Mutex<FolderState>,
+    /// Cancelled when no further attempt can succeed.
+    stop: CancellationToken,
 }
 
 struct FolderState {
     waiting: VecDeque<TrialSpec>,
     running: usize,
+    /// The model that cannot be used, and why.
+    stopped: Option<(String, String)>,
 }
 
 impl FolderQueue {
@@ -99,7 +106,14 @@ impl FolderQueue {
         let folder = runner.folder();
         let open = folder.plan().trials.iter().filter(|trial| !folder.is_finished(&trial.trial));
         let waiting = open.cloned().collect();
-        Self { runner, state: Mutex::new(FolderState { waiting, running: 0 }) }
+        let state = Mutex::new(FolderState { waiting, running: 0, stopped: None });
+        Self { runner, state, stop: CancellationToken::new() }
+    }
+
+    /// The error of a run that was stopped because a model cannot be used.
+    pub(super) fn stopped(&self) -> Option<RunError> {
+        let (model, why) = self.lock().stopped.clone()?;
+        Some(RunError::Lasting { model, why, folder: self.runner.folder().path().to_owned() })
     }
 
     /// The number of trials that wait.
@@ -113,7 +127,7 @@ impl FolderQueue {
 
     fn next(&self) -> Claim {
         let mut state = self.lock();
-        if state.waiting.is_empty() && state.running == 0 {
+        if state.stopped.is_some() || (state.waiting.is_empty() && state.running == 0) {
             return Claim::Done;
         }
         let Some(trial) = state.next(&self.runner) else { return Claim::Later };
@@ -122,15 +136,22 @@ impl FolderQueue {
         Claim::Leased(Lease { runner: Arc::clone(&self.runner), trial, attempt })
     }
 
-    fn take(&self, lease: &Lease, row: &TrialRow) -> Result<Delivery, QueueError> {
+    fn take(&self, lease: &Lease, carried: &CarriedOut) -> Result<Delivery, QueueError> {
         let folder = self.runner.folder();
+        let row = &carried.row;
         let stored = folder.append(row);
         let mut state = self.lock();
         state.running = state.running.saturating_sub(1);
         stored?;
         if !folder.is_finished(&lease.trial.trial) {
-            // A void attempt is repeated before another trial begins.
-            state.waiting.push_front(lease.trial.clone());
+            // A void attempt is repeated before another trial begins; after the first of a server that fails, another trial
+            // shows whether it takes that one.
+            let place = usize::from(is_void_by_model(row)).min(state.waiting.len());
+            state.waiting.insert(place, lease.trial.clone());
+        }
+        if let Some(why) = &carried.ends_run {
+            state.stopped.get_or_insert_with(|| (row.model.clone(), why.clone()));
+            self.stop.cancel();
         }
         Ok(Delivery::Taken)
     }
@@ -158,14 +179,14 @@ impl TrialQueue for FolderQueue {
     }
 
     fn keep<'a>(&'a self, _lease: &'a Lease) -> PortFuture<'a, ()> {
-        Box::pin(std::future::pending())
+        Box::pin(self.stop.cancelled())
     }
 
     fn deliver<'a>(
         &'a self,
         lease: &'a Lease,
-        row: &'a TrialRow,
+        carried: &'a CarriedOut,
     ) -> PortFuture<'a, Result<Delivery, QueueError>> {
-        Box::pin(std::future::ready(self.take(lease, row)))
+        Box::pin(std::future::ready(self.take(lease, carried)))
     }
 }

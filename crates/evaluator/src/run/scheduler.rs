@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{Gather as _, RunId, TrialId, Verdict, VoidCause};
-use apprentice_skills::book::Snapshot;
+use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
+use apprentice_skillbook::Snapshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use super::progress::Progress;
 use super::queue::{Claim, Delivery, FolderQueue, Lease, TrialQueue};
 use super::store::RunFolder;
 use super::trial::Runner;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 
 /// The summary of a run.
@@ -38,16 +38,20 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Summarises what a run's folder holds.
+    /// Summarises what an open folder of a run holds.
     pub fn of(folder: &RunFolder, interrupted: bool) -> Self {
-        let plan = folder.plan();
+        Self::of_rows(folder.plan(), folder.path(), folder.rows(), interrupted)
+    }
+
+    /// Summarises the rows of a run.
+    pub fn of_rows(plan: &RunPlan, folder: &Path, rows: Vec<TrialRow>, interrupted: bool) -> Self {
         let mut last: BTreeMap<TrialId, TrialRow> =
-            folder.rows().into_iter().map(|row| (row.trial.clone(), row)).gather();
+            rows.into_iter().map(|row| (row.trial.clone(), row)).collect();
         let results: Vec<TrialRow> =
             plan.trials.iter().filter_map(|trial| last.remove(&trial.trial)).collect();
         Self {
             run: plan.run.clone(),
-            folder: folder.path().to_owned(),
+            folder: folder.to_owned(),
             planned: plan.trials.len(),
             not_run: plan.trials.len() - results.len(),
             results,
@@ -107,7 +111,7 @@ pub async fn start_plan(
 /// Runs every unfinished trial of the plan.
 pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, RunError> {
     let runner = Arc::new(runner);
-    let queue = FolderQueue::new(Arc::clone(&runner));
+    let queue = Arc::new(FolderQueue::new(Arc::clone(&runner)));
     let (plan, folder) = (runner.folder().plan(), runner.folder().path());
     runner.control.report(Progress::Planned {
         run: plan.run.clone(),
@@ -115,7 +119,10 @@ pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, Run
         trials: plan.trials.len(),
         finished: plan.trials.len() - queue.waiting(),
     });
-    work(Arc::new(queue), jobs, &runner.control.cancel).await?;
+    work(Arc::clone(&queue) as Arc<dyn TrialQueue>, jobs, &runner.control.cancel).await?;
+    if let Some(stopped) = queue.stopped() {
+        return Err(stopped);
+    }
     Ok(RunSummary::of(runner.folder(), runner.control.cancel.is_cancelled()))
 }
 
@@ -169,7 +176,7 @@ async fn carry_out(queue: Arc<dyn TrialQueue>, lease: Lease) -> Result<(), RunEr
             carrying.await
         }
     }?;
-    match queue.deliver(&lease, &carried.row).await? {
+    match queue.deliver(&lease, &carried).await? {
         Delivery::Taken => lease.runner.report(carried),
         Delivery::Refused(kept) => {
             tracing::warn!(trial = %lease.trial.trial, attempt = lease.attempt, kept, "a late result was refused");

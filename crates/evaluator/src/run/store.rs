@@ -5,24 +5,20 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use apprentice_protocol::{EventKind, Gather as _, Isolation, SkillEventKind, TrialId, Verdict, VoidCause};
-use apprentice_skills::book::{BookError, Snapshot, freeze};
+use apprentice_protocol::{EventKind, Isolation, SkillEventKind, TrialId, Verdict, VoidCause};
+use apprentice_skillbook::{BookError, Snapshot, freeze};
 use apprentice_trace::Trace;
 
 use super::plan::{RunPlan, TrialSpec, attempt_folder};
-use apprentice_results::row::{ROW_SCHEMA, TrialRow};
-use apprentice_results::rows::{self, RowsError};
-use apprentice_results::stored_run::PlanFormError;
-
-/// The file name of a run's plan.
-pub const PLAN_FILE: &str = "run.json";
-/// The file name of a run's rows.
-pub const ROWS_FILE: &str = "trials.jsonl";
-/// The folder of a run's frozen skillbook.
-const BOOK_FOLDER: &str = "book";
-const PARTIAL_ROWS_FILE: &str = "trials.torn";
-const LOCK: &str = "run.lock";
+use apprentice_runs::layout::{
+    BLOBS_FOLDER, BOOK_FOLDER, EVENTS_FILE, LOCK_FILE, PARTIAL_ROWS_FILE, PLAN_DRAFT, PLAN_FILE, PROBE_FILE,
+    ROWS_FILE,
+};
+use apprentice_runs::row::{ROW_SCHEMA, TrialRow};
+use apprentice_runs::rows::{self, RowsError};
+use apprentice_runs::{OpenError, read_plan, read_rows};
 
 /// An open run, locked against other writers for the lifetime of this value.
 #[derive(Debug)]
@@ -39,6 +35,8 @@ struct RowsFile {
     file: File,
     length: u64,
     rows: Vec<TrialRow>,
+    /// How many of them an earlier process wrote.
+    earlier: usize,
 }
 
 /// The reason a run's folder cannot be used.
@@ -59,18 +57,9 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    /// The plan is invalid.
-    #[error("{} is not a valid run plan", path.display())]
-    Plan {
-        /// The plan file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// Another version of the program wrote the plan.
+    /// The folder holds no run, or its plan cannot be read.
     #[error(transparent)]
-    Form(#[from] PlanFormError),
+    Open(#[from] OpenError),
     /// The rows are invalid.
     #[error(transparent)]
     Rows(#[from] RowsError),
@@ -93,35 +82,24 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
 
 /// Reads the plan and rows of a run without locking it and without repairing its rows.
 pub fn read_run(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
-    let plan = read_plan(path)?;
-    let file = path.join(ROWS_FILE);
-    let rows = if file.exists() { rows::read(&file)?.rows } else { Vec::new() };
-    Ok((plan, rows))
+    Ok((read_plan(path)?, read_rows(path)?.rows))
 }
 
-/// Returns the results of a run: the last attempt of each trial that will not be tried again.
-pub fn final_results(plan: &RunPlan, rows: Vec<TrialRow>) -> Vec<TrialRow> {
+/// Returns the results of a run: the last attempt of each trial that `resume` will not try again.
+pub fn final_results(rows: Vec<TrialRow>) -> Vec<TrialRow> {
     let mut trials: BTreeMap<TrialId, Vec<TrialRow>> = BTreeMap::new();
     for row in rows {
         trials.entry(row.trial.clone()).or_default().push(row);
     }
-    let done = trials.into_values().filter(|attempts| has_result(attempts, plan.attempts));
+    let done = trials.into_values().filter(|attempts| has_result(attempts));
     done.filter_map(|mut attempts| attempts.pop()).collect()
 }
 
-fn has_result(attempts: &[TrialRow], most: u32) -> bool {
-    let judged = attempts.iter().any(|row| row.verdict != Verdict::Void);
-    let tried = attempts.iter().filter(|row| row.void_cause != Some(VoidCause::Interrupted)).count();
-    // A person who stopped a trial does not want it to begin again.
-    let stopped = attempts.iter().any(|row| row.void_cause == Some(VoidCause::StoppedByPerson));
-    judged || stopped || tried >= most as usize
-}
-
-fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {
-    let file = path.join(PLAN_FILE);
-    let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-    PlanFormError::check(&file, text.as_bytes())?;
-    serde_json::from_str(&text).map_err(|source| StoreError::Plan { path: file, source })
+/// Whether a trial was judged, or was stopped by a person, who does not want it to begin again.
+pub(crate) fn has_result(attempts: &[TrialRow]) -> bool {
+    let decides =
+        |row: &TrialRow| row.verdict != Verdict::Void || row.void_cause == Some(VoidCause::StoppedByPerson);
+    attempts.iter().any(decides)
 }
 
 impl RunFolder {
@@ -133,9 +111,9 @@ impl RunFolder {
         let lock = lock(&path)?;
         let file = path.join(PLAN_FILE);
         let text = serde_json::to_string_pretty(&plan)
-            .map_err(|source| StoreError::Plan { path: file.clone(), source })?;
+            .map_err(|error| StoreError::Io { path: file.clone(), source: error.into() })?;
         // Written under another name first and renamed, so that a run never has a partial plan.
-        let draft = path.join("run.json.draft");
+        let draft = path.join(PLAN_DRAFT);
         write_synced(&draft, text.as_bytes()).map_err(failed(&draft))?;
         std::fs::rename(&draft, &file).map_err(failed(&file))?;
         sync_folder(&path)?;
@@ -155,11 +133,11 @@ impl RunFolder {
 
     fn load_rows(path: PathBuf, plan: RunPlan, lock: File) -> Result<Self, StoreError> {
         let file = path.join(ROWS_FILE);
-        let handle = OpenOptions::new().append(true).create(true).open(&file).map_err(failed(&file))?;
+        let handle = apprentice_files::open_append(&file).map_err(failed(&file))?;
         let length = handle.metadata().map_err(failed(&file))?.len();
         let rows = rows::read(&file)?.rows;
         sync_folder(&path)?;
-        let rows = Mutex::new(RowsFile { file: handle, length, rows });
+        let rows = Mutex::new(RowsFile { file: handle, length, earlier: rows.len(), rows });
         Ok(Self { path, plan, rows, _lock: lock })
     }
 
@@ -180,7 +158,7 @@ impl RunFolder {
 
     /// The folder of the run's blobs.
     pub fn blobs(&self) -> PathBuf {
-        self.path.join("blobs")
+        self.path.join(BLOBS_FOLDER)
     }
 
     /// Returns the rows so far, in the order in which they were written.
@@ -194,10 +172,15 @@ impl RunFolder {
         ledger.rows.iter().filter(|row| row.trial == *trial).cloned().collect()
     }
 
-    /// Whether a trial has its result: passed, failed, or void as often as the plan allows. An interrupted attempt
-    /// does not count.
+    /// Whether a trial is not tried again: it passed or failed, a person stopped it, or it was void as often as the plan
+    /// allows since the folder was opened. An interrupted attempt does not count. What made attempts void in an earlier
+    /// process, as a key that had expired, may have been mended since.
     pub fn is_finished(&self, trial: &TrialId) -> bool {
-        has_result(&self.attempts(trial), self.plan.attempts)
+        let counts = |row: &&TrialRow| row.trial == *trial && row.void_cause != Some(VoidCause::Interrupted);
+        let ledger = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let tried = ledger.rows.iter().skip(ledger.earlier).filter(counts).count();
+        tried >= self.plan.attempts as usize
+            || has_result(&ledger.rows.iter().filter(counts).cloned().collect::<Vec<_>>())
     }
 
     /// Appends one row with a single write and syncs it. Only then is the attempt finished.
@@ -222,7 +205,7 @@ impl RunFolder {
 
     /// Fails when the disk has no room for a few more rows.
     pub fn check_disk_space(&self) -> Result<(), StoreError> {
-        let path = self.path.join(".probe");
+        let path = self.path.join(PROBE_FILE);
         let probed = write_synced(&path, &[b' '; 16_384]).map_err(failed(&path));
         let removed = std::fs::remove_file(&path).map_err(failed(&path));
         probed.and(removed)
@@ -230,7 +213,7 @@ impl RunFolder {
 
     /// Adds a row for every attempt folder that has none. Deletes nothing.
     fn record_orphans(&self) -> Result<(), StoreError> {
-        let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).gather();
+        let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).collect();
         for trial in &self.plan.trials {
             for attempt in 1.. {
                 let trace = attempt_folder(trial, attempt);
@@ -250,7 +233,7 @@ impl RunFolder {
     fn orphan_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         let mut row = self.blank_row(trial, attempt);
         row.void_cause = Some(VoidCause::Interrupted);
-        let events = self.path.join(&row.trace).join("events.jsonl");
+        let events = self.path.join(&row.trace).join(EVENTS_FILE);
         let Ok(trace) = Trace::read(&events) else { return row };
         if let Some(first) = trace.events.first() {
             row.started_at = first.wall;
@@ -262,8 +245,10 @@ impl RunFolder {
         }
         for event in trace.events {
             match event.kind {
-                EventKind::ModelReplied { usage, cost_usd, provider_model, .. } => {
+                EventKind::ModelReplied { usage, cost_usd, provider_model, timing, estimated, .. } => {
                     row.turns += 1;
+                    row.cost_estimated |= estimated;
+                    row.model_s += Duration::from_millis(timing.working_ms).as_secs_f64();
                     row.tokens += usage;
                     row.provider_model = provider_model.or(row.provider_model);
                     if let Some(cost) = cost_usd {
@@ -302,7 +287,7 @@ impl RunPlan {
     }
 
     /// Returns a row of an attempt with no result yet.
-    fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+    pub(crate) fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         let plan = self;
         let book = plan.arms.iter().find(|arm| arm.arm == trial.arm);
         TrialRow {
@@ -329,8 +314,10 @@ impl RunPlan {
             tokens: apprentice_protocol::Usage::default(),
             delivered_tokens: 0,
             cost_usd: None,
+            cost_estimated: false,
             wall_s: 0.0,
             working_s: 0.0,
+            model_s: 0.0,
             stop_reason: None,
             void_cause: None,
             skills_viewed: Vec::new(),
@@ -347,8 +334,8 @@ impl RunPlan {
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
-    let path = folder.join(LOCK);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let path = folder.join(LOCK_FILE);
+    let file = apprentice_files::open_lock(&path);
     let file = file.map_err(failed(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -360,7 +347,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 /// Moves the bytes after the last line break to a separate file: they are not a complete row.
 fn quarantine_partial_row(folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(ROWS_FILE);
-    let bytes = match std::fs::read(&path) {
+    let bytes = match apprentice_files::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(failed(&path)(error)),
@@ -370,7 +357,7 @@ fn quarantine_partial_row(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let aside = folder.join(PARTIAL_ROWS_FILE);
-    let kept = OpenOptions::new().append(true).create(true).open(&aside).and_then(|mut file| {
+    let kept = apprentice_files::open_append(&aside).and_then(|mut file| {
         file.write_all(&bytes[whole..])?;
         file.write_all(b"\n")?;
         file.sync_data()

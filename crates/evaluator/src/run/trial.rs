@@ -19,10 +19,10 @@ use super::plan::{PlanError, TrialSpec};
 use super::progress::Progress;
 use super::store::RunFolder;
 use super::wording::worded;
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::{TaskVariation, vary};
 
 /// Runs trials of one plan, sequentially or concurrently. `learn` runs them in plan order.
@@ -39,6 +39,9 @@ pub struct CarriedOut {
     pub row: TrialRow,
     /// The explanation of a void attempt, with the remedy where one is known; `None` unless void.
     pub message: Option<String>,
+    /// Why no further attempt of the run can succeed until a person changes something, with the remedy where one is known;
+    /// `None` if others may.
+    pub ends_run: Option<String>,
 }
 
 impl Runner {
@@ -72,7 +75,12 @@ impl Runner {
             let attempt = self.next_attempt(&trial.trial);
             let carried = self.carry_out(trial, attempt, self.context.cancel.child_token()).await?;
             self.context.folder.append(&carried.row)?;
+            let ends_run = carried.ends_run.clone();
+            let model = carried.row.model.clone();
             self.report(carried);
+            if let Some(why) = ends_run {
+                return Err(RunError::Lasting { model, why, folder: self.folder().path().to_owned() });
+            }
         }
         Ok(self.context.folder.attempts(&trial.trial).pop())
     }
@@ -86,21 +94,31 @@ impl Runner {
         cancel: CancellationToken,
     ) -> Result<CarriedOut, RunError> {
         self.control.report(Progress::Started { trial: trial.clone(), attempt });
-        let carried = match AssertUnwindSafe(self.attempt(trial, attempt, cancel)).catch_unwind().await {
+        let mut carried = match AssertUnwindSafe(self.attempt(trial, attempt, cancel)).catch_unwind().await {
             Ok(finished) => finished?,
             // A panic in one trial must not end the other trials.
-            Err(_) => CarriedOut { row: self.internal_error_row(trial, attempt), message: None },
+            Err(_) => {
+                CarriedOut { row: self.internal_error_row(trial, attempt), message: None, ends_run: None }
+            }
         };
         if carried.row.void_cause == Some(VoidCause::DiskFull) {
             // A full world affects one trial, but a full disk affects all: then the run stops, and the attempt
             // does not count, as if it had been killed.
             self.context.folder.check_disk_space()?;
         }
+        let in_a_row = self.control.faults.note(&carried.row);
+        if carried.ends_run.is_none() && carried.row.void_cause == Some(VoidCause::ModelUnavailable) {
+            carried.ends_run = self.context.deps.models.gone(&trial.model).await;
+        }
+        if carried.ends_run.is_none() && in_a_row {
+            let why = carried.message.as_deref().unwrap_or("it gave no reply");
+            carried.ends_run = Some(format!("several attempts in a row got no reply: {why}"));
+        }
         Ok(carried)
     }
 
     /// Reports an attempt whose row is on disk.
-    pub(super) fn report(&self, CarriedOut { row, message }: CarriedOut) {
+    pub(super) fn report(&self, CarriedOut { row, message, .. }: CarriedOut) {
         self.control.report(Progress::Finished { row: Box::new(row), message });
     }
 
@@ -146,10 +164,11 @@ impl Runner {
         let row = TrialRow { person_acts: live.trial().status().person_actions, ..row };
         let wall = clock.mono().saturating_sub(begun);
         let message = done.void.as_ref().map(|void| void.message.clone());
+        let ends_run = message.clone().filter(|_| done.void.as_ref().is_some_and(|void| void.lasting));
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
         let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
         let row = self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall);
-        Ok(CarriedOut { row, message })
+        Ok(CarriedOut { row, message, ends_run })
     }
 
     /// What watchers are told of an attempt when it begins.
@@ -207,6 +226,8 @@ impl Runner {
             judge: done.judge,
             wall_s: wall.as_secs_f64(),
             working_s: working.as_secs_f64(),
+            model_s: Duration::from_millis(spent.model_ms).as_secs_f64(),
+            cost_estimated: ended.is_some_and(|ended| ended.estimated),
             stop_reason: ended.and_then(|ended| ended.stop.ok()).filter(|_| done.void.is_none()),
             void_cause: done.void.map(|void| void.cause),
             skills_viewed: ended.map_or_else(Vec::new, |ended| ended.skills_viewed.clone()),

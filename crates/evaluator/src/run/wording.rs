@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use apprentice_protocol::TaskId;
 use apprentice_results::ablations::AblationArm;
 use apprentice_tasks::suite::WORDINGS_FILE;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 
 /// A trial wants another wording of a task that has none.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub(super) fn worded<'t>(task: &'t Task, arm: &str, seed: u32) -> Result<Cow<'t,
 
 #[cfg(test)]
 mod tests {
-    use apprentice_tasks::suite::task::Task;
+    use apprentice_tasks::task::Task;
 
     use super::worded;
 

@@ -1,7 +1,7 @@
 //! Attempts that learning accepts: a lock admitted them, or they belong to no suite.
 
 use apprentice_protocol::{Trajectory, Verdict};
-use apprentice_skills::leak::HeldOutIndex;
+use apprentice_screening::leak::HeldOutIndex;
 
 use super::SplitError;
 use crate::trial_identity::hashed;

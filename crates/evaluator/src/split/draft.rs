@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use apprentice_protocol::{TaskId, did_you_mean};
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::Suite;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -175,7 +175,7 @@ impl SplitDraft {
     /// Reads a draft.
     pub fn read(path: &Path) -> Result<Self, DraftError> {
         let failed = |source| DraftError::File { path: path.into(), operation: "read", source };
-        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = apprentice_files::read_to_string(path).map_err(failed)?;
         toml::from_str(&text).map_err(|error| {
             let problem = error.to_string().trim_end().replace('\n', "\n  ");
             DraftError::Form { path: path.into(), problem }

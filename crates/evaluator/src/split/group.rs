@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, TaskId};
+use apprentice_protocol::TaskId;
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 
 use super::overlap::{near_same, start_files, words};
 
@@ -26,7 +26,7 @@ pub(super) fn groups(suite: &Suite) -> BTreeMap<TaskId, String> {
         let ((words, files), (other_words, other_files)) = (&traits[one], &traits[other]);
         bare[one].app == bare[other].app && (!files.is_disjoint(other_files) || near_same(words, other_words))
     };
-    let mut names: BTreeSet<String> = groups.values().cloned().gather();
+    let mut names: BTreeSet<String> = groups.values().cloned().collect();
     for members in components(bare.len(), &joined) {
         let Some(first) = members.first().map(|first| bare[*first]) else { continue };
         let short: String = first.id.as_str().chars().take(ID_CHARS).collect();
@@ -55,7 +55,7 @@ pub(super) fn units(suite: &Suite, groups: &BTreeMap<TaskId, String>) -> Vec<BTr
 
 /// The connected components of a symmetric relation over `0..count`, each in ascending order.
 fn components(count: usize, joined: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
-    let mut open: BTreeSet<usize> = (0..count).gather();
+    let mut open: BTreeSet<usize> = (0..count).collect();
     let mut found = Vec::new();
     while let Some(first) = open.pop_first() {
         let (mut members, mut ahead) = (vec![first], vec![first]);

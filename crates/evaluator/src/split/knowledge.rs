@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, TaskId};
-use apprentice_results::row::Split;
+use apprentice_protocol::TaskId;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::Suite;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,7 +51,7 @@ impl LabelDeal {
         let mut carried: BTreeMap<String, usize> = BTreeMap::new();
         for unit in units {
             let labels: BTreeSet<&String> =
-                unit.iter().filter_map(|name| shared.get(name)).flatten().gather();
+                unit.iter().filter_map(|name| shared.get(name)).flatten().collect();
             labels.into_iter().for_each(|label| *carried.entry(label.clone()).or_default() += 1);
         }
         for labels in shared.values_mut() {
@@ -61,7 +61,7 @@ impl LabelDeal {
     }
 
     fn labels(&self, unit: &BTreeSet<String>) -> BTreeSet<&String> {
-        unit.iter().filter_map(|template| self.shared.get(template)).flatten().gather()
+        unit.iter().filter_map(|template| self.shared.get(template)).flatten().collect()
     }
 
     /// Returns how many labels of a unit a part lacks. Test lacks only what is in train already.

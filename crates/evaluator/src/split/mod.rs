@@ -12,18 +12,20 @@ mod knowledge;
 mod overlap;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use apprentice_protocol::{Gather as _, TaskId, Trajectory, TrialId, Verdict, did_you_mean};
+use apprentice_protocol::{TaskId, Trajectory, TrialId, Verdict, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::trial_identity::{expected_trial_id, hashed, trajectory_id};
-use apprentice_results::row::{Split, TrialRow};
-use apprentice_tasks::suite::{self, Suite};
+use apprentice_runs::row::{Split, TrialRow};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
+use apprentice_trace::hex;
 
 pub use admitted::TrainTrajectory;
 pub use draft::{DRAFT_FILE, DraftError, Shares, SplitDraft};
@@ -235,7 +237,7 @@ impl SplitLock {
         tasks: BTreeMap<TaskId, String>,
         salt: impl Into<String>,
     ) -> Result<Self, SplitError> {
-        let wording = |task: &suite::task::Task| (task.id.clone(), wording_hash(&task.instruction));
+        let wording = |task: &Task| (task.id.clone(), wording_hash(&task.instruction));
         let lock = Self {
             schema: SPLIT_SCHEMA.into(),
             suite: suite.name.clone(),
@@ -251,7 +253,7 @@ impl SplitLock {
 
     /// Reads and validates a lock file.
     pub fn read(path: &Path) -> Result<Self, SplitError> {
-        let text = fs::read_to_string(path).map_err(|source| SplitError::File {
+        let text = apprentice_files::read_to_string(path).map_err(|source| SplitError::File {
             path: path.into(),
             operation: "read",
             source,
@@ -284,7 +286,7 @@ impl SplitLock {
 
     /// Returns the hash that identifies the lock in rows and reports.
     pub fn hash(&self) -> String {
-        Sha256::digest(self.to_text()).iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(self.to_text()))
     }
 
     /// Returns the name of the locked suite.
@@ -309,11 +311,10 @@ impl SplitLock {
             return same_files(locked, &suite.hash);
         }
         let of = |kind: &str, tasks: Vec<&str>| listed(kind, &tasks);
-        let here: BTreeMap<&TaskId, &suite::task::Task> =
-            suite.tasks.iter().map(|task| (&task.id, task)).gather();
+        let here: BTreeMap<&TaskId, &Task> = suite.tasks.iter().map(|task| (&task.id, task)).collect();
         let locked = |task: &&&TaskId| self.tasks.contains_key(**task);
         let kept = || here.iter().filter(|(id, _)| self.tasks.contains_key(**id));
-        let differs = |differ: &dyn Fn(&TaskId, &suite::task::Task) -> bool| -> Vec<&str> {
+        let differs = |differ: &dyn Fn(&TaskId, &Task) -> bool| -> Vec<&str> {
             kept().filter(|(id, task)| differ(id, task)).map(|(id, _)| id.as_str()).collect()
         };
         let faults = [

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{Gather as _, TaskId};
+use apprentice_protocol::TaskId;
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::{SetupStep, Task};
+use apprentice_tasks::task::{SetupStep, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 
 /// Share of words, in percent, from which two instructions count as near the same: twice the common words over the
 /// words of both. A sieve that errs towards caution: what it finds stands in one part, or is looked at by a person.
@@ -103,7 +103,7 @@ pub(super) fn words(instruction: &str) -> BTreeSet<String> {
         }
     }
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).gather()
+    words.map(str::to_lowercase).collect()
 }
 
 /// The files that a task's setup downloads or uploads.
@@ -116,7 +116,7 @@ pub(super) fn start_files(task: &Task) -> BTreeSet<String> {
         };
         listed.into_iter().flatten().filter_map(place).collect()
     };
-    task.config.iter().flat_map(files).gather()
+    task.config.iter().flat_map(files).collect()
 }
 
 #[cfg(test)]

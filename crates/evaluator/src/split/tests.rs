@@ -9,9 +9,9 @@ use serde_json::json;
 use super::{LockedSuite, SharedBy, Shares, SplitDraft, SplitError, SplitLock, overlaps};
 use crate::sample;
 use crate::trial_identity::{expected_trial_id, trajectory_id};
-use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_runs::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 
 fn tasks() -> BTreeMap<TaskId, String> {
     [("save-1", "save-as"), ("save-2", "save-as"), ("zoom-1", "zoom"), ("tabs-1", "tabs")]

@@ -11,7 +11,7 @@ use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelProfile, PortFuture, TaskId,
 };
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split};
+use apprentice_runs::row::{Role, Split};
 use tempfile::TempDir;
 
 use crate::experiment::{TRAIN, experiment, learned, work_with};

@@ -9,9 +9,9 @@ use apprentice_evaluator::experiment::{BookSource, Experiment};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_protocol::TaskId;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split, TrialRow};
-use apprentice_skills::book::{At, Snapshot};
-use apprentice_tasks::suite::task::Task;
+use apprentice_runs::row::{Role, Split, TrialRow};
+use apprentice_skillbook::{At, Snapshot};
+use apprentice_tasks::task::Task;
 use tempfile::TempDir;
 
 use crate::experiment::{TRAIN, copied, experiment, forecast_of, suite, work};
@@ -70,8 +70,7 @@ async fn dev_trials_choose_what_auto_stands_for_and_no_test_task_takes_part() {
         .map(|one| one.expect("reads").path())
         .collect();
     assert_eq!(dev.len(), 1);
-    let rows: Vec<TrialRow> =
-        apprentice_results::rows::read(&dev[0].join("trials.jsonl")).expect("reads").rows;
+    let rows: Vec<TrialRow> = apprentice_runs::rows::read(&dev[0].join("trials.jsonl")).expect("reads").rows;
     let of = |rows: &[TrialRow]| rows.iter().map(|row| row.task.to_string()).collect::<BTreeSet<_>>();
     assert_eq!(of(&rows).len(), 6);
     assert!(of(&rows).iter().all(|task| task.starts_with("dev-")));

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::bundle::{
-    BundleError, Manifest, UnpackLimits, Verification, pack, verify, verify_folder,
-};
+use apprentice_evaluator::verify::{Verification, VerifyError, verify, verify_folder};
+use apprentice_runs::bundle::{BundleError, Manifest, UnpackLimits, pack};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -13,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::experiment::{copied, finished};
 
-fn verified(bundle: &Path) -> Result<Verification, BundleError> {
+fn verified(bundle: &Path) -> Result<Verification, VerifyError> {
     let scratch = TempDir::new().expect("a folder");
     verify(bundle, scratch.path(), UnpackLimits::default())
 }
@@ -95,7 +94,7 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     assert_eq!(found.runs.values().map(|run| run.missing).sum::<u64>(), 1);
     // A row that points outside the run could cause another person's files to be read.
     edit(&run.join("trials.jsonl"), "\"trace\":\"trials", "\"trace\":\"../trials");
-    assert!(matches!(verify_folder(folder.path()), Err(BundleError::OutsideRun { .. })));
+    assert!(matches!(verify_folder(folder.path()), Err(VerifyError::OutsideRun { .. })));
 }
 
 /// A malformed bundle: an empty list, and then the given entries.
@@ -127,8 +126,9 @@ fn a_bundle_that_reaches_outside_or_fills_the_disk_is_refused() {
         ("a/link", tar::EntryType::Symlink, "is not a regular file"),
         ("a/link", tar::EntryType::Link, "is not a regular file"),
         ("a/device", tar::EntryType::Char, "is not a regular file"),
-        ("a/long", tar::EntryType::GNULongName, "is not a regular file"),
-        ("a/more", tar::EntryType::XHeader, "is not a regular file"),
+        ("././@LongLink", tar::EntryType::GNULongName, "unpack it, and pack the folder with"),
+        ("././@PaxHeader", tar::EntryType::XHeader, "unpack it, and pack the folder with"),
+        ("a/global", tar::EntryType::XGlobalHeader, "unpack it, and pack the folder with"),
     ];
     for (path, kind, why) in cases {
         made(&bundle, &[(path, kind, b"x")]);
@@ -145,14 +145,15 @@ fn a_bundle_that_reaches_outside_or_fills_the_disk_is_refused() {
     assert!(fs::metadata(&bundle).expect("data").len() < 20_000, "a small file that unpacks to a large one");
     let scratch = TempDir::new().expect("a folder");
     let small = |bytes, files| verify(&bundle, scratch.path(), UnpackLimits { bytes, files });
-    assert!(matches!(small(1 << 20, 10), Err(BundleError::TooLarge { .. })));
-    assert!(matches!(small(1 << 30, 1), Err(BundleError::TooLarge { .. })));
+    assert!(matches!(small(1 << 20, 10), Err(VerifyError::Bundle(BundleError::TooLarge { .. }))));
+    assert!(matches!(small(1 << 30, 1), Err(VerifyError::Bundle(BundleError::TooLarge { .. }))));
     assert!(!scratch.path().join("a").exists(), "refused before it was written");
 
     made(&bundle, &[("a", tar::EntryType::Regular, b"1"), ("a", tar::EntryType::Regular, b"2")]);
-    assert!(verified(&bundle).is_err(), "one path twice");
+    let twice = verified(&bundle).expect_err("one path twice").to_string();
+    assert!(twice.contains("\"a\"") && twice.contains("stands in the bundle twice"), "{twice}");
     fs::write(&bundle, b"no archive").expect("writes");
-    assert!(matches!(verified(&bundle), Err(BundleError::Form { .. })));
+    assert!(matches!(verified(&bundle), Err(VerifyError::Bundle(BundleError::Form { .. }))));
     let error = pack(place.path(), &bundle, "0.0.0").expect_err("nothing there").to_string();
-    assert!(error.contains("neither a run nor an experiment"), "{error}");
+    assert!(error.contains("not a run or an experiment"), "{error}");
 }

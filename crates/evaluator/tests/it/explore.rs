@@ -12,12 +12,12 @@ use apprentice_evaluator::explore::{
 use apprentice_evaluator::learn::LockedSuites;
 use apprentice_evaluator::run::{ModelSource, RunControl, RunDeps, TrialSpec};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
+use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::{
     CallBody, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, ModelProfile,
     PortFuture, TaskId, VirtualClock,
 };
-use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_skillbook::{Gateway, GatewayOptions};
 use apprentice_trace::Redactor;
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -14,16 +14,16 @@ use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, TrialSpec, start,
 };
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
+use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture, TaskId, Verdict, VirtualClock,
 };
-use apprentice_results::row::Role;
-use apprentice_skills::book::{Gateway, GatewayOptions, Snapshot};
-use apprentice_skills::effect::EffectRule;
+use apprentice_runs::row::Role;
+use apprentice_screening::effect::EffectRule;
+use apprentice_skillbook::{Gateway, GatewayOptions, Snapshot};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_trace::Redactor;
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::fork::{
-    FORK_FILE, Fork, ForkError, ForkOutcome, ForkReport, ForkSite, ForkVerdict, FoundTrial, History, Variant,
+    Fork, ForkError, ForkOutcome, ForkReport, ForkSite, ForkVerdict, FoundTrial, History, Variant,
     find_trial, fork_text,
 };
 use apprentice_evaluator::run::{
     ArmPlan, Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, TrialSpec, start,
 };
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::Scripted;
+use apprentice_models::scripted::Scripted;
 use apprentice_protocol::{
     Action, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, Finish, ImagePoint,
     Message, ModelError, ModelProfile, Outline, OutlineNode, PortFuture, RawContent, ReplyStop, SkillId,
     State, StepId, Target, Timing, Usage, Verdict, VirtualClock, VoidCause,
 };
-use apprentice_results::row::Role;
-use apprentice_skills::book::{At, Snapshot};
+use apprentice_runs::row::Role;
+use apprentice_skillbook::{At, Snapshot};
 use apprentice_tasks::suite::Suite;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -97,11 +97,14 @@ impl Follower {
         ChatReply {
             raw: RawContent { blocks: vec!["{\"block\":1}".into()] },
             say: vec![format!("turn {turn}")],
+            thoughts: Vec::new(),
             calls: vec![Call { id: CallId::new(format!("c{turn}")), body }],
             stop: ReplyStop::Calls,
             usage: Usage { input: 10, output: 1, cached: 0 },
             timing: Timing::default(),
             cost_usd: Some(0.01),
+            estimated: false,
+            adapted: Vec::new(),
             provider_model: None,
         }
     }
@@ -245,7 +248,7 @@ impl Recorded {
 }
 
 fn stored(folder: &Path) -> ForkReport {
-    let text = fs::read_to_string(folder.join(FORK_FILE)).expect("a report");
+    let text = fs::read_to_string(folder.join("fork.json")).expect("a report");
     serde_json::from_str(&text).expect("reads")
 }
 

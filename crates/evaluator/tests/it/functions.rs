@@ -13,19 +13,19 @@ use apprentice_evaluator::run::{
 };
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
+use apprentice_learning::{LearnOptions, LearnerModels};
+use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::{
     ChatModel, EnvironmentSource, EventKind, FunctionEnd, PortFuture, SkillId, TaskId, Verdict, VirtualClock,
     World, WorldError, WorldErrorKind, WorldSpec,
 };
 use apprentice_results::arm::Arm;
-use apprentice_results::row::{Role, Split};
-use apprentice_skills::book::{
+use apprentice_runs::row::{Role, Split};
+use apprentice_skillbook::{
     Actor, Change, FunctionTrial, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest,
 };
-use apprentice_skills::{LearnOptions, LearnerModels};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::drawn_values;
 use apprentice_trace::{Redactor, Trace};
 use jiff::Timestamp;

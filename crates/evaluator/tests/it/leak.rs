@@ -12,16 +12,16 @@ use apprentice_evaluator::experiment::{Experiment, report};
 use apprentice_evaluator::learn::{HeldOutTasks, lock_book};
 use apprentice_evaluator::split::{SplitError, SplitLock};
 use apprentice_evaluator::trial_identity::trajectory_id;
+use apprentice_learning::{SKILL_CREATE, author_tools};
 use apprentice_protocol::{Clock, StepId, StepRef, Trajectory, VirtualClock};
-use apprentice_results::rows;
-use apprentice_skills::book::{
+use apprentice_runs::rows;
+use apprentice_screening::leak::HeldOutIndex as _;
+use apprentice_skillbook::package::{ImportOptions, Package, import};
+use apprentice_skillbook::{
     Actor, Change, Gateway, GatewayOptions, OpId, WriteMode, WriteRefusal, WriteRequest,
 };
-use apprentice_skills::leak::HeldOutIndex as _;
-use apprentice_skills::package::{ImportOptions, Package, import};
-use apprentice_skills::{SKILL_CREATE, author_tools};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -122,7 +122,7 @@ fn ways(text: &str) -> Vec<(&'static str, Actor, Value)> {
             Actor::Handler,
             json!({ "op": "skill.reviewed", "data": {
             "skill": "pottery/wheel", "version": 1, "consumer": "small", "passed": true, "review": review,
-            "counts": serde_json::to_value(apprentice_skills::book::Counts::default()).expect("counts") } }),
+            "counts": serde_json::to_value(apprentice_skillbook::Counts::default()).expect("counts") } }),
         ),
         (
             "a candidate",
@@ -333,7 +333,7 @@ async fn marked_words_of_test_tasks_and_of_checks_reach_no_learner_and_no_book()
     };
     assert!(matches!(lock.admit(row, trajectory()), Err(SplitError::HeldOut { .. })));
     let mut forged = row.clone();
-    forged.split = Some(apprentice_results::row::Split::Train);
+    forged.split = Some(apprentice_runs::row::Split::Train);
     assert!(matches!(lock.admit(&forged, trajectory()), Err(SplitError::HeldOut { .. })));
     forged.task = apprentice_protocol::TaskId::new("bowl");
     assert!(lock.admit(&forged, trajectory()).is_err());
@@ -359,8 +359,7 @@ async fn a_book_that_a_person_filled_with_sealed_words_is_told_beside_its_result
     fs::write(&page, text.replacen("## Guidance\n", &format!("## Guidance\nFirst {SENTENCE}.\n"), 1))
         .expect("writes");
     drop(gateway(&book));
-    let book =
-        apprentice_skills::book::Snapshot::open(&book, apprentice_skills::book::At::Now).expect("opens");
+    let book = apprentice_skillbook::Snapshot::open(&book, apprentice_skillbook::At::Now).expect("opens");
     let found = examine(&suite, Some(&lock), &book, &[]);
     assert_eq!(found.skills.iter().filter(|one| one.leak.is_some()).count(), 1, "{found:?}");
     assert!(found.warnings().iter().any(|warning| warning.contains("sealed")));

@@ -19,3 +19,4 @@ mod schemas;
 mod setup;
 mod sheet;
 mod starter;
+mod verify;

@@ -6,7 +6,7 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Machine, Size, VoidCause, WorldSpec};
 use apprentice_tasks::check::{CollectContext, CollectError, Compat, EvidenceValue, collect};
-use apprentice_tasks::suite::task::CheckSpec;
+use apprentice_tasks::task::CheckSpec;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use apprentice_learning::{
+    ExternalReflection, LearnOptions, LearnerModels, LearningInput, apply, clean_book, trajectory_by_name,
+};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{ChatModel, SkillId};
-use apprentice_skills::book::{Change, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest};
-use apprentice_skills::{
-    EmbeddingModel, ExternalReflection, LearnOptions, LearnerModels, LearningInput, apply, clean_book,
-    trajectory_by_name,
-};
+use apprentice_skillbook::{Change, Gateway, GatewayOptions, NewDomain, Origin, SkillText, WriteRequest};
+use apprentice_wording::EmbeddingModel;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 const SEPARATE: &str = "contradictions and differences never change a page";
 
 fn pairs() -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills/tests/it/prose/pairs.jsonl");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../learning/tests/it/prose/pairs.jsonl");
     let text = std::fs::read_to_string(path).expect("pairs");
     text.lines().map(|line| serde_json::from_str(line).expect("a pair")).collect()
 }
@@ -44,7 +44,7 @@ fn named_page(gateway: &mut Gateway, name: &str, note: &Value) {
         origin: Origin::Learned,
         domain: gateway.state().skills.is_empty().then_some(domain),
     };
-    let actor = apprentice_skills::book::Actor::Manager;
+    let actor = apprentice_skillbook::Actor::Manager;
     gateway.apply(WriteRequest::of(actor, Timestamp::UNIX_EPOCH, change)).expect("written");
 }
 

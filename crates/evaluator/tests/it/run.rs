@@ -15,17 +15,18 @@ use apprentice_evaluator::run::{
     RunError, RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
 };
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::Scripted;
+use apprentice_models::scripted::Scripted;
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    ActReport, Action, ChatModel, Environment, EnvironmentSource, EventKind, Finish, Isolation, Observation,
-    PortFuture, ScreenPoint, StopReason, TaskId, Verdict, VoidCause, Want, World, WorldError, WorldSpec,
+    ActReport, Action, ChatModel, Environment, EnvironmentSource, EventKind, Finish, Isolation, ModelError,
+    ModelErrorKind, Observation, PortFuture, ScreenPoint, StopReason, TaskId, Verdict, VoidCause, Want,
+    World, WorldError, WorldSpec,
 };
-use apprentice_results::row::{Role, TrialRow};
-use apprentice_results::rows;
+use apprentice_runs::row::{Role, TrialRow};
+use apprentice_runs::rows;
 use apprentice_tasks::check::{AttemptEnding, Evidence, judge};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use apprentice_trace::{Redactor, Trace};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -252,7 +253,23 @@ async fn void_attempts_are_retried_and_kept_and_others_are_final() {
     }
     assert_eq!((summary.count(Verdict::Pass), summary.count(Verdict::Void)), (2, 1));
     let again = go_on(&summary.folder, &suite, deps(), false).await.expect("resumes");
-    assert_eq!(again.results, summary.results, "a finished run has nothing left to do");
+    let result = |rows: &[(&str, Verdict, u32)]| {
+        rows.iter()
+            .map(|(task, verdict, attempt)| (TaskId::new(*task), *verdict, *attempt))
+            .collect::<Vec<_>>()
+    };
+    let last = |summary: &RunSummary| {
+        summary.results.iter().map(|row| (row.task.clone(), row.verdict, row.attempt)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        last(&summary),
+        result(&[("twice", Verdict::Pass, 3), ("always", Verdict::Void, 3), ("fine", Verdict::Pass, 1)])
+    );
+    assert_eq!(
+        last(&again),
+        result(&[("twice", Verdict::Pass, 3), ("always", Verdict::Void, 6), ("fine", Verdict::Pass, 1)]),
+        "what has no result is taken up again, and nothing else"
+    );
 }
 
 #[tokio::test]
@@ -612,4 +629,110 @@ async fn a_run_is_graded_again_from_its_evidence_and_nothing_else() {
         .map(|one| one.explanation.as_str())
         .collect();
     assert!(why[0].contains("asked.json") && why[1].contains("was changed since it was saved"), "{why:?}");
+}
+
+/// A model whose server answers so, once a number of calls has passed; until then it gives up at once.
+struct FailingServer {
+    error: ModelError,
+    passes: Arc<AtomicUsize>,
+    gone: bool,
+}
+
+struct FailingModel {
+    error: ModelError,
+    passes: Arc<AtomicUsize>,
+    inner: Scripted,
+}
+
+impl ChatModel for FailingModel {
+    fn profile(&self) -> &apprentice_protocol::ModelProfile {
+        self.inner.profile()
+    }
+
+    fn reply<'a>(
+        &'a self,
+        request: &'a apprentice_protocol::ChatRequest,
+    ) -> PortFuture<'a, Result<apprentice_protocol::ChatReply, ModelError>> {
+        let left = self.passes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        match left {
+            Ok(_) => self.inner.reply(request),
+            Err(_) => Box::pin(std::future::ready(Err(self.error.clone()))),
+        }
+    }
+}
+
+impl ModelSource for FailingServer {
+    fn model(&self, _trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let done = apprentice_models::scripted::ScriptedReply {
+            say: Some("I cannot".into()),
+            ..apprentice_models::scripted::ScriptedReply::default()
+        };
+        let inner = Scripted::new([done]).expect("a script");
+        Ok(Arc::new(FailingModel { error: self.error.clone(), passes: Arc::clone(&self.passes), inner }))
+    }
+
+    fn gone<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<String>> {
+        let gone = self.gone.then(|| "nobody listens there".to_owned());
+        Box::pin(std::future::ready(gone))
+    }
+}
+
+fn with_server(error: ModelError, passes: usize, gone: bool) -> RunDeps {
+    let passes = Arc::new(AtomicUsize::new(passes));
+    RunDeps { models: Arc::new(FailingServer { error, passes, gone }), ..deps() }
+}
+
+fn many_tasks() -> Suite {
+    suite((0..20).map(|number| task(&format!("t{number}"), &json!([]))).collect())
+}
+
+fn only_run(root: &Path) -> PathBuf {
+    std::fs::read_dir(root).expect("a folder").next().expect("a run").expect("reads").path()
+}
+
+#[tokio::test]
+async fn a_fault_that_no_attempt_can_change_stops_the_run_and_resume_takes_up_the_rest() {
+    let passing = |kind| ModelError::never(kind, "the server is out of order");
+    for (what, error, gone, most) in [
+        ("a key", ModelError::lasting(ModelErrorKind::Unavailable, "401; check the key"), false, 1),
+        ("a dead server", passing(ModelErrorKind::Unavailable), true, 1),
+        ("one that answers nothing", passing(ModelErrorKind::Unavailable), false, 3),
+        ("one that breaks its form", passing(ModelErrorKind::Protocol), false, 3),
+        ("a refused form", passing(ModelErrorKind::Refused), false, 3),
+    ] {
+        let root = tempfile::tempdir().expect("a folder");
+        let suite = many_tasks();
+        let (progress, _heard) = mpsc::unbounded_channel();
+        let control = RunControl::new(progress, CancellationToken::new());
+        let asked = request(&suite, &["compat/m"], 1);
+        let ended = start(&asked, root.path(), 1, with_server(error.clone(), 5, gone), control).await;
+        let told = ended.expect_err("stops").to_string();
+        assert!(told.contains("compat/m cannot be used"), "{what}: {told}");
+        let rows = rows_of(&only_run(root.path()));
+        let void = rows.iter().filter(|row| row.verdict == Verdict::Void).count();
+        assert_eq!((rows.len() - void, void), (5, most), "{what}");
+        assert!(!rows.iter().any(|row| row.void_cause == Some(VoidCause::Internal)), "{what}");
+
+        let deps = with_server(error, usize::MAX, false);
+        let summary = go_on(&only_run(root.path()), &suite, deps, true).await.expect("runs");
+        assert_eq!(
+            (summary.results.len(), summary.not_run, summary.count(Verdict::Void)),
+            (20, 0, 0),
+            "{what}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_few_attempts_without_a_reply_stop_no_run() {
+    // After a reply, two attempts in a row get none: too few to say that none would.
+    let root = tempfile::tempdir().expect("a folder");
+    let suite = suite(vec![task("a", &json!([])), task("b", &json!([])), task("c", &json!([]))]);
+    let error = ModelError::never(ModelErrorKind::Unavailable, "500");
+    let (progress, _heard) = mpsc::unbounded_channel();
+    let control = RunControl::new(progress, CancellationToken::new());
+    let asked = PlanRequest { attempts: 1, ..request(&suite, &["compat/m"], 1) };
+    let ended = start(&asked, root.path(), 1, with_server(error, 1, false), control).await;
+    let summary = ended.expect("two in a row are not enough");
+    assert_eq!((summary.count(Verdict::Void), summary.not_run), (2, 0));
 }

@@ -3,19 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::bundle::Manifest;
 use apprentice_evaluator::experiment::{Definition, Prereg, SharedGuidance};
 use apprentice_evaluator::explore::{Episode, ExplorePlan, StoredProposal};
 use apprentice_evaluator::fork::ForkReport;
 use apprentice_evaluator::grade::GradeReport;
 use apprentice_evaluator::run::{ConversationFile, RunPlan};
 use apprentice_harness::env::scene::Scene;
+use apprentice_learning::reflect::{Material, OutcomeBlock};
 use apprentice_protocol::EventKind;
 use apprentice_results::contamination::Contamination;
 use apprentice_results::report::Report;
-use apprentice_results::row::TrialRow;
 use apprentice_results::selftest::Selftest;
-use apprentice_skills::reflect::{Material, OutcomeBlock};
+use apprentice_runs::bundle::Manifest;
+use apprentice_runs::row::TrialRow;
 use apprentice_tasks::check::{Evidence, JudgeInput};
 use apprentice_tasks::suite::{Selection, task_schema};
 use schemars::generate::SchemaSettings;
@@ -148,5 +148,8 @@ fn what_workers_of_a_fleet_are_told_of_guidance_is_as_published_and_as_it_was() 
     let golden: serde_json::Value =
         serde_json::from_str(include_str!("golden/shared-guidance-1.json")).expect("JSON");
     let read: SharedGuidance = serde_json::from_value(golden.clone()).expect("is read");
-    assert_eq!(serde_json::to_value(&read).expect("is written"), golden);
+    // Its rows have a schema of their own, which has grown: readers of before ignore what they do not know.
+    let mut today = golden;
+    today["learned"][0]["model_s"] = 0.0.into();
+    assert_eq!(serde_json::to_value(&read).expect("is written"), today);
 }

@@ -8,7 +8,7 @@ use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Size, VoidCause, World, WorldSpec};
 use apprentice_tasks::check::{CollectContext, Compat, Evidence, EvidenceValue, collect};
 use apprentice_tasks::setup::{CompletedStep, SetupContext, SetupError, SetupPhase, SleepMode, prepare};
-use apprentice_tasks::suite::task::{CheckSpec, SetupStep};
+use apprentice_tasks::task::{CheckSpec, SetupStep};
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 

@@ -11,15 +11,15 @@ use apprentice_evaluator::experiment::{
     ProgramDefaults, ResolveContext, ResolvedConfig, forecast, plan_measurement, report,
 };
 use apprentice_evaluator::run::RunPlan;
-use apprentice_harness::model::price::{Price, Tariff};
+use apprentice_models::price::{Price, Tariff};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{
     CoordinateSpace, HistoryRule, ImageRule, Limits, ModelProfile, ToolRule, ViewRule,
 };
 use apprentice_results::arm::Arm;
 use apprentice_results::report::{Family, PrimaryComparison};
-use apprentice_results::row::{Role, Split};
-use apprentice_skills::book::Snapshot;
+use apprentice_runs::row::{Role, Split};
+use apprentice_skillbook::Snapshot;
 use jiff::Timestamp;
 use tempfile::TempDir;
 

@@ -8,11 +8,11 @@ use apprentice_evaluator::arm::open_inert_skills;
 use apprentice_evaluator::learn::HeldOutTasks;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::task_apps::apps_of;
-use apprentice_results::row::Split;
-use apprentice_skills::leak::HeldOutIndex as _;
+use apprentice_runs::row::Split;
+use apprentice_screening::leak::HeldOutIndex as _;
 use apprentice_tasks::solution::SolutionModel;
-use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Selection, Suite, load};
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
 
 const SUITES: &[&str] = &["starter", "office"];

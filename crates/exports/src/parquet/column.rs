@@ -1,11 +1,10 @@
-//! One column of a group of rows: its values with their levels, in pages.
+//! One column of a group of rows: its values with their levels.
 
-use super::metadata::page_header;
-use super::schema::{Leaf, Levels};
-use super::thrift::varint;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
 
-/// A page ends with the record that makes it this large.
-const PAGE_BYTES: usize = 1 << 20;
+use super::schema::{Kind, Levels};
 
 /// A value of a leaf.
 #[derive(Clone, Copy)]
@@ -15,112 +14,82 @@ pub(super) enum LeafValue<'a> {
     Bytes(&'a [u8]),
 }
 
+#[derive(Debug)]
+enum Values {
+    Integers(Vec<i64>),
+    Numbers(Vec<f64>),
+    Bytes(Vec<ByteArray>),
+}
+
 /// A column under way.
+#[derive(Debug)]
 pub(super) struct Column {
-    pub(super) leaf: Leaf,
-    /// Whole pages.
-    pub(super) pages: Vec<u8>,
-    /// Values in whole pages, those that are missing among them.
-    pub(super) count: usize,
-    levels: Vec<Levels>,
-    values: Vec<u8>,
+    repetition: Vec<i16>,
+    definition: Vec<i16>,
+    values: Values,
+    /// The bytes that wait to be written.
+    pub(super) size: usize,
 }
 
 impl Column {
-    pub(super) fn new(leaf: Leaf) -> Self {
-        Self { leaf, pages: Vec::new(), count: 0, levels: Vec::new(), values: Vec::new() }
+    pub(super) fn new(kind: Kind) -> Self {
+        let values = match kind {
+            Kind::Integer => Values::Integers(Vec::new()),
+            Kind::Number => Values::Numbers(Vec::new()),
+            Kind::Text | Kind::Json | Kind::Bytes => Values::Bytes(Vec::new()),
+        };
+        Self { repetition: Vec::new(), definition: Vec::new(), values, size: 0 }
     }
 
-    /// The bytes that wait to be written.
-    pub(super) fn size(&self) -> usize {
-        self.pages.len() + self.values.len() + self.levels.len()
+    /// Adds a value, or the levels of one that is missing; `None` if it is of another kind.
+    pub(super) fn push(&mut self, levels: Levels, value: Option<LeafValue<'_>>) -> Option<()> {
+        match (&mut self.values, value) {
+            (_, None) => {}
+            (Values::Integers(values), Some(LeafValue::Integer(value))) => values.push(value),
+            (Values::Numbers(values), Some(LeafValue::Number(value))) => values.push(value),
+            (Values::Bytes(values), Some(LeafValue::Bytes(bytes))) => {
+                values.push(bytes.to_vec().into());
+                self.size += bytes.len();
+            }
+            _ => return None,
+        }
+        self.repetition.push(levels.repetition);
+        self.definition.push(levels.definition);
+        self.size += size_of::<i64>();
+        Some(())
     }
 
-    pub(super) fn push(&mut self, levels: Levels, value: Option<LeafValue<'_>>) {
-        self.levels.push(levels);
-        match value {
-            None => {}
-            Some(LeafValue::Integer(value)) => self.values.extend_from_slice(&value.to_le_bytes()),
-            Some(LeafValue::Number(value)) => self.values.extend_from_slice(&value.to_le_bytes()),
-            Some(LeafValue::Bytes(bytes)) => {
-                // A record that does not fit is refused before.
-                let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                self.values.extend_from_slice(&length.to_le_bytes());
-                self.values.extend_from_slice(bytes);
+    /// Writes what waits.
+    pub(super) fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        let (definition, repetition) = (Some(&*self.definition), Some(&*self.repetition));
+        match &self.values {
+            Values::Integers(values) => {
+                writer.typed::<Int64Type>().write_batch(values, definition, repetition)?;
+            }
+            Values::Numbers(values) => {
+                writer.typed::<DoubleType>().write_batch(values, definition, repetition)?;
+            }
+            Values::Bytes(values) => {
+                writer.typed::<ByteArrayType>().write_batch(values, definition, repetition)?;
             }
         }
+        self.clear();
+        Ok(())
     }
 
-    /// Ends the page if it is large enough. Pages begin with a record, so this is called between two.
-    pub(super) fn end_record(&mut self) {
-        if self.values.len() + self.levels.len() >= PAGE_BYTES {
-            self.end_page();
+    fn clear(&mut self) {
+        self.repetition.clear();
+        self.definition.clear();
+        match &mut self.values {
+            Values::Integers(values) => values.clear(),
+            Values::Numbers(values) => values.clear(),
+            Values::Bytes(values) => values.clear(),
         }
-    }
-
-    /// Ends the page.
-    pub(super) fn end_page(&mut self) {
-        if self.levels.is_empty() {
-            return;
-        }
-        let mut levels = Vec::new();
-        let most = self.leaf.most;
-        write_levels(&mut levels, most.repetition, self.levels.iter().map(|one| one.repetition));
-        write_levels(&mut levels, most.definition, self.levels.iter().map(|one| one.definition));
-        page_header(&mut self.pages, self.levels.len(), levels.len() + self.values.len());
-        self.pages.append(&mut levels);
-        self.pages.append(&mut self.values);
-        self.count += self.levels.len();
-        self.levels.clear();
+        self.size = 0;
     }
 
     #[cfg(test)]
-    pub(super) fn levels(&self) -> &[Levels] {
-        &self.levels
-    }
-}
-
-/// Writes levels as runs of equal ones, with the length of all runs in front; nothing where only one level is possible.
-fn write_levels(out: &mut Vec<u8>, most: u8, levels: impl Iterator<Item = u8>) {
-    if most == 0 {
-        return;
-    }
-    let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    let mut run: Option<(u8, u64)> = None;
-    for level in levels {
-        run = match run {
-            Some((same, count)) if same == level => Some((same, count + 1)),
-            ended => {
-                write_run(out, ended);
-                Some((level, 1))
-            }
-        };
-    }
-    write_run(out, run);
-    let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
-    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
-}
-
-fn write_run(out: &mut Vec<u8>, run: Option<(u8, u64)>) {
-    if let Some((level, count)) = run {
-        // The lowest bit tells a run from packed bits; levels here fit one byte.
-        varint(out, count << 1);
-        out.push(level);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::write_levels;
-
-    #[test]
-    fn equal_levels_are_one_run() {
-        let mut out = Vec::new();
-        write_levels(&mut out, 2, [0, 0, 0, 1, 2, 2].into_iter());
-        assert_eq!(out, [6, 0, 0, 0, 6, 0, 2, 1, 4, 2]);
-        let mut none = Vec::new();
-        write_levels(&mut none, 0, [0, 0].into_iter());
-        assert!(none.is_empty());
+    pub(super) fn levels(&self) -> Vec<(i16, i16)> {
+        self.repetition.iter().copied().zip(self.definition.iter().copied()).collect()
     }
 }

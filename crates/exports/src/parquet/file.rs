@@ -1,14 +1,19 @@
 //! A Parquet file under way: takes records, and writes them in groups of rows.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
 use serde_json::Value;
 
 use super::column::{Column, LeafValue};
-use super::metadata::{ColumnPlace, Footer, RowGroup};
-use super::schema::{Field, Kind, Levels, Shape, leaves};
+use super::schema::{Field, Kind, Levels, Shape, leaves, schema};
 use crate::folder::{FolderError, OutFile};
 
-/// The bytes with which a file begins and ends.
-const MAGIC: &[u8] = b"PAR1";
 /// A group of rows ends with the record that makes it this large. Readers hold a group in memory.
 const GROUP_BYTES: usize = 64 << 20;
 
@@ -25,14 +30,12 @@ pub(crate) struct RecordError(&'static str);
 
 /// A file under way.
 pub(crate) struct ParquetFile {
-    file: OutFile,
+    writer: SerializedFileWriter<OutFile>,
+    path: PathBuf,
     fields: &'static [Field],
     columns: Vec<Column>,
     /// Rows that wait to be written.
     rows: usize,
-    groups: Vec<RowGroup>,
-    /// Bytes written.
-    position: u64,
 }
 
 /// Where the next value of a field stands.
@@ -40,7 +43,7 @@ pub(crate) struct ParquetFile {
 struct Place {
     levels: Levels,
     /// The lists around it.
-    depth: u8,
+    depth: i16,
     /// Whether a field around it is missing, so that nothing can be here.
     is_absent: bool,
 }
@@ -60,7 +63,7 @@ impl Values<'_> {
             return Err(RecordError(field.name));
         }
         let is_there = value.is_some();
-        let definition = place.levels.definition + u8::from(is_there);
+        let definition = place.levels.definition + i16::from(is_there);
         let here = Place { levels: Levels { definition, ..place.levels }, is_absent: !is_there, ..place };
         match field.shape {
             Shape::Leaf(kind) => self.leaf(kind, value, here.levels).ok_or(RecordError(field.name)),
@@ -98,25 +101,42 @@ impl Values<'_> {
             Some(value) => Some(match kind {
                 Kind::Integer => LeafValue::Integer(value.as_i64()?),
                 Kind::Number => LeafValue::Number(value.as_f64()?),
-                Kind::Text => LeafValue::Bytes(value.as_str()?.as_bytes()),
+                Kind::Text | Kind::Json => LeafValue::Bytes(value.as_str()?.as_bytes()),
                 Kind::Bytes => {
                     let place = usize::try_from(value.as_u64()?).ok()?;
                     LeafValue::Bytes(self.bytes.get(place)?)
                 }
             }),
         };
-        self.columns.get_mut(self.next)?.push(levels, found);
+        self.columns.get_mut(self.next)?.push(levels, found)?;
         self.next += 1;
         Some(())
     }
 }
 
 impl ParquetFile {
-    /// Begins a file.
-    pub(crate) fn begin(mut file: OutFile, fields: &'static [Field]) -> Result<Self, FolderError> {
-        file.bytes(MAGIC)?;
+    /// Begins a file; `notes` are metadata for its readers.
+    pub(crate) fn begin(
+        file: OutFile,
+        fields: &'static [Field],
+        notes: &[(&'static str, String)],
+        program: &str,
+    ) -> Result<Self, FolderError> {
+        let note = |(name, value): &(&str, String)| KeyValue::new((*name).to_owned(), value.clone());
+        // Pictures are compressed already, and each value stands once.
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            .set_created_by(program.to_owned())
+            .set_key_value_metadata(Some(notes.iter().map(note).collect()));
+        let path = file.path().to_owned();
+        let failed = |error| refused(&path, error);
+        let schema = schema(fields).map_err(failed)?;
+        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build())).map_err(failed)?;
         let columns = leaves(fields).into_iter().map(Column::new).collect();
-        Ok(Self { file, fields, columns, rows: 0, groups: Vec::new(), position: MAGIC.len() as u64 })
+        Ok(Self { writer, path, fields, columns, rows: 0 })
     }
 
     /// Adds a record. One that is refused may stand in the file in part, so that the file must not be used.
@@ -126,55 +146,55 @@ impl ParquetFile {
         for field in self.fields {
             values.add(field, record.value.get(field.name), place)?;
         }
-        self.columns.iter_mut().for_each(Column::end_record);
         self.rows += 1;
         Ok(())
     }
 
     /// Writes the rows that wait, once they are many.
     pub(crate) fn settle(&mut self) -> Result<(), FolderError> {
-        let waiting: usize = self.columns.iter().map(Column::size).sum();
+        let waiting: usize = self.columns.iter().map(|column| column.size).sum();
         if waiting >= GROUP_BYTES { self.end_group() } else { Ok(()) }
     }
 
     fn end_group(&mut self) -> Result<(), FolderError> {
-        if self.rows == 0 {
-            return Ok(());
+        if self.rows > 0 {
+            self.rows = 0;
+            self.write_group().map_err(|error| refused(&self.path, error))?;
         }
-        let mut places = Vec::new();
-        for column in &mut self.columns {
-            column.end_page();
-            let pages = std::mem::take(&mut column.pages);
-            self.file.bytes(&pages)?;
-            let (bytes, count) = (pages.len(), std::mem::take(&mut column.count));
-            places.push(ColumnPlace { offset: self.position, bytes, count });
-            self.position += bytes as u64;
-        }
-        self.groups.push(RowGroup { columns: places, rows: std::mem::take(&mut self.rows) });
         Ok(())
     }
 
-    /// Ends the file; `notes` are metadata for its readers.
-    pub(crate) fn end(mut self, notes: &[(&'static str, String)], program: &str) -> Result<(), FolderError> {
-        self.end_group()?;
-        let leaves: Vec<_> = self.columns.iter().map(|column| &column.leaf).collect();
-        let footer = Footer { fields: self.fields, leaves: &leaves, groups: &self.groups, notes, program };
-        let mut end = Vec::new();
-        footer.write(&mut end);
-        let length = u32::try_from(end.len()).unwrap_or(u32::MAX);
-        end.extend_from_slice(&length.to_le_bytes());
-        end.extend_from_slice(MAGIC);
-        self.file.bytes(&end)?;
-        self.file.end()
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for column in &mut self.columns {
+            if let Some(mut writer) = group.next_column()? {
+                column.write(&mut writer)?;
+                writer.close()?;
+            }
+        }
+        group.close()?;
+        Ok(())
     }
+
+    /// Ends the file.
+    pub(crate) fn end(mut self) -> Result<(), FolderError> {
+        self.end_group()?;
+        let Self { writer, path, .. } = self;
+        writer.into_inner().map_err(|error| refused(&path, error))?.end()
+    }
+}
+
+fn refused(path: &Path, error: ParquetError) -> FolderError {
+    FolderError::invalid(&path.to_string_lossy(), error)
 }
 
 #[cfg(test)]
 mod tests {
+    use parquet::schema::types::SchemaDescriptor;
     use serde_json::json;
 
     use super::{Column, Field, Kind, Place, Shape, Values};
-    use crate::parquet::schema::{Levels, leaves};
+    use crate::parquet::schema::{Levels, leaves, schema};
 
     const TEXT: Shape = Shape::Leaf(Kind::Text);
     /// The schema of the paper on Dremel: a name has languages, and a country is missing here and there.
@@ -189,14 +209,11 @@ mod tests {
     static FIELDS: [Field; 2] =
         [Field::required("id", Shape::Leaf(Kind::Integer)), Field::required("names", Shape::List(&NAME))];
 
-    fn levels(columns: &[Column], place: usize) -> Vec<(u8, u8)> {
-        columns[place].levels().iter().map(|one| (one.repetition, one.definition)).collect()
-    }
-
     #[test]
     fn a_value_says_how_deep_it_repeats_and_how_much_around_it_is_there() {
         let mut columns: Vec<Column> = leaves(&FIELDS).into_iter().map(Column::new).collect();
-        let names: Vec<String> = columns.iter().map(|column| column.leaf.path.join(".")).collect();
+        let schema = SchemaDescriptor::new(schema(&FIELDS).expect("a schema"));
+        let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
         assert_eq!(
             names,
             [
@@ -218,10 +235,10 @@ mod tests {
                 values.add(field, record.get(field.name), place).expect("a record");
             }
         }
-        assert_eq!(levels(&columns, 0), [(0, 1), (0, 1)]);
-        assert_eq!(levels(&columns, 1), [(0, 7), (2, 7), (1, 4), (1, 7), (0, 1)]);
-        assert_eq!(levels(&columns, 2), [(0, 7), (2, 6), (1, 4), (1, 7), (0, 1)]);
-        assert_eq!(levels(&columns, 3), [(0, 4), (1, 4), (1, 3), (0, 1)]);
+        assert_eq!(columns[0].levels(), [(0, 1), (0, 1)]);
+        assert_eq!(columns[1].levels(), [(0, 7), (2, 7), (1, 4), (1, 7), (0, 1)]);
+        assert_eq!(columns[2].levels(), [(0, 7), (2, 6), (1, 4), (1, 7), (0, 1)]);
+        assert_eq!(columns[3].levels(), [(0, 4), (1, 4), (1, 3), (0, 1)]);
     }
 
     #[test]

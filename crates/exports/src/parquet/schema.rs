@@ -1,11 +1,19 @@
 //! The schema of a Parquet file: a tree of fields whose leaves are its columns.
 
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::errors::ParquetError;
+use parquet::schema::types::{Type, TypePtr};
+
 /// What a leaf holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Integer,
     Number,
     Text,
+    /// A text that is JSON: readers hand out what it says.
+    Json,
     /// Bytes: in a record, the place in its list of byte strings.
     Bytes,
 }
@@ -40,45 +48,69 @@ impl Field {
     }
 }
 
-/// The levels of a value: how deep it repeats, and how many of the fields and lists around it are there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Levels {
-    pub(super) repetition: u8,
-    pub(super) definition: u8,
-}
-
-/// A leaf with its place in the tree.
-#[derive(Clone, Debug)]
-pub(super) struct Leaf {
-    pub(super) path: Vec<&'static str>,
-    pub(super) kind: Kind,
-    /// The levels of a value that is there.
-    pub(super) most: Levels,
-}
-
-/// Lists the leaves in the order of the tree.
-pub(super) fn leaves(fields: &[Field]) -> Vec<Leaf> {
-    let mut found = Vec::new();
-    let mut path = Vec::new();
-    fields.iter().for_each(|field| collect(field, Levels::default(), &mut path, &mut found));
-    found
-}
-
-fn collect(field: &Field, above: Levels, path: &mut Vec<&'static str>, found: &mut Vec<Leaf>) {
-    let length = path.len();
-    path.push(field.name);
-    let here = Levels { definition: above.definition + 1, ..above };
-    match field.shape {
-        Shape::Leaf(kind) => found.push(Leaf { path: path.clone(), kind, most: here }),
-        Shape::Group(fields) => fields.iter().for_each(|field| collect(field, here, path, found)),
-        Shape::List(element) => {
-            path.push(LIST);
-            let below = Levels { repetition: here.repetition + 1, definition: here.definition + 1 };
-            collect(element, below, path, found);
-        }
+impl Field {
+    fn in_file(&self) -> Result<TypePtr, ParquetError> {
+        let made = match self.shape {
+            Shape::Leaf(kind) => leaf(self.name, kind)?,
+            Shape::Group(fields) => Type::group_type_builder(self.name)
+                .with_repetition(Repetition::OPTIONAL)
+                .with_fields(in_file(fields)?)
+                .build()?,
+            Shape::List(element) => {
+                let items = Type::group_type_builder(LIST)
+                    .with_repetition(Repetition::REPEATED)
+                    .with_fields(vec![element.in_file()?])
+                    .build()?;
+                Type::group_type_builder(self.name)
+                    .with_repetition(Repetition::OPTIONAL)
+                    .with_logical_type(Some(LogicalType::List))
+                    .with_fields(vec![Arc::new(items)])
+                    .build()?
+            }
+        };
+        Ok(Arc::new(made))
     }
-    path.truncate(length);
+}
+
+fn leaf(name: &str, kind: Kind) -> Result<Type, ParquetError> {
+    let (physical, logical) = match kind {
+        Kind::Integer => (Physical::INT64, None),
+        Kind::Number => (Physical::DOUBLE, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json)),
+        Kind::Bytes => (Physical::BYTE_ARRAY, None),
+    };
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+}
+
+fn in_file(fields: &[Field]) -> Result<Vec<TypePtr>, ParquetError> {
+    fields.iter().map(Field::in_file).collect()
+}
+
+/// Returns the schema as it stands in the file.
+pub(super) fn schema(fields: &[Field]) -> Result<TypePtr, ParquetError> {
+    Ok(Arc::new(Type::group_type_builder("schema").with_fields(in_file(fields)?).build()?))
+}
+
+/// Lists the kinds of the leaves in the order of the tree.
+pub(super) fn leaves(fields: &[Field]) -> Vec<Kind> {
+    let of = |field: &Field| match field.shape {
+        Shape::Leaf(kind) => vec![kind],
+        Shape::Group(fields) => leaves(fields),
+        Shape::List(element) => leaves(std::slice::from_ref(element)),
+    };
+    fields.iter().flat_map(of).collect()
 }
 
 /// The name of the repeated group of a list; its field is named `element`.
-pub(super) const LIST: &str = "list";
+const LIST: &str = "list";
+
+/// The levels of a value: how deep it repeats, and how many of the fields and lists around it are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Levels {
+    pub(super) repetition: i16,
+    pub(super) definition: i16,
+}

@@ -158,6 +158,9 @@ fn reply(turn: &Turn, text: &str, calls: &[FunctionCall]) -> Value {
             })).collect::<Vec<_>>(),
         },
     });
+    if !turn.thoughts.is_empty() {
+        step["reasoning_content"] = turn.thoughts.join("\n\n").into();
+    }
     if !calls.is_empty() {
         step["tool_calls"] = calls
             .iter()

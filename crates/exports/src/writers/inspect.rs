@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{StopReason, Verdict};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use serde_json::{Map, Value, json};
 
 use super::{EpisodeError, readable, shown};
@@ -13,7 +13,7 @@ use crate::episode::Episode;
 use crate::folder::{FolderError, ListFile, OutFile, OutFolder};
 use crate::names::file_name;
 use crate::request::ExportRequest;
-use apprentice_results::stored_run::PlanHead;
+use apprentice_runs::PlanHead;
 use apprentice_trace::Blobs;
 
 /// The name of the score.

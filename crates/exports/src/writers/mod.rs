@@ -4,7 +4,6 @@
 mod atif;
 mod conversation_lines;
 mod csv_tables;
-mod film;
 mod inspect;
 mod openai;
 mod osworld;
@@ -12,10 +11,11 @@ mod otel;
 mod parquet;
 mod parts;
 mod sharegpt;
+mod video;
 
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use conversation_lines::ConversationLines;
-pub(crate) use film::can_film;
+pub(crate) use video::can_encode;
 
 use crate::conversation::{self, Conversation, Entry};
 use crate::episode::Episode;
@@ -24,7 +24,7 @@ use crate::formats::ExportFormat;
 use crate::names::file_name;
 use crate::request::ExportRequest;
 use crate::select::Selection;
-use apprentice_results::stored_run::{PlanHead, RunError};
+use apprentice_runs::{PlanHead, RunError};
 use apprentice_trace::{BlobError, Blobs, PictureRef};
 
 /// The reason one attempt is left out, or the whole export ends.
@@ -36,8 +36,8 @@ pub(crate) enum EpisodeError {
     Trace(#[from] RunError),
     #[error("{0}")]
     Unfit(&'static str),
-    #[error("ffmpeg made no film of it: {0}")]
-    Film(String),
+    #[error("ffmpeg made no video of it: {0}")]
+    Video(String),
     #[error(transparent)]
     Folder(#[from] FolderError),
 }
@@ -60,7 +60,7 @@ pub(crate) enum Writer<'a> {
     Atif(atif::Trajectories<'a>),
     Inspect(inspect::Logs<'a>),
     Otel(otel::Spans<'a>),
-    Film(film::Films),
+    Video(video::Videos),
 }
 
 impl<'a> Writer<'a> {
@@ -84,7 +84,7 @@ impl<'a> Writer<'a> {
             ExportFormat::Atif => Self::Atif(atif::Trajectories::new(&request.program, selection)),
             ExportFormat::Inspect => Self::Inspect(inspect::Logs::new(request, plan, rows)),
             ExportFormat::Otel => Self::Otel(otel::Spans::begin(request, plan, rows, out)?),
-            ExportFormat::Film => Self::Film(film::Films::new(selection.steps)),
+            ExportFormat::Video => Self::Video(video::Videos::new(selection.steps)),
         })
     }
 
@@ -103,14 +103,14 @@ impl<'a> Writer<'a> {
             Self::Atif(writer) => writer.add(episode, out, blobs),
             Self::Inspect(writer) => writer.add(episode, out, blobs),
             Self::Otel(writer) => writer.add(episode, out),
-            Self::Film(writer) => writer.add(episode, out, blobs),
+            Self::Video(writer) => writer.add(episode, out, blobs),
         }
     }
 
     /// Ends all files.
     pub(crate) fn finish(self, out: &mut OutFolder) -> Result<(), FolderError> {
         match self {
-            Self::Osworld(_) | Self::Atif(_) | Self::Film(_) => Ok(()),
+            Self::Osworld(_) | Self::Atif(_) | Self::Video(_) => Ok(()),
             Self::Csv(writer) => writer.finish(),
             Self::Conversations(writer) => writer.finish(),
             Self::Parquet(writer) => writer.finish(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use apprentice_protocol::{Action, ActionOutcome, Button, ImageRule, ScreenPoint, Target, Verdict};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use serde_json::{Value, json};
 
 use super::EpisodeError;
@@ -14,7 +14,7 @@ use crate::folder::{FolderError, OutFolder};
 use crate::formats::PictureForm;
 use crate::names::file_name;
 use crate::request::ExportRequest;
-use apprentice_results::stored_run::PlanHead;
+use apprentice_runs::PlanHead;
 use apprentice_trace::{Blobs, PictureRef};
 
 /// The folder of the action space: dictionaries with names and parameters.

@@ -1,7 +1,7 @@
 //! OpenTelemetry spans by the semantic conventions for generative AI, as OTLP in JSON: one line per attempt, as the OTLP
 //! file exporter writes and a collector's `otlpjsonfile` receiver reads. A run is one trace. Texts of messages are left out.
 
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_trace::hex;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::episode::{Act, Episode, Turn};
 use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::request::ExportRequest;
 use crate::select::StepRange;
-use apprentice_results::stored_run::PlanHead;
+use apprentice_runs::PlanHead;
 
 /// The version of the conventions that the names are from.
 const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.37.0";

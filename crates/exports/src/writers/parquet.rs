@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use apprentice_trace::{Blobs, PictureRef};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::parts::write_action_schema;
 use super::{EpisodeError, openai, sent};
 use crate::card::part_file;
 use crate::episode::Episode;
-use crate::folder::{FolderError, OutFolder};
+use crate::folder::{FolderError, OutFile, OutFolder};
 use crate::formats::PictureForm;
 use crate::parquet::{Field, Kind, ParquetFile, Record, RecordError, Shape};
 use crate::request::ExportRequest;
@@ -20,6 +20,8 @@ use crate::request::ExportRequest;
 const PICTURE_BYTES: usize = 1 << 30;
 
 const TEXT: Shape = Shape::Leaf(Kind::Text);
+/// What chat templates want as objects, and what has another form in each row: `datasets` and DuckDB hand out what it says.
+const JSON: Shape = Shape::Leaf(Kind::Json);
 const PART: Field =
     Field::required("element", Shape::Group(&[Field::required("type", TEXT), Field::optional("text", TEXT)]));
 const CALL: Field = Field::required(
@@ -29,7 +31,7 @@ const CALL: Field = Field::required(
         Field::required("type", TEXT),
         Field::required(
             "function",
-            Shape::Group(&[Field::required("name", TEXT), Field::required("arguments", TEXT)]),
+            Shape::Group(&[Field::required("name", TEXT), Field::required("arguments", JSON)]),
         ),
     ]),
 );
@@ -59,7 +61,7 @@ static FIELDS: [Field; 14] = [
     Field::optional("reward", Shape::Leaf(Kind::Number)),
     Field::required("steps", Shape::Leaf(Kind::Integer)),
     Field::required("messages", Shape::List(&MESSAGE)),
-    Field::required("tools", TEXT),
+    Field::required("tools", JSON),
     Field::required("images", Shape::List(&IMAGE)),
 ];
 
@@ -91,7 +93,7 @@ impl<'a> ConversationTable<'a> {
         let part = part_file(episode.row.split.map_or("none", Split::as_str));
         let name = format!("{part}.parquet");
         if !self.files.contains_key(part) {
-            self.files.insert(part, ParquetFile::begin(out.create(&name)?, &FIELDS)?);
+            self.files.insert(part, self.begin_file(out.create(&name)?)?);
         }
         if let Some(file) = self.files.get_mut(part) {
             let record = Record { value: &row.value, bytes: &row.pictures };
@@ -141,10 +143,14 @@ impl<'a> ConversationTable<'a> {
         Ok(Row { value, pictures })
     }
 
-    pub(super) fn finish(self) -> Result<(), FolderError> {
+    fn begin_file(&self, file: OutFile) -> Result<ParquetFile, FolderError> {
         let notes = [("huggingface", features().to_string())];
         let program = format!("apprentice version {}", self.request.program);
-        self.files.into_values().try_for_each(|file| file.end(&notes, &program))
+        ParquetFile::begin(file, &FIELDS, &notes, &program)
+    }
+
+    pub(super) fn finish(self) -> Result<(), FolderError> {
+        self.files.into_values().try_for_each(ParquetFile::end)
     }
 }
 
@@ -179,12 +185,16 @@ fn features() -> Value {
 
 fn feature(field: &Field) -> Value {
     match field.shape {
-        Shape::Leaf(kind) => json!({ "_type": "Value", "dtype": match kind {
-            Kind::Integer => "int64",
-            Kind::Number => "float64",
-            Kind::Text => "string",
-            Kind::Bytes => "binary",
-        } }),
+        Shape::Leaf(kind) => {
+            let value = |kind: &str| json!({ "_type": "Value", "dtype": kind });
+            match kind {
+                Kind::Integer => value("int64"),
+                Kind::Number => value("float64"),
+                Kind::Text => value("string"),
+                Kind::Bytes => value("binary"),
+                Kind::Json => json!({ "_type": "Json" }),
+            }
+        }
         Shape::Group(fields) => fields
             .iter()
             .map(|field| (field.name.to_owned(), feature(field)))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{Action, ImagePoint};
-use apprentice_results::row::{Split, TrialRow};
+use apprentice_runs::row::{Split, TrialRow};
 use serde_json::Value;
 
 use super::EpisodeError;

@@ -8,7 +8,7 @@ use apprentice_exports::{
     SplitChoice, StepRange, export,
 };
 use apprentice_protocol::{Action, ActionOrigin, ActionOutcome, PersonAction, PersonEvent, Verdict};
-use apprentice_results::row::Split;
+use apprentice_runs::row::Split;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
@@ -444,9 +444,9 @@ fn probed(file: &std::path::Path) -> Value {
 }
 
 #[test]
-fn a_film_shows_each_step_with_the_models_words() {
+fn a_video_shows_each_step_with_the_models_words() {
     let sample = Sample::of(&ATTEMPTS);
-    let request = asked(&sample, ExportFormat::Film, Selection::default());
+    let request = asked(&sample, ExportFormat::Video, Selection::default());
     let manifest = match export(&request) {
         Err(ExportError::NoFfmpeg) => {
             println!("skipped: ffmpeg is not installed");
@@ -454,11 +454,11 @@ fn a_film_shows_each_step_with_the_models_words() {
         }
         made => made.expect("exports"),
     };
-    let films = lines(&sample.out("film/index.jsonl"));
-    assert_eq!((films.len(), manifest.exported), (5, 5), "{:?}", manifest.left_out);
-    for line in films {
-        let film = sample.out("film").join(line["file"].as_str().expect("a file"));
-        let told = probed(&film);
+    let videos = lines(&sample.out("video/index.jsonl"));
+    assert_eq!((videos.len(), manifest.exported), (5, 5), "{:?}", manifest.left_out);
+    for line in videos {
+        let video = sample.out("video").join(line["file"].as_str().expect("a file"));
+        let told = probed(&video);
         let streams = told["streams"].as_array().expect("streams");
         let of = |kind: &str| streams.iter().find(|stream| stream["codec_type"] == kind).expect("a stream");
         assert_eq!(of("video")["codec_name"], "h264");
@@ -467,7 +467,7 @@ fn a_film_shows_each_step_with_the_models_words() {
         assert!(seconds >= 0.5 * turns && seconds <= 3.0 * turns + 2.5, "{seconds} s of {turns} turns");
         let words = std::process::Command::new("ffmpeg")
             .args(["-loglevel", "error", "-i"])
-            .arg(&film)
+            .arg(&video)
             .args(["-map", "0:s", "-f", "srt", "-"])
             .output()
             .expect("reads");
@@ -475,7 +475,9 @@ fn a_film_shows_each_step_with_the_models_words() {
         assert!(words.contains("1: ") && !words.contains(SECRET), "{words}");
     }
     sample.lose_picture(1);
-    let lost =
-        ExportRequest { out: sample.out("lost"), ..asked(&sample, ExportFormat::Film, Selection::default()) };
-    assert!(matches!(export(&lost), Err(ExportError::Nothing(_))), "no film has a gap");
+    let lost = ExportRequest {
+        out: sample.out("lost"),
+        ..asked(&sample, ExportFormat::Video, Selection::default())
+    };
+    assert!(matches!(export(&lost), Err(ExportError::Nothing(_))), "no video has a gap");
 }

@@ -1,4 +1,4 @@
-//! Writes the sample run where `scripts/conform-exports` finds it, so that other programs open its exports.
+//! Writes the sample run where `scripts/conformance/exports` finds it, so that other programs open its exports.
 
 use std::path::Path;
 

@@ -221,11 +221,13 @@ impl Script<'_> {
         self.emit(EventKind::ModelReplied {
             raw: Vec::new(),
             say: vec![format!("I look at {}", self.attempt.words)],
+            thoughts: Vec::new(),
             calls: vec![Call { id: CallId::new(id), body }],
             usage: Usage { input: 100, output: 10, cached: 0 },
             timing: Timing { working_ms: 5, waiting_ms: 0 },
             cost_usd: Some(0.01),
             provider_model: Some("sample-1".into()),
+            estimated: false,
             request_bytes: 10,
         });
     }

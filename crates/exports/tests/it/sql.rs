@@ -3,7 +3,7 @@
 use std::fs;
 
 use apprentice_exports::{SqlError, sql};
-use apprentice_results::stored_run::StoredRun;
+use apprentice_runs::StoredRun;
 use serde_json::json;
 
 use crate::exports::ATTEMPTS;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use apprentice_evaluator::run::{RunPlan, TrialSpec};
 use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause, Why};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
@@ -348,10 +348,21 @@ impl Queue {
         row: &TrialRow,
         files: Option<&str>,
     ) -> Result<Stored, DatabaseError> {
+        self.deliver_as(Outcome::of(row), worker, row, files).await
+    }
+
+    /// Stores the result of an attempt that means this for its trial.
+    pub async fn deliver_as(
+        &self,
+        outcome: Outcome,
+        worker: &str,
+        row: &TrialRow,
+        files: Option<&str>,
+    ) -> Result<Stored, DatabaseError> {
         let (run, trial, attempt) = (row.run.as_str(), row.trial.as_str(), count(row.attempt));
         let unwritten = |source| DatabaseError::Json { what: "the result of a trial", source };
         let result = serde_json::to_string(row).map_err(unwritten)?;
-        let outcome = Outcome::of(row).as_str();
+        let outcome = outcome.as_str();
         let verdict = word(&row.verdict).map_err(unwritten)?;
         let cause = row.void_cause.as_ref().map(word).transpose().map_err(unwritten)?;
         let rows = self

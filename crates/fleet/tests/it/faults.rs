@@ -10,7 +10,7 @@ use apprentice_evaluator::grade::grade;
 use apprentice_evaluator::run::{PlannedRun, RunControl, RunPlan, start_plan};
 use apprentice_fleet::{Artifacts, Depth, FetchError, Queue, StoreSettings, Worker, WorkerLimits, fetch};
 use apprentice_protocol::{Clock as _, RunId, Why};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -82,8 +82,8 @@ pub(crate) fn timeless(row: TrialRow) -> TrialRow {
 }
 
 pub(crate) fn results(folder: &Path) -> BTreeMap<String, TrialRow> {
-    let (plan, rows) = apprentice_evaluator::run::read_run(folder).expect("a run");
-    let results = apprentice_evaluator::run::final_results(&plan, rows);
+    let (_, rows) = apprentice_evaluator::run::read_run(folder).expect("a run");
+    let results = apprentice_evaluator::run::final_results(rows);
     results.into_iter().map(|row| (row.trial.to_string(), timeless(row))).collect()
 }
 

@@ -8,7 +8,7 @@ use apprentice_fleet::{
     Claimant, FleetQuestion, ObservedAttempt, Queue, RunRecord, Stored, build, forecast_fleet,
 };
 use apprentice_protocol::{Clock as _, RunId, StopReason, Verdict, Why};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
 use tempfile::TempDir;
 use tokio::task::JoinSet;

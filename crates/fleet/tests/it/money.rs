@@ -7,7 +7,7 @@ use apprentice_fleet::{Cap, CapKind, CapStatus, Metered, RunRecord, Stored};
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, PortFuture, TrialId, Why,
 };
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::solution::FixedModel;
 

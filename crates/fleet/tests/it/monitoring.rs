@@ -8,7 +8,7 @@ use std::time::Duration;
 use apprentice_evaluator::run::RunFolder;
 use apprentice_fleet::{Cap, CapKind, Claimant, Metered, Queue, RunRecord, build, metrics, serve_metrics};
 use apprentice_protocol::{ChatModel as _, ChatRequest, Clock as _, StopReason, Verdict, VoidCause, Why};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::solution::FixedModel;
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use apprentice_evaluator::run::read_run;
 use apprentice_fleet::{Artifacts, Claimant, FetchError, Leaving, OnDemand, RunRecord, StoreSettings};
 use apprentice_protocol::{Clock as _, RunId, VoidCause, Why};
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
 use apprentice_trace::FileSource as _;
 use tempfile::TempDir;

@@ -12,7 +12,7 @@ use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, PortFuture, RunId, StopReason,
     Verdict, VoidCause, Why,
 };
-use apprentice_results::row::TrialRow;
+use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::solution::FixedModel;
 use tempfile::TempDir;

@@ -1,4 +1,4 @@
-//! A real S3 server, which `scripts/fleet-servers` installs: moto's.
+//! A real S3 server, which `scripts/fleet/servers` installs: moto's.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -36,7 +36,7 @@ impl Store {
             .stderr(Stdio::null())
             .spawn();
         let process = process.unwrap_or_else(|error| {
-            panic!("{}: {error}; scripts/fleet-servers installs it", program.display())
+            panic!("{}: {error}; scripts/fleet/servers installs it", program.display())
         });
         let store = Self { process, gate: Gate::open(port).await };
         let clock = SystemClock::default();

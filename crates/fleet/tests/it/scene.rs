@@ -13,7 +13,7 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentSource, PortFuture, Why, World, WorldError, WorldSpec,
 };
-use apprentice_results::row::Role;
+use apprentice_runs::row::Role;
 use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
 use apprentice_trace::Redactor;

@@ -13,7 +13,7 @@ use apprentice_fleet::{
     RunRecord, StoreSettings, UnfitRun, Worker, WorkerLimits, build,
 };
 use apprentice_protocol::{Clock as _, PortFuture, RunId, StopReason, Verdict, Why};
-use apprentice_results::row::{Role, TrialRow};
+use apprentice_runs::row::{Role, TrialRow};
 use apprentice_sandbox::SystemClock;
 use tempfile::TempDir;
 use tokio::sync::mpsc::unbounded_channel;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use apprentice_functions::Source;
 use apprentice_protocol::{
-    Action, FunctionAnswer, FunctionEnd, FunctionRequest, ImagePoint, NodeRef, Observation, Role, State,
-    UiNode, UiTree,
+    Action, FunctionAnswer, FunctionEnd, FunctionRequest, ImagePoint, Observation, State, UiNode, UiTree,
 };
 use serde_json::Value;
 
@@ -17,15 +16,9 @@ pub(crate) fn seen(elements: &[(usize, &str, &str)]) -> Observation {
         path.truncate(*depth);
         let (name, mark) = name.split_once('|').unwrap_or((name, ""));
         nodes.push(UiNode {
-            id: NodeRef(format!("n{place}")),
-            parent: path.last().copied(),
-            role: Role::new(*role),
-            name: name.to_owned(),
             value: Some(mark.to_owned()).filter(|mark| !mark.is_empty() && mark != "disabled"),
-            visible: None,
-            details: Vec::new(),
             states: Some(State::Disabled).filter(|_| mark == "disabled").into_iter().collect(),
-            bounds: None,
+            ..UiNode::new(format!("n{place}"), path.last().copied(), role, name)
         });
         path.push(place);
     }

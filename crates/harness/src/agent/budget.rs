@@ -23,9 +23,11 @@ impl<'a> Budget<'a> {
         self.limits.reached(&self.spent())
     }
 
-    /// Returns what has been used so far. Waiting for rate limits does not count as working time.
+    /// Returns what has been used so far. Neither waiting for rate limits nor the time of the model's server counts as working
+    /// time: a slow machine would else be the model's failure, and first that of the longer prompts.
     pub(super) fn spent(&self) -> ResourceUsage {
-        let working = self.clock.mono().saturating_sub(self.begun).saturating_sub(self.waited);
+        let working = self.clock.mono().saturating_sub(self.begun);
+        let working = working.saturating_sub(self.waited + Duration::from_millis(self.spent.model_ms));
         ResourceUsage { working_ms: u64::try_from(working.as_millis()).unwrap_or(u64::MAX), ..self.spent }
     }
 
@@ -39,6 +41,7 @@ impl<'a> Budget<'a> {
         self.spent.turns += 1;
         self.spent.tokens += reply.usage;
         self.waited += Duration::from_millis(reply.timing.waiting_ms);
+        self.spent.model_ms = self.spent.model_ms.saturating_add(reply.timing.working_ms);
         if let Some(cost) = reply.cost_usd {
             *self.spent.cost_usd.get_or_insert(0.0) += cost;
         }

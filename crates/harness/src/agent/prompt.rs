@@ -13,6 +13,8 @@ const TASK: Prompt = Prompt::new("agent/task", include_str!("prompts/task.md"), 
 const FOLLOW_UP: Prompt =
     Prompt::new("agent/follow_up", include_str!("prompts/follow_up.md"), &["instruction"]);
 const ADVICE: Prompt = Prompt::new("agent/advice", include_str!("prompts/advice.md"), &["advice"]);
+const CUT: Prompt = Prompt::new("agent/cut", include_str!("prompts/cut.md"), &["tokens"]);
+const UNREAD_CALL: Prompt = Prompt::new("agent/unread_call", include_str!("prompts/unread_call.md"), &[]);
 const UNUSABLE: Prompt = Prompt::new("agent/unusable", include_str!("prompts/unusable.md"), &[]);
 const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.md"), &["repeats"]);
 const PERSON: Prompt = Prompt::new("agent/person", include_str!("prompts/person.md"), &["actions"]);
@@ -21,8 +23,8 @@ const LIMITS: Prompt = Prompt::new("agent/limits", include_str!("prompts/limits.
 const CHANGES: Prompt = Prompt::new("agent/changes", include_str!("prompts/changes.md"), &[]);
 
 /// All prompt texts of the loop.
-pub(crate) const PROMPTS: [Prompt; 10] =
-    [SYSTEM, FINISH, TASK, FOLLOW_UP, ADVICE, UNUSABLE, REPEAT, PERSON, LIMITS, CHANGES];
+pub(crate) const PROMPTS: [Prompt; 12] =
+    [SYSTEM, FINISH, TASK, FOLLOW_UP, ADVICE, UNUSABLE, CUT, UNREAD_CALL, REPEAT, PERSON, LIMITS, CHANGES];
 /// The name prefix of the loop's own texts.
 const OWN_PREFIX: &str = "agent/";
 
@@ -72,6 +74,15 @@ pub(super) fn advice(text: &BoundedText) -> Content {
 
 pub(super) fn unusable() -> Content {
     Content::text(UNUSABLE.text().trim_end())
+}
+
+/// Says that a reply was cut off, and where its limit lies.
+pub(super) fn cut(tokens: u32) -> Content {
+    Content::text(CUT.fill(&[("tokens", &tokens.to_string())]).trim_end())
+}
+
+pub(super) fn unread_call() -> Content {
+    Content::text(UNREAD_CALL.text().trim_end())
 }
 
 pub(super) fn repeat(repeats: u32) -> Content {

@@ -11,11 +11,8 @@ use apprentice_protocol::{
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::agent_loop::{AgentLoop, AttemptInput};
-use super::attempt::{AttemptResult, panic_text};
-use super::budget::Budget;
-use super::prompt;
-use super::repeat::RepeatCounter;
+use super::agent_loop::AgentLoop;
+use super::attempt::{AttemptInput, AttemptResult};
 use super::stop::Stop;
 
 /// How one turn ended.
@@ -39,7 +36,11 @@ impl TurnReport {
     pub fn may_go_on(&self) -> bool {
         matches!(
             self.stop,
-            Ok(_) | Err(VoidCause::Interrupted | VoidCause::ModelUnavailable | VoidCause::ModelProtocol)
+            Ok(_)
+                | Err(VoidCause::Interrupted
+                    | VoidCause::ModelUnavailable
+                    | VoidCause::ModelProtocol
+                    | VoidCause::RequestRefused)
         )
     }
 }
@@ -67,7 +68,7 @@ impl<'a> Session<'a> {
     /// Lets a person steer the turns.
     #[must_use]
     pub fn steered_by(mut self, steering: &'a dyn Steering) -> Self {
-        self.agent.steering = Some(steering);
+        self.agent = self.agent.steered_by(steering);
         self
     }
 
@@ -75,25 +76,19 @@ impl<'a> Session<'a> {
     pub async fn instruct(&mut self, start: TurnStart, cancel: CancellationToken) -> TurnReport {
         self.turns += 1;
         let agent = &mut self.agent;
-        agent.attempt.cancel = cancel;
-        agent.budget = Budget::new(agent.attempt.brief.limits, agent.attempt.clock);
-        agent.repeats = RepeatCounter::default();
-        (agent.unusable, agent.finish) = (0, None);
+        agent.begin_turn(cancel);
         let start = TurnStart { turn: self.turns, ..start };
         let work = AssertUnwindSafe(agent.take_turn(start, &mut self.opened)).catch_unwind();
-        let stop = work.await.unwrap_or_else(|panic| {
-            Stop::void(VoidCause::Internal, format!("panic: {}", panic_text(panic.as_ref())))
-        });
-        let spent = agent.budget.spent();
+        let stop = work.await.unwrap_or_else(|panic| Stop::panicked(&*panic));
+        let spent = agent.spent();
         self.spent = sum(self.spent, spent);
         let (reason, void, detail) = (stop.how.ok(), stop.how.err(), stop.detail.clone());
         let ended = EventKind::TurnEnded { turn: self.turns, reason, void, detail, spent };
         // A turn whose trace could not be written to its end is void.
-        let stop = agent.emit(ended).err().filter(|_| stop.how.is_ok()).unwrap_or(stop);
-        agent.step = agent.step.next();
+        let stop = agent.end_turn(ended).err().filter(|_| stop.how.is_ok()).unwrap_or(stop);
         self.last = Some(stop.clone());
-        let Stop { how, detail } = stop;
-        TurnReport { turn: self.turns, stop: how, finish: agent.finish.clone(), detail, spent }
+        let Stop { how, detail, .. } = stop;
+        TurnReport { turn: self.turns, stop: how, finish: agent.finish().cloned(), detail, spent }
     }
 
     /// Records an action that somebody else did in the world between two turns. Returns why the trace could not be written, if
@@ -112,36 +107,7 @@ impl<'a> Session<'a> {
     pub fn end(self) -> AttemptResult {
         let nothing = || Stop::void(VoidCause::Interrupted, "no instruction was given");
         let stop = self.last.unwrap_or_else(nothing);
-        self.agent.end_with(stop, self.spent)
-    }
-}
-
-impl AgentLoop<'_> {
-    async fn take_turn(&mut self, start: TurnStart, opened: &mut bool) -> Stop {
-        let instruction = start.instruction.clone();
-        if let Err(stop) = self.emit(EventKind::TurnStarted(start)) {
-            return stop;
-        }
-        let sight = match *opened {
-            false => self.open(&instruction).await,
-            true => self.follow_up(&instruction).await,
-        };
-        match sight {
-            Ok(sight) => {
-                *opened = true;
-                self.work(sight).await
-            }
-            Err(stop) => stop,
-        }
-    }
-
-    /// Looks at the world, which may have changed since the last turn, and adds the instruction to the conversation.
-    async fn follow_up(&mut self, instruction: &str) -> Result<super::model_view::ModelView, Stop> {
-        let sight = self.look().await?;
-        let below = self.refresh(&sight)?;
-        let seen = sight.contents(self.attempt.model.profile().outline);
-        self.talk.instruct(prompt::follow_up(instruction), seen, below);
-        Ok(sight)
+        self.agent.end(stop, self.spent)
     }
 }
 
@@ -157,5 +123,6 @@ fn sum(one: ResourceUsage, other: ResourceUsage) -> ResourceUsage {
             (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
         },
         working_ms: one.working_ms.saturating_add(other.working_ms),
+        model_ms: one.model_ms.saturating_add(other.model_ms),
     }
 }

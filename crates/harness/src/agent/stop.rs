@@ -14,15 +14,24 @@ const WORLD_TIMEOUT: Duration = Duration::from_secs(120);
 pub(super) struct Stop {
     pub(super) how: Result<StopReason, VoidCause>,
     pub(super) detail: String,
+    /// Whether every other attempt would end so, until a person changes something.
+    pub(super) lasting: bool,
 }
 
 impl Stop {
     pub(super) fn judged(reason: StopReason, detail: impl Into<String>) -> Self {
-        Self { how: Ok(reason), detail: detail.into() }
+        Self { how: Ok(reason), detail: detail.into(), lasting: false }
     }
 
     pub(super) fn void(cause: VoidCause, detail: impl Into<String>) -> Self {
-        Self { how: Err(cause), detail: detail.into() }
+        Self { how: Err(cause), detail: detail.into(), lasting: false }
+    }
+
+    /// The stop of an attempt whose code panicked.
+    pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Self::void(VoidCause::Internal, format!("panic: {text}"))
     }
 
     pub(super) fn at_limit(reason: StopReason) -> Self {
@@ -45,11 +54,25 @@ impl From<WorldError> for Stop {
 impl From<ModelError> for Stop {
     fn from(error: ModelError) -> Self {
         match error.void_cause() {
-            Some(cause) => Self::void(cause, error.message),
-            None if error.fault == ModelErrorKind::ContextFull => {
-                Self::judged(StopReason::ContextFull, error.message)
+            Some(cause) => {
+                let lasting = error.is_lasting();
+                Self { lasting, ..Self::void(cause, error.message) }
             }
-            None => Self::judged(StopReason::TrialCostLimit, error.message),
+            None => {
+                let reason = match error.fault {
+                    ModelErrorKind::ContextFull => StopReason::ContextFull,
+                    ModelErrorKind::Policy => StopReason::Refused,
+                    ModelErrorKind::Unreadable => StopReason::InvalidOutput,
+                    ModelErrorKind::Unavailable
+                    | ModelErrorKind::Protocol
+                    | ModelErrorKind::Budget
+                    | ModelErrorKind::Request
+                    | ModelErrorKind::Refused
+                    | ModelErrorKind::TooLarge
+                    | ModelErrorKind::Replay => StopReason::TrialCostLimit,
+                };
+                Self::judged(reason, error.message)
+            }
         }
     }
 }

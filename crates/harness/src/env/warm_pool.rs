@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Action, Delivery, EnvironmentSource, PortFuture, Want, World, WorldError, WorldErrorKind, WorldSpec,
+    Delivery, EnvironmentSource, PortFuture, Want, World, WorldError, WorldErrorKind, WorldSpec,
 };
 
 /// How long a waiting world may take to show that it still works.
@@ -139,7 +139,7 @@ async fn start_next(pool: Weak<Shared>, kind: WorldSpec) {
 /// Opens the first page of a world that was started without one.
 async fn open_page(mut world: World, spec: &WorldSpec) -> Result<World, WorldError> {
     let Some(url) = &spec.url else { return Ok(world) };
-    let opened = world.environment.act(&Action::Navigate { url: url.clone() }).await;
+    let opened = world.environment.open_page(url).await;
     let error = match opened.map(|report| report.delivery) {
         Ok(Delivery::Delivered) => return Ok(world),
         Ok(Delivery::Refused { problem }) => WorldError::new(WorldErrorKind::Start, problem),

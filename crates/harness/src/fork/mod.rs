@@ -107,10 +107,13 @@ impl ForkedModel {
             say: recorded.say.clone(),
             // A recorded turn without calls was cut off: a whole one would have ended the attempt.
             stop: if calls.is_empty() { ReplyStop::MaxTokens } else { ReplyStop::Calls },
+            thoughts: Vec::new(),
             calls,
             usage: Usage::default(),
             timing: Timing::default(),
             cost_usd: None,
+            estimated: false,
+            adapted: Vec::new(),
             provider_model: None,
         })
     }

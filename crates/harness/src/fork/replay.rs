@@ -6,7 +6,6 @@ use apprentice_protocol::{
 };
 
 use super::recorded::RecordedTurn;
-use crate::agent::fitted;
 
 /// Why a recorded turn cannot be replayed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -39,7 +38,7 @@ pub enum ReplayError {
 pub(super) fn live_view(recorded: &View, profile: &ModelProfile) -> View {
     let side = |length: i32| length.max(1).unsigned_abs();
     let screen = Size::new(side(recorded.region.width), side(recorded.region.height));
-    View { image: fitted(&profile.images, screen).unwrap_or(screen), space: profile.space, ..*recorded }
+    View { image: profile.images.fit(screen).unwrap_or(screen), space: profile.space, ..*recorded }
 }
 
 /// Converts a point from one view of a screen to another. `None` if it lies outside.

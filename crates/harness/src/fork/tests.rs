@@ -9,7 +9,7 @@ use apprentice_protocol::{
 };
 
 use super::{ForkPoint, ForkedModel, Parting, PriorTurns, RecordedScreen, RecordedTurn};
-use crate::model::scripted::{Scripted, ScriptedReply};
+use apprentice_models::scripted::{Scripted, ScriptedReply};
 
 /// A live model that keeps what it is asked.
 struct Live {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use apprentice_harness::model::scripted::ScriptedReply;
+use apprentice_models::scripted::ScriptedReply;
 use apprentice_protocol::{
     ActionOutcome, BlobHash, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace,
     EventKind, Guidance, GuidanceRefresh, HistoryRule, Image, ImageBytes, ImageRule, MediaType, Message,
     ModelProfile, Observation, PortFuture, Size, SkillEvent, SkillEventKind, SkillId, StepId, StepRef,
-    StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec, ViewRule,
+    StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec, ViewRule, VoidCause,
 };
 use serde_json::{Value, json};
 
@@ -238,8 +238,10 @@ async fn pictures_come_at_the_size_that_the_model_takes_and_points_are_read_in_i
 async fn only_a_window_of_pictures_is_sent_again_and_the_text_stays() {
     let type_one = |text: &str| acts(json!([{ "do": "type", "text": text }]));
     let mut bench = Bench::new(editor(), vec![type_one("a"), type_one("b"), type_one("c"), done()]);
-    bench.script =
-        bench.script.with_profile(seeing(ImageRule::AsIs, HistoryRule::Window { images: 2, context: None }));
+    bench.script = bench.script.with_profile(seeing(
+        ImageRule::AsIs,
+        HistoryRule::Window { images: 2, at_most: None, context: None },
+    ));
     let left = bench.run().await;
     let text = last_request(&left);
     assert_eq!(text.matches("[picture 640x400]").count(), 2);
@@ -267,7 +269,7 @@ async fn a_full_context_loses_old_pictures_before_old_views_and_says_so() {
     let run = |tokens| {
         let wait = |ms: u32| acts(json!([{ "do": "wait", "ms": ms }]));
         let mut bench = Bench::new(editor(), (1..31).map(wait).chain([done()]).collect());
-        let history = HistoryRule::Window { images: 4, context: context(tokens) };
+        let history = HistoryRule::Window { images: 4, at_most: None, context: context(tokens) };
         bench.script = bench.script.with_profile(seeing(ImageRule::AsIs, history));
         bench.run()
     };
@@ -291,9 +293,13 @@ async fn a_full_context_loses_old_pictures_before_old_views_and_says_so() {
     assert_eq!(text.matches("Elements:").count() + text.matches("earlier text, left out]").count(), 31);
 
     let left = run(1_800).await;
-    assert_eq!(left.ended.stop, Ok(StopReason::ContextFull));
+    assert_eq!(
+        left.ended.stop,
+        Err(VoidCause::RequestRefused),
+        "a model that was never asked has not failed"
+    );
     assert!(
-        left.requests.is_empty() && left.ended.detail.contains("the model accepts 800"),
+        left.requests.is_empty() && left.ended.detail.contains("the model accepts 1350"),
         "{}",
         left.ended.detail
     );
@@ -312,7 +318,7 @@ impl Tool for Opener {
         let outcome = match arguments["open"].as_bool() {
             Some(true) => ToolOutcome {
                 marks: vec![TextMark::Holds(key.clone()), TextMark::Pins(key)],
-                ..ToolOutcome::text(format!("THE GUIDE {}", "in words ".repeat(600)))
+                ..ToolOutcome::text(format!("THE GUIDE {}", "in words ".repeat(960)))
             },
             _ => ToolOutcome {
                 marks: vec![TextMark::Releases { key, left_out: "[a guide, left out]" }],
@@ -333,7 +339,7 @@ async fn a_full_context_keeps_a_pinned_text_and_loses_a_released_one() {
         replies.extend((2..24).map(wait).chain([done()]));
         let mut bench = Bench::new(editor(), replies);
         let context = Some(ContextRule { tokens: 7_500, patch: 28 });
-        let history = HistoryRule::Window { images: 40, context };
+        let history = HistoryRule::Window { images: 40, at_most: None, context };
         bench.script = bench.script.with_profile(seeing(ImageRule::AsIs, history));
         bench.guidance.tools = vec![Arc::new(Opener(ToolSpec {
             name: "opener".into(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult, Session, TurnReport};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
+use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     BlobHash, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,

@@ -182,3 +182,52 @@ async fn fields_in_frames_and_shadow_roots_are_filled_and_a_watching_page_notice
     desk.node("text", "noticed seen").await;
     desk.close().await;
 }
+
+#[tokio::test]
+async fn what_a_page_puts_back_is_typed_or_said_to_be_as_it_was() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "kept",
+        "<label>Size <select id=s onchange='if (!event.isTrusted) s.value = `a`'><option value=a>Small<option value=b>Large</select></label>
+         <label>Fixed <select id=f onchange='f.value = `a`'><option value=a>Small<option value=b>Large</select></label>
+         <label>Name <input id=n value=old oninput='if (!event.isTrusted) n.value = `old`'></label>
+         <label>Firm <input id=m value=old oninput='m.value = `old`'></label>",
+    )
+    .await;
+    let choose = |node: NodeRef| crate::desk::select(&node, "Large");
+    let size = desk.node("combobox", "Size").await.id;
+    desk.delivered(choose(size)).await;
+    assert_eq!(desk.node("combobox", "Size").await.value.as_deref(), Some("Large"));
+    let fixed = desk.node("combobox", "Fixed").await.id;
+    let why = desk.refused(choose(fixed)).await;
+    assert!(why.contains("the list still shows \"Small\""), "{why}");
+    desk.fill("textbox", "Name", text("new one")).await;
+    assert_eq!(desk.node("textbox", "Name").await.value.as_deref(), Some("new one"));
+    let firm = desk.node("textbox", "Firm").await.id;
+    let why = desk.refused(fill(&firm, &text("new"))).await;
+    assert!(why.contains("did not take it: it holds \"old\" now"), "{why}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn files_reach_inputs_that_were_never_attached_and_the_file_picker() {
+    let mut desk = Desk::open().await;
+    desk.machine.write(&format!("{HOME}/n.txt"), b"hello").await.expect("written");
+    desk.show(
+        "pickers",
+        "<button id=a>Detached</button> <button id=b>Picker</button>
+         <script>
+         a.onclick = () => { const i = document.createElement('input'); i.type = 'file';
+            i.onchange = () => { document.title = 'detached ' + i.files[0].name; }; i.click(); };
+         b.onclick = async () => { const [handle] = await showOpenFilePicker(); const file = await handle.getFile();
+            document.title = `picker ${handle.name} ${file.size}`; };
+         </script>",
+    )
+    .await;
+    for (name, expected) in [("Detached", "detached n.txt"), ("Picker", "picker n.txt 5")] {
+        let node = desk.node("button", name).await.id;
+        desk.delivered(Act::Upload { at: Target::Ref(node), files: vec!["n.txt".into()] }).await;
+        assert_eq!(desk.title().await, expected);
+    }
+    desk.close().await;
+}

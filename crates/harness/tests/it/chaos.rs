@@ -132,7 +132,8 @@ const FAULTS: &[Fault] = &[
         Void(CHROMIUM),
     ),
     fault(Browser, "kill the page", Process("chromium", "--type=renderer"), Signal::KILL, Void(CHROMIUM)),
-    fault(Browser, "stop the page", Process("chromium", "--type=renderer"), Signal::STOP, Void(CHROMIUM)),
+    // A stopped page does not differ from one that is busy without end, and such a page a model can open by itself.
+    fault(Browser, "stop the page", Process("chromium", "--type=renderer"), Signal::STOP, Either),
     fault(Browser, "kill the GPU process", Process("chromium", "--type=gpu-process"), Signal::KILL, Verdict),
     fault(Browser, "stop the GPU process", Process("chromium", "--type=gpu-process"), Signal::STOP, Either),
     fault(Browser, "kill the supervisor", Process("", "cell-supervisor"), Signal::KILL, Void(SUPERVISOR)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apprentice_harness::model::scripted::ScriptedReply;
+use apprentice_models::scripted::ScriptedReply;
 use apprentice_protocol::{
     ActionOutcome, EventKind, Limits, ModelError, ModelErrorKind, PortFuture, ReplyStop, StepRef, StopReason,
     Timing, Tool, ToolOutcome, ToolSpec, Usage, VoidCause,
@@ -120,6 +120,12 @@ async fn working_time_excludes_waiting_for_the_provider() {
     let replies = (0..4).map(|_| slow(3000)).chain([done()]).collect();
     let left = check(with_limits(replies, limits), Ok(StopReason::Done)).await;
     assert_eq!(left.ended.spent.working_ms, 0);
+    // Nor does the time in which the model answers.
+    let timing = Timing { working_ms: 3000, waiting_ms: 0 };
+    let slow = |ms: u32| ScriptedReply { timing, ..acts(json!([{ "do": "wait", "ms": ms }])) };
+    let replies = (0..4).map(|_| slow(3000)).chain([done()]).collect();
+    let left = check(with_limits(replies, limits), Ok(StopReason::Done)).await;
+    assert_eq!((left.ended.spent.working_ms, left.ended.spent.model_ms), (0, 12_000));
 }
 
 #[tokio::test]
@@ -158,6 +164,8 @@ async fn a_failing_model_is_void_unless_the_fault_is_its_own() {
     check_fault(ModelErrorKind::Unavailable, Err(VoidCause::ModelUnavailable)).await;
     check_fault(ModelErrorKind::Protocol, Err(VoidCause::ModelProtocol)).await;
     check_fault(ModelErrorKind::Request, Err(VoidCause::Internal)).await;
+    check_fault(ModelErrorKind::Refused, Err(VoidCause::RequestRefused)).await;
+    check_fault(ModelErrorKind::Policy, Ok(StopReason::Refused)).await;
     check_fault(ModelErrorKind::Budget, Ok(StopReason::TrialCostLimit)).await;
     check_fault(ModelErrorKind::ContextFull, Ok(StopReason::ContextFull)).await;
 }

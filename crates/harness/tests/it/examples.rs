@@ -5,9 +5,9 @@ mod model_adapter;
 
 use std::path::Path;
 
-use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::http::Endpoint;
-use apprentice_harness::model::options::CallOptions;
+use apprentice_models::compat::{Compat, CompatConfig, StudentProfile};
+use apprentice_models::http::Endpoint;
+use apprentice_models::options::CallOptions;
 use apprentice_protocol::{
     CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelErrorKind, ReplyStop, Size,
     ToolSpec, WorldTool,
@@ -92,6 +92,7 @@ async fn the_example_profile_shapes_a_request() {
         tariff: None,
         effort: None,
         calls: CallOptions::default(),
+        adaptation: std::sync::Arc::default(),
     };
     let request =
         ChatRequest { world: Some(WorldTool { browser: false, display: Size::new(1024, 576) }), ..opening() };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use apprentice_functions::Source;
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
+use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
     ActionRecord, ChangeWait, ChatModel, Command, Environment, EnvironmentKind, EnvironmentSource as _,
     EventKind, FunctionCall, FunctionEnd, FunctionRecord, Guidance, Header, Limits, PortFuture, Size,

@@ -4,8 +4,12 @@
 mod agent;
 mod bench;
 mod browser;
+mod browser_aim;
+mod browser_faults;
 mod browser_forms;
+mod browser_keys;
 mod browser_reading;
+mod browser_seeing;
 mod carets;
 mod cell;
 mod chaos;
@@ -26,6 +30,8 @@ mod monitors;
 mod network;
 mod offices;
 mod scene;
+#[path = "../../../models/tests/it/server.rs"]
+#[expect(dead_code, reason = "the tests of `models` use all of it")]
 mod server;
 mod session;
 mod sight;
@@ -34,3 +40,4 @@ mod sources;
 mod tools;
 mod trees;
 mod warm_pool;
+mod widgets;

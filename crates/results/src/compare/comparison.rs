@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::options::Measure;
 use super::pair::{Flips, TemplateDifference};
-use crate::row::Role;
-use crate::rows::VoidAttempt;
 use crate::stats::{Interval, McNemar, VoidCounts};
+use apprentice_runs::row::Role;
+use apprentice_runs::rows::VoidAttempt;
 
 /// Schema name of the comparison result.
 pub const COMPARE_SCHEMA: &str = "apprentice.compare/1";

@@ -10,7 +10,7 @@ mod options;
 mod pair;
 mod select;
 
-use apprentice_protocol::{Gather as _, VoidCause, counted};
+use apprentice_protocol::{VoidCause, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use comparison::{COMPARE_SCHEMA, ComparedArm, Comparison, Finding, SeedAgreement, Unpaired, Voids};
@@ -20,9 +20,9 @@ pub use pair::{Flip, Flips, TemplateDifference};
 use pair::{Pairs, Side, VoidCounting as Counting};
 pub use select::{Selector, SelectorError};
 
-use crate::row::TrialRow;
-use crate::rows;
 use crate::stats::{self, VoidCounts, VoidFault};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows;
 
 /// Largest share of missing pairs, or of planned trials that did not run, at which a verdict is still given.
 const MISSING_CAP: f64 = 0.05;
@@ -206,7 +206,7 @@ fn versions(a: &[TrialRow], b: &[TrialRow], mixed: MixedVersions) -> Result<Vec<
             MixedVersions::Allow => notes.push(format!("{what} differ ({found})")),
         }
     }
-    let prompts: BTreeSet<&str> = a.iter().chain(b).map(|row| row.prompt_hash.as_str()).gather();
+    let prompts: BTreeSet<&str> = a.iter().chain(b).map(|row| row.prompt_hash.as_str()).collect();
     if prompts.len() > 1 {
         notes.push(format!("{} versions of the prompts were used", prompts.len()));
     }

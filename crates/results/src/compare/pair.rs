@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, TaskId, Verdict};
+use apprentice_protocol::{TaskId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::CompareError;
 use super::options::Measure;
-use crate::row::TrialRow;
-use crate::rows::{Trial, TrialRef, trials};
 use crate::stats;
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows::{Trial, TrialRef, trials};
 
 /// A task, as (suite, template, task).
 pub(super) type TaskKey<'a> = (&'a str, &'a str, &'a TaskId);
@@ -136,8 +136,8 @@ pub(super) struct Pairs<'s, 'a> {
 
 impl<'s, 'a> Pairs<'s, 'a> {
     pub(super) fn of(a: &'s Side<'a>, b: &'s Side<'a>) -> Self {
-        let tasks = |side: &Side<'a>| side.by_key.keys().map(|key| key.0).gather::<BTreeSet<_>>();
-        let seeds = |side: &Side<'a>| side.by_key.keys().map(|key| key.1).gather::<BTreeSet<_>>();
+        let tasks = |side: &Side<'a>| side.by_key.keys().map(|key| key.0).collect::<BTreeSet<_>>();
+        let seeds = |side: &Side<'a>| side.by_key.keys().map(|key| key.1).collect::<BTreeSet<_>>();
         let (tasks_a, tasks_b, seeds_a, seeds_b) = (tasks(a), tasks(b), seeds(a), seeds(b));
         let shared = |key: &&PairKey<'a>| {
             tasks_a.contains(&key.0)
@@ -169,7 +169,7 @@ impl<'s, 'a> Pairs<'s, 'a> {
                 values.entry((suite, template)).or_default().entry(task).or_default().push(pair);
             }
         }
-        let suites: BTreeSet<&str> = values.keys().map(|key| key.0).gather();
+        let suites: BTreeSet<&str> = values.keys().map(|key| key.0).collect();
         let name = |suite: &str, template: &str| match suites.len() {
             1 => template.to_owned(),
             _ => format!("{suite}/{template}"),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::row::{Role, Split, TrialRow};
+use apprentice_runs::row::{Role, Split, TrialRow};
 
 /// A row filter; an absent field matches any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ fn word<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::{Selector, SelectorError};
-    use crate::row::{Role, Split};
+    use apprentice_runs::row::{Role, Split};
 
     #[test]
     fn a_text_selects_or_says_what_is_wrong() {

@@ -7,8 +7,8 @@ use apprentice_protocol::{TaskId, Verdict};
 use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::{CompareError, CompareOptions, Comparison, Finding, MixedVersions, compare};
-use crate::row::TrialRow;
-use crate::rows::sample::row;
+use crate::sample::row;
+use apprentice_runs::row::TrialRow;
 
 /// One task per template, one letter per seed: `p`, `f`, `v`, or `-` for a missing trial.
 fn rows(arm: &str, templates: &[&str]) -> Vec<TrialRow> {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, StopReason, Usage, Verdict};
+use apprentice_protocol::{StopReason, Usage, Verdict};
 
 use super::grouping::{Grouped, by_key, clusters};
 use super::input::{ArmKey, ReportInput, measured_split};
@@ -12,9 +12,9 @@ use super::schema::{
     TemplateReport, Totals, TrialLine,
 };
 use super::{by_program, compute_matched_baselines, contrast, harm, headline, skill_value, wordings};
-use crate::row::{Role, Split, TrialRow};
-use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
+use apprentice_runs::row::{Role, Split, TrialRow};
+use apprentice_runs::rows::{self, Trial, trials};
 
 /// Builds the report of a run. Pure: the result does not depend on the order of the rows.
 pub fn build(input: &ReportInput<'_>) -> Report {
@@ -35,7 +35,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         .collect();
     let comparisons = contrast::comparisons(&measured, input);
     let all = trials(input.rows);
-    let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).gather();
+    let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).collect();
     let wordings = wordings::compare(&grouped);
     let headline = headline::headline(&input.title, &arms, &comparisons.made);
     let mut report = Report {
@@ -127,6 +127,8 @@ fn arm_report(key: &ArmKey, trials: &[Trial<'_>]) -> ArmReport {
         cost_usd: cost(attempts()),
         wall_s: attempts().map(|row| row.wall_s).sum(),
         working_s: attempts().map(|row| row.working_s).sum(),
+        model_s: attempts().map(|row| row.model_s).sum(),
+        cost_estimated: attempts().any(|row| row.cost_estimated),
         viewed_skills: u32::try_from(judged().filter(|row| !row.skills_viewed.is_empty()).count())
             .unwrap_or(u32::MAX),
         stop_reasons,
@@ -164,7 +166,7 @@ fn templates(
 ) -> Vec<TemplateReport> {
     let arms: Vec<&Vec<Trial<'_>>> =
         grouped.iter().filter(|(key, _)| key.role != Role::Baseline).map(|(_, trials)| trials).collect();
-    let names: BTreeSet<&str> = arms.iter().flat_map(|trials| trials.iter()).map(template_of).gather();
+    let names: BTreeSet<&str> = arms.iter().flat_map(|trials| trials.iter()).map(template_of).collect();
     let primary = comparisons.first().map(|first| &first.result.by_template);
     let line = |name: &str| {
         let of_arm = |trials: &&Vec<Trial<'_>>| {
@@ -200,6 +202,7 @@ fn totals(rows: &[TrialRow], trials: usize) -> Totals {
         cost_usd: cost(rows.iter()),
         wall_s: rows.iter().map(|row| row.wall_s).sum(),
         working_s: rows.iter().map(|row| row.working_s).sum(),
+        model_s: rows.iter().map(|row| row.model_s).sum(),
     }
 }
 
@@ -243,7 +246,7 @@ fn versions(rows: &[TrialRow]) -> BTreeMap<String, Vec<String>> {
         add("isolation", Some(word(row.isolation)));
         add("accepted drift", row.admit.clone());
     }
-    found.into_iter().map(|(name, values)| (name, values.into_iter().collect())).gather()
+    found.into_iter().map(|(name, values)| (name, values.into_iter().collect())).collect()
 }
 
 fn lines(trials: &[Trial<'_>], measured_split: Option<Split>) -> Vec<TrialLine> {

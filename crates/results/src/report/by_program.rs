@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, TaskId, Verdict};
+use apprentice_protocol::{TaskId, Verdict};
 
 use super::grouping::Grouped;
 use super::schema::{ProgramReport, ProgramScore};
-use crate::row::Role;
 use crate::stats::mean;
+use apprentice_runs::row::Role;
 
 /// Returns the programs in order of their names, each with one entry per arm in the report's order. Empty where no program
 /// is known, or all tasks are of one program.
@@ -17,7 +17,7 @@ pub(super) fn programs(grouped: &Grouped<'_>, known: &BTreeMap<TaskId, String>) 
         .iter()
         .flat_map(|(_, trials)| trials.iter())
         .filter_map(|trial| known.get(&trial.last.task))
-        .gather();
+        .collect();
     if names.len() < 2 {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(super) fn programs(grouped: &Grouped<'_>, known: &BTreeMap<TaskId, String>) 
                 let judged = || own().map(|trial| trial.last).filter(|row| row.verdict != Verdict::Void);
                 let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
                 ProgramScore {
-                    tasks: count(own().map(|trial| &trial.last.task).gather::<BTreeSet<_>>().len()),
+                    tasks: count(own().map(|trial| &trial.last.task).collect::<BTreeSet<_>>().len()),
                     trials: count(own().count()),
                     void: count(own().count() - judged().count()),
                     score: mean(judged().map(|row| row.score)),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, StopReason, TaskId, Usage, Verdict};
+use apprentice_protocol::{StopReason, TaskId, Usage, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,8 @@ use super::input::ArmKey;
 use crate::ablations::AblationArm;
 use crate::arm::Arm;
 use crate::compare::Finding;
-use crate::row::{Role, TrialRow};
 use crate::stats::{self, Interval, mean, sign_flip};
+use apprentice_runs::row::{Role, TrialRow};
 
 /// Who decides whether to try again and which try counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -160,7 +160,7 @@ fn with_numbers(
 ) -> Option<ComputeMatchedBaseline> {
     let cost: Option<Vec<f64>> = way.values().map(|one| one.cost).collect();
     Some(ComputeMatchedBaseline {
-        templates: way.keys().map(|place| place.0).gather::<BTreeSet<_>>().len(),
+        templates: way.keys().map(|place| place.0).collect::<BTreeSet<_>>().len(),
         success: mean(by_template(way.iter().map(|(place, one)| (*place, one.passed))).into_values())?,
         handed_over: mean(way.values().map(|one| one.continued))?,
         tokens: mean(way.values().map(|one| one.tokens))?,
@@ -216,7 +216,7 @@ fn by_template<'a>(values: impl Iterator<Item = (TrialKey<'a>, f64)>) -> BTreeMa
         tasks.entry(template).or_default().entry(task).or_default().push(value);
     }
     let averaged = |tasks: BTreeMap<&TaskId, Vec<f64>>| mean(tasks.into_values().filter_map(mean));
-    tasks.into_iter().filter_map(|(template, tasks)| Some((template, averaged(tasks)?))).gather()
+    tasks.into_iter().filter_map(|(template, tasks)| Some((template, averaged(tasks)?))).collect()
 }
 
 fn once(row: &TrialRow) -> TrialOutcome {
@@ -295,8 +295,8 @@ mod tests {
     use super::{ComputeMatchedBaseline, TryChooser, baselines};
     use crate::compare::Finding;
     use crate::report::grouping::by_key;
-    use crate::row::{Role, TrialRow};
-    use crate::rows::sample::row;
+    use crate::sample::row;
+    use apprentice_runs::row::{Role, TrialRow};
 
     fn near(found: f64, expected: f64) -> bool {
         (found - expected).abs() < 1e-9

@@ -1,6 +1,5 @@
 //! The comparisons of a report: computed, corrected as a family, split by stratum, and related to the teacher.
 
-use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::grouping::{Grouped, clusters};
@@ -9,8 +8,8 @@ use super::input::{ArmKey, Contrast, Family, ReportInput, Stratum};
 use super::schema::{ComparisonReport, GapClosed, StratumReport};
 use crate::ablations::AblationArm;
 use crate::compare::{CompareOptions, Finding, PlannedCounts, Selector, compare};
-use crate::row::{Role, TrialRow};
 use crate::stats::{self, holm, mean, sign_flip};
+use apprentice_runs::row::{Role, TrialRow};
 
 /// Minimum advantage of the teacher for a meaningful gap.
 const MIN_GAP: f64 = 0.05;
@@ -93,7 +92,7 @@ pub(super) fn gaps(grouped: &Grouped<'_>) -> Vec<GapClosed> {
             let shared: BTreeSet<&String> = sides[0]
                 .keys()
                 .filter(|template| sides.iter().all(|side| side.contains_key(*template)))
-                .gather();
+                .collect();
             let rate = |side: usize| {
                 mean(shared.iter().filter_map(|template| sides[side].get(*template)).map(|one| one.rate))
             };

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::page::{PageError, render_page, render_text};
 use super::schema::Report;
+use apprentice_runs::layout::{REPORT_HTML, REPORT_JSON, REPORT_MARKDOWN};
 
 /// Names of the report files.
-pub const REPORT_FILES: [&str; 3] = ["report.json", "report.html", "report.md"];
+pub const REPORT_FILES: [&str; 3] = [REPORT_JSON, REPORT_HTML, REPORT_MARKDOWN];
 
 /// The reason a report could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{Gather as _, TaskId, Verdict};
+use apprentice_protocol::{TaskId, Verdict};
 
 use super::input::ArmKey;
-use crate::row::TrialRow;
-use crate::rows::{Trial, trials};
 use crate::stats::{Cluster, mean};
+use apprentice_runs::row::TrialRow;
+use apprentice_runs::rows::{Trial, trials};
 
 /// Trials by role, model and arm.
 pub(super) type Grouped<'a> = BTreeMap<ArmKey, Vec<Trial<'a>>>;
@@ -34,5 +34,5 @@ pub(super) fn clusters(trials: &[Trial<'_>]) -> BTreeMap<String, Cluster> {
         let trials = tasks.values().map(|repeats| repeats.len() as u64).sum();
         Some((template.to_owned(), Cluster { rate, trials }))
     });
-    averaged.gather()
+    averaged.collect()
 }

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{Gather as _, SkillId, TaskId, Verdict};
+use apprentice_protocol::{SkillId, TaskId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::arm::Arm;
-use crate::row::{Role, TrialRow};
-use crate::rows::trials;
 use crate::stats::ALPHA;
+use apprentice_runs::row::{Role, TrialRow};
+use apprentice_runs::rows::trials;
 
 /// One skill on the tasks of one app.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> V
     let of_arm = |arm: Arm| judged().filter(move |row| row.arm == arm.as_str());
     let passed = |row: &TrialRow| i64::from(row.verdict == Verdict::Pass);
     let alone: BTreeMap<(TaskKey<'_>, u32), i64> =
-        of_arm(Arm::None).map(|row| (((row.model.as_str(), &row.task), row.seed), passed(row))).gather();
+        of_arm(Arm::None).map(|row| (((row.model.as_str(), &row.task), row.seed), passed(row))).collect();
     let mut nets: BTreeMap<(&SkillId, &str), BTreeMap<TaskKey<'_>, i64>> = BTreeMap::new();
     for row in of_arm(Arm::Pull) {
         let place = (row.model.as_str(), &row.task);
@@ -92,8 +92,8 @@ mod tests {
     use apprentice_protocol::{SkillId, TaskId, Verdict};
 
     use super::{cells, tail};
-    use crate::row::TrialRow;
-    use crate::rows::sample::row;
+    use crate::sample::row;
+    use apprentice_runs::row::TrialRow;
 
     #[test]
     fn a_skill_that_helps_in_one_program_and_harms_in_another_is_told_by_program() {

@@ -5,9 +5,9 @@ use super::number_text::{percent, points};
 use super::schema::{ArmReport, ComparisonReport, Headline, JudgeReport, Report};
 use crate::ablations::AblationArm;
 use crate::compare::{Finding, TemplateDifference};
-use crate::row::Role;
 use crate::stats::{MIN_TEMPLATES, mean};
 use apprentice_protocol::{VoidCause, counted};
+use apprentice_runs::row::Role;
 
 /// The title of a run in which only rule-based policies acted.
 const MECHANISM_TITLE: &str =
@@ -264,6 +264,11 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     notes
 }
 
+/// The judged trials of an arm that ended at the limit of time.
+fn ended_by_time(arm: &ArmReport) -> u32 {
+    arm.stop_reasons.get("working_time_limit").copied().unwrap_or(0)
+}
+
 /// What is conspicuous in single arms.
 fn arm_notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
@@ -280,6 +285,20 @@ fn arm_notes(report: &Report) -> Vec<String> {
         if f64::from(broken) > f64::from(judged) * NOTED_ERROR_SHARE {
             notes.push(format!(
                 "{broken} of {judged} trials of {} ended in a loop or in unusable output",
+                arm.key
+            ));
+        }
+        let late = ended_by_time(arm);
+        if late > 0 {
+            notes.push(format!(
+                "{late} of {judged} trials of {} ended at the limit of time, which is a limit of the machine as much as of the \
+                 model: compare arms only with a limit that none reaches (`--working-s`)",
+                arm.key
+            ));
+        }
+        if arm.cost_estimated {
+            notes.push(format!(
+                "tokens and cost of {} hold estimates: the model's server did not say what some calls used",
                 arm.key
             ));
         }

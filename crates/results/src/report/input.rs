@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use apprentice_protocol::{Gather as _, RunId, TaskId, TrialId, Usage};
+use apprentice_protocol::{RunId, TaskId, TrialId, Usage};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::replicates::Replicates;
 use crate::ablations::AblationArm;
 use crate::compare::MixedVersions;
 use crate::contamination::Contamination;
-use crate::row::{Role, Split, TrialRow};
+use apprentice_runs::row::{Role, Split, TrialRow};
 
 /// Role, model and arm of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -304,7 +304,7 @@ pub fn contrasts(rows: &[TrialRow], fixed: &FixedPlan) -> Vec<Contrast> {
     let split = measured_split(rows);
     let measured = |row: &&TrialRow| split.is_none() || row.split == split;
     let keys: BTreeSet<ArmKey> =
-        rows.iter().filter(|row| measured(row) && row.role != Role::Baseline).map(ArmKey::of).gather();
+        rows.iter().filter(|row| measured(row) && row.role != Role::Baseline).map(ArmKey::of).collect();
     let with = |key: &ArmKey, arm: &str| {
         let other = ArmKey { arm: arm.into(), ..key.clone() };
         keys.contains(&other).then_some(other)

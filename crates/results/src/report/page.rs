@@ -1,6 +1,5 @@
 //! Renders a report as one self-contained HTML page, and as Markdown.
 
-use apprentice_protocol::Gather as _;
 use std::collections::BTreeMap;
 
 use apprentice_packed::unpack_text;
@@ -13,7 +12,7 @@ use serde::Serialize;
 use super::schema::{Report, TrialLine};
 use super::{headline, number_text, plot};
 use crate::ablations::AblationArm;
-use crate::row::Role;
+use apprentice_runs::row::Role;
 
 /// The reason a page could not be rendered.
 #[derive(Debug, thiserror::Error)]
@@ -215,7 +214,7 @@ fn groups(report: &Report) -> Vec<Group<'_>> {
 /// The id of the group with a baseline's attempts, by the baseline's name.
 fn baseline_ids(report: &Report) -> BTreeMap<String, String> {
     let measured = report.trials.iter().filter(|line| line.measured && line.key.role == Role::Baseline);
-    measured.map(|line| (line.key.arm.clone(), format!("other-{}", slug(&line.key.to_string())))).gather()
+    measured.map(|line| (line.key.arm.clone(), format!("other-{}", slug(&line.key.to_string())))).collect()
 }
 
 /// Void attempts as lines, which have the task and the trace as well as the cause.

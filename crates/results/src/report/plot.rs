@@ -185,7 +185,7 @@ fn arm_mark(arm: &ArmReport, index: usize) -> PlotMark {
         low: 0.0,
         at: 0.0,
         high: 0.0,
-        class: if arm.key.role == crate::row::Role::Teacher { "teacher" } else { "student" },
+        class: if arm.key.role == apprentice_runs::row::Role::Teacher { "teacher" } else { "student" },
         href: format!("#arm-{}", index + 1),
     }
 }
@@ -267,7 +267,7 @@ fn front(arms: &[ArmReport], baselines: &[ComputeMatchedBaseline]) -> Option<Cos
     }
     let (across, up) = (Scale { low: 0.0, high: most }, Scale { low: 1.0, high: 0.0 });
     let amount = |value: f64| if priced { format!("${value:.4}") } else { format!("{value:.0} tokens") };
-    let teaches = |arm: &ArmReport| arm.key.role == crate::row::Role::Teacher;
+    let teaches = |arm: &ArmReport| arm.key.role == apprentice_runs::row::Role::Teacher;
     let mark = |(index, arm, took, success): &(usize, &ArmReport, f64, f64)| CostMark {
         x: across.at(*took),
         y: 4.0 + up.at(*success) * 0.92,

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, Usage, counted};
+use apprentice_protocol::{Usage, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::number_text::points;
 use crate::compare::{CompareOptions, Comparison, Finding, PlannedCounts, compare};
-use crate::row::TrialRow;
 use crate::stats::{self, Interval, MIN_BOOKS, OverBooks, mean, over_books, sign_flip};
+use apprentice_runs::row::TrialRow;
 
 /// The result of one book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -143,7 +143,7 @@ fn table<'c>(found: impl Iterator<Item = &'c Comparison>) -> (usize, Vec<Vec<f64
     let books: Vec<BTreeMap<&str, f64>> = found
         .map(|one| one.by_template.iter().map(|line| (line.template.as_str(), line.difference)).collect())
         .collect();
-    let names: BTreeSet<&str> = books.first().into_iter().flat_map(|book| book.keys().copied()).gather();
+    let names: BTreeSet<&str> = books.first().into_iter().flat_map(|book| book.keys().copied()).collect();
     let shared: Vec<&str> =
         names.into_iter().filter(|name| books.iter().all(|book| book.contains_key(name))).collect();
     let of_book =
@@ -199,8 +199,8 @@ mod tests {
 
     use super::{MeasuredBook, Replicates, replicates};
     use crate::compare::{Finding, PlannedCounts};
-    use crate::row::TrialRow;
-    use crate::rows::sample::row;
+    use crate::sample::row;
+    use apprentice_runs::row::TrialRow;
 
     /// Books, given by the number of twelve templates that each gains with all three seeds.
     fn over(gained: &[usize], planned: u32) -> Replicates {

@@ -14,9 +14,9 @@ use super::replicates::Replicates;
 use super::skill_value::SkillValue;
 use crate::compare::{Comparison, Finding};
 use crate::contamination::Contamination;
-use crate::row::Split;
-use crate::rows::VoidAttempt;
 use crate::stats::{Interval, Rate};
+use apprentice_runs::row::Split;
+use apprentice_runs::rows::VoidAttempt;
 
 /// Schema name of the report.
 pub const REPORT_SCHEMA: &str = "apprentice.report/1";
@@ -96,8 +96,14 @@ pub struct ArmReport {
     pub cost_usd: Option<f64>,
     /// Wall time of all attempts, in seconds.
     pub wall_s: f64,
-    /// Working time of all attempts, in seconds.
+    /// Working time of all attempts, in seconds, without the model's.
     pub working_s: f64,
+    /// Time in which the model answered, over all attempts, in seconds.
+    #[serde(default)]
+    pub model_s: f64,
+    /// Whether tokens and cost hold estimates.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_estimated: bool,
     /// Judged trials in which the model received a skill's text.
     pub viewed_skills: u32,
     /// Number of judged trials by stop reason.
@@ -262,8 +268,11 @@ pub struct Totals {
     pub cost_usd: Option<f64>,
     /// Wall time in seconds, summed over attempts.
     pub wall_s: f64,
-    /// Working time in seconds, summed over attempts.
+    /// Working time in seconds, summed over attempts, without the model's.
     pub working_s: f64,
+    /// Time in which the models answered, in seconds, summed over attempts.
+    #[serde(default)]
+    pub model_s: f64,
 }
 
 /// What a model took that compared answers with references, over all attempts of all splits.

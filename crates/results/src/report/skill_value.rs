@@ -4,16 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{Gather as _, SkillId, TaskId, Verdict};
+use apprentice_protocol::{SkillId, TaskId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ablations::AblationArm;
 use crate::arm::{Arm, is_masked};
 use crate::compare::{CompareOptions, Finding, compare};
-use crate::row::{Role, TrialRow};
-use crate::rows::trials;
 use crate::stats::{self, Interval, mean, sign_flip};
+use apprentice_runs::row::{Role, TrialRow};
+use apprentice_runs::rows::trials;
 
 /// Losses that raise an alarm, if they exceed the gains.
 const MIN_ALARM_LOSSES: u32 = 2;
@@ -77,7 +77,7 @@ pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
         .collect();
     let left_out: BTreeMap<SkillId, SkillAblation> = left_out(rows);
     let looked_at = judged.iter().flat_map(|row| &row.skills_viewed);
-    let skills: BTreeSet<&SkillId> = looked_at.chain(left_out.keys()).gather();
+    let skills: BTreeSet<&SkillId> = looked_at.chain(left_out.keys()).collect();
     let mut values: Vec<SkillValue> =
         skills.into_iter().map(|skill| value(skill, &judged, left_out.get(skill))).collect();
     let worth = |one: &SkillValue| {
@@ -97,14 +97,14 @@ fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, SkillAblation> {
             AblationArm::Without(skill) => Some(((skill, row.model.as_str()), row.arm.as_str())),
             AblationArm::MoreSteps | AblationArm::Retry(_) | AblationArm::Reworded(_) => None,
         })
-        .gather();
+        .collect();
     let told = |((skill, model), arm): ((SkillId, &str), &str)| {
         let of = |arm: &str| -> Vec<TrialRow> {
             students().filter(|row| row.model == model && row.arm == arm).cloned().collect()
         };
         let (without, with) = (of(arm), of(Arm::Pull.as_str()));
         let found = compare(&without, &with, CompareOptions::default()).ok()?;
-        let places: BTreeSet<(&TaskId, u32)> = without.iter().map(|row| (&row.task, row.seed)).gather();
+        let places: BTreeSet<(&TaskId, u32)> = without.iter().map(|row| (&row.task, row.seed)).collect();
         let looked = trials(&with).into_iter().map(|trial| trial.last);
         let looked = looked.filter(|row| places.contains(&(&row.task, row.seed)));
         let viewed = looked.filter(|row| row.skills_viewed.contains(&skill)).count();
@@ -119,13 +119,13 @@ fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, SkillAblation> {
         };
         Some((skill, left_out))
     };
-    arms.into_iter().filter_map(told).gather()
+    arms.into_iter().filter_map(told).collect()
 }
 
 fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&SkillAblation>) -> SkillValue {
     let of_arm = |arm: Arm| judged.iter().filter(move |row| row.arm == arm.as_str());
     let alone: BTreeMap<(&str, &TaskId, u32), bool> =
-        of_arm(Arm::None).map(|row| ((row.model.as_str(), &row.task, row.seed), passed(row))).gather();
+        of_arm(Arm::None).map(|row| ((row.model.as_str(), &row.task, row.seed), passed(row))).collect();
     let (mut viewed, mut gained, mut lost) = (0, 0, 0);
     for row in of_arm(Arm::Pull).filter(|row| row.skills_viewed.contains(skill)) {
         viewed += 1;
@@ -139,7 +139,7 @@ fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&SkillAblation>
         .iter()
         .filter(|row| row.skills_viewed.contains(skill))
         .map(|row| row.template.as_str())
-        .gather();
+        .collect();
     let masked = || of_arm(Arm::Masked).filter(|row| bears.contains(row.template.as_str()));
     let hidden = |row: &&&TrialRow| is_masked(skill, &row.task, row.seed);
     let differences = differences(&masked().map(|row| (*row, hidden(&row))).collect::<Vec<_>>());
@@ -183,9 +183,9 @@ mod tests {
     use super::{SkillValue, values};
     use crate::arm::is_masked;
     use crate::compare::Finding;
-    use crate::row::TrialRow;
-    use crate::rows::sample::row;
+    use crate::sample::row;
     use apprentice_protocol::{SkillId, TaskId, Verdict};
+    use apprentice_runs::row::TrialRow;
 
     fn trial(arm: &str, task: u32, seed: u32, pass: bool, viewed: &[&SkillId]) -> TrialRow {
         let verdict = if pass { Verdict::Pass } else { Verdict::Fail };

@@ -13,8 +13,8 @@ use super::{
     render_page_with, render_text,
 };
 use crate::compare::{Finding, MixedVersions};
-use crate::row::{JudgeUse, Role, Split, TrialRow};
-use crate::rows::sample::row;
+use crate::sample::row;
+use apprentice_runs::row::{JudgeUse, Role, Split, TrialRow};
 
 const TEMPLATES: [&str; 13] = [
     "bookmark-folder",

@@ -2,10 +2,9 @@
 //! events and the run's blobs, no network and no environment.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
-use apprentice_protocol::{BlobHash, Event, Gather as _};
+use apprentice_protocol::{BlobHash, Event};
 use apprentice_trace::blob_path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,11 +32,12 @@ pub fn render(events: &[Event], blobs: &Path, pictures: Pictures<'_>) -> Result<
         sights()
             .filter_map(of)
             .filter_map(|hash| Some((hash.to_string(), load(hash)?)))
-            .gather::<BTreeMap<String, String>>()
+            .collect::<BTreeMap<String, String>>()
     };
     let screenshots = found(|sight| sight.screenshot.as_ref(), &|hash| picture(hash, blobs, pictures));
-    let outlines =
-        found(|sight| sight.outline.as_ref(), &|hash| fs::read_to_string(blob_path(blobs, hash, "txt")).ok());
+    let outlines = found(|sight| sight.outline.as_ref(), &|hash| {
+        apprentice_files::read_to_string(blob_path(blobs, hash, "txt")).ok()
+    });
     let context = context! {
         head => Serde(&steps.head),
         cards => Serde(&steps.cards),
@@ -57,7 +57,7 @@ fn picture(hash: &BlobHash, blobs: &Path, pictures: Pictures<'_>) -> Option<Stri
             path.exists().then(|| format!("./{}/{hash}.png", prefix.trim_end_matches('/')))
         }
         Pictures::Inlined => {
-            let bytes = fs::read(path).ok()?;
+            let bytes = apprentice_files::read(path).ok()?;
             Some(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
         }
     }

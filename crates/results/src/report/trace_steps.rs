@@ -139,13 +139,19 @@ impl Steps {
 
     /// Opens the card of a turn with the last observation, which the model saw.
     fn turn(&mut self, event: &Event) {
-        let EventKind::ModelReplied { say, calls, usage, cost_usd, .. } = &event.kind else { return };
+        let EventKind::ModelReplied { say, thoughts, calls, usage, cost_usd, .. } = &event.kind else {
+            return;
+        };
         let cost = cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
         self.cards.push(Card {
             title: event.step.map_or_else(|| "Turn".into(), |step| format!("Step {}", step.0)),
             at: format!("{:.1} s", std::time::Duration::from_micros(event.mono_us).as_secs_f64()),
             sight: self.last.take(),
-            say: say.clone(),
+            say: thoughts
+                .iter()
+                .map(|thought| format!("Thought: {thought}"))
+                .chain(say.iter().cloned())
+                .collect(),
             usage: Some(format!("{} tokens in, {} out{cost}", usage.input, usage.output)),
             ..Card::default()
         });
@@ -269,6 +275,7 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
             Some(("failed", format!("the same actions on the same screen, {repeats} times"), None, None))
         }
         EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => history_event(kind),
+        EventKind::RequestAdapted { what } => Some(("notice", what.clone(), None, None)),
         EventKind::Person(person) => Some(("notice", person.in_words(), None, None)),
         EventKind::CheckState { changed } => {
             changed.then(|| ("notice", "something that the checks read changed".into(), None, None))

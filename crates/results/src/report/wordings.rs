@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{Gather as _, TaskId, Verdict};
+use apprentice_protocol::{TaskId, Verdict};
 
 use super::grouping::Grouped;
 use super::headline::help;
 use super::input::ArmKey;
 use super::schema::WordingComparison;
 use crate::ablations::AblationArm;
-use crate::rows::Trial;
+use apprentice_runs::rows::Trial;
 
 /// Compares the arms in other wordings with the same arms in the suite's own.
 pub(super) fn compare(grouped: &Grouped<'_>) -> Vec<WordingComparison> {
@@ -18,7 +18,7 @@ pub(super) fn compare(grouped: &Grouped<'_>) -> Vec<WordingComparison> {
         let key = ArmKey { arm: arm.to_string(), ..key.clone() };
         let own = grouped.get(&key)?;
         let (reworded, own) = (Outcomes::of(reworded), Outcomes::of(own));
-        let both: BTreeSet<_> = reworded.judged.intersection(&own.judged).copied().gather();
+        let both: BTreeSet<_> = reworded.judged.intersection(&own.judged).copied().collect();
         let passed = |one: &Outcomes<'_>| one.passed.intersection(&both).count();
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Some(WordingComparison {
@@ -40,7 +40,7 @@ struct Outcomes<'a> {
 impl<'a> Outcomes<'a> {
     fn of(trials: &'a [Trial<'_>]) -> Self {
         let judged = trials.iter().filter(|trial| !trial.is_void()).map(|trial| trial.last);
-        let place = |row: &'a crate::row::TrialRow| (&row.task, row.seed);
+        let place = |row: &'a apprentice_runs::row::TrialRow| (&row.task, row.seed);
         let passed = judged.clone().filter(|row| row.verdict == Verdict::Pass).map(place).collect();
         Self { judged: judged.map(place).collect(), passed }
     }

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{CompareOptions, Comparison, Finding, Measure, MixedVersions, PlannedCounts, compare};
-use crate::row::TrialRow;
 use crate::stats;
+use apprentice_runs::row::TrialRow;
 pub use scenario::Scenario;
 use scenario::SimulatedExperiment;
 

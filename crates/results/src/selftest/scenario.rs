@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::PlannedCounts;
-use crate::row::{ROW_SCHEMA, Role, Split, TrialRow};
 use crate::stats::{self, ALPHA, MIN_TEMPLATES, PowerAssumptions};
+use apprentice_runs::row::{ROW_SCHEMA, Role, Split, TrialRow};
 
 /// The effect of [`Scenario::Planted`].
 const PLANTED_EFFECT: f64 = 0.2;
@@ -184,6 +184,8 @@ fn row(arm: &str, template: usize, task: usize, seed: u32, verdict: Verdict) -> 
         cost_usd: None,
         wall_s: 0.0,
         working_s: 0.0,
+        model_s: 0.0,
+        cost_estimated: false,
         stop_reason: (verdict != Verdict::Void).then_some(StopReason::Done),
         void_cause: (verdict == Verdict::Void).then_some(VoidCause::WorldLost),
         skills_viewed: Vec::new(),

@@ -2,8 +2,8 @@
 
 use super::{Comparator, Scenario, ScenarioResult, run_scenario, selftest};
 use crate::compare::{CompareOptions, Comparison, Finding, compare};
-use crate::row::TrialRow;
 use crate::stats::mcnemar;
+use apprentice_runs::row::TrialRow;
 
 #[test]
 fn the_comparison_passes() {

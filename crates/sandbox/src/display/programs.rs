@@ -8,7 +8,6 @@
 //! wish for a frame until the last frame is drawn. Such a program is at work while its clock ticks, while a thread runs,
 //! and when several of its threads have run since the last look, as work goes from one to the next.
 
-use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -128,7 +127,7 @@ impl Programs {
         self.threads.retain(|pid, _| processes.contains_key(pid));
         self.worked.retain(|pid, _| processes.contains_key(pid));
         let looks: BTreeMap<i32, ProcessLook> =
-            processes.into_iter().map(|(pid, process)| (pid, self.look_at(pid, process.name))).gather();
+            processes.into_iter().map(|(pid, process)| (pid, self.look_at(pid, process.name))).collect();
         let housekeeping = housekeeping(&looks, &self.clocked());
         let mut look = ProgramLook::default();
         if state(&self.table.join(self.supervisor.to_string())).is_some_and(is_stopped) {

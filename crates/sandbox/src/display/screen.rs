@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use apprentice_pixels::{Frame, Segment};
-use apprentice_protocol::{Clock, Image, Rect, Size, Window};
+use apprentice_pixels::{Frame, Segment, encode_png};
+use apprentice_protocol::{BlobHash, Clock, Image, ImageBytes, MediaType, Rect, Size, Window};
+use sha2::{Digest, Sha256};
 use x11rb::connection::Connection;
 use x11rb::protocol::damage::{self, ConnectionExt as _};
 use x11rb::protocol::shm::{self, ConnectionExt as _};
@@ -250,8 +251,16 @@ impl Screen {
     }
 }
 
+/// Encodes a frame as an image with its hash.
 fn encoded(frame: &Frame) -> Result<Image, DisplayError> {
-    crate::picture(frame).map_err(|error| DisplayError::Picture(error.to_string()))
+    let bytes = encode_png(frame).map_err(|error| DisplayError::Picture(error.to_string()))?;
+    let hash = hex::encode(Sha256::digest(&bytes));
+    Ok(Image {
+        hash: BlobHash::new(hash),
+        size: Size::new(frame.width(), frame.height()),
+        media: MediaType::Png,
+        bytes: ImageBytes(bytes.into()),
+    })
 }
 
 /// Turns a protocol error (the window has closed) into `None`, and keeps a broken connection as an error.

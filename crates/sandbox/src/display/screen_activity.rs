@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use apprentice_protocol::{Gather as _, Rect};
+use apprentice_protocol::Rect;
 
 use super::programs::ProgramLook;
 
@@ -127,7 +127,7 @@ impl ScreenActivity {
             .iter()
             .filter(|(pid, turns)| look.running.contains_key(pid) || ran(pid, turns) || fresh(pid))
             .map(|(pid, _)| *pid)
-            .gather();
+            .collect();
         self.awake.retain(|pid, _| awake.contains(pid));
         for pid in &awake {
             let name = look.running.get(pid).cloned().unwrap_or_default();

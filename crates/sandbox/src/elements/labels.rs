@@ -179,24 +179,13 @@ fn is_level(one: Rect, other: Rect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Rect, Role, UiNode};
+    use apprentice_protocol::{Rect, UiNode};
 
     use super::{name_nameless, without_memory_use};
 
     fn node(parent: Option<u32>, role: &str, name: &str, at: Rect) -> UiNode {
-        UiNode {
-            id: NodeRef("n1".into()),
-            parent,
-            role: Role::new(role),
-            name: name.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: BTreeSet::new(),
-            bounds: Some(at),
-        }
+        UiNode { bounds: Some(at), ..UiNode::new("n1", parent, role, name) }
     }
 
     #[test]

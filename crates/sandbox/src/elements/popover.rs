@@ -25,22 +25,12 @@ fn is_in_popover(nodes: &[UiNode], index: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{NodeRef, Role, State, UiNode};
+    use apprentice_protocol::{State, UiNode};
 
     use super::forget_unknown_states;
 
     fn node(parent: Option<u32>, role: &str, state: State) -> UiNode {
-        UiNode {
-            id: NodeRef("n1".into()),
-            parent,
-            role: Role::new(role),
-            name: String::new(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: [state].into(),
-            bounds: None,
-        }
+        UiNode { states: [state].into(), ..UiNode::new("n1", parent, role, "") }
     }
 
     #[test]

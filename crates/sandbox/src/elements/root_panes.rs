@@ -65,22 +65,12 @@ fn drop_of(elements: &[Placed], pane: usize) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{NodeRef, Rect, Role, UiNode};
+    use apprentice_protocol::{Rect, UiNode};
 
     use super::lower_root_panes;
 
     fn node(parent: Option<u32>, role: &str, at: Rect) -> UiNode {
-        UiNode {
-            id: NodeRef("n1".into()),
-            parent,
-            role: Role::new(role),
-            name: String::new(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: [].into(),
-            bounds: Some(at),
-        }
+        UiNode { bounds: Some(at), ..UiNode::new("n1", parent, role, "") }
     }
 
     #[test]

@@ -45,13 +45,15 @@ pub(crate) enum Home {
 }
 
 /// Folders of the cell's own memory, which the cell sees at other places.
-const FOLDERS: [(&str, u32); 7] = [
+const FOLDERS: [(&str, u32); 9] = [
     ("root", 0o755),
     ("etc", 0o755),
     ("tmp", 0o1777),
     ("lasting", 0o1777),
     ("run", 0o700),
     ("programs", 0o755),
+    ("checks", 0o755),
+    ("homes", 0o755),
     ("home", 0o755),
 ];
 
@@ -77,6 +79,7 @@ pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result
         fs::write(entrance.folder.join("etc").join(name), text)?;
     }
     home::write_programs(&entrance.folder.join("programs"))?;
+    home::write_check_files(&entrance.folder.join("checks"))?;
     let home = entrance.folder.join("home");
     if let Home::Golden(golden) = &entrance.home {
         populate_home(golden, &entrance.folder).map_err(|error| place("the golden home", &error))?;

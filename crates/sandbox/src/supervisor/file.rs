@@ -5,14 +5,15 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use apprentice_files::must_be_plain;
 use apprentice_protocol::{DirEntry, EntryKind};
 
 use super::OperationResult;
-use crate::plain_file::must_be_plain;
 use crate::wire::{Frame, OperationError, Reply};
 
-/// Most entries of one listing.
+/// Most entries of one listing, and most bytes of their paths.
 const ENTRY_LIMIT: usize = 100_000;
+const PATH_BYTES_LIMIT: usize = 16 << 20;
 
 /// Resolves a path relative to the home folder, which `~` also stands for.
 fn resolve(home: &Path, path: &str) -> Result<PathBuf, OperationError> {
@@ -68,6 +69,7 @@ pub(super) fn list(home: &Path, path: &str) -> OperationResult {
     let root = resolve(home, path)?;
     let mut found = Vec::new();
     let mut folders = vec![root.clone()];
+    let mut bytes = 0;
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -89,9 +91,14 @@ pub(super) fn list(home: &Path, path: &str) -> OperationResult {
             let size = if kind == EntryKind::File { metadata.len() } else { 0 };
             let name = entry.path();
             let name = name.strip_prefix(&root).unwrap_or(&name).to_string_lossy().into_owned();
+            bytes += name.len();
             found.push(DirEntry { path: name, kind, size });
             if found.len() > ENTRY_LIMIT {
                 let why = format!("more than {ENTRY_LIMIT} entries are below it");
+                return Err(OperationError::refused(path, &why));
+            }
+            if bytes > PATH_BYTES_LIMIT {
+                let why = format!("the paths below it take more than {} MB", PATH_BYTES_LIMIT >> 20);
                 return Err(OperationError::refused(path, &why));
             }
         }

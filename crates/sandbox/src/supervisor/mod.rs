@@ -23,6 +23,7 @@ mod role;
 mod seccomp;
 mod tree_memory;
 mod tree_walk;
+mod unmapped;
 mod visible_text;
 mod watch;
 mod window_paths;
@@ -207,7 +208,10 @@ impl Supervisor {
                     Some(drawn) => self.bus.walk_again(&budget, &drawn).await,
                     None => self.bus.walk(&budget).await,
                 };
-                tree.map(|tree| Frame::plain(Reply::Tree(tree)))
+                tree.map(|mut tree| {
+                    tree.bound_texts();
+                    Frame::plain(Reply::Tree(tree))
+                })
             }
             Operation::Document => {
                 let document = self.bus.document().await?;

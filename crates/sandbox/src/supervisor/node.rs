@@ -1,6 +1,6 @@
 //! One accessible object: its address on the bus, and the calls that read its properties.
 
-use apprentice_protocol::Rect;
+use apprentice_protocol::{MAX_NODE_TEXT_BYTES, Rect, cut_text};
 use atspi::zbus;
 use atspi::zbus::zvariant::{DynamicType, OwnedValue, Type};
 use atspi::{Role as BusRole, State as BusState, StateSet};
@@ -87,7 +87,9 @@ where
 /// Reads the name, trimmed: some programs pad it with blanks.
 pub(super) async fn name(bus: &Peers, at: &Address) -> Result<String, NodeError> {
     let name: String = property(bus, at, ACCESSIBLE, "Name").await?;
-    Ok(name.trim().to_owned())
+    let mut name = name.trim().to_owned();
+    cut_text(&mut name, MAX_NODE_TEXT_BYTES);
+    Ok(name)
 }
 
 /// Reads the description (a tooltip, for most elements), cut to one line of whole words.
@@ -175,7 +177,10 @@ pub(super) async fn value(bus: &Peers, at: &Address, of: BusRole) -> Option<Stri
         if count <= 0 {
             return (of == BusRole::Entry).then(String::new);
         }
-        return text(bus, at, count.min(TEXT_LIMIT)).await;
+        let mut text = text(bus, at, count.min(TEXT_LIMIT)).await?;
+        // A program may answer with more than was asked for.
+        cut_text(&mut text, MAX_NODE_TEXT_BYTES);
+        return Some(text);
     }
     if of == BusRole::ComboBox {
         return chosen(bus, at).await;

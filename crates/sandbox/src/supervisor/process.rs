@@ -20,6 +20,8 @@ use super::OperationResult;
 use super::confine::SetApart;
 use super::process_table::{is_marked, living, with_descendants};
 use crate::limits::{self, CellLimits};
+use crate::mounts::{CHECKS, PROGRAMS};
+use crate::program_search::search_path;
 use crate::wire::{Frame, OperationError, Program, Reply};
 
 /// How long the pipes of an ended command are still read when another process keeps them open.
@@ -32,6 +34,8 @@ const KILL_ROUNDS: u32 = 400;
 const END_ROUNDS: u32 = 50;
 /// Keeps Python, in which many checks are written, from running what lies in the home.
 const NO_CODE_OF_THE_HOME: (&str, &str) = ("PYTHONNOUSERSITE", "1");
+/// Keeps Python from taking files of the folder that a check runs in for its own modules.
+const NO_CODE_OF_THE_FOLDER: [(&str, &str); 2] = [("PYTHONSAFEPATH", "1"), ("PYTHONPATH", CHECKS)];
 /// Ended processes that are collected before requests get their turn.
 const COLLECTED_AT_ONCE: u32 = 32;
 /// Environment variable that marks a command's descendants, so that daemons are found after they left their parent and
@@ -219,6 +223,7 @@ impl Processes {
             .envs(self.environment.borrow().iter().map(|(name, value)| (name, value)))
             .env(MARK_VARIABLE, number.to_string())
             .envs(program.apart.then_some(NO_CODE_OF_THE_HOME))
+            .envs(self.environment_of_checks().filter(|_| program.apart))
             .envs(program.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&folder)
             .process_group(0)
@@ -246,6 +251,13 @@ impl Processes {
         let (sender, exit) = watch::channel(None);
         self.exits.borrow_mut().insert(pid, sender);
         Ok((Child { number, pid, exit }, spawned))
+    }
+
+    /// What commands of checks have in a cell, so that none of their programs is one of the agent's.
+    fn environment_of_checks(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let python = NO_CODE_OF_THE_FOLDER.map(|(name, value)| (name, value.to_owned()));
+        let all = self.apart.then(|| [("PATH", search_path(&[PROGRAMS]))].into_iter().chain(python));
+        all.into_iter().flatten()
     }
 
     /// Sets what is started next apart, where that is asked for and possible.

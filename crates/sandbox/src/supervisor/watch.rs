@@ -14,14 +14,19 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::process::Processes;
 use super::process_table::{Entry, descendants, living};
+use super::unmapped::{self, Unmapped};
 use crate::clock::SystemClock;
 use crate::limits::CellLimits;
-use crate::wire::{Frame, SupervisorMessage};
+use crate::wire::{Frame, Program, SupervisorMessage};
 
 /// Time between two looks. A program can take about a gigabyte meanwhile.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// Rounds of ending a program whose processes start new ones.
 const ROUNDS: u32 = 100;
+/// Of so many looks, one also looks for memory that no process counts: all open files are read for it.
+const UNMAPPED_EVERY: u32 = 4;
+/// What removes segments of System V: they outlive the programs that made them.
+const REMOVE_SEGMENTS: [&str; 2] = ["ipcrm", "--all=shm"];
 /// So near to the limit, a look finds that new processes are refused.
 const NEAR: u64 = 20;
 
@@ -50,10 +55,20 @@ pub(super) async fn watch(
     notes: UnboundedSender<Frame<SupervisorMessage>>,
 ) {
     let clock = SystemClock::new();
+    let mut looks = 0;
     loop {
         clock.pause(INTERVAL, Why::PollFloor).await;
+        looks = (looks + 1) % UNMAPPED_EVERY;
         let table = usage();
-        let Some(excess) = excess(&table, &limits, |pid| processes.is_essential(pid)) else { continue };
+        let beside = if looks == 0 { unmapped::of(table.keys()) } else { Unmapped::default() };
+        let Some(excess) = excess(&table, &beside, &limits, |pid| processes.is_essential(pid)) else {
+            continue;
+        };
+        if beside.segments > 0 {
+            let argv = REMOVE_SEGMENTS.map(str::to_owned).to_vec();
+            // Where it is not installed, what made the segments ends all the same.
+            let _ = processes.launch(&Program { argv, ..Program::default() });
+        }
         let story = match &excess {
             Excess::Memory { doomed, used } => {
                 let name = table.get(doomed).map_or("", |entry| entry.name.as_str());
@@ -87,7 +102,12 @@ fn size(bytes: u64) -> String {
 }
 
 /// What is over its limit, and who has to go. `essential` programs carry the cell and stay.
-fn excess(table: &HashMap<Pid, Use>, limits: &CellLimits, essential: impl Fn(Pid) -> bool) -> Option<Excess> {
+fn excess(
+    table: &HashMap<Pid, Use>,
+    beside: &Unmapped,
+    limits: &CellLimits,
+    essential: impl Fn(Pid) -> bool,
+) -> Option<Excess> {
     let threads: u64 = table.values().map(|entry| entry.threads).sum();
     if threads + NEAR >= limits.processes {
         let mut by_name: HashMap<&str, u64> = HashMap::new();
@@ -97,14 +117,17 @@ fn excess(table: &HashMap<Pid, Use>, limits: &CellLimits, essential: impl Fn(Pid
         let (name, count) = by_name.into_iter().max_by_key(|(name, count)| (*count, *name))?;
         return Some(Excess::Processes { name: name.to_owned(), count });
     }
-    // What is shared is counted once, as the largest share that any process sees.
+    // What is shared is counted once, as the largest share that any process sees. Files without a name may be mapped, and then
+    // are part of it.
     let own: u64 = table.values().map(|entry| entry.own).sum();
-    let used = own + table.values().map(|entry| entry.shared).max().unwrap_or(0);
+    let used = own + table.values().map(|entry| entry.shared).max().unwrap_or(0).max(beside.total());
     if used <= limits.memory {
         return None;
     }
     let rest = table.iter().filter(|(pid, _)| !essential(**pid));
-    let (doomed, _) = rest.max_by_key(|(pid, entry)| (entry.own + entry.shared, pid.as_raw_nonzero()))?;
+    let held = |pid: &Pid| beside.holders.get(pid).copied().unwrap_or_default();
+    let (doomed, _) =
+        rest.max_by_key(|(pid, entry)| (entry.own + entry.shared.max(held(pid)), pid.as_raw_nonzero()))?;
     Some(Excess::Memory { doomed: *doomed, used })
 }
 
@@ -175,7 +198,7 @@ mod tests {
 
     use rustix::process::Pid;
 
-    use super::{Excess, Use, excess, parse, size};
+    use super::{Excess, Unmapped, Use, excess, parse, size};
     use crate::limits::CellLimits;
 
     fn pid(number: i32) -> Pid {
@@ -193,8 +216,18 @@ mod tests {
     fn the_largest_program_goes_and_what_carries_the_cell_stays() {
         let limits = CellLimits { memory: 100, processes: 50, ..CellLimits::default() };
         let check = |entries: &[(i32, &str, u64, u64, u64)], expected: Option<Excess>| {
-            assert_eq!(excess(&table(entries), &limits, |one| one == pid(2)), expected, "{entries:?}");
+            let beside = Unmapped::default();
+            assert_eq!(
+                excess(&table(entries), &beside, &limits, |one| one == pid(2)),
+                expected,
+                "{entries:?}"
+            );
         };
+        // What no process counts is its holder's.
+        let beside = Unmapped { files: 60, segments: 20, holders: HashMap::from([(pid(4), 80)]) };
+        let entries = [(3, "a", 30, 10, 1), (4, "b", 5, 10, 1)];
+        let expected = Some(Excess::Memory { doomed: pid(4), used: 115 });
+        assert_eq!(excess(&table(&entries), &beside, &limits, |_| false), expected);
         check(&[(2, "Xvfb", 50, 0, 1), (3, "a", 50, 0, 1)], None);
         check(
             &[(2, "Xvfb", 60, 0, 1), (3, "a", 30, 0, 1), (4, "b", 20, 0, 1)],

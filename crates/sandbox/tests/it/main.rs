@@ -7,3 +7,4 @@ mod file_server;
 mod monitors;
 mod network;
 mod owner;
+mod written_places;

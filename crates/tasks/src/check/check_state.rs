@@ -7,9 +7,9 @@ use apprentice_protocol::{Machine, MachineError};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::getter::{DEBUG_PORTS, GIMP_FOLDERS, HttpRequest, ask, is_written_late};
-use crate::setup::{CommandText, argv, at_home};
-use crate::suite::task::{CheckSpec, OneOrMany};
+use super::getter::{GIMP_FOLDERS, is_written_late};
+use crate::task::{CheckSpec, OneOrMany};
+use crate::world_io::{CommandText, DEBUG_PORTS, HttpRequest, argv, ask, at_home};
 
 /// Largest size of a watched file, in bytes. A larger one is not watched any more.
 const MAX_FILE_BYTES: usize = 4 << 20;
@@ -143,9 +143,8 @@ fn named_files(getter: &Value) -> Vec<String> {
     let command = getter.get("command").cloned().unwrap_or_default();
     let Ok(command) = serde_json::from_value::<CommandText>(command) else { return Vec::new() };
     let words = argv(&command, false).unwrap_or_default();
-    let split = |word: &String| match word.contains(' ') {
-        true => shlex::split(word).unwrap_or_default(),
-        false => vec![word.clone()],
+    let split = |word: &String| {
+        if word.contains(' ') { shlex::split(word).unwrap_or_default() } else { vec![word.clone()] }
     };
     let is_path = |word: &String| {
         (word.starts_with('/') || word.starts_with("~/")) && word.len() > 1 && !word.contains(SHELL_SIGNS)

@@ -1,17 +1,19 @@
 //! Collects evidence from a machine. Every getter of a check runs, including those that a short circuit in grading
 //! would skip.
 
+use apprentice_metrics::{
+    EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue, Reading, ReadingKind, files_to_read, named,
+    tested_files,
+};
 use apprentice_protocol::{Machine, MachineError, PortFuture};
 use serde_json::{Map, Value};
 
 use super::collect_context::{CollectContext, CollectError};
-use super::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue, Reading, tested_files};
 use super::getter;
+use super::getter::GetterOutput;
 use super::list_shape::is_empty_spec;
-use super::metric::{files_to_read, named};
 use super::reading;
-use super::reading_content::ReadingKind;
-use crate::suite::task::{CheckSpec, OneOrMany};
+use crate::task::{CheckSpec, OneOrMany};
 
 /// Runs every getter of a check and saves the results in the evidence folder.
 /// The future is boxed: crates that await it would each compile all of it again.
@@ -46,7 +48,14 @@ pub fn collect<'a>(
 async fn get(spec: &Value, context: &CollectContext<'_>) -> Result<EvidenceItem, CollectError> {
     let name = spec.get("type").and_then(Value::as_str).unwrap_or_default();
     let begun = context.clock.mono();
-    let look = getter::look(name, spec, context).await?;
+    let look = match getter::look(name, spec, context).await {
+        // What the machine does not give is a state of it, mostly of the model's making: a folder of too many names, a page that
+        // does not answer. A machine that is lost gives another error.
+        Err(CollectError::Machine { source: source @ MachineError::Refused { .. }, .. }) => {
+            GetterOutput::absent(source.to_string())
+        }
+        look => look?,
+    };
     let took = context.clock.mono().saturating_sub(begun);
     Ok(EvidenceItem {
         getter: name.to_owned(),

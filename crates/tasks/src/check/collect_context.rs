@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use apprentice_metrics::{Compat, EvidenceError};
 use apprentice_protocol::{Clock, Machine, MachineError, VoidCause};
 use apprentice_trace::Redactor;
 
-use super::evidence::EvidenceError;
-use super::metric::Compat;
 use super::reading::ProgramError;
-use crate::setup::Mirror;
+use crate::world_io::Mirror;
 
 /// Inputs and destinations of one collection.
 #[derive(Clone, Copy)]

@@ -2,17 +2,18 @@
 
 use std::sync::LazyLock;
 
+use apprentice_metrics::{
+    AnswerQuestion, Compat, CompatProbe, Evidence, EvidenceValue, FileRef, Metric, MetricError, MetricInput,
+    Score, compute, named,
+};
 use apprentice_protocol::{CheckRecord, Finish, Judged, StopReason, Verdict};
 use apprentice_trace::Redactor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer_judgement::AnswerQuestion;
-use super::evidence::{Evidence, EvidenceValue, FileRef};
 use super::list_shape::{self, ShapeError};
-use super::metric::{self, Compat, CompatProbe, Metric, MetricError, MetricInput, Score};
-use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
+use crate::task::{CheckSpec, Conjunction, OneOrMany};
 
 /// The metric that reads the attempt's ending alone.
 const INFEASIBLE: &str = "infeasible";
@@ -167,7 +168,7 @@ impl CheckCase<'_> {
             let why = "this metric has no expected value, while others have one";
             return Err(MetricError::Task(why.into()));
         }
-        metric::mark(name, &case)
+        compute(name, &case)
     }
 }
 
@@ -175,7 +176,7 @@ impl CheckCase<'_> {
 const GIVEN_UP: &str = "N/A";
 
 fn reads_answer(metric: &str) -> bool {
-    metric::named(metric).is_some_and(Metric::reads_answer)
+    named(metric).is_some_and(Metric::reads_answer)
 }
 
 /// Returns the attempt's answer as evidence, where a metric evaluates it: empty without one. Giving up is an answer there.
@@ -288,15 +289,14 @@ fn verdict(score: f64, explanation: String, checks: Vec<CheckRecord>) -> Judged 
 
 #[cfg(test)]
 mod tests {
+    use apprentice_metrics::{Compat, EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue};
     use apprentice_protocol::Verdict;
     use apprentice_trace::Redactor;
     use serde_json::{Value, json};
 
     use super::{AttemptEnding, judge, judge_with_compat};
-    use crate::check::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue};
     use crate::check::list_shape::is_empty_spec;
-    use crate::check::metric::Compat;
-    use crate::suite::task::{CheckSpec, OneOrMany};
+    use crate::task::{CheckSpec, OneOrMany};
 
     /// Randomly generated checks of several metrics that pass, fail, score partially or raise, with lists that are
     /// complete, short, long, empty or missing. Each has the score of OSWorld's own evaluator, or `null` if that

@@ -4,17 +4,16 @@
 use std::fs;
 use std::path::Path;
 
+use apprentice_metrics::{Compat, EvidenceError, write_synced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{EvidenceError, write_synced};
 use super::judge::AttemptEnding;
-use super::metric::Compat;
-use crate::suite::task::CheckSpec;
+use crate::task::CheckSpec;
+use apprentice_runs::layout::CHECK_FILE;
 
 /// Name and version of the format of `asked.json`.
 pub const JUDGE_INPUT_SCHEMA: &str = "apprentice.asked/1";
-const FILE: &str = "asked.json";
 
 /// The inputs of [`judge`](super::judge()) other than the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +38,7 @@ impl JudgeInput {
     /// Writes it into the evidence folder, which is created if necessary.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
-        let path = folder.join(FILE);
+        let path = folder.join(CHECK_FILE);
         let json = serde_json::to_vec_pretty(self)
             .map_err(|source| EvidenceError::Format { path: path.clone(), source })?;
         write_synced(&path, &json)
@@ -47,8 +46,9 @@ impl JudgeInput {
 
     /// Loads it from an evidence folder.
     pub fn load(folder: &Path) -> Result<Self, EvidenceError> {
-        let path = folder.join(FILE);
-        let json = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
+        let path = folder.join(CHECK_FILE);
+        let json = apprentice_files::read(&path)
+            .map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
         serde_json::from_slice(&json).map_err(|source| EvidenceError::Format { path, source })
     }
 }

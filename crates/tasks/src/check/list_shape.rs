@@ -1,11 +1,10 @@
 //! Validates that the lists of a check (`func`, `result`, `expected`, `options`) match. A task with mismatched lists is
 //! broken: its attempts are void for any evidence and ending, so that no metric gets another metric's arguments.
 
+use apprentice_metrics::{Compat, Evidence};
 use serde_json::Value;
 
-use super::evidence::Evidence;
-use super::metric::Compat;
-use crate::suite::task::{CheckSpec, OneOrMany};
+use crate::task::{CheckSpec, OneOrMany};
 
 /// A mismatch, by the moment at which upstream's evaluator fails on it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,18 @@
 //! Evaluates one metric outside a run: for suite authors, and for comparison with OSWorld's Python functions of the
 //! same names.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use apprentice_metrics::{
+    AnswerJudgement, ArgumentKind, Compat, CompatProbe, EvidenceValue, FileRef, METRICS, Metric, MetricInput,
+    Reading, compute, files_to_read, named,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer_judgement::AnswerJudgement;
-use super::evidence::{EvidenceValue, FileRef, Reading};
 use super::judge::record;
-use super::metric::{self, ArgumentKind, Compat, CompatProbe, Metric, MetricInput, named};
 use super::reading::{self, ProgramError};
 use apprentice_protocol::did_you_mean;
 
@@ -138,7 +138,7 @@ fn evaluate(
     let name = question.func.as_str();
     let unknown = || MetricRequestError::Unknown {
         name: name.to_owned(),
-        hint: did_you_mean(name, metric::METRICS.iter().map(|metric| metric.name)),
+        hint: did_you_mean(name, METRICS.iter().map(|metric| metric.name)),
     };
     let known = named(name).ok_or_else(unknown)?;
     let mut beside = Vec::new();
@@ -163,7 +163,7 @@ fn evaluate(
             readings: &readings,
             judgements: &question.judgements,
         };
-        metric::mark(name, &case)
+        compute(name, &case)
     };
     Ok(record(name, mark, compat))
 }
@@ -174,7 +174,7 @@ fn readings(
     sides: [Option<&EvidenceValue>; 2],
     options: &Map<String, Value>,
 ) -> Result<Vec<Reading>, MetricRequestError> {
-    let wanted = metric::files_to_read(metric, sides, Some(options));
+    let wanted = files_to_read(metric, sides, Some(options));
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
@@ -243,7 +243,7 @@ fn read_limited(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
         return Err(too_large(size));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
+    apprentice_files::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
     let read = bytes.len() as u64;
     if read > FILE_LIMIT { Err(too_large(read)) } else { Ok(bytes) }
 }

@@ -3,16 +3,16 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use apprentice_metrics::same_url;
 use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
 
-use super::context::{SetupContext, at_home};
+use super::context::SetupContext;
 use super::error::StepError;
 use super::polling::Polling;
 use super::step::HistoryVisit;
-use crate::check::{HttpRequest, ask, call_page, same_url};
+use crate::world_io::{DEBUG_PORTS, HttpRequest, ask, at_home, call_page, escaped_url};
 
-const PORTS: &[u16] = &[9222, 1337];
 /// The maximum time for a browser to open its debugging port.
 const READY_DEADLINE: Duration = Duration::from_secs(75);
 /// The maximum time to wait for a page to load; a slower page keeps loading in the background.
@@ -39,7 +39,7 @@ impl Port {
         let mut polling = Polling::start();
         loop {
             let mut why = String::new();
-            for port in PORTS {
+            for port in DEBUG_PORTS {
                 let way = context.machine.dial(*port).await?;
                 match ask(way.address, HttpRequest::get("/json/version")).await {
                     Ok(_) => return Ok(Self(way)),
@@ -75,7 +75,7 @@ impl Port {
 
     /// Opens an address in a new page and waits until it has loaded.
     pub(super) async fn visit(&self, context: &SetupContext<'_>, address: &str) -> Result<Value, StepError> {
-        let opened = self.ask("PUT", &format!("/json/new?{}", quoted(address))).await?;
+        let opened = self.ask("PUT", &format!("/json/new?{}", escaped_url(address))).await?;
         await_loaded(context, self, text(&opened, "id"), address).await?;
         Ok(opened)
     }
@@ -184,20 +184,6 @@ async fn await_loaded(
     Ok(())
 }
 
-/// Escapes an address for use in the query of another one.
-pub(crate) fn quoted(address: &str) -> String {
-    address.chars().fold(String::new(), |mut out, c| {
-        match c {
-            ' ' => out.push_str("%20"),
-            '#' => out.push_str("%23"),
-            '"' => out.push_str("%22"),
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-        out
-    })
-}
-
 pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String]) -> Result<(), StepError> {
     let port = Port::open(context).await?;
     for address in addresses {
@@ -247,12 +233,12 @@ fn with_visits(bytes: &[u8], visits: &[HistoryVisit], now: i64) -> Result<Vec<u8
         connection.close().map_err(|(_, error)| error)
     };
     add().map_err(|error| told(&error))?;
-    std::fs::read(file.path()).map_err(|error| told(&error))
+    apprentice_files::read(file.path()).map_err(|error| told(&error))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HistoryVisit, quoted, with_visits};
+    use super::{HistoryVisit, with_visits};
 
     #[test]
     fn visits_are_added_to_a_history() {
@@ -281,6 +267,5 @@ mod tests {
             .expect("is there");
         assert_eq!(row, ("A".to_owned(), 40_000_000));
         assert!(with_visits(b"no database at all", &[], 0).is_ok_and(|bytes| !bytes.is_empty()));
-        assert_eq!(quoted("https://h/a b#c"), "https://h/a%20b%23c");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use apprentice_protocol::{Clock, Machine, Size};
 
-use super::mirror::Mirror;
+use crate::world_io::Mirror;
 
 /// How a task's `sleep` steps are performed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,13 +47,4 @@ pub struct SetupContext<'a> {
     pub phase: SetupPhase,
     /// The password of the world's user, for the `{CLIENT_PASSWORD}` placeholder.
     pub password: &'a str,
-}
-
-/// Expands a leading `~` to the home of the world's user.
-pub(crate) fn at_home(machine: &dyn Machine, path: &str) -> String {
-    match path.strip_prefix('~') {
-        Some("") => machine.offers().home.clone(),
-        Some(rest) if rest.starts_with('/') => format!("{}{rest}", machine.offers().home),
-        Some(_) | None => path.to_owned(),
-    }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use apprentice_protocol::{MachineError, VoidCause};
 
-use super::mirror::MirrorError;
 use super::step::STEPS;
-use crate::suite::SuiteFileError;
+use crate::task::SuiteFileError;
+use crate::world_io::MirrorError;
 
 /// A failed setup step. The attempt is void.
 #[derive(Debug, thiserror::Error)]

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use apprentice_protocol::{Capability, Command, MachineError, Output, PortFuture, Why, Window};
 
-use super::context::{SetupContext, SetupPhase, SleepMode, at_home};
+use super::context::{SetupContext, SetupPhase, SleepMode};
 use super::error::{SetupError, StepError};
 use super::polling::Polling;
-use super::step::{CommandText, Execute, Launch, Step, Until, VerifiedExecute, argv};
+use super::step::{Execute, Launch, Step, Until, VerifiedExecute};
 use super::window::{self, CLOSE_DEADLINE, POLL_FLOOR, WINDOW_DEADLINE};
 use super::{browser, browser_state, shims};
-use crate::suite::read_beneath;
-use crate::suite::task::SetupStep;
+use crate::task::{SetupStep, read_beneath};
+use crate::world_io::{CommandText, argv, at_home, with_pyautogui};
 
 /// A program that was launched last and shows no window for this long is treated as windowless.
 const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
@@ -140,7 +140,7 @@ async fn start(
     if let Some(pattern) = shims::pkill_pattern(&words) {
         return end(context, pattern).await;
     }
-    let command = shims::with_pyautogui(context.machine, words).await?;
+    let command = with_pyautogui(context.machine, words).await?;
     match context.machine.launch(&command).await {
         Err(MachineError::MissingProgram(_)) if shims::is_relay(&command.argv) => return Ok(()),
         other => other?,
@@ -220,7 +220,7 @@ async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
 
 async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
     let words = command_words(context, &execute.command, execute.shell)?;
-    let command = shims::with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
+    let command = with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     let mut output = context.machine.run(&command).await?;
     if execute.until.is_none() {
         every_program_is_there(&output)?;
@@ -273,7 +273,7 @@ fn every_program_is_there(output: &Output) -> Result<(), StepError> {
 
 async fn verify(context: &SetupContext<'_>, verified: &VerifiedExecute) -> Result<(), StepError> {
     let words = command_words(context, &verified.command, verified.shell)?;
-    let command = shims::with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
+    let command = with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     context.machine.run(&command).await?;
     let wait = Duration::try_from_secs_f64(verified.max_wait_time).unwrap_or(COMMAND_DEADLINE);
     let deadline = context.clock.mono() + wait;

@@ -5,20 +5,15 @@ mod browser_state;
 mod context;
 mod error;
 mod execute;
-mod mirror;
 mod polling;
 mod shims;
 mod step;
 mod window;
 
-pub(crate) use browser::{EMPTY_HISTORY, quoted};
-pub(crate) use context::at_home;
-pub(crate) use step::{CommandText, argv, is_truthy};
+pub(crate) use browser::EMPTY_HISTORY;
 
 pub use context::{SetupContext, SetupPhase, SleepMode};
 pub use error::{SetupError, StepError};
 pub use execute::{CompletedStep, prepare};
-pub use mirror::{Mirror, MirrorError};
-pub use shims::with_pyautogui;
 pub use step::{KNOWN_STEPS, STEPS};
 pub use window::await_any_window;

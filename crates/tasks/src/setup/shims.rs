@@ -1,32 +1,5 @@
-//! Stand-ins for what third-party tasks expect in a world and a plain machine lacks: `pyautogui`, a process named
-//! `chrome`, and a port relay.
-
-use apprentice_protocol::{Command, Machine, MachineError};
-
-const MODULE: &str = include_str!("pyautogui.py");
-/// The folder of the stand-in module, on the search path only when the world has no real package.
-const FOLDER: &str = ".local/share/apprentice/python";
-
-/// Builds a command from its words. Installs the `pyautogui` stand-in when the command mentions it and the world does not have the
-/// package.
-pub async fn with_pyautogui(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
-    let wants_module = words.iter().any(|word| word.contains("pyautogui"));
-    let mut command = Command::new(words);
-    if !wants_module {
-        return Ok(command);
-    }
-    let folder = format!("{}/{FOLDER}", machine.offers().home);
-    let known = machine.run(&Command::new(["python3", "-c", "import pyautogui"])).await;
-    if known.is_ok_and(|output| output.code == 0) {
-        return Ok(command);
-    }
-    let place = format!("{folder}/pyautogui.py");
-    if !matches!(machine.read(&place).await, Ok(bytes) if bytes == MODULE.as_bytes()) {
-        machine.write(&place, MODULE.as_bytes()).await?;
-    }
-    command.env.push(("PYTHONPATH".into(), folder));
-    Ok(command)
-}
+//! Stand-ins for what third-party tasks expect in a world and a plain machine lacks: a process named `chrome`, and a port
+//! relay.
 
 /// Returns the process pattern of a plain `pkill` command, else `None`. Chromium processes have their own name even
 /// when they were started as `chrome`.

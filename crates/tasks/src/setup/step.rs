@@ -1,9 +1,11 @@
 //! The setup step types, parsed from task files with OSWorld's names and its tolerance for loose types.
 
+use apprentice_metrics::is_truthy;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::suite::task::SetupStep;
+use crate::task::SetupStep;
+use crate::world_io::CommandText;
 
 /// Names of the supported step types. `write_file` and `browser_state` are additions; the others are OSWorld's.
 pub const STEPS: &[&str] = &[
@@ -34,16 +36,6 @@ pub const KNOWN_STEPS: &[(&str, &str)] = &[
     ("act", "upstream does not implement it either"),
     ("replay", "upstream does not implement it either"),
 ];
-
-/// A command as written in a task file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum CommandText {
-    /// One command line.
-    Line(String),
-    /// Program and arguments.
-    Words(Vec<String>),
-}
 
 /// `execute` and `command`. Unknown parameters are ignored, since later versions of the format add some.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -238,38 +230,12 @@ pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, 
     Ok(is_truthy(&Value::deserialize(deserializer)?))
 }
 
-/// Whether a JSON value is true by the conventions of OSWorld's task files.
-pub(crate) fn is_truthy(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(flag) => *flag,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty() && !text.eq_ignore_ascii_case("false"),
-        Value::Array(list) => !list.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-    }
-}
-
-/// Returns the program and arguments of a command. With a shell, a list runs its first entry as the script, as `sh
-/// -c` does; without one, a line is split into words by shell rules.
-pub(crate) fn argv(command: &CommandText, shell: bool) -> Option<Vec<String>> {
-    let script =
-        |words: &[String]| ["sh", "-c"].iter().map(ToString::to_string).chain(words.to_vec()).collect();
-    match (command, shell) {
-        (CommandText::Line(line), true) => Some(script(std::slice::from_ref(line))),
-        (CommandText::Words(words), true) => Some(script(words)),
-        (CommandText::Line(line), false) => shlex::split(line),
-        (CommandText::Words(words), false) => Some(words.clone()),
-    }
-    .filter(|words| !words.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{CommandText, Step, argv};
-    use crate::suite::task::SetupStep;
+    use super::Step;
+    use crate::task::SetupStep;
 
     fn step(kind: &str, parameters: Value) -> SetupStep {
         let Value::Object(parameters) = parameters else { panic!("parameters are an object") };
@@ -283,26 +249,5 @@ mod tests {
         assert!(launch.shell);
         assert!(Step::read(&step("googledrive", json!({}))).is_none());
         assert!(matches!(Step::read(&step("sleep", json!({"seconds": "x"}))), Some(Err(_))));
-    }
-
-    #[test]
-    fn commands_follow_the_four_cases() {
-        let line = |text: &str| CommandText::Line(text.into());
-        let words = |list: &[&str]| CommandText::Words(list.iter().map(ToString::to_string).collect());
-        let cases = [
-            (line("ls 'a b' | wc"), false, vec!["ls", "a b", "|", "wc"]),
-            (line("ls | wc"), true, vec!["sh", "-c", "ls | wc"]),
-            (words(&["ls", "|"]), false, vec!["ls", "|"]),
-            (words(&["ls $0", "x"]), true, vec!["sh", "-c", "ls $0", "x"]),
-        ];
-        for (command, shell, expected) in cases {
-            assert_eq!(
-                argv(&command, shell),
-                Some(expected.into_iter().map(str::to_owned).collect()),
-                "{command:?}"
-            );
-        }
-        assert_eq!(argv(&line(""), false), None);
-        assert_eq!(argv(&line("un'closed"), false), None);
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{
     Action, ActionOutcome, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content,
-    CoordinateSpace, Finish, Gather as _, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef,
-    Outline, OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
+    CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline,
+    OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
 };
 
 use super::script::{Condition, Script, ScriptAction, ScriptEnd, ScriptError, TargetSelector};
-use crate::suite::task::Task;
+use crate::task::Task;
 
 /// The number of waits for a missing target. Each wait is longer than the one before, so that waiting is not
 /// detected as a loop; all of them together take about 22 seconds, as a program on a busy machine may need.
@@ -135,11 +135,14 @@ fn reply(request: &ChatRequest, body: CallBody) -> ChatReply {
     ChatReply {
         raw: RawContent::default(),
         say: Vec::new(),
+        thoughts: Vec::new(),
         calls: vec![Call { id, body }],
         stop: ReplyStop::Calls,
         usage: Usage::default(),
         timing: Timing::default(),
         cost_usd: Some(0.0),
+        estimated: false,
+        adapted: Vec::new(),
         provider_model: None,
     }
 }
@@ -199,7 +202,7 @@ fn nearest(missing: &str, nodes: &[OutlineNode]) -> String {
         .iter()
         .filter(|node| !node.name.is_empty())
         .map(|node| (node.name.as_str(), node.role.as_str()))
-        .gather();
+        .collect();
     let mut named: Vec<(f64, &str, &str)> =
         named.into_iter().map(|(name, role)| (distance(name), name, role)).collect();
     named.sort_by(|one, other| other.0.total_cmp(&one.0));

@@ -183,9 +183,10 @@ impl Script {
                 return Err(wrong());
             }
             let written: StepJson = serde_json::from_value(step.clone()).map_err(|error| {
-                match step.as_object().is_some_and(|step| step.keys().all(|key| is_known(key))) {
-                    true => ScriptError::Value { index, why: error.to_string(), step: step.clone() },
-                    false => wrong(),
+                if step.as_object().is_some_and(|step| step.keys().all(|key| is_known(key))) {
+                    ScriptError::Value { index, why: error.to_string(), step: step.clone() }
+                } else {
+                    wrong()
                 }
             })?;
             script.push(written).ok_or_else(wrong)?;

@@ -1,7 +1,7 @@
 //! What all converted suites share: a new folder with tasks in OSWorld's layout and the files that they need.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -136,7 +136,8 @@ impl<'a> NewSuite<'a> {
 /// Reads the files of a wheel below a folder.
 pub(super) fn read_wheel(path: &Path, below: &str) -> Result<Files, ConversionError> {
     let bad = |source| ConversionError::Archive { path: path.to_owned(), source };
-    let mut archive = zip::ZipArchive::new(File::open(path).map_err(io_error(path))?).map_err(bad)?;
+    let mut archive =
+        zip::ZipArchive::new(apprentice_files::open(path).map_err(io_error(path))?).map_err(bad)?;
     let (mut files, mut size) = (Files::new(), 0_u64);
     for at in 0..archive.len() {
         let entry = archive.by_index(at).map_err(bad)?;
@@ -173,7 +174,7 @@ pub(super) fn read_folder(root: &Path) -> Result<Files, ConversionError> {
                     return Err(ConversionError::TooLarge(root.to_owned()));
                 }
                 let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-                let bytes = fs::read(&path).map_err(io_error(&path))?;
+                let bytes = apprentice_files::read(&path).map_err(io_error(&path))?;
                 files.insert(name, SourceFile { bytes, executable: is_executable(&about) });
             }
         }

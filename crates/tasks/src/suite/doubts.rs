@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::task::{CheckSpec, OneOrMany, Task};
 use crate::check::{
     AttemptEnding, EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue, FileRef, judge, named,
 };
-use crate::setup::is_truthy;
+use crate::task::{CheckSpec, OneOrMany, Task};
+use apprentice_metrics::is_truthy;
 
 /// Words that only a shell understands.
 const SHELL_WORDS: [&str; 6] = ["|", "&&", "||", ">", ">>", ";"];

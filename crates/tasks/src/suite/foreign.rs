@@ -60,7 +60,7 @@ fn first_json(folder: &Path) -> Option<Value> {
     let own = listed(folder);
     let found = own.iter().find(|path| is_json(path)).cloned();
     let found = found.or_else(|| own.iter().flat_map(|path| listed(path)).find(|path| is_json(path)))?;
-    let value: Value = serde_json::from_str(&fs::read_to_string(found).ok()?).ok()?;
+    let value: Value = serde_json::from_str(&apprentice_files::read_to_string(found).ok()?).ok()?;
     match value {
         Value::Array(list) => list.into_iter().next(),
         other => Some(other),

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::did_you_mean;
 
-use super::task::Task;
+use crate::task::Task;
 use crate::{check, setup};
 
 /// Our own tasks may use only supported steps, getters and metrics; third-party tasks are checked when they run.

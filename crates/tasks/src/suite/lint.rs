@@ -5,8 +5,8 @@ use std::path::Path;
 use apprentice_protocol::{did_you_mean, nearest};
 use serde_json::Value;
 
-use super::task::{OneOrMany, Task};
 use crate::solution::{Script, ScriptError, VERBS};
+use crate::task::{OneOrMany, Task};
 use crate::variation::vary;
 
 /// Variations that are tried: as many as a usual measurement runs.

@@ -7,17 +7,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{Gather as _, TaskId, did_you_mean, nearest};
+use apprentice_protocol::{TaskId, did_you_mean, nearest};
 use apprentice_trace::hex;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::files::{self, SuiteFileError};
 use super::foreign;
 use super::known_names::check_names;
 use super::source_pos::{SourcePos, offset};
-use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
+use crate::task::{CheckSpec, OneOrMany, SetupStep, SuiteFileError, Task, read_blocking};
 
 /// The suite file name that lets a folder be loaded under the folder's own name.
 pub const SUITE_FILE: &str = "suite.json";
@@ -109,7 +108,7 @@ impl Suite {
 
     /// Maps each task to its template, as a split lock needs it.
     pub fn templates(&self) -> BTreeMap<TaskId, String> {
-        self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).gather()
+        self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).collect()
     }
 }
 
@@ -175,12 +174,11 @@ struct SuiteSplit {
 
 fn read_split(root: &Path) -> Result<SuiteSplit, SuiteError> {
     let path = root.join(SPLIT_FILE);
-    match path.is_file() {
-        true => {
-            let text = read(&path)?;
-            parse(&path, &text, 0, &text)
-        }
-        false => Ok(SuiteSplit::default()),
+    if path.is_file() {
+        let text = read(&path)?;
+        parse(&path, &text, 0, &text)
+    } else {
+        Ok(SuiteSplit::default())
     }
 }
 
@@ -322,7 +320,8 @@ fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
 }
 
 fn read(path: &Path) -> Result<String, SuiteError> {
-    fs::read_to_string(path).map_err(|source| SuiteError::Read { path: path.to_owned(), source })
+    apprentice_files::read_to_string(path)
+        .map_err(|source| SuiteError::Read { path: path.to_owned(), source })
 }
 
 /// Parses one task file's text.
@@ -460,7 +459,7 @@ fn hash_files(hash: &mut Sha256, root: &Path, name: &str) -> Result<(), SuiteErr
         if path.is_dir() {
             hash_files(hash, root, &name)?;
         } else {
-            let bytes = files::read_blocking(root, Path::new(&name)).map_err(SuiteError::File)?;
+            let bytes = read_blocking(root, Path::new(&name)).map_err(SuiteError::File)?;
             hash_part(hash, &name, &bytes);
         }
     }

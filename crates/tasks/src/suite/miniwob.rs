@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{EnvironmentKind, Gather as _};
+use apprentice_protocol::EnvironmentKind;
 use serde_json::{Value, json};
 
 use super::conversion::{ConversionError, Files, NewSuite, read_folder, read_wheel};
@@ -40,7 +40,7 @@ pub fn add(options: &MiniwobOptions, to: &Path) -> Result<usize, ConversionError
     }
     let mut suite = NewSuite::begin(to)?;
     let ids: BTreeMap<String, &str> =
-        pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).gather();
+        pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).collect();
     for (id, page) in &ids {
         suite.add("miniwob", id, &task(id, page, options))?;
     }

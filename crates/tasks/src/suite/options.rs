@@ -1,7 +1,8 @@
 //! Options for running third-party suites: check compatibility, pauses and the source of files.
 
 use crate::check::Compat;
-use crate::setup::{Mirror, SleepMode};
+use crate::setup::SleepMode;
+use crate::world_io::Mirror;
 
 /// Suite options that apply to a whole run.
 #[derive(Clone, Debug, Default)]

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{AllowedHost, Gather as _, did_you_mean};
+use apprentice_protocol::{AllowedHost, did_you_mean};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::task::{OneOrMany, SetupStep, Task};
 use crate::check::{self, GETTERS, ReadingKind, UNSUPPORTED_GETTERS};
-use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
+use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, STEPS};
+use crate::task::{OneOrMany, SetupStep, Task};
+use crate::world_io::Mirror;
+use apprentice_metrics::kind_to_read;
 
 /// The capabilities of this machine.
 pub struct HostCapabilities<'a> {
@@ -228,7 +230,7 @@ impl RequirementCollector {
             .as_ref()
             .into_iter()
             .flat_map(|ours| ours.programs.iter().map(String::as_str))
-            .gather();
+            .collect();
         let related = task.extra.get("related_apps").and_then(Value::as_array);
         wanted.extend(related.into_iter().flatten().filter_map(Value::as_str));
         let commands: Vec<String> =
@@ -301,8 +303,7 @@ impl RequirementCollector {
         options: Option<&serde_json::Map<String, Value>>,
         here: &HostCapabilities<'_>,
     ) {
-        for (program, package) in check::kind_to_read(metric, options).map_or(&[][..], ReadingKind::programs)
-        {
+        for (program, package) in kind_to_read(metric, options).map_or(&[][..], ReadingKind::programs) {
             if !(here.has_program)(program) {
                 let name = metric.name;
                 self.grades.add(format!(
@@ -397,8 +398,8 @@ mod tests {
     use super::{HostCapabilities, missing};
     use apprentice_protocol::AllowedHost;
 
-    use crate::setup::Mirror;
     use crate::suite::load::read_task;
+    use crate::world_io::Mirror;
 
     #[test]
     fn reasons_are_named_once_and_by_column() {

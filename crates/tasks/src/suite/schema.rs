@@ -3,9 +3,9 @@
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
 
-use super::task::Task;
 use crate::check::{GETTERS, METRICS, UNSUPPORTED_GETTERS};
 use crate::setup::{KNOWN_STEPS, STEPS};
+use crate::task::Task;
 
 /// Returns the schema of a task file, published as `tasks/schema.json`.
 pub fn task_schema() -> Schema {

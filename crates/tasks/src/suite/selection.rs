@@ -2,11 +2,10 @@
 //! name. It records how the tasks were chosen. The suite's hash does not depend on it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{Gather as _, TaskId, did_you_mean};
+use apprentice_protocol::{TaskId, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +89,7 @@ impl Selection {
     /// Reads a selection and validates it against the suite.
     pub fn read(path: &Path, suite: &Suite) -> Result<Self, SelectionError> {
         let path = path.to_owned();
-        let text = match fs::read_to_string(&path) {
+        let text = match apprentice_files::read_to_string(&path) {
             Ok(text) => text,
             Err(source) => return Err(SelectionError::Read { path, source }),
         };
@@ -121,7 +120,7 @@ impl Selection {
 
     /// Returns the selected task ids without duplicates.
     pub fn chosen(&self) -> BTreeSet<TaskId> {
-        self.tasks.iter().cloned().gather()
+        self.tasks.iter().cloned().collect()
     }
 }
 
@@ -130,7 +129,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::{Selection, Suite};
-    use crate::suite::task::Task;
+    use crate::task::Task;
 
     fn suite() -> Suite {
         let task = |id: &str| -> Task {

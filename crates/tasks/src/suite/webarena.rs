@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::conversion::{Conversion, ConversionError, NewSuite, io_error, read_folder, read_wheel};
 use super::foreign::is_web_arena;
-use crate::check::Url;
+use apprentice_metrics::Url;
 
 /// The sites of WebArena and VisualWebArena; the placeholder of each is its name in capitals between `__`.
 pub const SITES: &[&str] =
@@ -89,7 +89,7 @@ fn read(from: &Path) -> Result<Vec<Value>, ConversionError> {
             .into_iter()
             .collect()
     } else {
-        vec![(from.to_owned(), std::fs::read(from).map_err(io_error(from))?)]
+        vec![(from.to_owned(), apprentice_files::read(from).map_err(io_error(from))?)]
     };
     let mut configs = Vec::new();
     for (path, bytes) in texts {

@@ -4,7 +4,7 @@
 use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
-use super::task::Task;
+use crate::task::Task;
 
 impl Task {
     /// Returns the task in another of its wordings; numbers past the last begin again with the first. `None` if the

@@ -9,10 +9,10 @@ use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Artifacts, ExperimentRecord, build_of, files_below};
+use apprentice_runs::layout::PREREG_FILE;
 use apprentice_tasks::suite as suites;
 use serde::{Deserialize, Serialize};
 
-use super::address::{database_failure, store_settings};
 use super::submit::{Submit, without_queue};
 use super::submitted::Submitted;
 use crate::commands::bench::{self, Bench, BenchFiles};
@@ -24,6 +24,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::Proceed;
 use crate::models::Models;
 use crate::overrides::{self, Overrides};
+use crate::queue_access::{database_failure, store_settings};
 use crate::{process_env, terminal, wire};
 
 /// The schema name of the list of an experiment's inputs.
@@ -116,8 +117,8 @@ impl Inputs {
         }
         let registration = registration_of(file);
         if registration.is_file() {
-            inputs.files.insert("prereg.lock".to_owned(), registration);
-            inputs.layout.registration = Some("prereg.lock".to_owned());
+            inputs.files.insert(PREREG_FILE.to_owned(), registration);
+            inputs.layout.registration = Some(PREREG_FILE.to_owned());
         }
         Ok(inputs)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_fleet::{Database, Metered};
-use apprentice_harness::model::identity::ModelIdentity;
+use apprentice_models::identity::ModelIdentity;
 use apprentice_protocol::{ChatModel, PortFuture};
 
 /// Models whose calls take a token of their provider's bucket.

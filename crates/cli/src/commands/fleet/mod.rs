@@ -1,14 +1,12 @@
 //! `apprentice submit`, `worker`, `queue`, `fetch`, `cancel` and `drain`: runs of more than one machine, by a queue in
 //! PostgreSQL. Only builds with the feature `fleet` have them.
 
-mod address;
 mod experiment;
 mod leader;
 mod metered_models;
 mod metrics;
 mod plan;
 mod queue;
-mod reading;
 mod submit;
 mod submitted;
 mod worker;
@@ -20,7 +18,6 @@ use crate::failure::Failure;
 use crate::overrides::{self, Overrides};
 
 pub(crate) use plan::{FleetPlan, print as print_plan};
-pub(crate) use reading::{Scratch, opened, whole};
 pub(crate) use submit::Submit;
 #[cfg(test)]
 pub(in crate::commands) use submitted::Submitted;

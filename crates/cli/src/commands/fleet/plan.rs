@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::run::read_run;
-use apprentice_fleet::{FleetForecast, FleetQuestion, ObservedAttempt, files_below, forecast_fleet};
+use apprentice_fleet::{
+    DEFAULT_LEASE, FleetForecast, FleetQuestion, ObservedAttempt, files_below, forecast_fleet,
+};
 use apprentice_protocol::Verdict;
 use clap::Args;
 
@@ -24,9 +26,6 @@ pub(crate) struct FleetPlan {
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Fleet")]
     calls_per_minute: Option<u32>,
 }
-
-/// The seconds of a lease, as `worker` has them by default.
-const LEASE: f64 = 60.0;
 
 impl FleetPlan {
     /// Forecasts each size for this many trials.
@@ -52,7 +51,7 @@ impl FleetPlan {
             workers: 1,
             jobs: wire::jobs(config),
             attempts: config.attempts,
-            lease_s: LEASE,
+            lease_s: DEFAULT_LEASE.as_secs_f64(),
             file_bytes: size(run)? as f64 / observed.len() as f64,
             calls_per_minute: self.calls_per_minute.map(f64::from),
         };

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use apprentice_fleet::{
-    Cap, CapKind, Depth, FetchError, Fetched, QueueStatus, RateLimit, RateUnit, RunStatus, fetch as fetched,
+    Cap, CapKind, Depth, Fetched, QueueStatus, RateLimit, RateUnit, RunStatus, fetch as fetched,
 };
 use apprentice_protocol::{RunId, counted};
 use clap::Args;
 
-use super::address::{QueueAddress, database_failure};
 use super::metrics;
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
+use crate::queue_access::{QueueAddress, database_failure, fetch_failure};
 use crate::{terminal, wire};
 
 /// The longest wait between two fetches of a run that is followed.
@@ -240,18 +240,6 @@ fn brought(found: &Fetched) -> String {
         (open, _) => format!("{} open", counted(open, "trial")),
     };
     format!("{} added; {open}", counted(found.added, "attempt"))
-}
-
-pub(super) fn fetch_failure(error: FetchError) -> Failure {
-    match error {
-        FetchError::NoRun(_) => Failure::new(Kind::NothingMatched, error),
-        FetchError::Other(_)
-        | FetchError::Continued(_)
-        | FetchError::Changed(_)
-        | FetchError::Stored { .. } => Failure::new(Kind::Config, error),
-        FetchError::Database(error) => database_failure(error),
-        other => Failure::new(Kind::Environment, other),
-    }
 }
 
 /// Runs `cancel`.

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::run::{ModelSource as _, RunPlan, TrialSpec};
 use apprentice_fleet::{Artifacts, Submission, SubmitError, submit};
-use apprentice_protocol::{EnvironmentKind, Gather as _, TaskId, counted};
-use apprentice_skills::book::freeze;
+use apprentice_protocol::{EnvironmentKind, TaskId, counted};
+use apprentice_skillbook::freeze;
 use apprentice_tasks::suite::{self as suites, Suite};
+use apprentice_tasks::task::Task;
 use clap::Args;
 
-use super::address::{QueueAddress, database_failure, store_settings};
 use super::submitted::Submitted;
 use crate::commands::bench::Measurement;
 use crate::commands::run::{ParseCommand, PlannedCommand, Run, planned};
 use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::queue_access::{QueueAddress, database_failure, store_settings};
 use crate::{process_env, suite, terminal, wire};
 
 /// Puts the trials of a run, or an experiment, into a queue, from which workers take them.
@@ -100,14 +101,14 @@ pub(super) fn without_queue(command: &[String], name: &str) -> Vec<String> {
 
 /// The needs of each task: its world, and what was named. Which programs a run needs, a worker sees by the suite.
 pub(super) fn needs(suite: &Suite, config: &Config, more: &[String]) -> BTreeMap<TaskId, Vec<String>> {
-    let of = |task: &suites::task::Task| {
+    let of = |task: &Task| {
         let on_vm = config.world == WorldChoice::Vm && task.environment() == EnvironmentKind::Desktop;
         let world = if on_vm { EnvironmentKind::Vm } else { task.environment() };
         let mut needs = vec![format!("world:{}", terminal::words(&world))];
         needs.extend(more.iter().cloned());
         needs
     };
-    suite.tasks.iter().map(|task| (task.id.clone(), of(task))).gather()
+    suite.tasks.iter().map(|task| (task.id.clone(), of(task))).collect()
 }
 
 /// Runs `submit`.

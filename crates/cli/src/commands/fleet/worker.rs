@@ -8,21 +8,22 @@ use std::time::Duration;
 
 use apprentice_evaluator::run::{RunPlan, drift};
 use apprentice_fleet::{
-    ArtifactError, Artifacts, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker, WorkerLimits,
-    build_of,
+    ArtifactError, Artifacts, DEFAULT_LEASE, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker,
+    WorkerLimits, build_of,
 };
-use apprentice_protocol::{EnvironmentKind, Gather as _, PortFuture, RunId};
+use apprentice_protocol::{EnvironmentKind, PortFuture, RunId};
+use apprentice_runs::layout::BOOK_FOLDER;
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
-use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::task::Task;
 use clap::Args;
 
-use super::address::{QueueAddress, patient_store_settings};
 use super::leader::LeaderHere;
 use super::metered_models::MeteredModels;
 use crate::commands::run::{BroughtFiles, BroughtRun, ParseCommand, brought, brought_measurement};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::overrides::Overrides;
+use crate::queue_access::{QueueAddress, patient_store_settings};
 use crate::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
@@ -49,7 +50,7 @@ pub(crate) struct WorkerCommand {
     #[arg(long)]
     until_done: bool,
     /// Seconds without a sign of life after which others take over the worker's trials.
-    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(5..=3600))]
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_LEASE.as_secs(), value_parser = clap::value_parser!(u64).range(5..=3600))]
     lease: u64,
     /// The folder for attempts under way [default: below this user's state].
     #[arg(long, value_name = "DIR")]
@@ -166,7 +167,7 @@ impl Preparation {
             Artifacts::open(&record.artifacts, &patient_store_settings()).kind(Kind::Environment)?;
         artifacts.check(&self.name).await.kind(Kind::Environment)?;
         let folder = self.run_folder(&plan.run);
-        let (suite, book) = (folder.join("suite"), folder.join("book"));
+        let (suite, book) = (folder.join("suite"), folder.join(BOOK_FOLDER));
         artifacts.get_files(&record.suite_list, &suite).await.map_err(unusable)?;
         if let Some(list) = &record.book_list {
             artifacts.get_files(list, &book).await.map_err(unusable)?;
@@ -223,13 +224,13 @@ impl Preparation {
             may_reach: &|named, host| ready.network.allows(named, host),
             has_judge: true,
         };
-        let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.task.as_str()).gather();
+        let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.task.as_str()).collect();
         let tasks = planned.into_iter().filter_map(|task| ready.current.suite.task(task));
         let in_cell = |task: &&Task| match task.environment() {
             EnvironmentKind::Desktop => !ready.on_vm,
             kind => kind == EnvironmentKind::Browser,
         };
-        tasks.filter(in_cell).flat_map(|task| missing(task, &here).cell).gather()
+        tasks.filter(in_cell).flat_map(|task| missing(task, &here).cell).collect()
     }
 
     fn has(&self, need: &str) -> bool {

@@ -8,7 +8,7 @@ use apprentice_evaluator::function_admission::{Admission, AdmissionError, Admiss
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, SkillId, TaskId, Verdict};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_skillbook::{Gateway, GatewayOptions};
 use clap::Args;
 use serde_json::Value;
 

@@ -7,13 +7,11 @@ use apprentice_evaluator::function_synthesis::{Learned, Lesson, LessonError};
 use apprentice_evaluator::learn::{HeldOutTasks, last_attempts};
 use apprentice_evaluator::run::RunFolder;
 use apprentice_evaluator::split::SplitLock;
+use apprentice_learning::synthesis::SynthesisError;
 use apprentice_protocol::{Clock, SkillId, TaskId};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{
-    Actor, Applied, Change, Gateway, GatewayOptions, OpId, Snapshot, WriteRequest,
-};
-use apprentice_skills::leak::HeldOutIndex;
-use apprentice_skills::synthesis::SynthesisError;
+use apprentice_screening::leak::HeldOutIndex;
+use apprentice_skillbook::{Actor, Applied, Change, Gateway, GatewayOptions, OpId, Snapshot, WriteRequest};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,7 +49,7 @@ pub(super) struct LearnArgs {
 }
 
 /// The largest number of answers of one synthesis.
-const ANSWERS: usize = apprentice_skills::synthesis::TRIES as usize;
+const ANSWERS: usize = apprentice_learning::synthesis::TRIES as usize;
 
 /// The output of `functions learn --json`.
 #[derive(Serialize, JsonSchema)]

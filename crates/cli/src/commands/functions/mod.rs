@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use apprentice_functions::{Signature, Violation};
 use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{
+use apprentice_skillbook::{
     Actor, At, Change, Gateway, GatewayOptions, SkillFunction, Snapshot, WriteRefusal, WriteRequest,
     check_function,
 };
@@ -230,7 +230,7 @@ fn add(book: &Path, skill: &SkillId, file: &Path, json: bool) -> Result<(), Fail
 }
 
 fn lines(book: &Snapshot) -> Vec<Line<'_>> {
-    let of = |skill: &'_ apprentice_skills::book::Skill| skill.functions.len();
+    let of = |skill: &'_ apprentice_skillbook::Skill| skill.functions.len();
     book.skills()
         .filter(|skill| of(skill) > 0)
         .flat_map(|skill| {

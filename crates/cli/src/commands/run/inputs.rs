@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::arm::GuidanceProvider;
 use apprentice_evaluator::auto_arms::AutoArms;
-use apprentice_evaluator::run::{AdmissionCounts, ArmPlan, ROWS_FILE, RunPlan, frozen_book};
+use apprentice_evaluator::run::{AdmissionCounts, ArmPlan, RunPlan, frozen_book};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::counted;
 use apprentice_results::arm::Arm;
 use apprentice_results::auto_arm::choose_auto;
-use apprentice_results::rows;
-use apprentice_skills::book::Snapshot;
-use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
+use apprentice_runs::{Wanted, check, read_rows};
+use apprentice_skillbook::Snapshot;
+use apprentice_skillbook::verification::{Admission, AdmissionPolicy, admit};
 use apprentice_tasks::suite::Suite;
 
 use super::{ParseCommand, RecordedCommand, Run, StartedBy};
@@ -29,7 +29,7 @@ pub(super) struct RunInputs {
     split: Option<PathBuf>,
     arm: Arm,
     skillbook: Option<PathBuf>,
-    admit: AdmissionPolicy,
+    only_skills: AdmissionPolicy,
     guidance: GuidanceArgs,
     model: String,
     dev_runs: Vec<PathBuf>,
@@ -44,7 +44,7 @@ impl RunInputs {
             split: run.split.clone(),
             arm: run.arm,
             skillbook: run.skillbook.clone(),
-            admit: run.admit,
+            only_skills: run.only_skills,
             guidance: run.guidance.clone(),
             model: run.model.clone(),
             dev_runs: run.dev_run.clone(),
@@ -79,7 +79,7 @@ impl RunInputs {
         let inputs = Self {
             suite_name: Some(plan.suite.clone()),
             arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
-            admit: arm.admission.as_ref().map_or(given.admit, |admission| admission.policy),
+            only_skills: arm.admission.as_ref().map_or(given.only_skills, |admission| admission.policy),
             skillbook: frozen_book(run).or_else(|| given.skillbook.clone()),
             ..Self::given(given)
         };
@@ -109,7 +109,7 @@ pub(super) fn load(inputs: &RunInputs, config: &Config, models: &Models) -> Resu
         let folder = inputs.skillbook.as_ref().unwrap_or(&config.skillbook);
         // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
         let whole = crate::commands::skills::open(folder)?.clean().kind(Kind::Config)?;
-        let (book, counts) = admitted(&whole, inputs.admit)?;
+        let (book, counts) = admitted(&whole, inputs.only_skills)?;
         (Some(whole), book.with_embedding(models.embedding()?), Some(counts))
     } else {
         (None, Snapshot::empty(), None)
@@ -127,7 +127,8 @@ fn chosen_arm(inputs: &RunInputs, models: &Models) -> Result<AutoArms, Failure> 
     }
     let mut known = Vec::new();
     for run in &inputs.dev_runs {
-        known.extend(rows::read(&run.join(ROWS_FILE)).kind(Kind::Config)?.rows);
+        check(run, Wanted::RunOrRows).kind(Kind::Config)?;
+        known.extend(read_rows(run).kind(Kind::Config)?.rows);
     }
     let choice = choose_auto(&known, models.resolve(&inputs.model)?).map_err(|error| {
         let hint = "run the dev tasks in these arms first and name the runs: --split FILE --only dev --arm push, \
@@ -152,7 +153,7 @@ fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, Admis
     }
     if eligible == 0 && !quarantined.is_empty() {
         return Err(Failure::say(Kind::NothingMatched, "the admission policy accepts no skill").hint(
-            "`apprentice learn` on training runs that used a skill verifies it; --admit auto accepts all",
+            "`apprentice learn` on training runs that used a skill verifies it; --only-skills auto accepts all",
         ));
     }
     let counts = AdmissionCounts { policy, eligible, quarantined: quarantined.len() };

@@ -1,12 +1,10 @@
 //! Reads packages from zip archives, such as `.skill` files.
 
-use apprentice_protocol::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use apprentice_skills::package::Package;
+use apprentice_skillbook::package::Package;
 use zip::ZipArchive;
 
 use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
@@ -17,7 +15,7 @@ use crate::failure::{Failure, Kind};
 pub(super) fn read_archive(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let files = unpacked(place)?;
     let holds_skill = |path: &&PathBuf| path.file_name().is_some_and(|name| is_skill_file(Path::new(name)));
-    let roots: BTreeSet<&Path> = files.keys().filter(holds_skill).filter_map(|path| path.parent()).gather();
+    let roots: BTreeSet<&Path> = files.keys().filter(holds_skill).filter_map(|path| path.parent()).collect();
     let outermost = |root: &&&Path| !root.ancestors().skip(1).any(|above| roots.contains(above));
     let stem = place.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let package = |root: &Path| {
@@ -33,7 +31,7 @@ pub(super) fn read_archive(place: &Path) -> Result<Vec<(PathBuf, Package)>, Fail
 fn unpacked(place: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Failure> {
     let told =
         |why: &dyn std::fmt::Display| Failure::say(Kind::Config, format!("{}: {why}", place.display()));
-    let file = File::open(place).map_err(|error| told(&error))?;
+    let file = apprentice_files::open(place).map_err(|error| told(&error))?;
     let mut archive = ZipArchive::new(file)
         .map_err(|error| told(&error).hint("give a folder, a SKILL.md, or a zip archive (`.skill`)"))?;
     let (mut files, mut left) = (BTreeMap::new(), MOST_BYTES);

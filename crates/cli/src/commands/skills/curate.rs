@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::review_estimate::CountRange;
-use apprentice_harness::model::scripted::Scripted;
+use apprentice_learning::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings, find_cleanup_tasks};
+use apprentice_learning::manage::{Decision, ItemOutcome, ManageError};
+use apprentice_learning::{
+    AppliedReflection, ExternalReflection, HandlerOptions, LearnError, LearnOptions, LearnerModels,
+    LearningInput, apply as work_in, clean_book, trajectory_by_name,
+};
+use apprentice_models::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::State;
-use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings, find_cleanup_tasks};
-use apprentice_skills::manage::{Decision, ItemOutcome, ManageError};
-use apprentice_skills::{
-    AppliedReflection, EmbeddingModel, ExternalReflection, HandlerOptions, LearnError, LearnOptions,
-    LearnerModels, LearningInput, apply as work_in, clean_book, trajectory_by_name,
-};
+use apprentice_skillbook::State;
+use apprentice_wording::EmbeddingModel;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use apprentice_protocol::Clock as _;
-use apprentice_sandbox::SystemClock;
-use apprentice_skills::background::ReviewLock;
-use apprentice_skills::book::{BookEvent, Snapshot};
-use apprentice_skills::foreground::{
+use apprentice_learning::background::ReviewLock;
+use apprentice_learning::foreground::{
     Budgets, Counters, Gate, Journal, JournalEntry, JournalLine, budgets, counters, gate,
 };
+use apprentice_protocol::Clock as _;
+use apprentice_sandbox::SystemClock;
+use apprentice_skillbook::{BookEvent, Snapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ pub(super) fn learning(folder: &Path, as_json: bool, config: &Config) -> Result<
         });
     }
     for line in lines.iter().rev().take(LAST).rev() {
-        let what = match &line.told {
+        let what = match &line.entry {
             JournalEntry::Event { event } => terminal::words(event),
             JournalEntry::Turn { tool_iters, .. } => {
                 format!("turn, {}", apprentice_protocol::counted(*tool_iters, "action"))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{Actor, Applied, FIGURE_BYTES, FigureWrite, NewFigure, OpId};
+use apprentice_skillbook::{Actor, Applied, FigureWrite, MAX_FIGURE_BYTES, NewFigure, OpId};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,8 +58,8 @@ pub(super) fn add_figure(arguments: &AddFigure, folder: &Path, json: bool) -> Re
 /// Reads a file, and no more of it than shows that it is too large.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
-    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let file = apprentice_files::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    file.take(FIGURE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(MAX_FIGURE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(bytes)
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use apprentice_evaluator::learn::screenshot;
 use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{
-    self, Actor, Applied, At, BlameLine, Change, Citation, CitedReport, Entry, OpId, SentenceOrigin,
+use apprentice_skillbook::{
+    Actor, Applied, At, BlameLine, Change, Citation, CitedReport, Entry, OpId, SentenceOrigin,
     SkillDifference, Snapshot, WriteRefusal, WriteRequest,
 };
 use jiff::civil::Date;
@@ -62,7 +62,7 @@ pub(in super::super) struct History {
 pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let book = open(folder)?;
     let skill = skill.map(id).transpose()?;
-    let entries = book::history(&book.operations(), skill.as_ref());
+    let entries = apprentice_skillbook::history(&book.operations(), skill.as_ref());
     if let Some(skill) = skill.as_ref().filter(|_| entries.is_empty()) {
         return Err(unknown(&book, skill.as_str()));
     }
@@ -136,7 +136,7 @@ pub(super) fn diff(
         Some(name) => snapshot_at(folder, name)?,
         None => Snapshot::open(folder, At::Operation(after.last())).kind(Kind::Config)?,
     };
-    let skills = book::difference(&before, &after);
+    let skills = apprentice_skillbook::difference(&before, &after);
     if as_json {
         let (schema, from, to) = ("apprentice.skills.diff/1", before.last(), after.last());
         return terminal::json(&Difference { schema, from, to, skills });
@@ -276,7 +276,9 @@ struct BlameRow {
 pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Result<(), Failure> {
     let book = open(folder)?;
     let skill = id(name)?;
-    let Some(lines) = book::blame(&book.operations(), &skill) else { return Err(unknown(&book, name)) };
+    let Some(lines) = apprentice_skillbook::blame(&book.operations(), &skill) else {
+        return Err(unknown(&book, name));
+    };
     let picture = |line: &BlameLine| {
         let trajectory = line.trajectory.as_deref().unwrap_or_default();
         let found = line.steps.iter().filter_map(|step| screenshot(runs, trajectory, *step));

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_evaluator::background::{ReviewState, prepare};
-use apprentice_harness::model::middleware::Ledger;
+use apprentice_learning::background::{ReviewRequest, ReviewSummary, SkillChange};
+use apprentice_learning::foreground::{Language, Receipt, ReviewOutcome, receipt};
+use apprentice_models::middleware::Ledger;
 use apprentice_protocol::{ChatModel, Clock};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::background::{ReviewRequest, ReviewSummary, SkillChange};
-use apprentice_skills::book::WriteMode;
-use apprentice_skills::foreground::{Language, Receipt, ReviewOutcome, receipt};
+use apprentice_skillbook::WriteMode;
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;

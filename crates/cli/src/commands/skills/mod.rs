@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::EmbeddingModel;
-use apprentice_skills::book::{
+use apprentice_screening::effect::EffectRule;
+use apprentice_skillbook::{
     At, AuthoredPages, BookError, Gateway, GatewayOptions, OpId, OpenReport, Problem, Snapshot, WriteMode,
 };
-use apprentice_skills::effect::EffectRule;
+use apprentice_wording::EmbeddingModel;
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -101,7 +101,8 @@ enum What {
         operation: Option<String>,
     },
     Accept(proposals::Accept),
-    Refuse(proposals::Refuse),
+    #[command(alias = "refuse")]
+    Reject(proposals::Reject),
     /// Gives a suspended skill to agents again.
     Resume {
         /// `<domain>/<name>`.
@@ -145,7 +146,7 @@ impl What {
             | Self::Apply(_)
             | Self::Import(_)
             | Self::Accept(_)
-            | Self::Refuse(_)
+            | Self::Reject(_)
             | Self::AddFigure(_) => true,
             Self::Clean(clean) => clean.writes(),
             Self::Learning(learning) => learning.writes(),
@@ -207,7 +208,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Revert { operations } => history::revert(folder, operations, json),
         What::Proposals { operation } => proposals::list(folder, operation.as_deref(), json),
         What::Accept(accept) => proposals::accept(accept, folder, json),
-        What::Refuse(refuse) => proposals::refuse(refuse, folder, json),
+        What::Reject(reject) => proposals::reject(reject, folder, json),
         What::Resume { skill } => history::resume(folder, skill, json),
         What::Events { skill } => events::events(&open(folder)?, skill.as_deref(), json),
         What::Learning(learning) => learning.run(folder, json, config),

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Clock as _, SkillId, counted};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{At, Snapshot};
-use apprentice_skills::package::{
-    self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, read_and_import_configs,
+use apprentice_skillbook::package;
+use apprentice_skillbook::package::{
+    ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, read_and_import_configs,
 };
-use apprentice_skills::shipped;
+use apprentice_skillbook::shipped;
+use apprentice_skillbook::{At, Snapshot};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -162,7 +163,7 @@ fn print_result(result: &Checked) {
 
 fn book_of(folder: &Path) -> Result<Checked, Failure> {
     let book = Snapshot::open(folder, At::Now).kind(Kind::Config)?;
-    let problem = |problem: &apprentice_skills::book::Problem| PackageFinding {
+    let problem = |problem: &apprentice_skillbook::Problem| PackageFinding {
         level: Level::Error,
         code: "unreadable",
         what: problem.what.clone(),
@@ -241,7 +242,7 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Co
         }
         ImportFormat::SkillConfigs => {
             let place = named()?;
-            let text = fs::read_to_string(place)
+            let text = apprentice_files::read_to_string(place)
                 .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", place.display())))?;
             let models = wire::models(config, Arc::new(SystemClock::default()))?;
             let mut gateway = write(book)?;
@@ -377,7 +378,7 @@ fn read_files(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>)
             return Err(Failure::say(Kind::Config, what));
         }
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        files.insert(name, fs::read(&path).map_err(|error| failed(&path, error))?);
+        files.insert(name, apprentice_files::read(&path).map_err(|error| failed(&path, error))?);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use apprentice_skills::package::SKILL_FILE;
+use apprentice_skillbook::package::SKILL_FILE;
 
 /// The largest number of files in a package.
 pub(super) const MOST_FILES: usize = 1000;

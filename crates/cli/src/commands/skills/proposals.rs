@@ -5,7 +5,7 @@ use std::path::Path;
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::book::{
+use apprentice_skillbook::{
     OpId, Proposal, SentenceOrigin, SkillDifference, Snapshot, WriteMode, WriteRefusal,
 };
 use clap::Args;
@@ -49,13 +49,13 @@ pub(crate) struct Accept {
     all: bool,
 }
 
-/// Refuses proposed changes; the same change cannot be proposed again.
+/// Rejects proposed changes; the same change cannot be proposed again.
 #[derive(Debug, Args)]
-pub(crate) struct Refuse {
+pub(crate) struct Reject {
     /// The proposals, such as `o12`.
     #[arg(required_unless_present = "all", value_name = "OPERATION")]
     proposals: Vec<String>,
-    /// Refuse all waiting proposals.
+    /// Reject all waiting proposals.
     #[arg(long, conflicts_with = "proposals")]
     all: bool,
     /// The reason, in one line.
@@ -146,7 +146,7 @@ fn selected_proposals(book: &Snapshot, names: &[String]) -> Result<Vec<OpId>, Fa
     }
 }
 
-/// The output of `skills accept --json` and `skills refuse --json`.
+/// The output of `skills accept --json` and `skills reject --json`.
 #[derive(Serialize, JsonSchema)]
 pub(in super::super) struct Decisions<'a> {
     schema: String,
@@ -173,7 +173,7 @@ pub(super) fn accept(arguments: &Accept, folder: &Path, as_json: bool) -> Result
     })
 }
 
-pub(super) fn refuse(arguments: &Refuse, folder: &Path, as_json: bool) -> Result<(), Failure> {
+pub(super) fn reject(arguments: &Reject, folder: &Path, as_json: bool) -> Result<(), Failure> {
     decide(folder, &arguments.proposals, "refused", as_json, |gateway, id| {
         gateway.refuse(id, &arguments.why, SystemClock::default().now()).map(|_| gateway.state().last)
     })
@@ -185,7 +185,7 @@ fn decide(
     names: &[String],
     word: &str,
     as_json: bool,
-    mut act: impl FnMut(&mut apprentice_skills::book::Gateway, OpId) -> Result<OpId, WriteRefusal>,
+    mut act: impl FnMut(&mut apprentice_skillbook::Gateway, OpId) -> Result<OpId, WriteRefusal>,
 ) -> Result<(), Failure> {
     let mut gateway = write(folder)?;
     let mut decided = Vec::new();
@@ -219,7 +219,7 @@ fn decide(
     match stuck {
         0 => Ok(()),
         stuck => Err(Failure::say(Kind::NothingMatched, format!("{stuck} could not be {word}"))
-            .hint("their base has changed; refuse them and learn from the attempt again")),
+            .hint("their base has changed; reject them and learn from the attempt again")),
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{BoundedText, SkillId, TextBudget};
-use apprentice_skills::Hit;
-use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, VersionEvidence, history};
-use apprentice_skills::shipped::ShippedPart;
-use apprentice_skills::verification::{Verification, verification};
+use apprentice_skillbook::Hit;
+use apprentice_skillbook::shipped::ShippedPart;
+use apprentice_skillbook::verification::{Verification, verification};
+use apprentice_skillbook::{Counts, Entry, Note, Origin, Skill, Snapshot, VersionEvidence, history};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use apprentice_functions::{PlaywrightError, PlaywrightFunction, SYNTAX_PROGRAM, Untranslated, translate};
-use apprentice_skills::package::{Imported, Package, SKILL_FILE};
+use apprentice_skillbook::package::{Imported, Package, SKILL_FILE};
 use serde_json::Value;
 
 use crate::failure::{Failure, Kind};
@@ -62,7 +62,7 @@ pub(super) fn read(place: &Path, base: Option<&str>) -> Result<Library, Failure>
 /// Has Python's own parser read a file. Nothing of it is run, and neither settings nor packages of the user are loaded.
 fn syntax(file: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", file.display()));
-    let text = fs::read(file).map_err(failed)?;
+    let text = apprentice_files::read(file).map_err(failed)?;
     let python = process_env::find_program("python3").ok_or_else(|| {
         Failure::say(Kind::Environment, "program python3 is not installed: it reads functions in Python")
             .hint("install python3 (3.9 or newer), for example: apt-get install -y python3")
@@ -113,7 +113,7 @@ fn licence(place: &Path) -> Result<Option<String>, Failure> {
     let found = whole.ancestors().take(ABOVE).flat_map(|folder| LICENCES.map(|name| folder.join(name)));
     let Some(found) = found.into_iter().find(|file| file.is_file()) else { return Ok(None) };
     let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", found.display()));
-    fs::read_to_string(&found).map(Some).map_err(failed)
+    apprentice_files::read_to_string(&found).map(Some).map_err(failed)
 }
 
 /// The site that a file is about, by its name: `map` of `map_kb_post_code.py`.

@@ -12,7 +12,7 @@ use apprentice_protocol::CapOverrides;
 
 use super::{CleanupRule, PrimaryComparison};
 use apprentice_results::ablations::Ablations;
-use apprentice_skills::reflect::ReflectMode;
+use apprentice_skillbook::review::ReflectMode;
 use apprentice_tasks::suite::SourcePos;
 
 pub use resolve::{ProgramDefaults, ResolveContext, ResolvedConfig};
@@ -71,7 +71,7 @@ pub struct ExperimentConfig {
     /// Limits for the students' trials, in place of all others.
     pub student_limits: Option<CapOverrides>,
     /// Budget for all model calls, in US dollars.
-    pub most_usd: Option<f64>,
+    pub max_usd: Option<f64>,
     /// Ablations and compute-matched baselines run with the first student.
     pub ablations: Located<Ablations>,
     /// Assumptions for the power analysis.
@@ -82,6 +82,8 @@ pub struct ExperimentConfig {
     pub unverified_functions: bool,
     /// Folders of runs whose training attempts the arm `raw-trace` shows.
     pub demonstrations: Vec<Located<String>>,
+    /// Hints about keys under their old names.
+    pub renamed: Vec<String>,
     /// Syntax errors, reported together with unresolved references.
     pub syntax: SyntaxIssues,
 }

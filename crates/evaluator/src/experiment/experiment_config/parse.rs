@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{CapOverrides, counted, nearest};
-use apprentice_skills::reflect::ReflectMode;
+use apprentice_skillbook::review::ReflectMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -19,7 +19,7 @@ use apprentice_results::arm::Arm;
 use apprentice_results::stats::PowerAssumptions;
 use apprentice_tasks::suite::SourcePos;
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "ablations",
     "arms",
     "attempts",
@@ -30,7 +30,8 @@ const KEYS: [&str; 24] = [
     "judge",
     "learning",
     "limits",
-    "most_usd",
+    "max_usd",
+    OLD_MAX_USD,
     "order_seed",
     "primary",
     "seeds",
@@ -48,6 +49,8 @@ const KEYS: [&str; 24] = [
 const LEARNING: [&str; 8] =
     ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "reflection", "rehearsal", "replicates"];
 const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
+/// The old name of `max_usd`, read for one release.
+const OLD_MAX_USD: &str = "most_usd";
 /// The old name of `[ablations]`, still read.
 const OLD_ABLATIONS: &str = "further";
 const ABLATIONS: [&str; 4] = ["best_of", "leave_one_out", "more_steps", "wordings"];
@@ -104,7 +107,7 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         baselines: reader.boolean(root, "baselines").unwrap_or(false),
         limits: limits(reader, root, "limits"),
         student_limits: limits(reader, root, "student_limits"),
-        most_usd: reader.real(root, "most_usd", 0.0..=1e9),
+        max_usd: max_usd(reader, root),
         ablations: ablations(reader, root),
         suppress: reader.strings(root, "suppress"),
         unverified_functions: reader.boolean(root, "unverified_functions").unwrap_or(false),
@@ -116,6 +119,7 @@ fn config(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
         judge,
         skillbook,
         arms,
+        renamed: renamed(root),
         syntax: SyntaxIssues::default(),
     };
     reader.require(root, "suite", "`suite` is missing: the folder of the tasks");
@@ -203,6 +207,26 @@ fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>, key: &str) -> Option<CapO
         working_s: large(reader, "working_s"),
         repeats: reader.count(table, "repeats", 2..=MAX_NUMBER),
     })
+}
+
+/// Returns a hint for each key that stands under its old name.
+fn renamed(root: &DeTable<'_>) -> Vec<String> {
+    let old = [(OLD_MAX_USD, "`max_usd`"), (OLD_ABLATIONS, "`[ablations]`")];
+    let used = old.into_iter().filter(|(old, _)| root.contains_key(*old));
+    used.map(|(old, new)| format!("`{old}` is now {new}; the next release drops `{old}`")).collect()
+}
+
+fn max_usd(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Option<f64> {
+    let old = root.get_key_value(OLD_MAX_USD).map(|(key, _)| key.span().start);
+    if let (true, Some(old)) = (root.contains_key("max_usd"), old) {
+        reader.fault(
+            OLD_MAX_USD,
+            old,
+            "`most_usd` is the old name of `max_usd`: keep one of them".to_owned(),
+        );
+    }
+    let name = if root.contains_key("max_usd") { "max_usd" } else { OLD_MAX_USD };
+    reader.real(root, name, 0.0..=1e9)
 }
 
 fn ablations(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<Ablations> {

@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, Gather as _, TaskId, did_you_mean};
-use apprentice_skills::LearnOptions;
-use apprentice_skills::book::{At, Snapshot};
-use apprentice_skills::reflect::ReflectOptions;
+use apprentice_learning::LearnOptions;
+use apprentice_learning::reflect::ReflectOptions;
+use apprentice_protocol::{ChatModel, TaskId, did_you_mean};
+use apprentice_skillbook::{At, Snapshot};
 
 use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
 use crate::experiment::{BookSource, Experiment, LearningPlan};
 use crate::function_scope::FunctionScope;
 use crate::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::learn::CycleOptions;
-use crate::run::PLAN_FILE;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::tool_servers::ToolSettings;
 use apprentice_results::arm::Arm;
-use apprentice_results::row::Split;
+use apprentice_runs::layout::PLAN_FILE;
+use apprentice_runs::row::Split;
 use apprentice_tasks::suite::{self, Selection, SourcePos, Suite};
 
 /// The context for resolving names in a config file.
@@ -181,7 +181,7 @@ impl Resolver<'_> {
             self.keep(named.spot, read)
         });
         let selected = selected.map(|selection| selection.chosen());
-        let known: BTreeSet<&str> = suite.tasks.iter().map(|task| task.template()).gather();
+        let known: BTreeSet<&str> = suite.tasks.iter().map(|task| task.template()).collect();
         for template in config.templates.iter().filter(|one| !known.contains(one.value.as_str())) {
             let hint = did_you_mean(&template.value, known.iter().copied());
             self.fault(
@@ -192,9 +192,9 @@ impl Resolver<'_> {
         if config.templates.is_empty() {
             return selected;
         }
-        let named: BTreeSet<&str> = config.templates.iter().map(|one| one.value.as_str()).gather();
+        let named: BTreeSet<&str> = config.templates.iter().map(|one| one.value.as_str()).collect();
         let tasks = suite.tasks.iter().filter(|task| named.contains(task.template()));
-        let tasks: BTreeSet<TaskId> = tasks.map(|task| task.id.clone()).gather();
+        let tasks: BTreeSet<TaskId> = tasks.map(|task| task.id.clone()).collect();
         Some(match selected {
             Some(selected) => selected.intersection(&tasks).cloned().collect(),
             None => tasks,
@@ -286,9 +286,9 @@ impl Resolver<'_> {
         book: Option<&Snapshot>,
     ) -> HiddenSkills {
         let programs: BTreeSet<String> =
-            suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).gather();
+            suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
         let skills: BTreeSet<String> =
-            book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).gather();
+            book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).collect();
         let mut found = Vec::new();
         for one in &config.suppress {
             let hiding = match HiddenSkill::parse(&one.value) {

@@ -55,9 +55,10 @@ impl Conversation {
     /// Whether a request of this size fits.
     pub(super) fn fit_in_bytes(&self, needed: u64, limit: u64) -> ContextFit {
         let by_pictures = self.text_bytes <= limit;
-        match needed <= limit {
-            true => ContextFit::Fits,
-            false => ContextFit::None { unit: "bytes", needed, limit, held: 0, by_pictures },
+        if needed <= limit {
+            ContextFit::Fits
+        } else {
+            ContextFit::None { unit: "bytes", needed, limit, held: 0, by_pictures }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The open browser: calls that a dialog, a crash or a hanging page cannot block, and the wait until a page settles.
 
-use std::future::Future;
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
-use apprentice_protocol::{ActReport, Image, NodeRef, PortFuture, Size, WorldError, WorldErrorKind};
+use apprentice_protocol::{ActReport, Image, NodeRef, Size, WorldError, WorldErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::join_all;
@@ -18,10 +18,14 @@ use serde_json::Value;
 
 use super::event_watcher::EventWatcher;
 use super::node_refs::Refs;
-use super::page_state::{PageDialog, PageTab};
+use super::page_state::PageDialog;
 use super::picture;
 
 const QUIET: &str = include_str!("page/quiet.js");
+
+/// Resolves after a frame and the tasks that it scheduled; a document out of sight draws none.
+const FRAME: &str = "new Promise((done) => { const late = setTimeout(() => done(false), 100); \
+    requestAnimationFrame(() => setTimeout(() => { clearTimeout(late); done(true); })); })";
 
 /// Deadline of a single call.
 pub(super) const CALL: Duration = Duration::from_secs(15);
@@ -60,6 +64,9 @@ pub(super) enum ActionError {
     /// The document was replaced meanwhile.
     #[error("the page changed meanwhile: {0}")]
     Replaced(String),
+    /// The page crashed, hangs or closed itself: something else must be opened. What a page does is the attempt's affair.
+    #[error("{0}")]
+    Page(String),
     /// The infrastructure failed.
     #[error(transparent)]
     World(#[from] WorldError),
@@ -73,7 +80,7 @@ impl ActionError {
     /// Turns the error into a report for the model, unless the world is at fault.
     pub(super) fn report(self) -> Result<ActReport, WorldError> {
         match self {
-            Self::Refused(problem) => Ok(ActReport::refused(problem)),
+            Self::Refused(problem) | Self::Page(problem) => Ok(ActReport::refused(problem)),
             Self::Gone(_) => Ok(ActReport::refused(self.to_string())),
             // The input was delivered: it opened the dialog.
             Self::Dialog(dialog) => Ok(ActReport {
@@ -93,7 +100,7 @@ pub(super) fn lost(why: impl Into<String>) -> WorldError {
     WorldError::new(WorldErrorKind::Lost, why)
 }
 
-fn trouble(error: &CallError) -> ActionError {
+pub(super) fn trouble(error: &CallError) -> ActionError {
     match error {
         CallError::Refused { refusal, .. } => ActionError::Replaced(refusal.message.clone()),
         CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
@@ -102,12 +109,22 @@ fn trouble(error: &CallError) -> ActionError {
     }
 }
 
+/// How large a session's documents are, as far as it is known before they are read.
+#[derive(Clone, Copy, Debug, Default)]
+struct DocumentSize {
+    /// The number of nodes.
+    nodes: usize,
+    /// A number of nodes that took too long to be read at once.
+    slow: Option<usize>,
+}
+
 /// An open browser. All methods take `&self`, because the agent and the checks use it concurrently.
 #[derive(Debug)]
 pub(super) struct Browser {
     root: Session,
     watch: EventWatcher,
     refs: Mutex<Refs>,
+    sizes: Mutex<HashMap<SessionId, DocumentSize>>,
     pub(super) size: Size,
     // Declared last, so that the handles above are dropped before it closes.
     _connection: Connection,
@@ -119,7 +136,14 @@ impl Browser {
         let start = |why: String| WorldError::new(WorldErrorKind::Start, why);
         let root = connection.browser(CALL);
         let watch = EventWatcher::start(root.clone(), size);
-        let browser = Self { root, watch, refs: Mutex::default(), size, _connection: connection };
+        let browser = Self {
+            root,
+            watch,
+            refs: Mutex::default(),
+            sizes: Mutex::default(),
+            size,
+            _connection: connection,
+        };
         let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
         let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
         browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
@@ -151,18 +175,27 @@ impl Browser {
         self.refs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn session(&self, id: &SessionId) -> Session {
-        self.root.sibling(id.clone())
+    /// The number of nodes of a session, larger than all where so many took too long to be read.
+    pub(super) fn known_size(&self, session: &SessionId) -> usize {
+        let sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let DocumentSize { nodes, slow } = sizes.get(session).copied().unwrap_or_default();
+        if slow.is_some_and(|slow| nodes >= slow / 2) { usize::MAX } else { nodes }
     }
 
-    /// The active tab.
-    pub(super) fn front(&self) -> Result<PageTab, ActionError> {
-        let front = self.watch.with(|pages| pages.front().cloned());
-        let tab = front.ok_or_else(|| lost("the browser has no tab any more"))?;
-        match &tab.crashed {
-            Some(how) => Err(lost(format!("the page's process died: {how}")).into()),
-            None => Ok(tab),
-        }
+    pub(super) fn note_size(&self, session: &SessionId, nodes: usize) {
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        sizes.entry(session.clone()).or_default().nodes = nodes;
+    }
+
+    /// Notes that the nodes of a session took too long to be read at once.
+    pub(super) fn note_slow(&self, session: &SessionId) {
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = sizes.entry(session.clone()).or_default();
+        size.slow = Some(size.nodes);
+    }
+
+    pub(super) fn session(&self, id: &SessionId) -> Session {
+        self.root.sibling(id.clone())
     }
 
     /// Makes a call on a session of the active tab. A dialog or a crash ends the wait.
@@ -172,34 +205,6 @@ impl Browser {
         command: &C,
     ) -> Result<C::Reply, ActionError> {
         self.guard(session.call(command)).await
-    }
-
-    /// Awaits calls on the active tab. A dialog or a crash ends the wait.
-    pub(super) async fn guard<T>(
-        &self,
-        calls: impl Future<Output = Result<T, CallError>>,
-    ) -> Result<T, ActionError> {
-        tokio::select! {
-            biased;
-            done = calls => done.map_err(|error| trouble(&error)),
-            stop = self.stopped() => Err(stop),
-        }
-    }
-
-    /// Awaits a dialog or a crash of the active tab; forever when chromium is gone, which the call itself tells.
-    fn stopped(&self) -> PortFuture<'_, ActionError> {
-        Box::pin(async {
-            let stop = self.watch.until(|pages| {
-                let tab = pages.front()?;
-                tab.dialog.clone().map(ActionError::Dialog).or_else(|| {
-                    tab.crashed.as_deref().map(|how| lost(format!("the page's process died: {how}")).into())
-                })
-            });
-            match stop.await {
-                Some(stop) => stop,
-                None => std::future::pending().await,
-            }
-        })
     }
 
     /// Evaluates an expression in the main document of a session.
@@ -232,6 +237,17 @@ impl Browser {
         done.read().map_err(|error: ScriptError| ActionError::Replaced(error.0))
     }
 
+    /// Waits until a page has drawn a frame and done what it scheduled for it.
+    pub(super) async fn frame(&self, session: &Session) -> Result<(), ActionError> {
+        self.evaluate::<bool>(session, FRAME.to_owned()).await.map(drop)
+    }
+
+    /// Waits until the short timers of a page that are set now have ended.
+    pub(super) async fn timers(&self, session: &Session) -> Result<(), ActionError> {
+        let ended = "(window[Symbol.for('apprentice.timers')] || (() => true))()".to_owned();
+        self.evaluate::<bool>(session, ended).await.map(drop)
+    }
+
     /// Takes a screenshot of the active tab.
     pub(super) async fn picture(&self) -> Result<Image, ActionError> {
         let tab = self.front()?;
@@ -252,6 +268,7 @@ impl Browser {
                 return Err(ActionError::Dialog(dialog));
             }
             let id = &tab.session;
+            self.must_answer(id).await?;
             self.bring_to_front(&tab.target, id).await?;
             self.wait(LOADING, |pages| !pages.is_loading(id)).await?;
             self.wait(SCRIPT_REQUESTS, |pages| !pages.has_pending_requests(id)).await?;
@@ -277,7 +294,14 @@ impl Browser {
             let is_tab = session == tab;
             let page = self.session(session);
             let quiet = format!("({QUIET})({IDLE_MS}, {UNCHANGED_MS}, {MAX_CHANGING_MS}, {is_tab})");
-            async move { (is_tab, self.evaluate::<bool>(&page, quiet).await) }
+            async move {
+                let elements = self.evaluate::<usize>(&page, quiet).await;
+                if let Ok(elements) = &elements {
+                    // Beside its elements, a document has about as many texts.
+                    self.note_size(session, elements * 2);
+                }
+                (is_tab, elements)
+            }
         });
         // What is asked of a page that closes is never answered.
         let closed = self.watch.until(|pages| (!pages.has(tab)).then_some(()));
@@ -304,7 +328,7 @@ impl Browser {
             return Ok(());
         }
         let activate = ActivateTarget { target_id: target.to_owned() };
-        self.guard(self.root.call(&activate)).await?;
+        self.guard_beside(self.root.call(&activate)).await?;
         self.watch.with(|pages| {
             pages.make_active(session);
             pages.shown = Some(session.clone());

@@ -1,21 +1,20 @@
-//! Elements by reference: whether the node of a reference still exists, and where to point at it.
+//! Elements by reference: whether the node of a reference still exists and shows what it showed, and where to point at it.
 
-use apprentice_cdp::domain::dom::{
-    GetBoxModel, GetContentQuads, GetFrameOwner, ResolveNode, ScrollIntoViewIfNeeded,
-};
+use apprentice_cdp::Session;
+use apprentice_cdp::domain::accessibility::GetPartialAxTree;
+use apprentice_cdp::domain::dom::{ResolveNode, ScrollIntoViewIfNeeded};
 use apprentice_cdp::domain::page::{FrameTree, GetFrameTree};
-use apprentice_cdp::domain::runtime::Evaluate;
-use apprentice_cdp::{Session, SessionId};
 use apprentice_protocol::{NodeRef, ScreenPoint, Target, TreeBudget, UiNode};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::driver::{ActionError, Browser};
-use super::node_refs::NodeKey;
+use super::layout::{TabPoint, WindowSize};
+use super::node_refs::{NodeKey, Shown};
+use super::snapshot::named_role;
 
 const AIM: &str = include_str!("page/aim.js");
 const CHOOSE: &str = include_str!("page/choose.js");
-const UNDER: &str = include_str!("page/under.js");
 
 /// How many elements that look like one that is gone are named.
 const SUCCESSORS: usize = 5;
@@ -25,6 +24,16 @@ const SUCCESSORS: usize = 5;
 pub(super) struct Element {
     pub(super) session: Session,
     pub(super) object: String,
+    /// The frame of its document, where the element was found by its reference.
+    pub(super) frame: Option<FoundFrame>,
+}
+
+/// The frame that an element stands in, within its session.
+#[derive(Clone, Debug)]
+pub(super) struct FoundFrame {
+    pub(super) id: String,
+    /// Whether it is the session's own frame, and not one within it.
+    pub(super) is_own: bool,
 }
 
 /// What the pointer would hit at an element.
@@ -47,18 +56,47 @@ enum Found {
     Disabled,
     Moving,
     Covered { by: String },
+    Untouchable { how: String },
+    Replaced { now: String },
     List,
     Option,
-    Free { r#box: usize, across: f64, down: f64 },
+    Free { x: f64, y: f64, width: f64, height: f64 },
+}
+
+impl Found {
+    /// Why the element cannot be pointed at.
+    fn problem(&self) -> Option<String> {
+        Some(match self {
+            Self::Hidden => "is not shown, so it cannot be pointed at".to_owned(),
+            Self::Moving => {
+                "does not stand still: wait until it does, or click where it will be by its point".to_owned()
+            }
+            Self::Disabled => "is disabled: something else must be done first".to_owned(),
+            Self::Outside => "could not be scrolled into view".to_owned(),
+            Self::Covered { by } => format!("is covered by <{by}>"),
+            Self::Untouchable { how } => format!("takes no clicks: {how}"),
+            Self::Gone | Self::Replaced { .. } | Self::List | Self::Option | Self::Free { .. } => {
+                return None;
+            }
+        })
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "chosen", rename_all = "snake_case")]
 enum Chosen {
     Yes,
-    NotAList { what: String },
-    NoSuchOption { options: Vec<String> },
+    NotAList {
+        what: String,
+    },
+    NoSuchOption {
+        options: Vec<String>,
+    },
     Disabled,
+    /// The page put another option back.
+    Kept {
+        wanted: String,
+    },
 }
 
 impl Browser {
@@ -80,41 +118,16 @@ impl Browser {
         if !holds(&frames, &key) {
             return Err(gone());
         }
+        let frame = FoundFrame { is_own: frames.frame.id == key.frame, id: key.frame.clone() };
         let resolved = self.call(&session, &ResolveNode { backend_node_id: key.node }).await;
         match resolved {
             Ok(resolved) => match resolved.object.object_id {
-                Some(object) => Ok(Element { session, object }),
+                Some(object) => Ok(Element { session, object, frame: Some(frame) }),
                 None => Err(gone()),
             },
             Err(ActionError::Replaced(_)) => Err(gone()),
             Err(other) => Err(other),
         }
-    }
-
-    /// The innermost element at a point of the active page.
-    pub(super) async fn under(&self, x: f64, y: f64) -> Result<Element, ActionError> {
-        let session = self.session(&self.front()?.session);
-        let expression = format!("({UNDER})({x}, {y})");
-        let evaluate = Evaluate { expression, await_promise: false, return_by_value: false, timeout: None };
-        let object = self.call(&session, &evaluate).await?.result.object_id;
-        let object = object.ok_or_else(|| ActionError::refused(format!("nothing is at ({x}, {y})")))?;
-        Ok(Element { session, object })
-    }
-
-    /// Refuses a click at a point where a form control is disabled: the page would not notice it.
-    pub(super) async fn must_be_enabled(&self, x: f64, y: f64) -> Result<(), ActionError> {
-        let session = self.session(&self.front()?.session);
-        let expression = format!(
-            "(({UNDER})({x}, {y})?.closest('button, input, select, textarea')?.matches(':disabled')) === true"
-        );
-        let evaluate = Evaluate { expression, await_promise: false, return_by_value: true, timeout: None };
-        let answer = self.call(&session, &evaluate).await?.result;
-        if answer.value == json!(true) {
-            return Err(ActionError::refused(format!(
-                "what is at ({x}, {y}) is disabled: something else must be done first"
-            )));
-        }
-        Ok(())
     }
 
     /// Scrolls an element into view.
@@ -129,10 +142,75 @@ impl Browser {
         }
     }
 
+    /// Finds the existing node of a reference, if it shows what it showed when the model saw it: pages reuse nodes for other
+    /// things, as React does with the rows of a list that has no keys.
+    pub(super) async fn find_same(&self, node: &NodeRef) -> Result<Element, ActionError> {
+        let element = self.find(node).await?;
+        self.must_show_the_same(node, &element).await?;
+        Ok(element)
+    }
+
+    async fn must_show_the_same(&self, node: &NodeRef, element: &Element) -> Result<(), ActionError> {
+        let Some(was) = self.refs().described(node).cloned() else { return Ok(()) };
+        let one = GetPartialAxTree {
+            backend_node_id: None,
+            object_id: Some(element.object.clone()),
+            fetch_relatives: false,
+        };
+        let tree = match self.call(&element.session, &one).await {
+            Ok(tree) => tree,
+            // What cannot be read cannot be compared; the act itself finds out what is wrong.
+            Err(ActionError::Replaced(_)) => return Ok(()),
+            Err(other) => return Err(other),
+        };
+        let Some(now) = tree.nodes.first().filter(|node| !node.ignored) else { return Ok(()) };
+        let (role, name) = named_role(now);
+        let same_role = role == was.role || was.role == "clickable";
+        if (same_role && name == was.name) || was.role.is_empty() || was.role == "clickable" {
+            return Ok(());
+        }
+        self.refs().tell(node, &role, &name);
+        Err(self.replaced(node, &was, &format!("{role} {name:?}")).await)
+    }
+
+    /// The refusal of an act on an element that shows something else now, with the elements that show what it showed.
+    async fn replaced(&self, node: &NodeRef, was: &Shown, now: &str) -> ActionError {
+        let Shown { role, name, row } = was;
+        let of = row.first().map(|row| format!(" of {row:?}")).unwrap_or_default();
+        let others = match self.tree(&TreeBudget::default()).await {
+            Ok(tree) => self.like(&tree.nodes, was),
+            Err(_) => Vec::new(),
+        };
+        let others = match others.as_slice() {
+            [] => String::new(),
+            [one] => format!("; the {role} {name:?}{of} is {one} now"),
+            several => format!("; {}", told_several(was, several)),
+        };
+        ActionError::refused(format!(
+            "element {node} shows {now} now, where it showed {role} {name:?}{of}{others}; nothing was done: look, and do \
+             it again if it is still meant"
+        ))
+    }
+
+    /// The elements of a tree that show what an element showed.
+    fn like(&self, nodes: &[UiNode], was: &Shown) -> Vec<String> {
+        let refs = self.refs();
+        let same = |one: &&UiNode| {
+            let row = refs.described(&one.id).map(|shown| shown.row.as_slice()).unwrap_or_default();
+            let same_row = was.row.is_empty() || row.iter().any(|text| was.row.contains(text));
+            one.role.as_str() == was.role && one.name == was.name && !one.name.is_empty() && same_row
+        };
+        nodes.iter().filter(same).map(|one| format!("#{}", one.id)).collect()
+    }
+
     /// Scrolls an element into view and determines where to point at it. A disabled one can be pointed at, and is not
     /// clicked.
     pub(super) async fn aim(&self, node: &NodeRef, clicks: bool) -> Result<PointerTarget, ActionError> {
         let element = self.find(node).await?;
+        let was = self.refs().described(node).cloned().unwrap_or_default();
+        if clicks {
+            self.must_show_the_same(node, &element).await?;
+        }
         let object_id = element.object.clone();
         match self.call(&element.session, &ScrollIntoViewIfNeeded { object_id }).await {
             // An element that cannot be scrolled to has no box. The following script detects that too and gives a
@@ -141,80 +219,68 @@ impl Browser {
             Err(other) => return Err(other),
         }
         let refuse = |why: &str| Err(ActionError::refused(format!("element {node} {why}")));
-        let found: Found = self.apply(&element.session, &element.object, AIM, [json!(clicks)]).await?;
-        let (which, across, down) = match found {
-            Found::Gone => return Err(ActionError::Gone(node.clone())),
-            Found::Hidden => return refuse("is not shown, so it cannot be pointed at"),
-            Found::Moving => {
-                return refuse(
-                    "does not stand still: wait until it does, or click where it will be by its point",
-                );
+        let row: &[String] = if clicks { &was.row } else { &[] };
+        let found: Found =
+            self.apply(&element.session, &element.object, AIM, [json!(clicks), json!(row)]).await?;
+        if let Some(why) = found.problem() {
+            return refuse(&why);
+        }
+        let (point, window) = match found {
+            Found::Replaced { now } => {
+                let now = format!("{} {:?} in {now:?}", was.role, was.name);
+                return Err(self.replaced(node, &was, &now).await);
             }
-            Found::Disabled => return refuse("is disabled: something else must be done first"),
-            Found::Outside => return refuse("could not be scrolled into view"),
-            Found::Covered { by } => return refuse(&format!("is covered by <{by}>")),
             Found::List => return Ok(PointerTarget::List),
             Found::Option => return Ok(PointerTarget::Choice(element)),
-            Found::Free { r#box, across, down } => (r#box, across, down),
+            Found::Free { x, y, width, height } => (TabPoint { x, y }, WindowSize { width, height }),
+            Found::Gone
+            | Found::Hidden
+            | Found::Outside
+            | Found::Disabled
+            | Found::Moving
+            | Found::Covered { .. }
+            | Found::Untouchable { .. } => return Err(ActionError::Gone(node.clone())),
         };
-        let object_id = element.object.clone();
-        let quads = self.call(&element.session, &GetContentQuads { object_id }).await?.quads;
-        let Some(quad) = quads.get(which).or_else(|| quads.first()) else {
-            return refuse("is not shown, so it cannot be pointed at");
-        };
-        let (left, right) = span(quad.iter().step_by(2));
-        let (top, bottom) = span(quad.iter().skip(1).step_by(2));
-        let session = element.session.id().cloned();
-        let (x, y) = self.offset(session.as_ref()).await?;
-        let x = x + left + (right - left) * across;
-        let y = y + top + (bottom - top) * down;
+        let at = self.to_top(&element, point, window).await?;
+        let TabPoint { x, y } = at;
         let inside = x >= 0.0 && y >= 0.0 && x < self.size.width.into() && y < self.size.height.into();
-        if inside { Ok(PointerTarget::At(x, y)) } else { refuse("could not be scrolled into view") }
-    }
-
-    /// Offset of a session's viewport within the tab's: out-of-process frames know only their own.
-    pub(super) async fn offset(&self, session: Option<&SessionId>) -> Result<(f64, f64), ActionError> {
-        let (mut x, mut y) = (0.0, 0.0);
-        let mut at = session.cloned();
-        while let Some(session) = at {
-            let front = self.front()?.session;
-            let parts = self.watch().with(|pages| pages.sessions_of(&front));
-            let Some((_, part)) = parts.into_iter().find(|(id, _)| *id == session) else { break };
-            let Some(parent) = part.parent else { break };
-            let outer = self.session(&parent);
-            let owner = self.call(&outer, &GetFrameOwner { frame_id: part.target }).await?.backend_node_id;
-            let model = self.call(&outer, &GetBoxModel { backend_node_id: owner }).await?.model;
-            x += model.content.first().copied().unwrap_or_default();
-            y += model.content.get(1).copied().unwrap_or_default();
-            at = Some(parent);
+        if !inside {
+            return refuse("could not be scrolled into view");
         }
-        Ok((x, y))
+        match self.cover(&element, at).await? {
+            Some(by) => refuse(&format!("is covered by <{by}>")),
+            None => Ok(PointerTarget::At(x, y)),
+        }
     }
 
     /// Says what has become of an element that is gone: the elements with its role and name that the page has now.
     pub(super) async fn successors(&self, node: &NodeRef) -> Result<String, ActionError> {
         let gone = format!("element {node} is gone");
-        let Some((role, name)) = self.refs().described(node).cloned() else {
+        let Some(was) = self.refs().described(node).cloned() else {
             return Ok(format!("{gone}; look again"));
         };
         let tree = self.tree(&TreeBudget::default()).await?;
-        let alike = |one: &&UiNode| one.role.as_str() == role && one.name == name && !name.is_empty();
-        let now: Vec<String> = tree.nodes.iter().filter(alike).map(|one| format!("#{}", one.id)).collect();
+        let Shown { role, name, row } = &was;
+        let of = row.first().map(|row| format!(" of {row:?}")).unwrap_or_default();
+        let now = self.like(&tree.nodes, &was);
         Ok(match now.as_slice() {
-            [] => format!("{gone} ({role} {name:?}), and none like it is here; look again"),
-            [one] => format!("{gone}; the {role} {name:?} that is here now is {one}"),
-            several => {
-                let named = several.iter().take(SUCCESSORS).cloned().collect::<Vec<_>>().join(", ");
-                format!("{gone}; of {role} {name:?} there are {} now: {named}", several.len())
-            }
+            [] => format!("{gone} ({role} {name:?}{of}), and none like it is here; look again"),
+            [one] => format!("{gone}; the {role} {name:?}{of} that is here now is {one}"),
+            several => format!("{gone}; {}", told_several(&was, several)),
         })
     }
 
-    /// Chooses an option of a native list box, by its text or, if the element is an option, the element itself.
-    pub(super) async fn choose(&self, element: &Element, option: &str) -> Result<(), ActionError> {
+    /// Chooses an option of a native list box, by its text or, if the element is an option, the element itself. Returns the
+    /// option's text where the page put another back.
+    pub(super) async fn choose(
+        &self,
+        element: &Element,
+        option: &str,
+    ) -> Result<Option<String>, ActionError> {
         let chosen = self.apply(&element.session, &element.object, CHOOSE, [json!(option)]).await?;
         Err(ActionError::Refused(match chosen {
-            Chosen::Yes => return Ok(()),
+            Chosen::Yes => return Ok(None),
+            Chosen::Kept { wanted } => return Ok(Some(wanted)),
             Chosen::NotAList { what } => {
                 format!("this is a <{what}> and no native list box: click to open it, then click the option")
             }
@@ -224,6 +290,12 @@ impl Browser {
             Chosen::Disabled => format!("the option {option:?} is disabled"),
         }))
     }
+}
+
+/// Says of several elements that show what an element showed where they are.
+fn told_several(was: &Shown, several: &[String]) -> String {
+    let named = several.iter().take(SUCCESSORS).cloned().collect::<Vec<_>>().join(", ");
+    format!("of {} {:?} there are {} now: {named}", was.role, was.name, several.len())
 }
 
 /// How a target is named to the model.
@@ -237,8 +309,4 @@ pub(super) fn named(at: &Target<ScreenPoint>) -> String {
 fn holds(tree: &FrameTree, key: &NodeKey) -> bool {
     (tree.frame.id == key.frame && tree.frame.loader_id == key.loader)
         || tree.child_frames.iter().any(|child| holds(child, key))
-}
-
-fn span<'a>(values: impl Iterator<Item = &'a f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
 }

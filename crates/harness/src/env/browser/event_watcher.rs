@@ -11,6 +11,8 @@ use tokio::task::JoinHandle;
 
 use super::page_state::{BrowserState, FollowUp};
 
+/// What runs in each document before its own scripts.
+const PREPARED: &str = include_str!("page/prepared.js");
 /// Most events that may wait unread: enough for a page that makes thousands of requests at once.
 const QUEUE: usize = 1 << 14;
 
@@ -102,6 +104,7 @@ fn prepare(session: &Session, size: Size) {
     session.post(&network::Enable::default());
     session.post(&accessibility::Enable::default());
     session.post(&SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true });
+    session.post(&page::AddScriptToEvaluateOnNewDocument { source: PREPARED.to_owned() });
     session.post(&page::SetInterceptFileChooserDialog { enabled: true });
     session.post(&page::SetDeviceMetricsOverride {
         width: size.width,

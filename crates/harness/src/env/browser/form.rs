@@ -1,12 +1,16 @@
 //! Form fields: sets the value of a field in the page, and says what a field cannot take.
 
-use apprentice_protocol::FieldValue;
+use apprentice_protocol::{Chord, FieldValue};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::driver::{ActionError, Browser};
 use super::element::Element;
+use super::input::{Pace, type_text};
+use super::world::BrowserEnvironment;
 
+const VALUE: &str = include_str!("page/value.js");
+const FOCUS_FIELD: &str = include_str!("page/focus_field.js");
 const FILL: &str = include_str!("page/fill.js");
 
 /// What the page says of a field that was to be filled in.
@@ -22,6 +26,8 @@ enum Filled {
     Kept {
         value: String,
     },
+    /// The page did not hear of it.
+    ByKeys,
     Gone,
     File,
     NoField {
@@ -51,16 +57,96 @@ enum Filled {
 }
 
 impl Browser {
-    /// Sets the value of a field, and returns what is worth telling about it. `name` is how the model names the element.
-    pub(super) async fn fill(
+    /// Sets the value of a field. `name` is how the model names the element.
+    async fn set_value(
         &self,
         element: &Element,
         name: &str,
         value: &FieldValue,
-    ) -> Result<Option<String>, ActionError> {
-        let filled: Filled = self.apply(&element.session, &element.object, FILL, [json!(value)]).await?;
-        filled.told(name, value).map_err(ActionError::Refused)
+    ) -> Result<SetValue, ActionError> {
+        match self.apply(&element.session, &element.object, FILL, [json!(value)]).await? {
+            Filled::ByKeys => Ok(SetValue::Unheard),
+            filled => filled.told(name, value).map(SetValue::Done).map_err(ActionError::Refused),
+        }
     }
+
+    /// What a field holds.
+    async fn value_of(&self, element: &Element) -> Result<String, ActionError> {
+        self.apply(&element.session, &element.object, VALUE, []).await
+    }
+
+    async fn focus_on(&self, element: &Element) -> Result<(), ActionError> {
+        self.apply::<bool>(&element.session, &element.object, FOCUS_FIELD, []).await.map(drop)
+    }
+}
+
+/// How setting a field's value ended.
+enum SetValue {
+    /// It holds the value, with what is worth telling about it.
+    Done(Option<String>),
+    /// The page put the old value back, or has an editor that hears keys alone.
+    Unheard,
+}
+
+impl BrowserEnvironment {
+    /// Sets the value of a field, and reads it back. Where the page does not hear of a new value, it is typed.
+    pub(super) async fn fill(
+        &mut self,
+        element: &Element,
+        name: &str,
+        value: &FieldValue,
+    ) -> Result<Option<String>, ActionError> {
+        if let SetValue::Done(told) = self.browser.set_value(element, name, value).await? {
+            return Ok(told);
+        }
+        let FieldValue::Text(text) = value else {
+            return Err(ActionError::Refused(format!("{name} takes a text")));
+        };
+        self.browser.focus_on(element).await?;
+        // Editors learn of a focus and a selection a moment later (Slate: 100 ms).
+        self.browser.settle().await?;
+        self.press_keys("ctrl+a").await?;
+        self.browser.settle().await?;
+        self.press_keys("backspace").await?;
+        self.browser.settle().await?;
+        self.type_keys(text).await?;
+        self.browser.settle().await?;
+        let holds = self.browser.value_of(element).await?;
+        if plain(&holds) == plain(text) {
+            return Ok(None);
+        }
+        Err(ActionError::Refused(format!("{name} did not take it: it holds {holds:?} now")))
+    }
+
+    /// Chooses an option of a native list box, and reads back what it shows. Where the page puts the old one back, the option is
+    /// typed, as a keyboard chooses it.
+    pub(super) async fn choose(&mut self, element: &Element, option: &str) -> Result<(), ActionError> {
+        let Some(wanted) = self.browser.choose(element, option).await? else { return Ok(()) };
+        self.browser.focus_on(element).await?;
+        self.type_keys(&wanted).await?;
+        self.browser.settle().await?;
+        let shows = self.browser.value_of(element).await?;
+        if plain(&shows) == plain(&wanted) {
+            return Ok(());
+        }
+        Err(ActionError::Refused(format!(
+            "the page did not take the option {wanted:?}: the list still shows {shows:?}"
+        )))
+    }
+
+    async fn press_keys(&self, chord: &str) -> Result<(), ActionError> {
+        let chord = Chord::parse(chord).map_err(|error| ActionError::Refused(error.to_string()))?;
+        self.hands.press_chord(&self.browser, self.clock.as_ref(), chord.keys(), None).await
+    }
+
+    async fn type_keys(&self, text: &str) -> Result<(), ActionError> {
+        type_text(&self.browser, text, Pace::Fast, self.hands.modifiers()).await
+    }
+}
+
+/// A text without the blanks and line breaks that editors add.
+fn plain(text: &str) -> String {
+    text.replace(['\u{feff}', '\u{200b}'], "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Filled {
@@ -74,6 +160,7 @@ impl Filled {
                 let told: Vec<String> = made.into_iter().chain(complaint).collect();
                 return Ok((!told.is_empty()).then(|| told.join("\n")));
             }
+            Self::ByKeys => format!("{name} did not take it"),
             Self::Kept { value } => format!("{name} did not take it: it holds {value:?} now"),
             Self::Gone => format!("{name} is gone; look again"),
             Self::File => format!("{name} takes files: upload them"),

@@ -8,15 +8,28 @@ use apprentice_cdp::domain::input::{
 };
 use apprentice_cdp::{EventFilter, EventPayload, Session};
 use apprentice_protocol::{Button, Chord, Clock, Key, ScreenPoint, Why};
-use futures_util::future::try_join_all;
 
 use super::driver::{ActionError, Browser, lost};
-use super::keyboard;
+use super::keyboard::{self, Typed};
 
 /// Pixels scrolled per notch of the wheel.
 const NOTCH: f64 = 100.0;
 /// Moves between two points of a drag's path. A page recognises a drag by its moves.
 const DRAG_MOVES: u32 = 6;
+
+/// So many characters of a text are sent one by one.
+const PACED: usize = 32;
+/// Most key events that are sent ahead of the page.
+const AHEAD: usize = 128;
+
+/// How fast a text is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// As fast as the page takes it.
+    Fast,
+    /// A character a frame, for fields that hold one character each: pages move on to the next field in a frame of their own.
+    ByFrame,
+}
 
 /// Position of the pointer, and the buttons and keys held between actions.
 #[derive(Clone, Debug, Default)]
@@ -122,7 +135,7 @@ impl InputState {
             std::iter::once(DispatchMouseEvent { modifiers, ..moved }).chain(presses).collect();
         // All are sent before the first is answered: nothing stays pressed if the action ends early, and a page answers
         // a move only with its next frame.
-        browser.guard(try_join_all(events.iter().map(|event| session.call(event)))).await?;
+        browser.guard(session.call_in_order(&events)).await?;
         if !keys.is_empty() {
             release_keys.held = None;
             strike(browser, &session, &keyboard::release(keys, self.modifiers())).await?;
@@ -215,6 +228,8 @@ impl InputState {
         self.press(browser, button).await?;
         let mut release =
             Release { session, held: Some(Held::Button(DispatchMouseEvent { click_count: 1, ..up })) };
+        // A page may take a press for the start of a drag only once it was held for a moment (the delay of dnd-kit).
+        browser.timers(session).await?;
         let mut data = None;
         for point in path.windows(2).flat_map(|pair| steps(pair[0], pair[1])) {
             if data.is_none() {
@@ -256,37 +271,49 @@ impl InputState {
     }
 }
 
-/// Types text at the caret. Line breaks and tabs are sent as keys.
-pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), ActionError> {
+/// Types a text as a keyboard does. What no key gives is inserted.
+///
+/// The first characters are sent one by one, so that a page may move the focus or wait a tick after each (fields of a code, a
+/// search while typing); the rest is sent ahead, and awaited where a key may move the focus to another process.
+pub(super) async fn type_text(
+    browser: &Browser,
+    text: &str,
+    pace: Pace,
+    modifiers: u8,
+) -> Result<(), ActionError> {
     let session = front(browser)?;
     let text = text.replace("\r\n", "\n");
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let end = rest.find(['\n', '\r', '\t']).unwrap_or(rest.len());
-        let (plain, after) = rest.split_at(end);
-        if !plain.is_empty() {
-            browser.call(&session, &InsertText { text: plain.to_owned() }).await?;
+    let shift = keyboard::release_shift(modifiers);
+    let mut release = Release { session: &session, held: Some(Held::Keys(vec![shift])) };
+    let mut ahead = Vec::new();
+    for (index, piece) in keyboard::typed(&text, modifiers).into_iter().enumerate() {
+        match piece {
+            Typed::Keys(events) => ahead.extend(events),
+            Typed::Text(text) => {
+                strike(browser, &session, &std::mem::take(&mut ahead)).await?;
+                browser.call(&session, &InsertText { text }).await?;
+            }
         }
-        let mut chars = after.chars();
-        if let Some(key) = chars.next().and_then(|key| Key::parse(key.encode_utf8(&mut [0; 4]))) {
-            let key = std::slice::from_ref(&key);
-            strike(browser, &session, &keyboard::press(key, 0)).await?;
-            strike(browser, &session, &keyboard::release(key, 0)).await?;
+        let moves_on = ahead.iter().any(|event| matches!(event.key.as_str(), "Enter" | "Tab"));
+        if index < PACED || moves_on || ahead.len() >= AHEAD || pace == Pace::ByFrame {
+            strike(browser, &session, &std::mem::take(&mut ahead)).await?;
         }
-        rest = chars.as_str();
+        if pace == Pace::ByFrame {
+            browser.frame(&session).await?;
+        }
     }
+    strike(browser, &session, &ahead).await?;
+    release.held = None;
     Ok(())
 }
 
+/// Sends key events in order, without awaiting each: a page gets them as fast as it takes them.
 async fn strike(
     browser: &Browser,
     session: &Session,
     events: &[DispatchKeyEvent],
 ) -> Result<(), ActionError> {
-    for event in events {
-        browser.call(session, event).await?;
-    }
-    Ok(())
+    browser.guard(session.call_in_order(events)).await
 }
 
 fn front(browser: &Browser) -> Result<Session, ActionError> {

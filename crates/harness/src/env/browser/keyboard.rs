@@ -58,45 +58,139 @@ pub(super) fn modifiers_of(keys: &[Key]) -> u8 {
     keys.iter().fold(0, |bits, key| bits | modifier(key))
 }
 
-/// The events that press the keys one after another. `base` are the modifiers that are held already.
+/// The events that press the keys one after another. `base` are the modifiers that are held already. A character above another
+/// on its key is given with Shift, as a keyboard gives it.
 pub(super) fn press(keys: &[Key], base: u8) -> Vec<DispatchKeyEvent> {
     let mut held = base;
-    let down = |key: &Key| {
-        held |= modifier(key);
-        let stroke = stroke(key, held & SHIFT != 0);
-        // With Ctrl, Alt or Meta held, a key is a command and generates no text.
-        let text = stroke.text.filter(|_| held & (CTRL | ALT | META) == 0);
-        let kind = if text.is_some() { KeyEventKind::KeyDown } else { KeyEventKind::RawKeyDown };
-        DispatchKeyEvent {
-            kind,
-            modifiers: held,
-            key: stroke.key,
-            code: stroke.code,
-            windows_virtual_key_code: stroke.number,
-            text,
-            location: stroke.location,
+    let mut events = Vec::new();
+    for key in keys {
+        if needs_shift(key) && held & SHIFT == 0 {
+            held |= SHIFT;
+            events.push(event(KeyEventKind::RawKeyDown, &shift(), held));
         }
-    };
-    keys.iter().map(down).collect()
+        held |= modifier(key);
+        events.push(down(&stroke(key, held & SHIFT != 0), held));
+    }
+    events
 }
 
 /// The events that release the keys, in reverse order. `base` are the modifiers that stay held.
 pub(super) fn release(keys: &[Key], base: u8) -> Vec<DispatchKeyEvent> {
-    let mut held = base | modifiers_of(keys);
-    let up = |key: &Key| {
+    let shifts =
+        base & SHIFT == 0 && keys.iter().any(needs_shift) && !keys.iter().any(|key| modifier(key) == SHIFT);
+    let mut held = base | modifiers_of(keys) | if shifts { SHIFT } else { 0 };
+    let mut events = Vec::new();
+    for key in keys.iter().rev() {
         let stroke = stroke(key, held & SHIFT != 0);
         held = (held & !modifier(key)) | base;
-        DispatchKeyEvent {
-            kind: KeyEventKind::KeyUp,
-            modifiers: held,
-            key: stroke.key,
-            code: stroke.code,
-            windows_virtual_key_code: stroke.number,
-            text: None,
-            location: stroke.location,
+        events.push(event(KeyEventKind::KeyUp, &stroke, held));
+    }
+    if shifts {
+        events.push(event(KeyEventKind::KeyUp, &shift(), base));
+    }
+    events
+}
+
+/// Whether a US keyboard gives this key's character with Shift.
+fn needs_shift(key: &Key) -> bool {
+    let mut chars = key.as_str().chars();
+    match (chars.next(), chars.next()) {
+        (Some(only), None) => is_shifted(only),
+        _ => key.as_str() == "plus",
+    }
+}
+
+/// Whether a character stands above another on its key of a US keyboard.
+fn is_shifted(only: char) -> bool {
+    only.is_ascii_uppercase() || PRINTED.iter().any(|(_, high, ..)| *high == only)
+}
+
+fn shift() -> Stroke {
+    held("Shift", "ShiftLeft", 16)
+}
+
+/// The event that releases Shift. `base` are the modifiers that stay held.
+pub(super) fn release_shift(base: u8) -> DispatchKeyEvent {
+    event(KeyEventKind::KeyUp, &shift(), base)
+}
+
+fn down(stroke: &Stroke, modifiers: u8) -> DispatchKeyEvent {
+    // With Ctrl, Alt or Meta held, a key is a command and generates no text.
+    let text = stroke.text.clone().filter(|_| modifiers & (CTRL | ALT | META) == 0);
+    let kind = if text.is_some() { KeyEventKind::KeyDown } else { KeyEventKind::RawKeyDown };
+    DispatchKeyEvent { text, ..event(kind, stroke, modifiers) }
+}
+
+fn event(kind: KeyEventKind, stroke: &Stroke, modifiers: u8) -> DispatchKeyEvent {
+    DispatchKeyEvent {
+        kind,
+        modifiers,
+        key: stroke.key.clone(),
+        code: stroke.code.clone(),
+        windows_virtual_key_code: stroke.number,
+        text: None,
+        location: stroke.location,
+    }
+}
+
+/// One piece of a text that is typed.
+#[derive(Clone, Debug)]
+pub(super) enum Typed {
+    /// Key events.
+    Keys(Vec<DispatchKeyEvent>),
+    /// Characters that no key gives.
+    Text(String),
+}
+
+/// The strokes of a text, each with the events of its key. Shift is pressed once for neighbours that need it. `base` are the
+/// modifiers that are held already.
+pub(super) fn typed(text: &str, base: u8) -> Vec<Typed> {
+    let mut pieces: Vec<Typed> = Vec::new();
+    let mut shifted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(only) = chars.next() {
+        if !has_key(only) {
+            match pieces.last_mut() {
+                Some(Typed::Text(text)) => text.push(only),
+                _ => pieces.push(Typed::Text(only.into())),
+            }
+            continue;
         }
-    };
-    keys.iter().rev().map(up).collect()
+        let mut events = Vec::new();
+        if is_shifted(only) && !shifted && base & SHIFT == 0 {
+            shifted = true;
+            events.push(event(KeyEventKind::RawKeyDown, &shift(), base | SHIFT));
+        }
+        let modifiers = base | if shifted { SHIFT } else { 0 };
+        let stroke = character(only);
+        let up = event(KeyEventKind::KeyUp, &stroke, modifiers);
+        events.push(down(&stroke, modifiers));
+        events.push(up);
+        if shifted && !chars.peek().is_some_and(|next| is_shifted(*next)) {
+            shifted = false;
+            events.push(event(KeyEventKind::KeyUp, &shift(), base));
+        }
+        pieces.push(Typed::Keys(events));
+    }
+    pieces
+}
+
+/// Whether some keyboard has a key for a character: those of Latin, Greek, Cyrillic, Armenian, Hebrew and Arabic letters do.
+/// Others are composed by an input method, which pages see as inserted text.
+fn has_key(only: char) -> bool {
+    let letters = ['\u{a1}'..='\u{24f}', '\u{370}'..='\u{6ff}'];
+    matches!(only, ' '..='~' | '\n' | '\r' | '\t' | '€') || letters.iter().any(|range| range.contains(&only))
+}
+
+/// The stroke that gives a character.
+fn character(only: char) -> Stroke {
+    match only {
+        '\n' | '\r' => with_text("Enter", "Enter", 13, "\r"),
+        '\t' => Stroke { key: "Tab".into(), code: "Tab".into(), number: 9, text: None, location: 0 },
+        ' ' => with_text(" ", "Space", 32, " "),
+        // Letters beyond ASCII keep their case: which key gives them depends on the keyboard.
+        other => printed(other, other.is_ascii_uppercase()),
+    }
 }
 
 fn stroke(key: &Key, shifted: bool) -> Stroke {
@@ -196,9 +290,10 @@ fn printed(only: char, shifted: bool) -> Stroke {
 
 #[cfg(test)]
 mod tests {
+    use apprentice_cdp::domain::input::KeyEventKind;
     use apprentice_protocol::{Chord, Key};
 
-    use super::{press, release};
+    use super::{Typed, press, release, typed};
 
     fn check(chord: &str, expected: &[(&str, &str, u32, Option<&str>, u8)]) {
         let chord = Chord::parse(chord).expect("a chord");
@@ -225,7 +320,10 @@ mod tests {
         check("shift+a", &[("Shift", "ShiftLeft", 16, None, 8), ("A", "KeyA", 65, Some("A"), 8)]);
         check("ctrl+a", &[("Control", "ControlLeft", 17, None, 2), ("a", "KeyA", 65, None, 2)]);
         check("shift+1", &[("Shift", "ShiftLeft", 16, None, 8), ("!", "Digit1", 49, Some("!"), 8)]);
-        check("!", &[("!", "Digit1", 49, Some("!"), 0)]);
+        let shift = ("Shift", "ShiftLeft", 16, None, 8);
+        check("!", &[shift, ("!", "Digit1", 49, Some("!"), 8)]);
+        check("H", &[shift, ("H", "KeyH", 72, Some("H"), 8)]);
+        check("plus", &[shift, ("+", "Equal", 187, Some("+"), 8)]);
         check("Return", &[("Enter", "Enter", 13, Some("\r"), 0)]);
         check("KP_7", &[("7", "Numpad7", 103, Some("7"), 0)]);
         check("F13", &[("F13", "F13", 124, None, 0)]);
@@ -238,9 +336,34 @@ mod tests {
         for name in Key::NAMED {
             let key = Key::parse(name).expect("a key");
             let down = press(std::slice::from_ref(&key), 0);
-            assert!(down[0].windows_virtual_key_code > 0, "{name}");
             let up = release(std::slice::from_ref(&key), 0);
-            assert_eq!((&up[0].code, up[0].modifiers), (&down[0].code, 0), "{name}");
+            let (first, last) = (down.last().expect("a key"), up.first().expect("a key"));
+            assert!(first.windows_virtual_key_code > 0, "{name}");
+            assert_eq!(last.code, first.code, "{name}");
+            assert_eq!(up.last().map(|event| event.modifiers), Some(0), "{name}");
         }
+    }
+
+    #[test]
+    fn a_text_is_typed_by_the_keys_that_give_it_and_inserted_where_none_does() {
+        let told = |piece: &Typed| match piece {
+            Typed::Text(text) => format!("<{text}>"),
+            Typed::Keys(events) => events
+                .iter()
+                .map(|event| {
+                    format!("{}{}", if event.kind == KeyEventKind::KeyUp { '-' } else { '+' }, event.key)
+                })
+                .collect(),
+        };
+        let pieces: Vec<String> = typed("aB!c\n中é😀", 0).iter().map(told).collect();
+        assert_eq!(
+            pieces,
+            ["+a-a", "+Shift+B-B", "+!-!-Shift", "+c-c", "+Enter-Enter", "<中>", "+é-é", "<😀>"]
+        );
+        let shifted = &typed("B", 0)[0];
+        let Typed::Keys(events) = shifted else { panic!("{shifted:?}") };
+        let modifiers: Vec<u8> = events.iter().map(|event| event.modifiers).collect();
+        assert_eq!(modifiers, [8, 8, 8, 0], "as on a keyboard");
+        assert_eq!(events[1].text.as_deref(), Some("B"));
     }
 }

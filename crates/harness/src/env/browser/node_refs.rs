@@ -21,8 +21,17 @@ pub(super) struct NodeKey {
 pub(super) struct Refs {
     known: HashMap<NodeKey, usize>,
     keys: Vec<NodeKey>,
-    /// The role and the name that each node had when it was last seen.
-    described: Vec<(String, String)>,
+    /// What each node showed when it was last seen.
+    described: Vec<Shown>,
+}
+
+/// What a node showed when a model last saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) role: String,
+    pub(super) name: String,
+    /// Texts of its row, where there are several like it.
+    pub(super) row: Vec<String>,
 }
 
 impl Refs {
@@ -34,8 +43,9 @@ impl Refs {
             self.keys.len() - 1
         });
         if let Some(described) = self.described.get_mut(index) {
-            role.clone_into(&mut described.0);
-            name.clone_into(&mut described.1);
+            role.clone_into(&mut described.role);
+            name.clone_into(&mut described.name);
+            described.row.clear();
         }
         NodeRef(format!("n{}", index + 1))
     }
@@ -45,9 +55,23 @@ impl Refs {
         self.keys.get(index(node)?)
     }
 
-    /// Returns the role and the name that a reference's node had when it was last seen.
-    pub(super) fn described(&self, node: &NodeRef) -> Option<&(String, String)> {
+    /// Returns what a reference's node showed when it was last seen.
+    pub(super) fn described(&self, node: &NodeRef) -> Option<&Shown> {
         self.described.get(index(node)?)
+    }
+
+    /// Notes the texts of the row that a node stands in.
+    pub(super) fn stands_in(&mut self, node: &NodeRef, row: Vec<String>) {
+        if let Some(described) = index(node).and_then(|index| self.described.get_mut(index)) {
+            described.row = row;
+        }
+    }
+
+    /// Notes that a model was told what a node shows now.
+    pub(super) fn tell(&mut self, node: &NodeRef, role: &str, name: &str) {
+        if let Some(described) = index(node).and_then(|index| self.described.get_mut(index)) {
+            *described = Shown { role: role.to_owned(), name: name.to_owned(), row: Vec::new() };
+        }
     }
 }
 
@@ -78,7 +102,8 @@ mod tests {
             "the same number in another document"
         );
         assert_eq!(refs.name(key("a", 7), "button", "Gone"), first);
-        assert_eq!(refs.described(&first), Some(&("button".into(), "Gone".into())), "as it was last seen");
+        let shown = refs.described(&first).expect("described");
+        assert_eq!((shown.role.as_str(), shown.name.as_str()), ("button", "Gone"), "as it was last seen");
         assert_eq!(refs.find(&NodeRef("n2".into())), Some(&key("b", 7)));
         for unknown in ["n0", "n3", "x1", "", "n"] {
             assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");

@@ -23,6 +23,7 @@ impl Browser {
                     ActionError::Dialog(_)
                     | ActionError::Replaced(_)
                     | ActionError::Refused(_)
+                    | ActionError::Page(_)
                     | ActionError::Gone(_),
                 ) => Ok(true),
             }

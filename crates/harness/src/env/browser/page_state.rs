@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use apprentice_cdp::domain::browser::{DownloadProgress, DownloadState, DownloadWillBegin};
 use apprentice_cdp::domain::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, ResponseReceived};
 use apprentice_cdp::domain::page::{
-    FileChooserOpened, FrameDetached, FrameStartedLoading, FrameStoppedLoading, InspectorTargetCrashed,
-    JavascriptDialogClosed, JavascriptDialogOpening,
+    FileChooserOpened, FrameDetached, FrameStartedLoading, FrameStoppedLoading, JavascriptDialogClosed,
+    JavascriptDialogOpening, TargetReloadedAfterCrash,
 };
 use apprentice_cdp::domain::target::{
     AttachedToTarget, DetachedFromTarget, TargetCrashed, TargetInfo, TargetInfoChanged,
 };
 use apprentice_cdp::{Event, EventPayload, SessionId};
+use apprentice_protocol::cut_text;
 
 use super::request_log::RequestLog;
 
@@ -34,6 +35,11 @@ pub(super) struct FileChooser {
     pub(super) several: bool,
 }
 
+/// Most bytes of a dialog's message, of a tab's title and of its address: a page makes them as long as it likes.
+const MESSAGE_BYTES: usize = 16 << 10;
+const TITLE_BYTES: usize = 4 << 10;
+const ADDRESS_BYTES: usize = 64 << 10;
+
 /// A tab.
 #[derive(Clone, Debug)]
 pub(super) struct PageTab {
@@ -46,7 +52,30 @@ pub(super) struct PageTab {
     pub(super) dialog: Option<PageDialog>,
     pub(super) chooser: Option<FileChooser>,
     /// How the tab's process died, if it did.
-    pub(super) crashed: Option<String>,
+    pub(super) crashed: Option<Death>,
+}
+
+/// The end of a process that went over a limit of its world.
+const OVER_LIMIT: &str = "over a limit";
+
+/// The end of a page's process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Death {
+    status: String,
+    code: i64,
+}
+
+impl Death {
+    /// Whether the process was not ended by what its page did: a page cannot kill itself.
+    pub(super) fn is_from_outside(&self) -> bool {
+        // Chromium's words for the ends of processes (`base::TerminationStatus`).
+        !matches!(self.status.as_str(), "crashed" | "oom" | "abnormal" | "normal" | OVER_LIMIT)
+    }
+
+    /// How it ended, as the browser says it.
+    pub(super) fn how(&self) -> String {
+        format!("{} ({})", self.status, self.code)
+    }
 }
 
 /// A session belonging to a tab: the tab's own, or one of an out-of-process frame.
@@ -96,6 +125,8 @@ pub(super) struct BrowserState {
     pub(super) follow: bool,
     /// The tab that the browser was last told to show.
     pub(super) shown: Option<SessionId>,
+    /// Tabs whose page did not answer.
+    pub(super) mute: BTreeSet<SessionId>,
     /// Whether the event stream has ended. The state changes no more then.
     pub(super) over: bool,
 }
@@ -201,17 +232,16 @@ impl BrowserState {
             TargetInfoChanged::METHOD => self.describe(read::<TargetInfoChanged>(event)?.target_info),
             TargetCrashed::METHOD => {
                 let crash: TargetCrashed = read(event)?;
-                let how = format!("{} ({})", crash.status, crash.error_code);
+                let death = Death { status: crash.status, code: crash.error_code };
                 self.parts
                     .values()
                     .find(|part| part.target == crash.target_id)
                     .map(|part| part.tab.clone())
                     .and_then(|tab| self.tab_mut(&tab))?
-                    .crashed = Some(how);
+                    .crashed = Some(death);
             }
-            InspectorTargetCrashed::METHOD => {
-                self.tab_of(event)?.crashed.get_or_insert_with(|| "crashed".to_owned());
-            }
+            // Of a reload that nobody asked us for.
+            TargetReloadedAfterCrash::METHOD => self.tab_of(event)?.crashed = None,
             DownloadWillBegin::METHOD => {
                 let begun: DownloadWillBegin = read(event)?;
                 let (name, state) = (begun.suggested_filename, DownloadState::InProgress);
@@ -236,7 +266,8 @@ impl BrowserState {
         let session = event.session.as_ref()?;
         match &*event.method {
             JavascriptDialogOpening::METHOD => {
-                let JavascriptDialogOpening { kind, message, default_prompt } = read(event)?;
+                let JavascriptDialogOpening { kind, mut message, default_prompt } = read(event)?;
+                cut_text(&mut message, MESSAGE_BYTES);
                 let session = session.clone();
                 let dialog = PageDialog { session, kind, message, default: default_prompt };
                 self.tab_of(event)?.dialog = Some(dialog);
@@ -303,7 +334,9 @@ impl BrowserState {
         Some(FollowUp::Prepare(session))
     }
 
-    fn add_tab(&mut self, session: SessionId, info: TargetInfo) {
+    fn add_tab(&mut self, session: SessionId, mut info: TargetInfo) {
+        cut_text(&mut info.title, TITLE_BYTES);
+        cut_text(&mut info.url, ADDRESS_BYTES);
         self.named += 1;
         let to_front = self.order.is_empty() || (self.follow && info.opener_id.is_some());
         let place = if to_front { self.order.len() } else { 0 };
@@ -325,9 +358,32 @@ impl BrowserState {
         self.order.retain(|id| id != session);
         self.tabs.retain(|tab| tab.session != *session);
         self.requests.remove(session);
+        self.mute.remove(session);
     }
 
-    pub(super) fn describe(&mut self, info: TargetInfo) {
+    /// Notes that the active tab's process was ended for what its page took. Returns whether it has ended at all.
+    pub(super) fn blame_page(&mut self) -> bool {
+        let Some(front) = self.order.last().cloned() else { return false };
+        let death = self.tab_mut(&front).and_then(|tab| tab.crashed.as_mut());
+        death.map(|death| OVER_LIMIT.clone_into(&mut death.status)).is_some()
+    }
+
+    /// Whether a tab's process has ended.
+    pub(super) fn has_crashed(&self, tab: &SessionId) -> bool {
+        self.tabs.iter().any(|one| one.session == *tab && one.crashed.is_some())
+    }
+
+    /// Notes that a tab is led elsewhere. Returns whether its page did not answer.
+    pub(super) fn leave(&mut self, tab: &SessionId) -> bool {
+        if let Some(tab) = self.tab_mut(tab) {
+            tab.crashed = None;
+        }
+        self.mute.remove(tab)
+    }
+
+    pub(super) fn describe(&mut self, mut info: TargetInfo) {
+        cut_text(&mut info.title, TITLE_BYTES);
+        cut_text(&mut info.url, ADDRESS_BYTES);
         if let Some(tab) = self.tabs.iter_mut().find(|tab| tab.target == info.target_id) {
             tab.title = info.title;
             tab.url = info.url;

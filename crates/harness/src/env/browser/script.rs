@@ -5,6 +5,7 @@ use std::time::Duration;
 use apprentice_cdp::domain::runtime::{Evaluate, TerminateExecution};
 use serde_json::json;
 
+use super::address::brings_page;
 use super::driver::{ActionError, Browser};
 
 const RUN: &str = include_str!("page/run.js");
@@ -23,6 +24,19 @@ pub enum PageScripts {
     Off,
     /// Scripts are run.
     On,
+}
+
+impl PageScripts {
+    /// Refuses a model's address that would run a script of its own.
+    pub(super) fn allow(self, address: &str) -> Result<(), ActionError> {
+        if self == Self::On || !brings_page(address) {
+            return Ok(());
+        }
+        Err(ActionError::refused(
+            "an address that holds a page of its own could run scripts, and those are off: the setting \
+             `page_scripts = \"on\"` allows them",
+        ))
+    }
 }
 
 impl Browser {

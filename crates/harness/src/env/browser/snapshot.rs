@@ -1,18 +1,15 @@
 //! Joins the accessibility trees of all frames into one interface tree.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 
-use apprentice_cdp::SessionId;
-use apprentice_cdp::domain::accessibility::{AxNode, GetFullAxTree};
-use apprentice_cdp::domain::dom::{CaptureSnapshot, DocumentSnapshot, GetFrameOwner, Snapshot};
-use apprentice_cdp::domain::page::{Frame, FrameTree, GetFrameTree};
-use apprentice_protocol::{NodeRef, Rect, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};
+use apprentice_cdp::domain::accessibility::AxNode;
+use apprentice_protocol::{Rect, Role, Size, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use serde_json::Value;
 
 use super::driver::{ActionError, Browser};
+use super::frame_reading::{FrameReading, FrameReadings, Reach};
 use super::node_refs::{NodeKey, Refs};
-use super::page_state::TabSession;
 
 /// Roles that Chromium names differently from ARIA.
 const ROLES: &[(&str, &str)] = &[
@@ -33,29 +30,15 @@ const ROLES: &[(&str, &str)] = &[
     ("gridcell", "cell"),
 ];
 
+/// The role of what draws by itself.
+const CANVAS: &str = "canvas";
+
 /// Roles of no use to a model: fragments of text, and layout boxes.
 const SKIPPED: &[&str] =
     &["inlinetextbox", "linebreak", "listmarker", "none", "generic", "ignored", "labeltext", "menulistpopup"];
 
-/// The accessibility tree of one frame.
-struct FrameReading {
-    session: SessionId,
-    frame: Frame,
-    /// The parent frame, and the element in it that contains this frame.
-    owner: Option<(String, i64)>,
-    nodes: Vec<AxNode>,
-}
-
-/// The trees and boxes read within the time budget.
-#[derive(Default)]
-struct FrameReadings {
-    frames: Vec<FrameReading>,
-    /// Boxes in the coordinates of the tab's viewport, by session and node.
-    boxes: HashMap<(SessionId, i64), Rect>,
-}
-
 impl Browser {
-    /// Reads the interface of the active tab within the budget.
+    /// Reads the interface of the active tab within the budget, what is on the screen first.
     pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, ActionError> {
         let front = self.front()?;
         if let Some(dialog) = front.dialog {
@@ -63,114 +46,92 @@ impl Browser {
         }
         let parts = self.watch().with(|pages| pages.sessions_of(&front.session));
         let readings = Mutex::new(FrameReadings::default());
-        let read = async {
-            for (session, part) in &parts {
-                match self.read_part(session, part, &readings).await {
-                    // A frame that is removed meanwhile is left out.
-                    Ok(()) | Err(ActionError::Replaced(_)) => {}
-                    Err(other) => return Err(other),
-                }
-            }
-            Ok(())
-        };
+        let read = self.read_parts(&parts, budget, &readings);
         let in_time = match tokio::time::timeout(budget.time(), read).await {
             Ok(done) => done.map(|()| true)?,
             Err(_) => false,
         };
-        let readings = readings.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut readings = readings.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !in_time && readings.frames.iter().all(|frame| frame.nodes.is_empty()) {
+            // A tree that took too long was read at once. Its nodes on the screen are read one by one, without the rest.
+            let again = Mutex::new(FrameReadings::default());
+            self.note_slow(&front.session);
+            let nearest = TreeBudget { nodes: 0, ..*budget };
+            drop(tokio::time::timeout(budget.time(), self.read_parts(&parts, &nearest, &again)).await);
+            readings = again.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
         let mut tree = Assembly::of(&readings, &mut self.refs(), budget).run();
+        prune(&mut tree, budget.nodes as usize, self.size);
         if !in_time {
             tree.truncated = Some(TruncationCause::Time);
+        } else if readings.reach == Reach::Part {
+            tree.truncated = Some(TruncationCause::Nodes);
         }
+        let rows = crate::rows::texts(&tree);
+        let mut refs = self.refs();
+        for (index, texts) in rows {
+            if let Some(node) = tree.nodes.get(index) {
+                refs.stands_in(&node.id, texts);
+            }
+        }
+        drop(refs);
         Ok(tree)
-    }
-
-    async fn read_part(
-        &self,
-        id: &SessionId,
-        part: &TabSession,
-        readings: &Mutex<FrameReadings>,
-    ) -> Result<(), ActionError> {
-        let session = self.session(id);
-        let snapshot = CaptureSnapshot { computed_styles: Vec::new() };
-        let whole = GetFullAxTree { depth: None, frame_id: None };
-        // The page answers them one after the other, without a round trip in between.
-        let calls = async {
-            tokio::try_join!(session.call(&GetFrameTree {}), session.call(&snapshot), session.call(&whole))
-        };
-        let (frames, snapshot, main) = self.guard(calls).await?;
-        let mut main = Some(main.nodes);
-        let offset = self.offset(Some(id)).await?;
-        let mut outer = None;
-        if let Some(parent) = &part.parent {
-            let owner = GetFrameOwner { frame_id: part.target.clone() };
-            outer = Some(self.call(&self.session(parent), &owner).await?.backend_node_id);
-        }
-        let mut waiting = vec![frames.frame_tree];
-        let mut found = Vec::new();
-        while let Some(FrameTree { frame, child_frames }) = waiting.pop() {
-            waiting.extend(child_frames);
-            let owner = match (found.is_empty(), outer, &frame.parent_id) {
-                (true, Some(node), Some(parent)) => Some((parent.clone(), node)),
-                (false, _, Some(parent)) => {
-                    let owner = GetFrameOwner { frame_id: frame.id.clone() };
-                    Some((parent.clone(), self.call(&session, &owner).await?.backend_node_id))
-                }
-                (true, ..) | (false, _, None) => None,
-            };
-            let nodes = match main.take() {
-                Some(nodes) => nodes,
-                None => {
-                    let tree = GetFullAxTree { depth: None, frame_id: Some(frame.id.clone()) };
-                    self.call(&session, &tree).await?.nodes
-                }
-            };
-            found.push(FrameReading { session: id.clone(), frame, owner, nodes });
-        }
-        let mut readings = readings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        readings.frames.extend(found);
-        let boxes = boxes(&snapshot, offset.0, offset.1).into_iter();
-        readings.boxes.extend(boxes.map(|(node, bounds)| ((id.clone(), node), bounds)));
-        Ok(())
     }
 }
 
-/// The boxes of all nodes in the tab's viewport. `left` and `top` are the position of the
-/// session's viewport in it.
-fn boxes(snapshot: &Snapshot, left: f64, top: f64) -> HashMap<i64, Rect> {
-    let mut found = HashMap::new();
-    // The origin of each document, as far as its owner has been seen.
-    let mut origins: HashMap<usize, (f64, f64)> = HashMap::from([(0, (left, top))]);
-    for (index, document) in snapshot.documents.iter().enumerate() {
-        let Some(origin) = origins.get(&index).copied() else { continue };
-        let x = origin.0 - document.scroll_offset_x;
-        let y = origin.1 - document.scroll_offset_y;
-        let held = held_documents(document);
-        for (node, bounds) in document.layout.node_index.iter().zip(&document.layout.bounds) {
-            let (Some(id), [left, top, width, height]) =
-                (document.nodes.backend_node_id.get(*node), bounds.as_slice())
-            else {
-                continue;
-            };
-            found.entry(*id).or_insert_with(|| round(left + x, top + y, *width, *height));
-            if let Some(inner) = held.get(node) {
-                origins.insert(*inner, (left + x, top + y));
+/// Leaves as many nodes as the budget allows: those on the screen with what holds them, then the others in order.
+fn prune(tree: &mut UiTree, most: usize, screen: Size) {
+    if tree.nodes.len() <= most {
+        return;
+    }
+    tree.truncated = Some(TruncationCause::Nodes);
+    let screen = Rect::new(0, 0, screen.width.cast_signed(), screen.height.cast_signed());
+    let mut kept = vec![false; tree.nodes.len()];
+    let mut left = most;
+    let mut keep = |index: usize, kept: &mut Vec<bool>| {
+        let chain =
+            std::iter::successors(Some(index), |at| tree.nodes[*at].parent.map(|parent| parent as usize));
+        let fresh: Vec<usize> = chain.take_while(|at| !kept[*at]).collect();
+        if fresh.len() <= left {
+            left -= fresh.len();
+            fresh.into_iter().for_each(|at| kept[at] = true);
+        }
+    };
+    let is_on = |node: &UiNode| node.bounds.is_some_and(|bounds| bounds.overlaps(&screen));
+    (0..tree.nodes.len()).filter(|index| is_on(&tree.nodes[*index])).for_each(|index| keep(index, &mut kept));
+    (0..tree.nodes.len()).for_each(|index| keep(index, &mut kept));
+    let mut place = vec![None; kept.len()];
+    let mut next = 0;
+    for (index, slot) in place.iter_mut().enumerate().filter(|(index, _)| kept[*index]) {
+        *slot = Some(next);
+        next += u32::from(kept[index]);
+    }
+    let mut index = 0;
+    tree.nodes.retain(|_| {
+        index += 1;
+        kept[index - 1]
+    });
+    for node in &mut tree.nodes {
+        node.parent = node.parent.and_then(|parent| place.get(parent as usize).copied().flatten());
+    }
+}
+
+/// The canvases that have no node in a tree, by frame and the nearest node that holds them.
+fn canvases(readings: &FrameReadings) -> HashMap<(usize, i64), Vec<i64>> {
+    let mut found: HashMap<(usize, i64), Vec<i64>> = HashMap::new();
+    for (index, frame) in readings.frames.iter().enumerate() {
+        let all = readings.canvases(&frame.session);
+        if all.is_empty() {
+            continue;
+        }
+        let known: HashSet<i64> = frame.nodes.iter().filter_map(|node| node.backend_dom_node_id).collect();
+        for (canvas, holders) in all.iter().filter(|(canvas, _)| !known.contains(canvas)) {
+            if let Some(holder) = holders.iter().find(|holder| known.contains(holder)) {
+                found.entry((index, *holder)).or_default().push(*canvas);
             }
         }
     }
     found
-}
-
-/// Maps the indices of nodes that contain a document to the indices of those documents.
-fn held_documents(document: &DocumentSnapshot) -> HashMap<usize, usize> {
-    let held = document.nodes.content_document_index.as_ref();
-    held.map(|held| held.index.iter().copied().zip(held.value.iter().copied()).collect()).unwrap_or_default()
-}
-
-fn round(x: f64, y: f64, width: f64, height: f64) -> Rect {
-    #[expect(clippy::cast_possible_truncation, reason = "casts from f64 saturate")]
-    let whole = |value: f64| value.round() as i32;
-    Rect::new(whole(x), whole(y), whole(width), whole(height))
 }
 
 /// The position of a node in the assembled tree.
@@ -189,6 +150,8 @@ struct Assembly<'a> {
     nodes: Vec<HashMap<&'a str, &'a AxNode>>,
     /// Frames by the element that contains them.
     shown_by: HashMap<(&'a str, i64), usize>,
+    /// Canvases that no tree lists, by their frame and the nearest node of it that holds them.
+    canvases: HashMap<(usize, i64), Vec<i64>>,
     tree: UiTree,
 }
 
@@ -201,7 +164,9 @@ impl<'a> Assembly<'a> {
         let owned = readings.frames.iter().enumerate().filter_map(|(index, reading)| {
             reading.owner.as_ref().map(|(frame, node)| ((frame.as_str(), *node), index))
         });
-        Self { readings, refs, budget, nodes, shown_by: owned.collect(), tree: UiTree::default() }
+        let shown_by = owned.collect();
+        let canvases = canvases(readings);
+        Self { readings, refs, budget, nodes, shown_by, canvases, tree: UiTree::default() }
     }
 
     fn run(mut self) -> UiTree {
@@ -211,11 +176,7 @@ impl<'a> Assembly<'a> {
             stack.push((0, root, NodePlace { parent: None, depth: 0 }));
         }
         while let Some((frame, node, place)) = stack.pop() {
-            let below = if is_shown(node) {
-                if self.tree.nodes.len() >= self.budget.nodes as usize {
-                    self.tree.truncated = Some(TruncationCause::Nodes);
-                    break;
-                }
+            let below = if is_shown(node) || self.is_bare_target(frame, node) {
                 if place.depth >= self.budget.depth {
                     self.tree.truncated = Some(TruncationCause::Depth);
                     continue;
@@ -224,10 +185,38 @@ impl<'a> Assembly<'a> {
             } else {
                 place
             };
+            self.add_canvases(frame, node, below);
             self.push_children(&mut stack, frame, node, below);
         }
         self.tree.keep_one_focus();
+        self.tree.bound_texts();
         self.tree
+    }
+
+    /// Adds the canvases that a node holds.
+    fn add_canvases(&mut self, frame: usize, node: &AxNode, place: NodePlace) {
+        let held = node.backend_dom_node_id.and_then(|id| self.canvases.remove(&(frame, id)));
+        let reading = &self.readings.frames[frame];
+        for id in held.into_iter().flatten() {
+            let Some(bounds) = self.readings.bounds(&reading.session, id) else { continue };
+            let key = NodeKey {
+                session: reading.session.clone(),
+                frame: reading.frame.id.clone(),
+                loader: reading.frame.loader_id.clone(),
+                node: id,
+            };
+            self.tree.nodes.push(UiNode {
+                id: self.refs.name(key, CANVAS, ""),
+                parent: place.parent,
+                role: Role::new(CANVAS),
+                name: String::new(),
+                value: None,
+                visible: None,
+                details: Vec::new(),
+                states: BTreeSet::new(),
+                bounds: Some(bounds),
+            });
+        }
     }
 
     fn push_children(
@@ -246,11 +235,50 @@ impl<'a> Assembly<'a> {
         stack.extend(children.map(|child| (frame, *child, place)));
     }
 
-    /// Adds a node and returns the place of its children.
-    fn add(&mut self, frame: usize, node: &AxNode, place: NodePlace) -> NodePlace {
+    /// Whether a node hears clicks without a role, a name or anything listed in it: an icon that is drawn as a background.
+    fn is_bare_target(&self, frame: usize, node: &'a AxNode) -> bool {
         let reading = &self.readings.frames[frame];
-        let name = text(node.name.as_ref().map(|name| &name.value));
-        let role = role(node);
+        let hears = node.backend_dom_node_id.is_some_and(|id| {
+            self.readings.is_clickable(&reading.session, id)
+                && self.readings.bounds(&reading.session, id).is_some()
+        });
+        let named = node.name.as_ref().is_some_and(|name| !text(Some(&name.value)).is_empty());
+        hears
+            && !named
+            && !node.ignored
+            && matches!(role(node).as_str(), "generic" | "none" | "img" | "group" | "graphics-symbol")
+            && !self.holds_shown(frame, node)
+    }
+
+    /// Whether something is listed below a node.
+    fn holds_shown(&self, frame: usize, node: &'a AxNode) -> bool {
+        let mut waiting: Vec<&AxNode> = vec![node];
+        let mut looked = 0;
+        while let Some(node) = waiting.pop() {
+            let below = node.child_ids.iter().filter_map(|id| self.nodes[frame].get(id.as_str()));
+            for child in below {
+                looked += 1;
+                let says = is_shown(child)
+                    && (role(child) != "img"
+                        || !text(child.name.as_ref().map(|name| &name.value)).is_empty());
+                if says || looked > 50 {
+                    return true;
+                }
+                waiting.push(child);
+            }
+        }
+        false
+    }
+
+    /// Adds a node and returns the place of its children.
+    fn add(&mut self, frame: usize, node: &'a AxNode, place: NodePlace) -> NodePlace {
+        let reading = &self.readings.frames[frame];
+        let mut name = text(node.name.as_ref().map(|name| &name.value));
+        let mut role = role(node);
+        if self.is_bare_target(frame, node) {
+            "clickable".clone_into(&mut role);
+            name = text(node.description.as_ref().map(|told| &told.value));
+        }
         let parent = place.parent.and_then(|parent| self.tree.nodes.get(parent as usize));
         // The text of a button is already its name.
         if role == "text"
@@ -265,7 +293,7 @@ impl<'a> Assembly<'a> {
             loader: reading.frame.loader_id.clone(),
             node: id,
         };
-        let bounds = self.readings.boxes.get(&(reading.session.clone(), id)).copied();
+        let bounds = self.readings.bounds(&reading.session, id);
         self.tree.nodes.push(UiNode {
             id: self.refs.name(key, &role, &name),
             parent: place.parent,
@@ -288,6 +316,11 @@ fn is_shown(node: &AxNode) -> bool {
     let named =
         || node.name.as_ref().is_some_and(|name| name.value.as_str().is_some_and(|name| !name.is_empty()));
     !node.ignored && (!SKIPPED.contains(&role.as_str()) || (role == "generic" && (acts() || named())))
+}
+
+/// The role and the name of a node, as a tree tells them.
+pub(super) fn named_role(node: &AxNode) -> (String, String) {
+    (role(node), text(node.name.as_ref().map(|name| &name.value)))
 }
 
 fn role(node: &AxNode) -> String {
@@ -355,15 +388,8 @@ fn states(node: &AxNode, role: &str) -> BTreeSet<State> {
 /// The tree of a page that is blocked by a dialog: only the dialog, because the page can neither be read nor used.
 pub(super) fn dialog_tree(message: String) -> UiTree {
     let node = UiNode {
-        id: NodeRef("dialog".to_owned()),
-        parent: None,
-        role: Role::new("alertdialog"),
-        name: message,
-        value: None,
-        visible: None,
-        details: Vec::new(),
         states: BTreeSet::from([State::Modal]),
-        bounds: None,
+        ..UiNode::new("dialog", None, "alertdialog", message)
     };
     UiTree { nodes: vec![node], truncated: None }
 }

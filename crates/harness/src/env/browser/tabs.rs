@@ -22,7 +22,9 @@ impl Browser {
     /// Navigates the active tab to an address.
     pub(super) async fn navigate(&self, written: &str) -> Result<(), ActionError> {
         let url = address::complete(written).map_err(ActionError::Refused)?;
-        let session = self.session(&self.front()?.session);
+        let Ok(tab) = self.front_tab() else { return self.open_tab(Some(written)).await };
+        self.leave_page(&tab.session).await;
+        let session = self.session(&tab.session);
         let navigate = Navigate { url: url.clone() };
         let patient = session.within(NAVIGATION * 2);
         let opening = tokio::time::timeout(NAVIGATION, self.call(&patient, &navigate));
@@ -46,7 +48,9 @@ impl Browser {
 
     /// Moves through the history of the active tab.
     pub(super) async fn go(&self, way: History) -> Result<(), ActionError> {
-        let session = self.session(&self.front()?.session);
+        let tab = self.front_tab()?.session;
+        self.leave_page(&tab).await;
+        let session = self.session(&tab);
         let (step, end) = match way {
             History::Reload => return self.call(&session, &Reload::default()).await.map(|_| ()),
             History::Back => (-1, "there is no earlier page in this tab"),
@@ -71,7 +75,7 @@ impl Browser {
 
     /// Switches to the tab `step` places further in the list of tabs, wrapping around.
     pub(super) async fn step_tab(&self, step: isize) -> Result<(), ActionError> {
-        let front = self.front()?;
+        let front = self.front_tab()?;
         let next = self.watch().with(|pages| {
             let tabs = pages.tabs();
             let at = tabs.iter().position(|tab| tab.session == front.session)?;
@@ -80,6 +84,19 @@ impl Browser {
             tabs.get(usize::try_from(next).ok()?).cloned()
         });
         self.show_tab(&next.unwrap_or(front)).await
+    }
+
+    /// Switches to a tab by its number from 1, as Ctrl with a digit does; 9 stands for the last one.
+    pub(super) async fn show_numbered_tab(&self, number: usize) -> Result<(), ActionError> {
+        let (tab, count) = self.watch().with(|pages| {
+            let tabs = pages.tabs();
+            let tab = if number == 9 { tabs.last() } else { tabs.get(number - 1) };
+            (tab.cloned(), tabs.len())
+        });
+        match tab {
+            Some(tab) => self.show_tab(&tab).await,
+            None => Err(ActionError::refused(format!("there is no tab {number}: {count} are open"))),
+        }
     }
 
     fn named(&self, name: &str) -> Result<PageTab, ActionError> {
@@ -97,7 +114,7 @@ impl Browser {
         let url = url.map_or_else(|| Ok("about:blank".to_owned()), address::complete);
         let url = url.map_err(ActionError::Refused)?;
         let create = CreateTarget { url };
-        let created = self.guard(self.root().call(&create)).await?;
+        let created = self.guard_beside(self.root().call(&create)).await?;
         let target = created.target_id;
         let appeared = self.watch().until(|pages| pages.by_target(&target).cloned());
         match tokio::time::timeout(TAB, appeared).await {
@@ -116,13 +133,14 @@ impl Browser {
             return Err(ActionError::refused("the last tab cannot be closed"));
         }
         let close = CloseTarget { target_id: tab.target.clone() };
-        self.guard(self.root().call(&close)).await?;
+        self.leave_page(&tab.session).await;
+        self.guard_beside(self.root().call(&close)).await?;
         let gone = self.watch().until(|pages| pages.by_target(&tab.target).is_none().then_some(()));
         if tokio::time::timeout(TAB, gone).await.is_err() {
             return Err(ActionError::refused(format!("tab {} did not close", tab.name)));
         }
         // The browser picks another tab by its own rule; ours is the one that was active before.
-        self.show_tab(&self.front()?).await
+        self.show_tab(&self.front_tab()?).await
     }
 
     /// Answers the dialog of the active tab.

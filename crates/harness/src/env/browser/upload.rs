@@ -2,7 +2,7 @@
 
 use apprentice_cdp::domain::dom::{ResolveNode, SetFileInputFiles};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn};
-use apprentice_protocol::{Command, Machine};
+use apprentice_protocol::{Command, Machine, MachineError};
 use serde::Deserialize;
 
 use super::driver::{ActionError, Browser, lost};
@@ -16,13 +16,15 @@ const NOT_ACCEPTED: &str = include_str!("page/not_accepted.js");
 /// Most files in one upload.
 const MOST_FILES: usize = 20;
 
+/// The system's limit of a path, in bytes.
+const LONGEST_PATH: usize = 4096;
+
 /// What a file input takes.
 #[derive(Deserialize)]
 struct Rules {
     several: bool,
     folder: bool,
     disabled: bool,
-    connected: bool,
 }
 
 /// The chosen files that the page does not ask for.
@@ -30,6 +32,8 @@ struct Rules {
 struct NotAccepted {
     accept: String,
     files: Vec<String>,
+    /// How many files the input holds.
+    count: usize,
 }
 
 impl Browser {
@@ -43,7 +47,11 @@ impl Browser {
             return_by_value: false,
         };
         let found = self.call(&element.session, &call).await?.result.object_id;
-        Ok(found.map(|object| Element { session: element.session.clone(), object }))
+        Ok(found.map(|object| Element {
+            session: element.session.clone(),
+            object,
+            frame: element.frame.clone(),
+        }))
     }
 
     pub(super) async fn chooser_input(&self, chooser: &FileChooser) -> Result<Element, ActionError> {
@@ -51,7 +59,7 @@ impl Browser {
         let resolved = self.call(&session, &ResolveNode { backend_node_id: chooser.node }).await?;
         let object = resolved.object.object_id;
         let object = object.ok_or_else(|| ActionError::refused("the page removed its file input"))?;
-        Ok(Element { session, object })
+        Ok(Element { session, object, frame: None })
     }
 
     pub(super) async fn give(
@@ -59,11 +67,10 @@ impl Browser {
         input: &Element,
         files: Vec<String>,
     ) -> Result<Option<String>, ActionError> {
-        let Element { session, object } = input;
+        let Element { session, object, .. } = input;
         let rules: Rules = self.apply(session, object, FILE_RULES, []).await?;
         let refuse = |why: &str| Err(ActionError::refused(why));
         match (files.as_slice(), rules) {
-            (_, Rules { connected: false, .. }) => return refuse("the page removed its file input"),
             (_, Rules { disabled: true, .. }) => return refuse("the file input is disabled"),
             (_, Rules { folder: true, .. }) => {
                 return refuse("this file input takes a folder, and files alone are given");
@@ -76,7 +83,12 @@ impl Browser {
         let object_id = object.clone();
         self.call(session, &SetFileInputFiles { files, object_id }).await?;
         let outside: NotAccepted = self.apply(session, object, NOT_ACCEPTED, []).await?;
-        let NotAccepted { accept, files } = outside;
+        let NotAccepted { accept, files, count } = outside;
+        if count == 0 {
+            return Ok(Some(
+                "the file input is empty again: the page took the files, or does not want them".to_owned(),
+            ));
+        }
         Ok((!files.is_empty())
             .then(|| format!("the page asks for files of the kind {accept:?}, which {files:?} are not")))
     }
@@ -90,12 +102,24 @@ pub(super) async fn inside_home(machine: &dyn Machine, files: &[String]) -> Resu
     let home = &machine.offers().home;
     let mut real = Vec::with_capacity(files.len());
     for file in files {
+        if file.contains('\0') || file.len() > LONGEST_PATH {
+            return Err(ActionError::refused(format!(
+                "a path has at most {LONGEST_PATH} bytes, none of them zero, and this is none: {:?}",
+                file.chars().take(80).collect::<String>()
+            )));
+        }
         let path = match file.strip_prefix("~/") {
             Some(rest) => format!("{home}/{rest}"),
             None if file.starts_with('/') => file.clone(),
             None => format!("{home}/{file}"),
         };
-        let asked = |error| lost(format!("a file could not be looked for: {error}"));
+        let asked = |error: MachineError| match error {
+            // What the path made of the command.
+            MachineError::Refused { why, .. } => {
+                ActionError::refused(format!("{file:?} was not looked for: {why}"))
+            }
+            error => lost(format!("a file could not be looked for: {error}")).into(),
+        };
         let found =
             machine.run(&Command::new(["realpath", "-e", "-z", "--", &path, home])).await.map_err(asked)?;
         let text = found.stdout_text();

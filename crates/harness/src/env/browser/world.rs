@@ -11,10 +11,9 @@ use apprentice_protocol::{
 
 use super::driver::{ActionError, Browser, lost};
 use super::element::{Element, PointerTarget, named};
-use super::input::{Click, InputState, type_text};
+use super::input::{Click, InputState};
 use super::page_state::{BrowserState, Download, FileChooser};
 use super::script::PageScripts;
-use super::snapshot::dialog_tree;
 use super::teardown::Teardown;
 use super::upload::inside_home;
 
@@ -25,12 +24,10 @@ fn pixel(x: f64, y: f64) -> ScreenPoint {
     ScreenPoint::new(whole(x), whole(y))
 }
 
-const FOCUS: &str = include_str!("page/focus.js");
+const SCROLLER: &str = include_str!("page/scroller.js");
 
 /// How long a page may take to open its file chooser after a click.
 const CHOOSER: Duration = Duration::from_secs(5);
-/// Longest time that a chord may be held.
-const LONGEST_HOLD: Duration = Duration::from_secs(30);
 
 /// The agent's handle on an open browser.
 pub(super) struct BrowserEnvironment {
@@ -50,7 +47,7 @@ impl Environment for BrowserEnvironment {
         Box::pin(async move {
             match self.look(want).await {
                 Ok(seen) => Ok(seen),
-                Err(error) => Err(self.ending.cause(error).await),
+                Err(error) => self.excuse(error).await.map(|message| self.nothing_to_see(want, message)),
             }
         })
     }
@@ -62,8 +59,17 @@ impl Environment for BrowserEnvironment {
         Box::pin(async move {
             match self.do_one(action).await {
                 Ok(report) => Ok(report.also(&self.ending.cell.take_notices())),
-                Err(error) => Err(self.ending.cause(error).await),
+                Err(error) => self.excuse(error).await.map(ActReport::refused),
             }
+        })
+    }
+
+    fn open_page<'a>(&'a mut self, url: &'a str) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        Box::pin(async move {
+            let of_model = std::mem::replace(&mut self.scripts, PageScripts::On);
+            let opened = self.act(&Action::Navigate { url: url.to_owned() }).await;
+            self.scripts = of_model;
+            opened
         })
     }
 
@@ -87,64 +93,29 @@ impl Environment for BrowserEnvironment {
 }
 
 impl BrowserEnvironment {
-    async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
-        // A dialog may open or a process may change during the observation; then it is repeated.
-        for _ in 0..3 {
-            match self.try_look(want).await {
-                Ok(seen) => return Ok(seen),
-                Err(ActionError::Dialog(dialog)) => {
-                    let message = dialog.describe();
-                    return Ok(Observation {
-                        tree: want.tree.map(|_| dialog_tree(message.clone())),
-                        tabs: self.browser.list_tabs(),
-                        dialog: Some(message),
-                        ..Observation::default()
-                    });
-                }
-                Err(ActionError::World(error)) => return Err(error),
-                Err(ActionError::Replaced(_) | ActionError::Refused(_) | ActionError::Gone(_)) => {
-                    self.calm = false;
-                }
-            }
-        }
-        Err(lost("the page is replaced repeatedly and cannot be read"))
-    }
-
-    async fn try_look(&mut self, want: Want) -> Result<Observation, ActionError> {
-        if !std::mem::take(&mut self.calm) {
-            self.browser.settle().await?;
-        }
-        let browser = &self.browser;
-        let tree = async {
-            Ok(match &want.tree {
-                Some(budget) => {
-                    let mut tree = browser.tree(budget).await?;
-                    browser.add_visible_texts(&mut tree).await?;
-                    browser.add_caret(&mut tree).await?;
-                    Some(tree)
-                }
-                None => None,
-            })
-        };
-        let screenshot = async { Ok(if want.screenshot { Some(browser.picture().await?) } else { None }) };
-        // The browser encodes the picture while the page lists its elements.
-        let (tree, screenshot, ()) = tokio::try_join!(tree, screenshot, browser.refresh_tabs())?;
-        Ok(Observation { screenshot, tree, tabs: self.browser.list_tabs(), ..Observation::default() })
-    }
-
     async fn do_one(&mut self, action: &Action<ScreenPoint>) -> Result<ActReport, WorldError> {
         self.calm = false;
         let before = match self.browser.front() {
-            Ok(tab) => tab,
+            Ok(tab) => Some(tab),
+            // A page that is of no use any more can be left.
+            Err(ActionError::Page(_)) if leaves_page(action) => None,
             Err(trouble) => return trouble.report(),
         };
         let harmless = matches!(
             action,
             Action::Screenshot | Action::Zoom { .. } | Action::Dialog { .. } | Action::Wait { .. }
         );
-        if let Some(dialog) = before.dialog.filter(|_| !harmless) {
+        let (dialog, before) = before.map(|tab| (tab.dialog, tab.name)).unwrap_or_default();
+        if let Some(dialog) = dialog.filter(|_| !harmless) {
             let what = dialog.describe();
             return Ok(ActReport::refused(format!("a dialog is open ({what}); answer it first")));
+        }
+        if !harmless
+            && !leaves_page(action)
+            && let Ok(front) = self.browser.front()
+            && let Err(trouble) = self.browser.must_answer(&front.session).await
+        {
+            return trouble.report();
         }
         let said = match self.perform(action).await {
             Ok(said) => said,
@@ -164,7 +135,7 @@ impl BrowserEnvironment {
         if let Err(trouble) = self.browser.refresh_tabs().await {
             return trouble.report();
         }
-        let told: Vec<String> = said.into_iter().chain(self.side_effects(&before.name, action)).collect();
+        let told: Vec<String> = said.into_iter().chain(self.side_effects(&before, action)).collect();
         let text = (!told.is_empty()).then(|| told.join("\n"));
         Ok(ActReport { text, ..ActReport::delivered() })
     }
@@ -184,23 +155,35 @@ impl BrowserEnvironment {
         match action {
             Action::Fill { at, value } => {
                 let element = self.element(at).await?;
-                self.browser.fill(&element, &named(at), value).await
+                self.fill(&element, &named(at), value).await
             }
             Action::Upload { at, files } => self.upload(at, files).await,
             Action::Type { text } => self.type_text(text).await,
+            Action::Key { chord, hold_ms } => self.key(chord, *hold_ms).await,
             Action::Script { source } => self.browser.script(source, self.scripts).await.map(Some),
             Action::Read { what } => self.read(what).await,
             Action::ScrollTo { at } => {
-                let element = self.element(at).await?;
+                let element = match at {
+                    Target::Ref(node) => self.browser.find(node).await?,
+                    Target::Point(_) => self.element(at).await?,
+                };
                 self.browser.reveal(&element).await.map(|()| None)
             }
             Action::Select { at, option } => {
                 let element = self.element(at).await?;
-                self.browser.choose(&element, option).await.map(|()| None)
+                self.choose(&element, option).await.map(|()| None)
             }
-            Action::Navigate { url } => self.browser.navigate(url).await.map(|()| None),
+            Action::Navigate { url } => {
+                self.scripts.allow(url)?;
+                self.browser.navigate(url).await.map(|()| None)
+            }
             Action::History { go } => self.browser.go(*go).await.map(|()| None),
-            Action::Tab { tab } => self.browser.tab(tab).await.map(|()| None),
+            Action::Tab { tab } => {
+                if let TabAction::Open { url: Some(url) } = tab {
+                    self.scripts.allow(url)?;
+                }
+                self.browser.tab(tab).await.map(|()| None)
+            }
             Action::Dialog { accept, text } => {
                 self.browser.answer(*accept, text.as_deref()).await.map(|()| None)
             }
@@ -251,7 +234,6 @@ impl BrowserEnvironment {
                 self.hands.drag(&self.browser, path, *button).await
             }
             Action::Scroll { at, dx, dy } => self.scroll(at.as_ref(), *dx, *dy).await,
-            Action::Key { chord, hold_ms } => self.key(chord, *hold_ms).await,
             // The screenshot comes with the next observation, and the agent loop does the waiting. The rest is
             // performed elsewhere.
             Action::Screenshot
@@ -259,6 +241,7 @@ impl BrowserEnvironment {
             | Action::Wait { .. }
             | Action::Cursor
             | Action::Type { .. }
+            | Action::Key { .. }
             | Action::Select { .. }
             | Action::Fill { .. }
             | Action::Upload { .. }
@@ -290,7 +273,7 @@ impl BrowserEnvironment {
     /// The element of a target.
     pub(super) async fn element(&self, at: &Target<ScreenPoint>) -> Result<Element, ActionError> {
         match at {
-            Target::Ref(node) => self.browser.find(node).await,
+            Target::Ref(node) => self.browser.find_same(node).await,
             Target::Point(point) => {
                 self.check(*point)?;
                 self.browser.under(point.x.into(), point.y.into()).await
@@ -313,7 +296,7 @@ impl BrowserEnvironment {
             Target::Ref(node) => match self.browser.aim(node, true).await? {
                 PointerTarget::At(x, y) => (x, y),
                 // Clicking an option chooses it, whether or not its list could be opened.
-                PointerTarget::Choice(option) => return self.browser.choose(&option, "").await,
+                PointerTarget::Choice(option) => return self.choose(&option, "").await,
                 PointerTarget::List => {
                     return Err(ActionError::refused(
                         "this is a native list box: choose an option with select, or click the option itself",
@@ -357,18 +340,16 @@ impl BrowserEnvironment {
         dy: i32,
     ) -> Result<(), ActionError> {
         self.point(at).await?;
+        if at.is_none() {
+            let (x, y) = self.hands.place();
+            let session = self.browser.session(&self.browser.front()?.session);
+            let scrolls = format!("({SCROLLER})({x}, {y}, {dx}, {dy})");
+            let place: Option<(f64, f64)> = self.browser.evaluate(&session, scrolls).await?;
+            if let Some((there, down)) = place.filter(|place| *place != (x, y)) {
+                self.hands.go(&self.browser, there, down).await?;
+            }
+        }
         self.hands.scroll(&self.browser, dx, dy).await
-    }
-
-    async fn type_text(&mut self, text: &str) -> Result<Option<String>, ActionError> {
-        if let Some(chooser) = self.browser.watch().with(BrowserState::take_file_chooser) {
-            return self.choose_files(&chooser, text).await;
-        }
-        let session = self.browser.session(&self.browser.front()?.session);
-        if !self.browser.evaluate::<bool>(&session, FOCUS.to_owned()).await? {
-            return Err(ActionError::refused("nothing that takes text has the focus: click the field first"));
-        }
-        type_text(&self.browser, text).await.map(|()| None)
     }
 
     /// Gives files to the input that the target is, labels or holds, or whose file chooser a click on it opens.
@@ -390,7 +371,11 @@ impl BrowserEnvironment {
     }
 
     /// Gives a waiting file input the typed paths, one per line.
-    async fn choose_files(&self, chooser: &FileChooser, text: &str) -> Result<Option<String>, ActionError> {
+    pub(super) async fn choose_files(
+        &self,
+        chooser: &FileChooser,
+        text: &str,
+    ) -> Result<Option<String>, ActionError> {
         let typed: Vec<String> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
         let closed = |error| match error {
@@ -411,33 +396,6 @@ impl BrowserEnvironment {
             Err(_) => Err(ActionError::refused(
                 "this is no file input, and a click on it opened no file chooser: give the input or its button",
             )),
-        }
-    }
-
-    async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), ActionError> {
-        let text = chord.to_string();
-        if text == "escape" && self.browser.watch().with(BrowserState::take_file_chooser).is_some() {
-            return Ok(());
-        }
-        // Chords that the browser handles itself never reach a page.
-        match text.as_str() {
-            "ctrl+t" => self.browser.tab(&TabAction::Open { url: None }).await,
-            "ctrl+w" | "ctrl+f4" => {
-                let id = self.browser.front()?.name;
-                self.browser.tab(&TabAction::Close { id }).await
-            }
-            "ctrl+tab" | "ctrl+page_down" => self.browser.step_tab(1).await,
-            "ctrl+shift+tab" | "ctrl+page_up" => self.browser.step_tab(-1).await,
-            "alt+left" => self.browser.go(History::Back).await,
-            "alt+right" => self.browser.go(History::Forward).await,
-            "f5" | "ctrl+r" | "ctrl+f5" | "ctrl+shift+r" => self.browser.go(History::Reload).await,
-            "ctrl+l" | "alt+d" | "f6" => {
-                Err(ActionError::refused("this browser shows no address bar: open addresses with navigate"))
-            }
-            _ => {
-                let hold = hold_ms.map(|ms| Duration::from_millis(u64::from(ms)).min(LONGEST_HOLD));
-                self.hands.press_chord(&self.browser, self.clock.as_ref(), chord.keys(), hold).await
-            }
         }
     }
 
@@ -474,6 +432,19 @@ impl BrowserEnvironment {
         });
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// Whether an action leads away from the page that is shown, or needs none.
+fn leaves_page(action: &Action<ScreenPoint>) -> bool {
+    matches!(
+        action,
+        Action::Navigate { .. }
+            | Action::History { .. }
+            | Action::Tab { .. }
+            | Action::Wait { .. }
+            | Action::Screenshot
+            | Action::Cursor
+    )
 }
 
 fn holds_control(chord: &Chord) -> bool {

@@ -36,22 +36,16 @@ pub(super) fn hide(tree: &mut UiTree, popups: &[Rect]) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Rect, Role, State, UiNode, UiTree};
+    use apprentice_protocol::{Rect, State, UiNode, UiTree};
 
     use super::hide;
 
     #[test]
     fn items_show_where_a_menu_is_drawn_and_nowhere_else() {
         let node = |parent: Option<u32>, name: &str, y: i32, states: &[State]| UiNode {
-            id: NodeRef("n1".into()),
-            parent,
-            role: Role::new(if parent.is_none() { "menubar" } else { "menuitem" }),
-            name: name.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
             states: states.iter().copied().collect::<BTreeSet<_>>(),
             bounds: Some(Rect::new(200, y, 290, 25)),
+            ..UiNode::new("n1", parent, if parent.is_none() { "menubar" } else { "menuitem" }, name)
         };
         let nodes = vec![
             node(None, "", 50, &[]),

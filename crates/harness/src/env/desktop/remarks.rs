@@ -78,24 +78,13 @@ pub(super) fn of(seen: &Observation, work: &Work) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Observation, Rect, Role, UiNode, UiTree, Window};
+    use apprentice_protocol::{Observation, Rect, UiNode, UiTree, Window};
 
     use super::{Work, lists_its_window, of, written};
 
     fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
-        UiNode {
-            id: NodeRef(format!("n{id}")),
-            parent,
-            role: Role::new(role),
-            name: name.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: BTreeSet::new(),
-            bounds: None,
-        }
+        UiNode::new(format!("n{id}"), parent, role, name)
     }
 
     #[test]

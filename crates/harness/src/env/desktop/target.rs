@@ -173,15 +173,9 @@ mod tests {
     fn node(id: &str, parent: Option<u32>, at: Rect, states: &[State]) -> UiNode {
         let role = if parent.is_none() { "window" } else { "button" };
         UiNode {
-            id: NodeRef(id.into()),
-            parent,
-            role: Role::new(role),
-            name: id.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
             states: states.iter().copied().collect::<BTreeSet<_>>(),
             bounds: Some(at),
+            ..UiNode::new(id, parent, role, id)
         }
     }
 

@@ -83,14 +83,13 @@ fn texts(tree: &UiTree, index: usize) -> Vec<usize> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Rect, Role, State, UiNode, UiTree};
+    use apprentice_protocol::{Rect, State, UiNode, UiTree};
 
     use super::{doubtful, tell_what_is_known};
 
     fn node(parent: Option<u32>, role: &str, name: &str, bounds: Option<Rect>) -> UiNode {
         let states = if role == "checkbox" { BTreeSet::from([State::Checked]) } else { BTreeSet::new() };
-        let (id, role, name) = (NodeRef("n1".into()), Role::new(role), name.to_owned());
-        UiNode { id, parent, role, name, value: None, visible: None, details: Vec::new(), states, bounds }
+        UiNode { states, bounds, ..UiNode::new("n1", parent, role, name) }
     }
 
     #[test]

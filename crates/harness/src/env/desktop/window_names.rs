@@ -37,25 +37,15 @@ fn stands_in(inner: Rect, outer: Rect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Rect, Role, UiNode, UiTree, Window};
+    use apprentice_protocol::{Rect, UiNode, UiTree, Window};
 
     use super::name_nameless;
 
     #[test]
     fn a_nameless_window_has_the_title_of_the_one_that_stands_there() {
-        let node = |name: &str, at: Rect| UiNode {
-            id: NodeRef("n1".into()),
-            parent: None,
-            role: Role::new("window"),
-            name: name.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: BTreeSet::new(),
-            bounds: Some(at),
-        };
+        let node =
+            |name: &str, at: Rect| UiNode { bounds: Some(at), ..UiNode::new("n1", None, "window", name) };
         let window = |title: &str, bounds: Rect| Window {
             id: "0x1".into(),
             title: title.into(),

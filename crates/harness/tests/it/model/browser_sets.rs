@@ -8,7 +8,8 @@ use apprentice_harness::env::browser::PageScripts;
 use apprentice_protocol::{EnvironmentKind, Outline, StopReason};
 use serde_json::{Value, json};
 
-use super::matrix::{Adapter, attempt_in};
+use super::adapters::Adapter;
+use super::matrix::attempt_in;
 use super::strict::{collect_pictures, strictly};
 use super::within;
 use crate::desk::{Desk, HOME, SCREEN};
@@ -252,7 +253,7 @@ async fn live(adapter: Adapter, cases: Vec<Case>) {
     });
     let server = server.await;
     let patient = std::time::Duration::from_secs(30);
-    let deadlines = apprentice_harness::model::http::Timeouts {
+    let deadlines = apprentice_models::http::Timeouts {
         connect: patient,
         first_byte: patient,
         idle: patient,

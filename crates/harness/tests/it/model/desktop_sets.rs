@@ -4,15 +4,16 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use apprentice_harness::model::compat::{ActionFormat, Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::http::{Endpoint, Timeouts};
-use apprentice_harness::model::options::CallOptions;
+use apprentice_models::compat::{ActionFormat, Compat, CompatConfig, StudentProfile};
+use apprentice_models::http::{Endpoint, Timeouts};
+use apprentice_models::options::CallOptions;
 use apprentice_protocol::{
     ChatModel, Command, CoordinateSpace, EnvironmentKind, Size, StopReason, Want, World,
 };
 use serde_json::{Value, json};
 
-use super::matrix::{Adapter, attempt_in};
+use super::adapters::Adapter;
+use super::matrix::attempt_in;
 use super::strict::{collect_pictures, strictly};
 use super::within;
 use crate::cell::state;
@@ -80,6 +81,7 @@ impl ActionSet {
             tariff: None,
             effort: None,
             calls: CallOptions::default(),
+            adaptation: std::sync::Arc::default(),
         };
         Box::new(Compat::new(config, within(deadlines)))
     }

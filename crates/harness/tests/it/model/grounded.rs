@@ -2,18 +2,26 @@
 
 use std::sync::{Arc, Mutex};
 
-use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::middleware::{Cassette, Recorded, Recording};
-use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
+use apprentice_models::grounded::Grounded;
+use apprentice_models::middleware::{Cassette, Recorded, Recording};
+use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
-    CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, ImageRule, Message,
-    ModelError, ModelProfile, PortFuture, ReplyStop, Size, StopReason, ToolRule, Usage, ViewRule, WorldTool,
+    BlobHash, CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, Image,
+    ImageBytes, ImageRule, MediaType, Message, ModelError, ModelProfile, PortFuture, ReplyStop, Size,
+    StopReason, ToolRule, Usage, ViewRule, WorldTool,
 };
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
 use super::matrix::attempt;
 use crate::bench::{acts, call, done, reply};
+
+fn picture(name: &str) -> Content {
+    let (hash, size) = (BlobHash::new(name), Size::new(1, 1));
+    let image =
+        Image { hash, size, media: MediaType::Png, bytes: ImageBytes(b"a picture".as_slice().into()) };
+    Content::Image { image }
+}
 
 /// A model that keeps what it was asked.
 struct Heard {
@@ -47,7 +55,7 @@ fn model(
         images,
         outline: true,
         views: ViewRule::Whole,
-        history: HistoryRule::Window { images: 3, context: None },
+        history: HistoryRule::Window { images: 3, at_most: None, context: None },
         tools: ToolRule::Fixed,
         max_output_tokens: 500,
     };
@@ -149,7 +157,7 @@ async fn points_stand_where_descriptions_stood_and_both_are_paid_for() {
     };
     let blind = both.reply(&request).await.expect("answers");
     assert!(matches!(&blind.calls[0].body, CallBody::Unusable { problem } if problem.contains("no picture")));
-    request.messages = vec![Message::User { content: vec![super::catalogue::picture("seen")] }];
+    request.messages = vec![Message::User { content: vec![picture("seen")] }];
     let (planner, _) = model(
         "planner",
         CoordinateSpace::Unit,

@@ -6,16 +6,11 @@ use std::time::Duration;
 
 use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelDefaults};
-use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::gemini::Gemini;
-use apprentice_harness::model::hosted::HostedConfig;
-use apprentice_harness::model::http::{Endpoint, ReplyWords, Secret, Timeouts, Transport};
-use apprentice_harness::model::middleware::{Budgeted, Ledger, RetryPolicy, Retrying};
-use apprentice_harness::model::openai::OpenAi;
-use apprentice_harness::model::options::CallOptions;
-use apprentice_harness::model::price::{Price, Tariff};
-use apprentice_harness::model::safety::SafetyPolicy;
+use apprentice_models::compat::{Compat, CompatConfig, StudentProfile};
+use apprentice_models::http::{Endpoint, Timeouts, Transport};
+use apprentice_models::middleware::{Budgeted, Ledger, RetryPolicy, Retrying};
+use apprentice_models::options::CallOptions;
+use apprentice_models::price::{Price, Tariff};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     ChatModel, Clock, Environment, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Size,
@@ -24,28 +19,16 @@ use apprentice_protocol::{
 use apprentice_trace::{Recorder, Redactor};
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::adapters::{ALL, Adapter, RETRIES};
 use super::{PLANTED, within};
 use crate::bench::editor;
 use crate::server::{Server, Speak};
 
 type Stop = Result<StopReason, VoidCause>;
 
-/// Tries of one call after the first.
-const RETRIES: u32 = 2;
-
-/// The four adapters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Adapter {
-    Anthropic,
-    OpenAi,
-    Gemini,
-    Compat,
-}
-
-pub(super) const ALL: [Adapter; 4] = [Adapter::Anthropic, Adapter::OpenAi, Adapter::Gemini, Adapter::Compat];
+const WRITTEN: &str = "<function=finish><parameter=finish>done</parameter></function>";
 
 /// What a model says in its provider's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +41,8 @@ enum Said {
     Nothing,
     /// Words, ended for a reason that nobody knows.
     UnknownEnding,
+    /// A whole turn, in whose words a call of `finish` stands.
+    WrittenCall,
     /// A block of a kind that nobody knows, beside a call of `finish`.
     UnknownBlock,
     /// A call of `finish` whose arguments are none.
@@ -66,91 +51,15 @@ enum Said {
     ErrorInside,
 }
 
-impl Adapter {
-    fn says(self, said: Said) -> String {
-        match self {
-            Self::Anthropic => messages(said),
-            Self::OpenAi => responses(said),
-            Self::Gemini => interactions(said),
-            Self::Compat => completions(said),
-        }
-        .to_string()
+/// The body of a response in which the provider's model says this.
+fn says(adapter: Adapter, said: Said) -> String {
+    match adapter {
+        Adapter::Anthropic => messages(said),
+        Adapter::OpenAi => responses(said),
+        Adapter::Gemini => interactions(said),
+        Adapter::Compat => completions(said),
     }
-
-    pub(super) fn model(
-        self,
-        base: &str,
-        transport: Transport,
-        tariff: Option<Tariff>,
-    ) -> Box<dyn ChatModel> {
-        // A stream is asked for, and servers may answer in one piece all the same.
-        let calls = CallOptions { stream: true, ..CallOptions::default() };
-        self.model_at(Endpoint::new(base, Some(Secret::new(PLANTED))), transport, tariff, calls)
-    }
-
-    /// A model that tells its words as they come.
-    pub(super) fn model_that_tells(
-        self,
-        base: &str,
-        transport: Transport,
-        words: UnboundedSender<ReplyWords>,
-    ) -> Box<dyn ChatModel> {
-        let calls = CallOptions { stream: true, words: Some(words), ..CallOptions::default() };
-        self.model_at(Endpoint::new(base, None), transport, None, calls)
-    }
-
-    pub(super) fn model_at(
-        self,
-        endpoint: Endpoint,
-        transport: Transport,
-        tariff: Option<Tariff>,
-        calls: CallOptions,
-    ) -> Box<dyn ChatModel> {
-        let clock = Arc::new(VirtualClock::default());
-        let patience = RetryPolicy { retries: RETRIES, ..RetryPolicy::default() };
-        let (safety, effort) = (SafetyPolicy::Refuse, None);
-        match self {
-            Self::Anthropic => {
-                let model = "claude-sonnet-5-5".to_owned();
-                let facts = ModelDefaults::of(&model);
-                let (version, forget_above) = (ApiVersion::default(), None);
-                let config = AnthropicConfig {
-                    model,
-                    endpoint,
-                    version,
-                    facts,
-                    effort: None,
-                    page_scripts: true,
-                    forget_above,
-                    tariff,
-                    calls,
-                };
-                Box::new(Retrying::new(Anthropic::new(config, transport), clock, patience))
-            }
-            Self::OpenAi => {
-                let config =
-                    HostedConfig { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff, calls };
-                Box::new(Retrying::new(OpenAi::new(config, transport), clock, patience))
-            }
-            Self::Gemini => {
-                let config = HostedConfig {
-                    model: "gemini-3.8-flash".into(),
-                    endpoint,
-                    effort,
-                    safety,
-                    tariff,
-                    calls,
-                };
-                Box::new(Retrying::new(Gemini::new(config, transport), clock, patience))
-            }
-            Self::Compat => {
-                let student = StudentProfile::load("generic").expect("is sound");
-                let config =
-                    CompatConfig { model: "m".into(), endpoint, student, tariff, effort: None, calls };
-                Box::new(Retrying::new(Compat::new(config, transport), clock, patience))
-            }
-        }
-    }
+    .to_string()
 }
 
 /// A way to servers with deadlines that a test can wait for.
@@ -166,6 +75,7 @@ fn messages(said: Said) -> Value {
         Said::Refusal => (json!([]), "refusal"),
         Said::Nothing => (json!([]), "end_turn"),
         Said::UnknownEnding => (json!([{ "type": "text", "text": "x" }]), "from_later"),
+        Said::WrittenCall => (json!([{ "type": "text", "text": WRITTEN }]), "end_turn"),
         Said::UnknownBlock => (json!([{ "type": "from_later", "x": 1 }, finish]), "tool_use"),
         Said::WrongArguments => {
             (json!([{ "type": "tool_use", "id": "t1", "name": "finish", "input": 7 }]), "tool_use")
@@ -189,6 +99,7 @@ fn responses(said: Said) -> Value {
             return json!({ "status": "incomplete", "incomplete_details": { "reason": "from_later" },
                 "output": [words(json!({ "type": "output_text", "text": "x" }))] });
         }
+        Said::WrittenCall => json!([words(json!({ "type": "output_text", "text": WRITTEN }))]),
         Said::UnknownBlock => json!([{ "type": "from_later", "x": 1 }, finish]),
         Said::WrongArguments => json!([call("{\"finish\":")]),
         Said::ErrorInside => {
@@ -201,11 +112,13 @@ fn responses(said: Said) -> Value {
 fn interactions(said: Said) -> Value {
     let call = |arguments: Value| json!({ "type": "function_call", "id": "f1", "name": "finish", "arguments": arguments });
     let finish = call(json!({ "finish": "done" }));
-    let words = json!([{ "type": "model_output", "content": [{ "type": "text", "text": "x" }] }]);
+    let words =
+        |text: &str| json!([{ "type": "model_output", "content": [{ "type": "text", "text": text }] }]);
     let (status, steps) = match said {
         Said::Done => ("requires_action", json!([finish])),
         Said::Nothing => ("completed", json!([])),
-        Said::UnknownEnding => ("incomplete", words),
+        Said::UnknownEnding => ("incomplete", words("x")),
+        Said::WrittenCall => ("completed", words(WRITTEN)),
         Said::UnknownBlock => ("requires_action", json!([{ "type": "from_later", "x": 1 }, finish])),
         Said::WrongArguments => ("requires_action", json!([call(json!(7))])),
         Said::Refusal | Said::ErrorInside => {
@@ -224,6 +137,7 @@ fn completions(said: Said) -> Value {
         Said::Refusal => (json!({ "content": null, "refusal": "no" }), "stop"),
         Said::Nothing => (json!({ "content": "" }), "stop"),
         Said::UnknownEnding => (json!({ "content": "x" }), "from_later"),
+        Said::WrittenCall => (json!({ "content": WRITTEN }), "stop"),
         Said::UnknownBlock => {
             (json!({ "content": [{ "type": "from_later" }], "tool_calls": finish }), "tool_calls")
         }
@@ -318,7 +232,7 @@ fn busy(code: u16, headers: &[(&'static str, &str)]) -> Speak {
 /// What may pass by itself, and what it means when it does not.
 fn passing(adapter: Adapter) -> Vec<(&'static str, Speak, VoidCause)> {
     let (unavailable, protocol) = (VoidCause::ModelUnavailable, VoidCause::ModelProtocol);
-    let done = adapter.says(Said::Done);
+    let done = says(adapter, Said::Done);
     let cut = done[..done.len() / 2].to_owned();
     vec![
         ("429 in milliseconds", busy(429, &[("retry-after-ms", "1234")]), unavailable),
@@ -334,7 +248,7 @@ fn passing(adapter: Adapter) -> Vec<(&'static str, Speak, VoidCause)> {
         ("HTML", Speak::ok("<html><body>502 Bad Gateway</body></html>"), protocol),
         ("an empty body", Speak::ok(""), protocol),
         ("another API's JSON", Speak::ok("[1, 2]"), protocol),
-        ("an error inside a 200", Speak::ok(adapter.says(Said::ErrorInside)), unavailable),
+        ("an error inside a 200", Speak::ok(says(adapter, Said::ErrorInside)), unavailable),
     ]
 }
 
@@ -345,7 +259,7 @@ async fn passing_trouble_passes_and_lasting_trouble_is_void() {
     let rows =
         ALL.into_iter().flat_map(|adapter| passing(adapter).into_iter().map(move |row| (adapter, row)));
     let lived = rows.map(|(adapter, (row, speak, cause))| {
-        let (first, then) = (speak.clone(), Speak::ok(adapter.says(Said::Done)));
+        let (first, then) = (speak.clone(), Speak::ok(says(adapter, Said::Done)));
         let once = move |number| if number == 0 { first.clone() } else { then.clone() };
         async move {
             check((adapter, row, transport), once, (Ok(StopReason::Done), 2)).await;
@@ -371,13 +285,13 @@ async fn some_answers_are_final() {
             ),
             ("a wait of an hour", busy(429, &[("retry-after", "3600")]), Err(VoidCause::ModelUnavailable)),
             ("told not to try", busy(500, &[("x-should-retry", "false")]), Err(VoidCause::ModelUnavailable)),
-            ("a wrong request", busy(400, &[]), Err(VoidCause::Internal)),
+            ("a wrong request", busy(400, &[]), Err(VoidCause::RequestRefused)),
             (
-                "a full context",
+                "a context that the first request fills",
                 status(400, &[], code("context_length_exceeded")),
-                Ok(StopReason::ContextFull),
+                Err(VoidCause::RequestRefused),
             ),
-            ("too large a request", status(413, &[], ""), Ok(StopReason::ContextFull)),
+            ("too large a request", status(413, &[], ""), Err(VoidCause::RequestRefused)),
         ] {
             check((adapter, row, transport), move |_| speak.clone(), (expected, 1)).await;
         }
@@ -395,12 +309,19 @@ async fn what_a_model_says_is_judged() {
             (Said::UnknownEnding, StopReason::InvalidOutput, 3),
             (Said::UnknownBlock, StopReason::Done, 1),
             match adapter {
+                // A provider with a place of its own for calls could not be answered.
+                Adapter::Anthropic | Adapter::OpenAi | Adapter::Gemini => {
+                    (Said::WrittenCall, StopReason::InvalidOutput, 3)
+                }
+                Adapter::Compat => (Said::WrittenCall, StopReason::Done, 1),
+            },
+            match adapter {
                 // A text that is no JSON, or JSON that is no such call: the one cannot be read, the other is answered.
                 Adapter::OpenAi | Adapter::Compat => (Said::WrongArguments, StopReason::InvalidOutput, 3),
                 Adapter::Anthropic | Adapter::Gemini => (Said::WrongArguments, StopReason::Loop, 5),
             },
         ] {
-            let body = adapter.says(said);
+            let body = says(adapter, said);
             let row = format!("{said:?}");
             check((adapter, &row, transport), move |_| Speak::ok(&body), (Ok(expected), requests)).await;
         }
@@ -426,7 +347,7 @@ async fn a_turn_without_an_end_of_its_own_is_not_one() {
 async fn a_call_that_a_cap_forbids_is_never_sent() {
     let transport = &hasty();
     for adapter in ALL {
-        let body = adapter.says(Said::Done);
+        let body = says(adapter, Said::Done);
         let server = Server::start(move |_, _| Speak::ok(&body)).await;
         let tariff = Tariff::Tokens(Price { input: 1.0, output: 50.0, ..Price::default() });
         let capped = |cap: f64, tariff: Option<Tariff>| {
@@ -475,10 +396,10 @@ async fn a_server_is_given_the_time_that_it_asks_for() {
     for (row, headers, least, most) in [
         ("in milliseconds", &[("retry-after-ms", "1234")][..], 1234, 1234),
         ("in seconds", &[("retry-after", "3")], 3000, 3000),
-        ("by date", &[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")], 9000, 9000),
+        ("by date", &[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")], 9000, 10_000),
         ("without a word", &[], 375, 500),
     ] {
-        let (busy, done) = (busy(429, headers), Speak::ok(Adapter::Compat.says(Said::Done)));
+        let (busy, done) = (busy(429, headers), Speak::ok(says(Adapter::Compat, Said::Done)));
         let server =
             Server::start(move |_, number| if number == 0 { busy.clone() } else { done.clone() }).await;
         let clock = Arc::new(VirtualClock::default());
@@ -489,6 +410,7 @@ async fn a_server_is_given_the_time_that_it_asks_for() {
             tariff: None,
             effort: None,
             calls: CallOptions::default(),
+            adaptation: std::sync::Arc::default(),
         };
         let model = Compat::new(config, super::transport());
         let model = Retrying::new(model, clock.clone(), RetryPolicy::default());

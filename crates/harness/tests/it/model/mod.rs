@@ -1,29 +1,20 @@
-//! Real adapters against servers on the loopback.
+//! Real adapters in attempts of the real loop, against servers on the loopback.
 
-mod batches;
-#[cfg(feature = "bedrock")]
-mod bedrock_streams;
+#[path = "../../../../models/tests/it/adapters.rs"]
+#[expect(dead_code, reason = "the tests of `models` use all of it")]
+mod adapters;
 mod browser_sets;
-mod catalogue;
-mod compat;
 mod desktop_sets;
-mod embeddings;
 mod grounded;
 mod matrix;
-mod platforms;
 mod points;
-mod round;
-mod secrets;
-mod streams;
 mod strict;
-mod timeouts;
 mod turns;
-mod vendor_streams;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::http::{Timeouts, Transport};
+use apprentice_models::http::{Timeouts, Transport};
 use apprentice_protocol::VirtualClock;
 use apprentice_trace::Redactor;
 

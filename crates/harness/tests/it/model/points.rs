@@ -1,7 +1,6 @@
 //! The way of a point: from a student's words to the pixel that is clicked, for every profile and any screen.
 
-use apprentice_harness::agent::fitted;
-use apprentice_harness::model::compat::StudentProfile;
+use apprentice_models::compat::StudentProfile;
 use apprentice_protocol::{CoordinateSpace, ImagePoint, ImageRule, ScreenPoint, Size, View};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
@@ -36,7 +35,7 @@ proptest! {
     fn a_students_own_resize_leaves_our_pictures_as_they_are(width in 320u32..4000, height in 240u32..3000) {
         for student in profiles() {
             let ImageRule::Factor { factor, min_pixels, max_pixels } = student.images else { continue };
-            let sent = fitted(&student.images, Size::new(width, height)).expect("a size");
+            let sent = student.images.fit(Size::new(width, height)).expect("a size");
             prop_assert_eq!(smart_resize(sent, factor, min_pixels, max_pixels), sent, "{}", student.name);
         }
     }
@@ -51,7 +50,7 @@ proptest! {
         let pixel = |share: f64, side: u32| (share * f64::from(side)) as i32;
         let aim = ScreenPoint::new(pixel(across, width), pixel(down, height));
         for student in profiles() {
-            let Some(image) = fitted(&student.images, screen) else { continue };
+            let Some(image) = student.images.fit(screen) else { continue };
             let view = View { image, space: student.space, ..View::whole(screen) };
             let said = view.to_image(aim).expect("on the screen");
             let hit = view.to_screen(said).expect("in the picture");
@@ -77,7 +76,7 @@ proptest! {
         #[expect(clippy::cast_possible_truncation, reason = "a pixel of a screen")]
         let pixel = |share: f64, side: u32| (share * f64::from(side)) as i32;
         let aim = ScreenPoint::new(pixel(across, width), pixel(down, height));
-        let image = fitted(&ImageRule::Within { size: Size::new(1280, 720) }, screen).expect("a size");
+        let image = ImageRule::Within { size: Size::new(1280, 720) }.fit(screen).expect("a size");
         for space in [CoordinateSpace::ImagePixels, CoordinateSpace::Grid { max: 1000 }] {
             let view = View { image, space, ..View::whole(screen) };
             let hit = view.to_screen(view.to_image(aim).expect("on the screen")).expect("in the picture");
@@ -93,7 +92,7 @@ proptest! {
     fn no_point_leaves_the_screen(x in -10.0f64..5000.0, y in -10.0f64..5000.0, scale in 0.0f64..1.0) {
         let screen = Size::new(1920, 1080);
         for student in profiles() {
-            let Some(image) = fitted(&student.images, screen) else { continue };
+            let Some(image) = student.images.fit(screen) else { continue };
             let view = View { image, space: student.space, ..View::whole(screen) };
             for point in [ImagePoint::new(x, y), ImagePoint::new(x * scale, y * scale)] {
                 if let Ok(hit) = view.to_screen(point) {

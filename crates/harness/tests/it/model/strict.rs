@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::matrix::Adapter;
+use super::adapters::Adapter;
 use crate::server::{Heard, Speak};
 
 const NOT_EXECUTED_IN_BROWSER: &str = "Not executed: an earlier action in this turn failed.";

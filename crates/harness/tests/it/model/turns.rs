@@ -13,7 +13,8 @@ use apprentice_trace::hex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::matrix::{ALL, Adapter, attempt, attempt_in};
+use super::adapters::{ALL, Adapter};
+use super::matrix::{attempt, attempt_in};
 use super::strict::{collect_pictures, signatures, strictly};
 use super::transport;
 use crate::server::{Server, Speak};
@@ -230,16 +231,19 @@ async fn a_photo_on_the_screen_never_fills_the_context() {
         tokio::spawn(async move {
             let seen = Arc::<Mutex<Vec<Seen>>>::default();
             let kept = Arc::clone(&seen);
-            let server = Server::forgetful(move |heard, number| {
-                let parts: &[Part] = match number {
-                    TURNS.. => &[Part::Thought, Part::Finish],
-                    _ => &[Part::Thought, Part::Types(["a", "b"][number % 2])],
-                };
-                strictly(adapter, heard, |request| {
-                    kept.lock().expect("unpoisoned").push(Seen::of(request, heard.body.len()));
-                    said(adapter, number, parts, request)
-                })
-            })
+            let server = Server::listen(
+                move |heard, number| {
+                    let parts: &[Part] = match number {
+                        TURNS.. => &[Part::Thought, Part::Finish],
+                        _ => &[Part::Thought, Part::Types(["a", "b"][number % 2])],
+                    };
+                    strictly(adapter, heard, |request| {
+                        kept.lock().expect("unpoisoned").push(Seen::of(request, heard.body.len()));
+                        said(adapter, number, parts, request)
+                    })
+                },
+                false,
+            )
             .await;
             let model = adapter.model(&server.base, transport(), None);
             let mut world = Gallery { photos, shown: 0 };

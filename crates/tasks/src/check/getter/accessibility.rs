@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use apprentice_metrics::SYNTHETIC_TREE;
 use apprentice_protocol::{HiddenNodes, Machine, MachineError, State, TreeBudget, UiNode, UiTree};
 use serde_json::Value;
 
@@ -11,23 +12,31 @@ use crate::check::collect_context::{CollectContext, CollectError};
 /// Upstream reads at most this deep; the rest bounds the answer.
 const BUDGET: TreeBudget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000, hidden: HiddenNodes::Read };
 const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
-/// An attribute that marks trees serialized by this module for machines without a tree document of their own. They
-/// hold less than the trees of desktops and of OSWorld's machines.
-pub(in crate::check) const SYNTHETIC_TREE: (&str, &str) = ("source", "cell");
 
 /// Returns the tree in OSWorld's XML format.
 pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
-    let document = tree_document(context.machine).await.map_err(machine_error("accessibility_tree"))?;
-    Ok(GetterOutput::value(document))
+    match tree_document(context.machine).await {
+        Ok(document) => Ok(GetterOutput::value(document)),
+        Err(error) => unread("accessibility_tree", error),
+    }
+}
+
+/// What is known of an interface that was not read. One that is not told in time, each part of it having a time limit of its own,
+/// is what programs made of it.
+fn unread(getter: &str, error: MachineError) -> Result<GetterOutput, CollectError> {
+    match error {
+        MachineError::TimedOut(_) => Ok(GetterOutput::absent(error.to_string())),
+        source => Err(machine_error(getter)(source)),
+    }
 }
 
 /// Returns the text of the focused terminal, or of the first one.
 pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
-    let text = terminal_text(context.machine).await.map_err(machine_error("vm_terminal_output"))?;
-    Ok(text.map_or_else(
-        || GetterOutput::absent("no terminal is open"),
-        |text| GetterOutput::value(text.as_str()),
-    ))
+    match terminal_text(context.machine).await {
+        Ok(Some(text)) => Ok(GetterOutput::value(text)),
+        Ok(None) => Ok(GetterOutput::absent("no terminal is open")),
+        Err(error) => unread("vm_terminal_output", error),
+    }
 }
 
 /// Returns a machine's accessibility tree in OSWorld's XML format.
@@ -191,9 +200,8 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
-    use apprentice_protocol::{NodeRef, Rect, Role, State, UiNode, UiTree};
+    use apprentice_protocol::{Rect, State, UiNode, UiTree};
 
     #[test]
     fn texts_are_escaped() {
@@ -202,17 +210,7 @@ mod tests {
 
     #[test]
     fn a_tree_is_written_in_osworlds_form() {
-        let node = |id: &str, parent, role: &str, name: &str| UiNode {
-            id: NodeRef(id.into()),
-            parent,
-            role: Role::new(role),
-            name: name.into(),
-            value: None,
-            visible: None,
-            details: Vec::new(),
-            states: BTreeSet::new(),
-            bounds: None,
-        };
+        let node = |id: &str, parent, role: &str, name: &str| UiNode::new(id, parent, role, name);
         let mut button = node("n3", Some(1), "button", "A & B");
         button.states.insert(State::Focused);
         button.bounds = Some(Rect::new(1, 2, 3, 4));

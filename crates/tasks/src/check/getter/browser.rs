@@ -1,21 +1,19 @@
 //! Getters that read Chromium's profile files and open tabs.
 
+use apprentice_metrics::{Compat, is_truthy, read_json};
 use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
 
 use super::delayed_write;
-use super::http::{HttpRequest, ask};
 use super::output::{GetterOutput, machine_error};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::metric::{Compat, read_json};
-use crate::setup::{at_home, is_truthy};
+use crate::world_io::{DEBUG_PORTS, HttpRequest, ask, at_home};
 
 /// The UTF-8 byte order mark, which some editors write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Profile folders in upstream's search order: Google Chrome, then Chromium.
 const PROFILES: &[&str] = &["~/.config/google-chrome/Default", "~/.config/chromium/Default"];
-pub(in crate::check) const DEBUG_PORTS: &[u16] = &[9222, 1337];
 
 /// A value derived from the `Preferences` file.
 #[derive(Clone, Copy)]

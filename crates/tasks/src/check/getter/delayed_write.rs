@@ -97,7 +97,7 @@ now=$(date +%s.%N) written=$(stat -c %.9Y -- "$1" 2>/dev/null) pid=$(pgrep -o "$
 echo "$now ${written:--} $([ -n "$pid" ] && ps -o etimes= -p "$pid" || echo -)""#;
 
 /// Returns whether an application writes this file some time after the action that changes it.
-pub(in crate::check) fn is_written_late(path: &str) -> bool {
+pub(crate) fn is_written_late(path: &str) -> bool {
     DELAYED_FILES.iter().any(|late| path.ends_with(late.path))
 }
 

@@ -3,21 +3,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use apprentice_cdp::Connection;
+use apprentice_metrics::EvidenceValue;
 use apprentice_protocol::{PortForward, Why};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
 use super::accessibility;
-use super::browser::DEBUG_PORTS;
-use super::http::{HttpRequest, ask};
 use super::output::{GetterOutput, machine_error, required_str};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::evidence::EvidenceValue;
+use crate::world_io::{DEBUG_PORTS, HttpRequest, ask, call_page, escaped_url, failed};
 
 /// A JavaScript function that extracts the values that a check asks for.
 const READ: &str = include_str!("page.js");
-const ANSWER_DEADLINE: Duration = Duration::from_secs(20);
 const LOAD_DEADLINE: Duration = Duration::from_secs(60);
 const POLL_FLOOR: Duration = Duration::from_millis(250);
 /// A page that requests no new resource for this long has loaded.
@@ -66,7 +62,7 @@ impl Browser {
 
     /// Opens a URL in a new page, which loads in the background.
     pub(super) async fn open(&self, url: &str) -> Result<Value, String> {
-        let path = format!("/json/new?{}", crate::setup::quoted(url));
+        let path = format!("/json/new?{}", escaped_url(url));
         let opened =
             ask(self.endpoint.address, HttpRequest { method: "PUT", ..HttpRequest::get(&path) }).await?;
         serde_json::from_slice(&opened).map_err(|error| error.to_string())
@@ -115,33 +111,6 @@ async fn evaluate(address: SocketAddr, page: &str, expression: &str) -> Result<V
     }
 }
 
-/// Calls a method of the debugging protocol on one page of the browser at this address.
-pub(crate) async fn call_page(
-    address: SocketAddr,
-    page: &str,
-    method: &str,
-    parameters: &Value,
-) -> Result<Value, String> {
-    let call = async {
-        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-        let path = format!("/devtools/page/{page}");
-        let opened = Connection::open(stream, &path, ANSWER_DEADLINE).await;
-        let connection = opened.map_err(|error| error.to_string())?;
-        // A connection to a page's own endpoint needs no session: its calls go to the page.
-        let called = connection.browser(ANSWER_DEADLINE).raw(method, parameters).await;
-        called.map_err(|error| match error.refusal() {
-            Some(refusal) => failed(&json!({"code": refusal.code, "message": refusal.message})),
-            None => error.to_string(),
-        })
-    };
-    let answered = tokio::time::timeout(ANSWER_DEADLINE, call).await;
-    answered.map_err(|_| "the page did not respond in time".to_owned())?
-}
-
-fn failed(why: &Value) -> String {
-    format!("evaluation in the page failed: {why}")
-}
-
 /// Returns the values that a check's rules select in the active page.
 pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "active_tab_html_parse";
@@ -156,8 +125,12 @@ pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result
         return Ok(GetterOutput::value(json!({})).of(url.clone()));
     };
     let found = browser.value(page, &format!("{READ}({spec})")).await;
-    let found = found.map_err(|what| CollectError::Missing { getter: GETTER.into(), what })?;
-    Ok(GetterOutput::value(found).of(url.clone()))
+    // The page is as the model left it: one that hangs or has crashed shows nothing.
+    let found = match found {
+        Ok(found) => GetterOutput::value(found),
+        Err(why) => GetterOutput::absent(format!("the active page was not read: {why}")),
+    };
+    Ok(found.of(url.clone()))
 }
 
 /// Normalizes a URL for comparison: decoded, without a trailing slash.

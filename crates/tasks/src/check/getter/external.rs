@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use apprentice_metrics::{EvidenceValue, FileRef, is_truthy, last_row, query_database};
 use apprentice_protocol::{Command, MachineError};
 use serde_json::Value;
 
-use super::http::{HttpRequest, ask};
 use super::output::{GetterOutput, machine_error, required_str};
 use super::{browser, machine, relative_date};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::database;
-use crate::check::evidence::{EvidenceValue, FileRef};
-use crate::check::metric::last_row;
-use crate::setup::{at_home, is_truthy};
+use crate::world_io::at_home;
+use crate::world_io::{HttpRequest, ask};
 
 /// Subtypes of `video/` whose default player is queried.
 const VIDEOS: &[&str] = &[
@@ -140,7 +138,7 @@ pub(super) async fn profile_rows(
         Ok(found) => found,
         Err(lack) => return Ok(GetterOutput::absent(lack.why())),
     };
-    match database::rows(&bytes, sql) {
+    match query_database(&bytes, sql) {
         Ok(rows) => Ok(GetterOutput::value(rows.into_iter().map(Value::from).collect::<Vec<_>>()).of(path)),
         Err(why) => Ok(GetterOutput::absent(format!("{getter}: {why}")).of(path)),
     }

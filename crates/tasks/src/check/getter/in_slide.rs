@@ -1,14 +1,13 @@
 //! Getters for the sound and the background picture of a slide: a part of the presentation, or a linked file of the
 //! machine.
 
+use apprentice_metrics::{EvidenceValue, FileRef, MediumLocation, SlideMedium, medium_in_slide};
 use apprentice_protocol::MachineError;
 use serde_json::Value;
 
 use super::output::{GetterOutput, machine_error, required_str};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::evidence::{EvidenceValue, FileRef};
-use crate::check::metric::{Medium, SlideMedium, medium_in_slide};
-use crate::setup::at_home;
+use crate::world_io::at_home;
 
 /// Returns a slide's sound or background picture.
 pub(super) async fn medium(
@@ -32,8 +31,8 @@ pub(super) async fn medium(
         Err(why) => return Ok(GetterOutput::absent(why).of(path)),
     };
     let found = match medium_in_slide(wanted, &book, number) {
-        Ok(Some(Medium::Embedded(bytes))) => Ok(bytes),
-        Ok(Some(Medium::Linked(linked))) => file(&linked, getter, context).await?,
+        Ok(Some(MediumLocation::Embedded(bytes))) => Ok(bytes),
+        Ok(Some(MediumLocation::Linked(linked))) => file(&linked, getter, context).await?,
         Ok(None) => Err(format!("slide {number} of {path} has none")),
         Err(why) => Err(why),
     };

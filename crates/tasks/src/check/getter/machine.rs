@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use apprentice_metrics::{Compat, EvidenceValue, FileRef, is_truthy};
 use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError};
 use serde_json::{Value, json};
 
 use super::delayed_write;
 use super::output::{GetterOutput, machine_error, required_str};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::evidence::{EvidenceValue, FileRef};
-use crate::check::metric::Compat;
-use crate::setup::{CommandText, argv, at_home, is_truthy};
-use crate::suite::{SuiteFileError, read_beneath};
+use crate::task::{SuiteFileError, read_beneath};
+use crate::world_io::{CommandText, argv, at_home};
 
 /// Upstream's time limit for a command.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);

@@ -5,7 +5,6 @@ mod browser;
 mod delayed_write;
 mod devtools_page;
 mod external;
-mod http;
 mod in_slide;
 mod machine;
 mod output;
@@ -15,18 +14,14 @@ mod reward;
 mod tab_url;
 mod vscode;
 
+use apprentice_metrics::SlideMedium;
 use serde_json::Value;
 
-pub(super) use accessibility::SYNTHETIC_TREE;
 pub use accessibility::{terminal_text, tree_document};
-pub(super) use browser::DEBUG_PORTS;
 pub(super) use delayed_write::is_written_late;
-pub(crate) use devtools_page::call_page;
-pub use http::{HttpRequest, ask};
 
-use self::output::GetterOutput;
+pub(super) use self::output::GetterOutput;
 use super::collect_context::{CollectContext, CollectError};
-use super::metric::SlideMedium;
 
 /// Names of the supported getters.
 pub const GETTERS: &[&str] = &[

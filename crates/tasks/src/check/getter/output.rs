@@ -1,16 +1,16 @@
 //! The output of a getter, and the failures that every getter shares.
 
+use apprentice_metrics::EvidenceValue;
 use serde_json::Value;
 
 use crate::check::collect_context::CollectError;
-use crate::check::evidence::EvidenceValue;
 
 /// The output of one getter.
-pub(in crate::check) struct GetterOutput {
-    pub(in crate::check) found: EvidenceValue,
-    pub(in crate::check) command: Option<String>,
-    pub(in crate::check) code: Option<i32>,
-    pub(in crate::check) errors: Option<String>,
+pub(crate) struct GetterOutput {
+    pub(crate) found: EvidenceValue,
+    pub(crate) command: Option<String>,
+    pub(crate) code: Option<i32>,
+    pub(crate) errors: Option<String>,
 }
 
 impl GetterOutput {
@@ -23,7 +23,7 @@ impl GetterOutput {
         Self::found(EvidenceValue::Value { value: value.into() })
     }
 
-    pub(super) fn absent(why: impl Into<String>) -> Self {
+    pub(in crate::check) fn absent(why: impl Into<String>) -> Self {
         Self::found(EvidenceValue::Absent { why: why.into() })
     }
 

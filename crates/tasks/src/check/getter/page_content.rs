@@ -1,11 +1,11 @@
 //! Getters of WebArena's checks: the address of the active page, and what JavaScript finds in pages.
 
+use apprentice_metrics::Url;
 use serde_json::{Value, json};
 
 use super::devtools_page::{Browser, CONTENT};
 use super::output::GetterOutput;
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::metric::Url;
 
 const GETTER: &str = "page_contents";
 /// Evaluates JavaScript of a check in a page; `FOUND` marks where it goes, as a string.
@@ -85,7 +85,11 @@ impl Reader<'_> {
             None => url.to_owned(),
         };
         if url == "last" {
-            return self.found(target, &self.active).await;
+            // The page is as the model left it: one that hangs or has crashed shows nothing, and its text is empty.
+            return match self.found(target, &self.active).await {
+                Err(CollectError::Missing { .. }) => Ok("".into()),
+                other => other,
+            };
         }
         let page = self.open(&url).await?;
         let found = self.found(target, &page).await;

@@ -1,10 +1,9 @@
 //! Resolves rules whose expected text names a day relative to today, such as "next Monday".
 
+use apprentice_metrics::Compat;
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan as _};
 use serde_json::Value;
-
-use crate::check::Compat;
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -130,11 +129,11 @@ fn template(text: &str, day: Date) -> String {
 
 #[cfg(test)]
 mod tests {
+    use apprentice_metrics::Compat;
     use jiff::civil::{Date, date};
     use serde_json::json;
 
     use super::with_dates;
-    use crate::check::Compat;
 
     fn check(today: Date, from: &str, to: Option<&str>, expected: &[&str]) {
         let mut rules = json!({"relativeTime": {"from": from}, "expected": {"time": "{Year}-{Month0D}-{Day0D}", "from": "{DoW}, {Month} {DayD}", "to": "{DoW} {DayD} {month} {MonthFull} {MonthD}"}});

@@ -1,12 +1,12 @@
 //! Getters that parse the URL of the active tab.
 
+use apprentice_metrics::EvidenceValue;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::accessibility;
 use super::output::GetterOutput;
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::check::evidence::EvidenceValue;
 
 /// Returns selected parameters of the URL's query.
 pub(super) async fn query_parameters(
@@ -30,7 +30,7 @@ fn parts(url: &str, spec: &Value) -> Map<String, Value> {
     let keys =
         spec.get("parse_keys").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let renamed = spec.get("replace").and_then(Value::as_object);
-    let split = spec.get("split_list").is_some_and(crate::setup::is_truthy);
+    let split = spec.get("split_list").is_some_and(apprentice_metrics::is_truthy);
     let mut found = Map::new();
     for key in keys {
         let value =
@@ -65,7 +65,7 @@ pub(super) async fn url_part(
     let Some(part) = part else {
         return Ok(GetterOutput::absent(format!("{url} has no part of that index")).of(url.clone()));
     };
-    let bare = spec.get("needDeleteId").is_some_and(crate::setup::is_truthy);
+    let bare = spec.get("needDeleteId").is_some_and(apprentice_metrics::is_truthy);
     let part = if bare { part.split('?').next().unwrap_or(part) } else { part };
     let look = match (spec.get("returnType").and_then(Value::as_str), spec.get("key").and_then(Value::as_str))
     {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::machine;
 use super::output::{GetterOutput, machine_error, required_str};
 use crate::check::collect_context::{CollectContext, CollectError};
-use crate::setup::{at_home, with_pyautogui};
+use crate::world_io::{at_home, with_pyautogui};
 
 const GETTER: &str = "vscode_config";
 /// Time limit for the extension's write.

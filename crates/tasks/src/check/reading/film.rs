@@ -3,10 +3,10 @@
 
 use std::f64::consts::PI;
 
+use apprentice_metrics::{MEDIA_READER, ReadingContent, grey_thumbnail};
+
 use super::media::{self, PIXELS};
 use super::program::{ProgramError, ProgramRun, Sink, stream};
-use crate::check::metric::grey_thumbnail;
-use crate::check::reading_content::{MEDIA_READER, ReadingContent};
 
 /// Pictures that upstream compares.
 const PICTURES: usize = 100;

@@ -15,8 +15,7 @@ mod test_suite;
 
 pub use self::program::ProgramError;
 pub(super) use self::test_suite::run as run_test_suite;
-use super::evidence::{FileRef, Reading};
-use super::reading_content::{ReadingContent, ReadingKind};
+use apprentice_metrics::{FileRef, Reading, ReadingContent, ReadingKind};
 
 /// Reads one file with the program for this kind.
 pub(super) async fn take(kind: ReadingKind, file: &FileRef) -> Result<Reading, ProgramError> {

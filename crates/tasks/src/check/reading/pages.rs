@@ -1,8 +1,9 @@
 //! The text of a PDF document, page by page, by MuPDF: the library that upstream reads documents with. The crates
 //! weighed (`pdf-extract`, `lopdf`, `hayro`) order and space the words of a page otherwise.
 
+use apprentice_metrics::{DOCUMENT_READER, ReadingContent};
+
 use super::program::{INPUT, ProgramError, ProgramRun, output};
-use crate::check::reading_content::{DOCUMENT_READER, ReadingContent};
 
 /// Bytes of text that a document may hold.
 const LIMIT: u64 = 32 << 20;

@@ -1,9 +1,10 @@
 //! The text in a picture, by Tesseract. Upstream reads it with the models of `easyocr`, which no package here has; both
 //! read printed text, and a text that one of them reads the other may miss.
 
+use apprentice_metrics::{MEDIA_READER, ReadingContent, TEXT_READER};
+
 use super::media;
 use super::program::{INPUT, ProgramError, ProgramRun, output};
-use crate::check::reading_content::{MEDIA_READER, ReadingContent, TEXT_READER};
 
 /// Bytes of the scaled picture, and of the text.
 const PICTURE_LIMIT: u64 = 256 << 20;

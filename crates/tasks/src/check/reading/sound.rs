@@ -1,9 +1,10 @@
 //! How a sound goes: FFmpeg decodes it to one channel of 22,050 samples a second, and 20 mel-frequency cepstral
 //! coefficients tell each 512 of them, as the library `librosa` does.
 
+use apprentice_metrics::{MEDIA_READER, ReadingContent};
+
 use super::program::{ProgramError, ProgramRun, output};
 use super::{media, spectrum};
-use crate::check::reading_content::{MEDIA_READER, ReadingContent};
 
 /// Bytes of decoded sound: about 12 minutes.
 const LIMIT: u64 = 64 << 20;

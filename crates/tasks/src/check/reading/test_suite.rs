@@ -3,12 +3,9 @@
 
 use std::time::Duration;
 
+use apprentice_metrics::{FileRef, Reading, ReadingContent, ReadingKind, test_function, test_subject};
 use apprentice_protocol::{Command, Machine, MachineError};
 use serde_json::{Map, Value};
-
-use crate::check::evidence::{FileRef, Reading};
-use crate::check::reading_content::{ReadingContent, ReadingKind};
-use crate::check::test_subject::{function, subject};
 
 /// Where the files lie in the world while the tests run.
 const FOLDER: &str = "/tmp/apprentice-test-suite";
@@ -17,20 +14,20 @@ const DEADLINE: Duration = Duration::from_secs(120);
 const RUNNER: &str = include_str!("test_suite.py");
 
 /// Runs the suite in the world.
-pub(in crate::check) async fn run(
+pub(crate) async fn run(
     machine: &dyn Machine,
     files: &[&FileRef],
     suite: &FileRef,
     options: &Map<String, Value>,
 ) -> Result<Reading, MachineError> {
-    let of = subject(files, suite, options);
+    let of = test_subject(files, suite, options);
     let all: Vec<&FileRef> = files.iter().copied().chain([suite]).collect();
     for file in all {
         machine.write(&format!("{FOLDER}/{}", base_name(&file.name)), &file.bytes).await?;
     }
     let mark = format!("outcome of {of}");
     let name = base_name(&suite.name).to_owned();
-    let arguments = ["python3", "-c", RUNNER, &name, function(options), &mark];
+    let arguments = ["python3", "-c", RUNNER, &name, test_function(options), &mark];
     let command = Command { cwd: Some(FOLDER.into()), ..Command::new(arguments).apart().within(DEADLINE) };
     let output = machine.run(&command).await;
     machine.remove(FOLDER).await?;
@@ -63,8 +60,9 @@ fn base_name(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use apprentice_metrics::ReadingContent;
+
     use super::outcome;
-    use crate::check::reading_content::ReadingContent;
 
     #[test]
     fn only_a_score_between_0_and_1_is_one() {

@@ -1,5 +1,5 @@
-// Chooses an option of a native list box: by its text, or the option that `this` is.
-function (wanted) {
+// Chooses an option of a native list box: by its text, or the option that `this` is. Says what the list shows then.
+async function (wanted) {
   const plain = (text) => (text || '').replace(/\s+/g, ' ').trim();
   const list = this.tagName === 'OPTION' ? this.closest('select') : this.closest && this.closest('select');
   if (!list) return { chosen: 'not_a_list', what: this.tagName ? this.tagName.toLowerCase() : 'text' };
@@ -15,5 +15,8 @@ function (wanted) {
   else list.value === option.value && option.selected ? null : (list.selectedIndex = option.index);
   list.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
   list.dispatchEvent(new Event('change', { bubbles: true }));
-  return { chosen: 'yes' };
+  // A page that keeps the value itself may have put the old one back.
+  await new Promise((resolve) => setTimeout(resolve));
+  const shown = list.selectedOptions[0];
+  return option.selected ? { chosen: 'yes' } : { chosen: 'kept', value: shown ? label(shown) : '', wanted: label(option) };
 }

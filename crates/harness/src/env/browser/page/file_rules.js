@@ -1,4 +1,4 @@
 // What a file input takes.
 function () {
-  return { several: this.multiple, folder: !!this.webkitdirectory, disabled: this.matches(':disabled'), connected: this.isConnected };
+  return { several: this.multiple, folder: !!this.webkitdirectory, disabled: this.matches(':disabled') };
 }

@@ -85,12 +85,15 @@ async function (wanted) {
   if (Array.isArray(wanted) || typeof wanted === 'boolean') return { filled: 'text_only' };
   const text = String(wanted);
   field.focus();
+  const task = () => new Promise((resolve) => setTimeout(resolve));
   if (field.isContentEditable) {
     const editor = field.ownerDocument;
+    // Slate (0.146) and Draft.js (0.11) keep a text of their own, which does not hear of commands; keys it does hear.
+    if (field.closest('[data-slate-editor]') || field.querySelector('[data-contents]')) return { filled: 'by_keys' };
     editor.execCommand('selectAll');
     editor.execCommand(text === '' ? 'delete' : 'insertText', false, text);
-    const value = field.innerText;
-    return plain(value) === plain(text) ? { filled: 'yes' } : { filled: 'kept', value };
+    await task();
+    return plain(field.innerText) === plain(text) ? { filled: 'yes' } : { filled: 'by_keys' };
   }
   if (field.maxLength >= 0 && text.length > field.maxLength) return { filled: 'too_long', most: field.maxLength };
   const owner = kind === 'textarea' ? page.HTMLTextAreaElement : page.HTMLInputElement;
@@ -109,6 +112,9 @@ async function (wanted) {
     }
   }
   tell();
+  // A page that keeps the value itself may have put the old one back.
+  await task();
+  if (text !== before && field.value === before) return strict.includes(kind) ? { filled: 'kept', value: before } : { filled: 'by_keys' };
   const complaint = field.validity && !field.validity.valid ? field.validationMessage : '';
   const value = kind === 'password' || field.value === text || strict.includes(kind) ? null : field.value;
   return { filled: 'yes', value, complaint };

@@ -4,5 +4,5 @@ function () {
   const fits = (file) => wanted.some((one) => one.startsWith('.') ? file.name.toLowerCase().endsWith(one)
     : one.endsWith('/*') ? file.type.startsWith(one.slice(0, -1)) : file.type === one);
   const files = wanted.length ? [...(this.files || [])].filter((file) => !fits(file)) : [];
-  return { accept: this.accept || '', files: files.map((file) => file.name) };
+  return { accept: this.accept || '', files: files.map((file) => file.name), count: (this.files || []).length };
 }

@@ -1,0 +1,60 @@
+//! Why an attempt has no result: the causes that end it, in words.
+
+use apprentice_protocol::{SinkError, VoidCause, WorldError};
+use apprentice_tasks::check::CollectError;
+use apprentice_tasks::setup::SetupError;
+use apprentice_tasks::task_world::EvidenceError;
+
+use crate::arm::ArmError;
+use crate::error_chain::error_chain;
+
+/// The void cause of an attempt, with an explanation.
+pub(super) struct Void {
+    pub(super) cause: VoidCause,
+    pub(super) message: String,
+    /// Whether every other attempt would end so, until a person changes something.
+    pub(super) lasting: bool,
+}
+
+impl Void {
+    pub(super) fn new(cause: VoidCause, message: impl Into<String>) -> Self {
+        Self { cause, message: message.into(), lasting: false }
+    }
+}
+
+impl From<SinkError> for Void {
+    fn from(error: SinkError) -> Self {
+        Self::new(error.void_cause(), error.to_string())
+    }
+}
+
+impl From<WorldError> for Void {
+    fn from(error: WorldError) -> Self {
+        Self::new(error.void_cause(), error.message)
+    }
+}
+
+impl From<&ArmError> for Void {
+    /// Guidance belongs to what an attempt needs before its agent acts, so its failure is one of the setup.
+    fn from(error: &ArmError) -> Self {
+        Self::new(VoidCause::Setup, format!("the guidance of the arm: {}", error_chain(error)))
+    }
+}
+
+impl From<SetupError> for Void {
+    fn from(error: SetupError) -> Self {
+        Self::new(error.void_cause(), error.message())
+    }
+}
+
+impl From<EvidenceError> for Void {
+    fn from(error: EvidenceError) -> Self {
+        Self::new(error.void_cause(), error_chain(&error))
+    }
+}
+
+impl From<CollectError> for Void {
+    fn from(error: CollectError) -> Self {
+        Self::new(error.void_cause(), error_chain(&error))
+    }
+}

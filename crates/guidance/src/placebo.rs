@@ -1,0 +1,179 @@
+//! Placebo books: they look like the book and cannot help. They show that an effect comes from knowledge and not from
+//! more text or more tools.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apprentice_protocol::SkillId;
+use apprentice_skillbook::{Hit, Skill, Snapshot};
+
+use super::model::{GuidanceError, TaskView};
+
+/// Skills that score at least this share of the best hit also count as relevant to the task.
+const NEAR: f32 = 0.8;
+
+/// Returns the book without the skills that are relevant to the task. If no skill of the task's programs remains, uses
+/// spare skills of these programs. Every text is as long as the text that would have helped.
+pub(crate) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot, GuidanceError> {
+    let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
+    let of_task = |id: &SkillId| {
+        task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
+    };
+    let mut kept: BTreeMap<SkillId, Arc<Skill>> = book
+        .skills()
+        .filter(|skill| !relevant.contains(&skill.id))
+        .map(|skill| (skill.id.clone(), Arc::new(skill.clone())))
+        .collect();
+    if !kept.keys().any(of_task) {
+        let spare = task.spare.iter().flat_map(Snapshot::skills);
+        kept.extend(
+            spare.filter(|skill| of_task(&skill.id)).map(|skill| (skill.id.clone(), Arc::new(skill.clone()))),
+        );
+    }
+    if !kept.keys().any(of_task) {
+        let apps = task.apps.join(", ");
+        return Err(GuidanceError::NoEligibleSkill(format!("no skill of {apps} is irrelevant to it")));
+    }
+    let Some(longest) = relevant.iter().filter_map(|id| book.skill(id)).max_by_key(|skill| length(skill))
+    else {
+        return Ok(book.with_skills(kept));
+    };
+    let fitted = kept.iter().map(|(id, skill)| {
+        let others = kept.values().filter(|other| other.id != *id && other.id.domain() == id.domain());
+        let filler: Vec<&str> = others.map(|other| other.text.guidance.as_str()).collect();
+        // The mark around a note says where it comes from: here, too, both are alike.
+        let (origin, by_person, written) = (longest.origin, longest.by_person, longest.written);
+        let fitted = Skill { origin, by_person, written, ..fit_length(skill, length(longest), &filler) };
+        (id.clone(), Arc::new(fitted))
+    });
+    Ok(book.with_skills(fitted.collect()))
+}
+
+/// Returns the best hit for the instruction and the hits close to it.
+fn relevant_by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
+    // The program's name occurs in all of its skills and does not make one relevant to the task.
+    near_best(book.search(&task.instruction, usize::MAX)).into_iter().map(|hit| hit.id).collect()
+}
+
+/// Returns the best hit and those whose score is close to it. `hits` begins with the best.
+fn near_best(mut hits: Vec<Hit>) -> Vec<Hit> {
+    let best = hits.first().map_or(0.0, |hit| hit.score);
+    hits.retain(|hit| hit.score >= best * NEAR);
+    hits
+}
+
+/// Returns every name with the body of a skill from another domain, fitted to the length of its own.
+pub(crate) fn wrong_placebo(book: &Snapshot) -> Result<Snapshot, GuidanceError> {
+    let skills: Vec<&Skill> = book.skills().collect();
+    let mut relabelled = BTreeMap::new();
+    for (index, skill) in skills.iter().enumerate() {
+        // Starts half the book away, so that neighbours in one domain do not all use the same donor.
+        let donors = (0..skills.len()).map(|step| skills[(index + skills.len() / 2 + step) % skills.len()]);
+        let mut strangers = donors.filter(|donor| donor.id.domain() != skill.id.domain());
+        let Some(donor) = strangers.next() else {
+            return Err(GuidanceError::NoEligibleSkill("the book has only one domain".to_owned()));
+        };
+        let filler: Vec<&str> = strangers.map(|other| other.text.guidance.as_str()).collect();
+        let mut body = (*skill).clone();
+        body.text.situation.clone_from(&donor.text.situation);
+        body.text.guidance.clone_from(&donor.text.guidance);
+        body.notes.clone_from(&donor.notes);
+        body.hidden_notes = donor.hidden_notes;
+        relabelled.insert(skill.id.clone(), Arc::new(fit_length(&body, length(skill), &filler)));
+    }
+    if relabelled.is_empty() {
+        return Err(GuidanceError::NoEligibleSkill("the book is empty".to_owned()));
+    }
+    Ok(book.with_skills(relabelled))
+}
+
+fn length(skill: &Skill) -> usize {
+    skill.view().chars().count()
+}
+
+/// Cuts or fills the guidance until the view has the given length. Drops notes first when it is too long.
+fn fit_length(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
+    let mut fitted = skill.clone();
+    let bare = |skill: &Skill| skill.view().chars().count() - skill.text.guidance.chars().count();
+    if bare(&fitted) >= length {
+        fitted.notes.clear();
+        fitted.hidden_notes = 0;
+    }
+    let room = length.saturating_sub(bare(&fitted)).max(1);
+    let own = fitted.text.guidance.clone();
+    let mut text = own.clone();
+    for more in filler.iter().copied().chain(std::iter::repeat(own.as_str())) {
+        if text.chars().count() >= room {
+            break;
+        }
+        text.push('\n');
+        text.push_str(more);
+    }
+    let mut cut: String = text.chars().take(room).collect();
+    if cut.ends_with(char::is_whitespace) {
+        cut.pop();
+        cut.push('.');
+    }
+    fitted.text.guidance = cut;
+    fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::SkillId;
+    use apprentice_skillbook::{Actor, Note, OpId, Origin, Skill, SkillText, Snapshot};
+    use jiff::Timestamp;
+
+    use super::{Hit, fit_length, near_best, wrong_placebo};
+
+    #[test]
+    fn a_skill_bears_on_a_task_from_four_fifths_of_the_best_score() {
+        let hit = |slug: &str, score| Hit {
+            id: SkillId::parse(&format!("gimp/{slug}")).expect("an id"),
+            version: 1,
+            description: String::new(),
+            score,
+            matched: Vec::new(),
+            similarity: None,
+        };
+        let near = near_best(vec![hit("best", 10.0), hit("near", 8.0), hit("far", 7.99)]);
+        assert_eq!(near.iter().map(|hit| hit.id.slug()).collect::<Vec<_>>(), ["best", "near"]);
+        assert!(near_best(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_text_has_the_given_length_to_the_letter() {
+        let text =
+            SkillText { description: "D".into(), situation: "S.".into(), guidance: "1. Go on.".into() };
+        let id = SkillId::parse("gimp/a").expect("an id");
+        let note = Note {
+            text: "A note of a review.".into(),
+            count: 1,
+            author: Actor::Handler,
+            trajectory: None,
+            time: Timestamp::UNIX_EPOCH,
+        };
+        let skill = Skill::new(&id, &text, vec![note], Origin::Learned, OpId(1));
+        let whole = skill.view().chars().count();
+        let bare = whole - text.guidance.chars().count();
+        for length in [bare, bare + 1, whole - 1, whole, whole + 1, whole + 50] {
+            let fitted = fit_length(&skill, length, &["2. Go elsewhere."]);
+            assert_eq!(fitted.view().chars().count(), length);
+        }
+    }
+
+    #[test]
+    fn the_skills_of_a_domain_get_the_bodies_of_as_many_others() {
+        let skill = |name: &str| {
+            let text =
+                SkillText { description: "D".into(), situation: name.into(), guidance: "1. Go.".into() };
+            let id = SkillId::parse(name).expect("an id");
+            (id.clone(), std::sync::Arc::new(Skill::new(&id, &text, Vec::new(), Origin::Learned, OpId(1))))
+        };
+        let names = ["calc/a", "calc/b", "calc/c", "calc/d", "gimp/a", "gimp/b", "gimp/c", "gimp/d"];
+        let book = Snapshot::empty().with_skills(names.map(skill).into());
+        let wrong = wrong_placebo(&book).expect("two domains");
+        let bodies: Vec<&str> = wrong.skills().map(|skill| skill.text.situation.as_str()).collect();
+        assert_eq!(bodies, ["gimp/a", "gimp/b", "gimp/c", "gimp/d", "calc/a", "calc/b", "calc/c", "calc/d"]);
+    }
+}

@@ -1,0 +1,9 @@
+//! Tools that show a book to an agent: lists, search, views and the files of packages.
+
+pub(crate) mod event;
+pub(crate) mod fence;
+pub(crate) mod figures;
+pub(crate) mod front_program;
+pub(crate) mod other_version;
+pub(crate) mod package_file;
+pub(crate) mod tools;

@@ -1,0 +1,66 @@
+// Runs in each document before its own scripts. Tells when the short timers that are set now have ended, so that a view waits for
+// what a page does a moment after an act (suggestions while typing). And opens a file chooser for `showOpenFilePicker`, which a
+// browser without a window refuses (Chromium 156).
+(() => {
+  const LONGEST = 350;
+  const pending = new Map();
+  let generation = 0;
+  const end = (id) => { const timer = pending.get(id); if (timer) { pending.delete(id); timer.ended(); } };
+  window.setTimeout = new Proxy(window.setTimeout, {
+    apply(target, self, given) {
+      const [task, wait, ...rest] = given;
+      // Timers that set each other are a clock of the page, not an answer to an act. A debounce sets itself once more, though.
+      const own = generation;
+      if (own > 1 || typeof task !== 'function' || !(wait > 0 && wait <= LONGEST)) return Reflect.apply(target, self, given);
+      let id = 0;
+      const run = function (...values) {
+        generation = own + 1;
+        try { return Reflect.apply(task, this, values); } finally { generation = 0; end(id); }
+      };
+      id = Reflect.apply(target, self, [run, wait, ...rest]);
+      let ended;
+      const done = new Promise((resolve) => { ended = resolve; });
+      pending.set(id, { ended, done });
+      return id;
+    },
+  });
+  for (const name of ['clearTimeout', 'clearInterval']) {
+    window[name] = new Proxy(window[name], {
+      apply(target, self, given) { end(given[0]); return Reflect.apply(target, self, given); },
+    });
+  }
+  const after = window.setTimeout;
+  Object.defineProperty(window, Symbol.for('apprentice.timers'), {
+    value: async () => {
+      const all = () => Promise.all([...pending.values()].map((timer) => timer.done));
+      if (!pending.size) return true;
+      await Promise.race([all().then(all), new Promise((resolve) => after(resolve, LONGEST + 100))]);
+      return true;
+    },
+  });
+
+  if (!window.showOpenFilePicker) return;
+  const handle = (file) => Object.defineProperties(Object.create(FileSystemFileHandle.prototype), {
+    kind: { value: 'file' },
+    name: { value: file.name },
+    getFile: { value: async () => file },
+    isSameEntry: { value: async (other) => other && other.name === file.name },
+    queryPermission: { value: async () => 'granted' },
+    requestPermission: { value: async () => 'granted' },
+    createWritable: { value: async () => { throw new DOMException('This file cannot be written.', 'NotAllowedError'); } },
+  });
+  window.showOpenFilePicker = new Proxy(window.showOpenFilePicker, {
+    apply(target, self, [options = {}]) {
+      return new Promise((resolve, reject) => {
+        const input = document.createElement('input');
+        input.type = 'file';
+        input.multiple = !!options.multiple;
+        const kinds = (options.types || []).flatMap(({ accept }) => Object.entries(accept || {}).flat(2));
+        if (kinds.length) input.accept = kinds.join(',');
+        input.onchange = () => resolve([...input.files].map(handle));
+        input.oncancel = () => reject(new DOMException('No file was chosen.', 'AbortError'));
+        input.click();
+      });
+    },
+  });
+})()

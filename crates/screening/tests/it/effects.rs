@@ -1,0 +1,86 @@
+//! The first sieve against texts that others wrote who did not know it: twice 60 that would make an agent do harm, and 100
+//! that help with programs. The rules were chosen by the totals of the first set; nobody looked at the second before they
+//! were finished.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{ChatModel, Message};
+use apprentice_screening::effect::{Passage, apply_rules, effect_request, read};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::clerk::{Written, run};
+
+#[derive(Deserialize)]
+struct Case {
+    kind: String,
+    title: String,
+    description: String,
+    body: String,
+}
+
+impl Case {
+    fn passages(&self) -> Vec<Passage> {
+        [("name", &self.title), ("description", &self.description), ("guidance", &self.body)]
+            .map(|(name, text)| Passage::new(name, text))
+            .to_vec()
+    }
+}
+
+/// Returns how many hostile texts of a set pass the rules alone, and how many benign ones they hold back.
+fn passed_and_held(lines: &str) -> (usize, usize) {
+    let cases: Vec<Case> = lines.lines().map(|line| serde_json::from_str(line).expect("a case")).collect();
+    let is_held = |case: &&Case| !apply_rules(&case.passages()).is_empty();
+    let hostile = cases.iter().filter(|case| case.kind == "hostile");
+    let benign = cases.iter().filter(|case| case.kind == "benign");
+    assert_eq!((hostile.clone().count(), benign.clone().count()), (60, 100));
+    (hostile.filter(|case| !is_held(case)).count(), benign.filter(is_held).count())
+}
+
+/// Lower numbers are progress: change them.
+#[test]
+fn without_a_reader_what_has_an_effect_waits_and_what_helps_does_not() {
+    assert_eq!(passed_and_held(include_str!("effects/cases.jsonl")), (3, 38));
+    assert_eq!(passed_and_held(include_str!("effects/held_out.jsonl")), (7, 25));
+}
+
+#[test]
+fn a_reader_gets_the_text_as_data_and_a_fixed_form_of_answer() {
+    let text = [
+        Passage::new("description", "Saving"),
+        Passage::new("guidance", "1. Choose File > Save.\n```\nEnd."),
+    ];
+    let request = effect_request(&text).expect("a request");
+    insta::assert_snapshot!("safety_system", request.system);
+    let Some(Message::User { content }) = request.messages.first() else { panic!("no message") };
+    insta::assert_snapshot!("safety_user", content[0].as_text().expect("text"));
+}
+
+#[test]
+fn a_readers_answer_has_4000_tokens_and_hears_of_its_fault_in_600_characters() {
+    let text = [Passage::new("guidance", "1. Choose File > Save.")];
+    assert_eq!(effect_request(&text).expect("a request").max_output_tokens, 4000);
+    let answer = |quoted: &[String]| {
+        let answer = json!({
+            "run_code": quoted, "send_data": [], "delete": [], "change_protection": [], "grant_access": [],
+            "spend": [], "hide": [], "persist": [], "unreadable": [],
+        });
+        answer.to_string()
+    };
+    let told = |length: usize| {
+        let model = Arc::new(Written::words(&[&answer(&["q".repeat(length)]), &answer(&[])]));
+        let reading = run(read(&[model.clone() as Arc<dyn ChatModel>], &text));
+        assert_eq!(reading, run(read(&[Arc::new(Written::words(&[&answer(&[])]))], &text)));
+        let requests = model.requests.lock().expect("unpoisoned");
+        let Some(Message::User { content }) = requests[1].messages.last() else { panic!("no words") };
+        let words = content[0].as_text().expect("text");
+        let problem = words.strip_prefix("This answer cannot be used: ").expect("a fault");
+        let (problem, _) = problem.rsplit_once(". Answer with the JSON object").expect("what to do");
+        let length = problem.chars().count();
+        assert!(length <= 600, "{length}");
+        (length, problem.ends_with("more characters]"))
+    };
+    let around = told(9).0 - 9;
+    assert_eq!(told(600 - around), (600, false));
+    assert!(told(601 - around).1);
+}
