@@ -266,8 +266,7 @@ impl Models {
             )
             .hint("lower it, or set context_tokens to what the server takes"));
         }
-        let least = u64::from(settings.calls.max_output_tokens.unwrap_or(student.max_output_tokens)) + 1;
-        student.context_tokens = context.map(|tokens| tokens.max(least));
+        student.context_tokens = context;
         Ok(student)
     }
 
