@@ -124,6 +124,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         golden: None,
         limits,
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let browser = browser_program(config);
     let chosen = (!config.browser_program.is_empty()).then(|| format!("browser_program: {browser}"));

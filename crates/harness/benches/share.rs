@@ -83,6 +83,7 @@ async fn trial(takes: Duration) -> Vec<Duration> {
         url: None,
         scene: Some(scene()),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let limits = Limits::default();
     let brief = TaskBrief { id: TaskId::new("buttons"), instruction: "Press a button.".into(), limits };

@@ -256,6 +256,7 @@ async fn started_ahead(bench: &Bench, plan: &Plan) {
         url: None,
         scene: None,
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let mut times = Vec::new();
     for _ in 0..=plan.rounds.min(10) {

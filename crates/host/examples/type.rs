@@ -42,6 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         url: None,
         scene: None,
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let mut world = source.open(&spec).await?;
     let size = world.machine.offers().screen.ok_or("no screen")?;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Action, AllowedHost, ConnectionReport, Machine, Monitors, Observation, PortFuture, ScreenPoint, Size,
-    VoidCause, Want,
+    Action, AllowedHost, ConnectionReport, Machine, Monitors, Observation, PortFuture, RootFolder,
+    ScreenPoint, Size, VoidCause, Want,
 };
 
 /// The kind of a world.
@@ -60,6 +60,9 @@ pub struct WorldSpec {
     /// The hosts that its programs need to reach. The source of worlds decides whether they may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<AllowedHost>,
+    /// Folders below the root that its programs can write to, beside those of every cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<RootFolder>,
 }
 
 impl WorldSpec {

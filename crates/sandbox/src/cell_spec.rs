@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use apprentice_protocol::{AllowedHost, Isolation, Monitors};
+use apprentice_protocol::{AllowedHost, Isolation, Monitors, RootFolder};
 
 use super::limits::CellLimits;
 
@@ -43,4 +43,7 @@ pub struct CellSpec {
     pub limits: CellLimits,
     /// The hosts that the cell's programs may reach, by a proxy. The cell has no network otherwise.
     pub network: Vec<AllowedHost>,
+    /// Folders below the root that the cell's programs can write to, beside those of every cell. Without namespaces they are
+    /// those of this machine.
+    pub folders: Vec<RootFolder>,
 }

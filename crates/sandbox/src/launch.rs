@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use apprentice_protocol::{Monitors, WorldError, WorldErrorKind};
+use apprentice_protocol::{Monitors, RootFolder, WorldError, WorldErrorKind};
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -44,6 +44,8 @@ pub(super) struct Sandbox {
     pub(super) group: Option<CellGroup>,
     /// Whether programs reach hosts through a proxy.
     proxied: bool,
+    /// Folders below the root that programs can write to.
+    folders: Vec<RootFolder>,
     /// The host user id that the cell runs as, when it is not our own.
     user: Option<u32>,
     /// The desktop configuration for the supervisor's first request.
@@ -150,6 +152,7 @@ impl Sandbox {
             session,
             limits: spec.limits,
             proxied: !spec.network.is_empty(),
+            folders: spec.folders.clone(),
         })
     }
 
@@ -170,6 +173,7 @@ impl Sandbox {
             files: self.limits.files,
             home: self.golden.clone().map_or(Home::Seeds, Home::Golden),
             etc: mounts::etc(),
+            folders: self.folders.iter().map(|folder| folder.name().to_owned()).collect(),
             argv: self.argv()?,
         };
         let entrance = serde_json::to_string(&entrance).map_err(|error| {
@@ -228,7 +232,7 @@ impl Sandbox {
             &user,
         ]);
         add(&["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "cell"]);
-        argv.extend(mounts::mounts(self.folder.path(), self.limits.shared_memory));
+        argv.extend(mounts::mounts(self.folder.path(), self.limits.shared_memory, &self.folders));
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM]);
         // Comes last: the mount points of everything above lie there.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use apprentice_protocol::RootFolder;
+
 use super::home;
 use super::program_search::find;
 
@@ -94,7 +96,7 @@ const VAR: &[&str] = &[
 
 /// What the cell sees of the host and of its own folder, as arguments of bubblewrap. Everything that programs can write to
 /// lies in memory of a fixed size. The root is still writable after them, for further mount points.
-pub(super) fn mounts(folder: &Path, shared_memory: u64) -> Vec<String> {
+pub(super) fn mounts(folder: &Path, shared_memory: u64, folders: &[RootFolder]) -> Vec<String> {
     let mut argv = Vec::new();
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
     let own = |name: &str| folder.join(name).to_string_lossy().into_owned();
@@ -129,6 +131,9 @@ pub(super) fn mounts(folder: &Path, shared_memory: u64) -> Vec<String> {
     add(&["--ro-bind", &own("etc/machine-id"), "/var/lib/dbus/machine-id", "--symlink", "/run", "/var/run"]);
     for (name, place) in WRITABLE {
         add(&["--bind", &own(name), place]);
+    }
+    for named in folders {
+        add(&["--bind", &own(&format!("folders/{}", named.name())), &format!("/{}", named.name())]);
     }
     // A mount cannot cover a symbolic link, only the link's target.
     let sudo = find("sudo").and_then(|sudo| sudo.canonicalize().ok());

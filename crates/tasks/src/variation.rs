@@ -108,6 +108,7 @@ pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, 
         url: ours.and_then(|ours| ours.url.clone()),
         scene: ours.and_then(|ours| ours.scene.clone()),
         network: ours.map(|ours| ours.network.clone()).unwrap_or_default(),
+        folders: ours.map(|ours| ours.folders.clone()).unwrap_or_default(),
     };
     if matches!(world.environment, EnvironmentKind::Browser | EnvironmentKind::Scene) {
         world.only_monitor().map_err(|error| VariationError::Screen(error.to_string()))?;

@@ -179,6 +179,7 @@ fn world_of(arguments: &Serve) -> WorldSpec {
         url: arguments.url.clone(),
         scene: None,
         network: Vec::new(),
+        folders: Vec::new(),
     }
 }
 

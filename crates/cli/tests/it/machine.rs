@@ -57,6 +57,7 @@ impl Machine {
     async fn start(state: PathBuf, packed: Arc<[Vec<u8>; 2]>) -> Self {
         let spec = CellSpec {
             network: Vec::new(),
+            folders: Vec::new(),
             screen: None,
             isolation: CellIsolation::Bubblewrap,
             program: PROGRAM.into(),

@@ -81,6 +81,7 @@ impl Browser {
         fs::set_permissions(state.path(), fs::Permissions::from_mode(0o755)).expect("open");
         let cell = CellSpec {
             network: Vec::new(),
+            folders: Vec::new(),
             screen: None,
             isolation,
             program: PathBuf::from(PROGRAM),
@@ -107,6 +108,7 @@ impl Browser {
             url: None,
             scene: None,
             network: Vec::new(),
+            folders: Vec::new(),
         };
         let World { environment, machine, .. } = source.open(&spec).await.expect("a browser");
         (Self { environment, _state: state }, machine)

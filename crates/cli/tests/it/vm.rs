@@ -32,6 +32,7 @@ impl Stand {
     async fn start(place: &Place) -> Self {
         let spec = CellSpec {
             network: Vec::new(),
+            folders: Vec::new(),
             screen: Some(Size::new(1280, 800).into()),
             isolation: CellIsolation::Bubblewrap,
             program: PROGRAM.into(),

@@ -73,6 +73,7 @@ async fn a_world_without_commands_is_asked_nothing() {
         url: None,
         scene: Some(scene),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let world = SceneSource::default().open(&spec).await.expect("opens");
     let mut versions = AppVersions::default();

@@ -69,6 +69,7 @@ async fn a_profile_that_was_never_written_or_was_broken_is_what_the_world_holds(
         url: None,
         scene: Some(scene),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let world = SceneSource::default().open(&spec).await.expect("opens");
     let machine = world.machine.as_ref();

@@ -22,6 +22,7 @@ async fn world() -> World {
         url: None,
         scene: Some(scene),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     SceneSource::default().open(&spec).await.expect("opens")
 }

@@ -330,6 +330,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
             url: None,
             scene: None,
             network: Vec::new(),
+            folders: Vec::new(),
         },
         model: ModelProfile {
             name: "compat/sample".into(),

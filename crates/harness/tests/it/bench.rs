@@ -79,6 +79,7 @@ impl Bench {
             url: None,
             scene: Some(self.scene),
             network: Vec::new(),
+            folders: Vec::new(),
         };
         let brief = TaskBrief {
             id: TaskId::new("notes"),

@@ -14,6 +14,7 @@ pub(crate) fn owner() -> PathBuf {
 pub(crate) fn spec(state: &Path) -> CellSpec {
     CellSpec {
         network: Vec::new(),
+        folders: Vec::new(),
         screen: None,
         isolation: CellIsolation::Bubblewrap,
         program: owner(),

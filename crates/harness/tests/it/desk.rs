@@ -68,6 +68,7 @@ impl Desk {
             url: None,
             scene: None,
             network: needed,
+            folders: Vec::new(),
         };
         let World { environment, machine, isolation } = source.open(&spec).await?;
         assert_eq!(isolation, Isolation::Cell);

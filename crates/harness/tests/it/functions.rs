@@ -106,6 +106,7 @@ async fn run_in(environment: &mut dyn Environment, source: &str, replies: Vec<Sc
         url: None,
         scene: None,
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let brief =
         TaskBrief { id: TaskId::new("form"), instruction: "Fill it in.".into(), limits: Limits::default() };
@@ -287,6 +288,7 @@ async fn a_world_without_events_says_so_at_once() {
         url: None,
         scene: Some(editor()),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let mut world = SceneSource::default().open(&spec).await.expect("opens");
     assert_eq!(world.environment.await_change(LONG).await.expect("answers"), ChangeWait::Untold);
@@ -361,6 +363,7 @@ fn one_button() -> WorldSpec {
         url: None,
         scene: Some(json!({ "start": "main", "state": { "on": false }, "pages": { "main": page } })),
         network: Vec::new(),
+        folders: Vec::new(),
     }
 }
 

@@ -69,6 +69,7 @@ async fn shot() -> Frame {
         url: None,
         scene: None,
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let World { mut environment, machine, .. } = source.open(&spec).await.expect("a browser");
     let path = "/home/user/text.html";

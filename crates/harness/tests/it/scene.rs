@@ -16,6 +16,7 @@ fn spec(scene: Value) -> WorldSpec {
         url: None,
         scene: Some(scene),
         network: Vec::new(),
+        folders: Vec::new(),
     }
 }
 

@@ -68,6 +68,7 @@ fn scene(width: u32, faults: &serde_json::Value) -> WorldSpec {
         url: None,
         scene: Some(scene),
         network: Vec::new(),
+        folders: Vec::new(),
     }
 }
 
@@ -138,6 +139,7 @@ async fn a_browser_that_waited_opens_the_page_that_is_asked_for() {
         url: Some(format!("data:text/html,<title>{title}</title>")),
         scene: None,
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let first = pool.open(&page("one")).await;
     pool.has_opened(2).await;

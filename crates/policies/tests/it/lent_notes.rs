@@ -121,6 +121,7 @@ pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, not
         url: None,
         scene: Some(scene),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let brief = TaskBrief {
         id: TaskId::new("scene"),

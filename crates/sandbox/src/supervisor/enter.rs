@@ -31,6 +31,8 @@ pub(crate) struct SandboxPlan {
     pub(crate) home: Home,
     /// Files of the cell's own `/etc`, by name.
     pub(crate) etc: Vec<(String, String)>,
+    /// Folders below the root that the cell's programs can write to, by name.
+    pub(crate) folders: Vec<String>,
     /// Bubblewrap with all its arguments.
     pub(crate) argv: Vec<String>,
 }
@@ -72,6 +74,9 @@ pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result
         let folder = entrance.folder.join(name);
         fs::create_dir(&folder)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(mode))?;
+    }
+    for name in &entrance.folders {
+        fs::create_dir_all(entrance.folder.join("folders").join(name))?;
     }
     fs::create_dir(entrance.folder.join("tmp/.X11-unix"))?;
     fs::set_permissions(entrance.folder.join("tmp/.X11-unix"), fs::Permissions::from_mode(0o1777))?;

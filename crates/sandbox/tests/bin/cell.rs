@@ -41,6 +41,7 @@ async fn own(isolation: CellIsolation, words: &[String]) -> Result<(), WorldErro
         golden: None,
         limits: CellLimits::default(),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await?;
     match rest {

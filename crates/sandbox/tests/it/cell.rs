@@ -27,6 +27,7 @@ pub(crate) fn spec(state: &Path) -> CellSpec {
         golden: None,
         limits: CellLimits::default(),
         network: Vec::new(),
+        folders: Vec::new(),
     }
 }
 

@@ -172,3 +172,18 @@ async fn a_folder_of_too_many_long_paths_is_refused_in_time() {
     assert_eq!(shell(&*machine, "echo on").await, "on");
     cell.close(Duration::from_secs(5)).await.expect("closes");
 }
+
+#[tokio::test]
+async fn a_task_gets_the_folders_that_it_names_and_no_other() {
+    let state = state();
+    let folders = vec!["/app".parse().expect("a folder"), "/logs".parse().expect("a folder")];
+    let spec = CellSpec { screen: None, folders, ..spec(state.path()) };
+    let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
+    let machine = cell.machine();
+    let made = "mkdir -p /app/a && echo x > /logs/b && cat /logs/b; mkdir /other 2>/dev/null || echo refused";
+    assert_eq!(by_everybody(&*machine, &["sh", "-c", made]).await, ["x\nrefused"; 3]);
+    let mounts =
+        "awk '$6 ~ /^rw/ && $5 !~ /^\\/(dev|proc)/ {print $5}' /proc/self/mountinfo | sort -u | xargs";
+    let expected = "/app /home /home/user /logs /run/user/1000 /tmp /var/tmp";
+    assert_eq!(shell(&*machine, mounts).await.trim(), expected);
+}

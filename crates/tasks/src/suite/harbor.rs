@@ -1,8 +1,9 @@
 //! Creates a suite from tasks of Harbor's form: an instruction, an environment, and a script that grades by a reward.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::EnvironmentKind;
+use apprentice_protocol::{EnvironmentKind, RootFolder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -149,8 +150,38 @@ fn convert(
         },
         None => Dockerfile::default(),
     };
-    let json = task(id, instruction.trim_end(), &settings, &image, options);
+    let script = text("tests/test.sh").unwrap_or_default();
+    let folders = match root_folders(&settings, &image, &script) {
+        Ok(folders) => folders,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut json = task(id, instruction.trim_end(), &settings, &image, options);
+    json["apprentice"]["folders"] = json!(folders);
     Ok(Ok(Converted { json, copied: image.copied }))
+}
+
+/// Returns the folders below the root that a task writes to, as it, its image and its script name them; or says which of
+/// the system's its image would change.
+fn root_folders(
+    settings: &TaskFile,
+    image: &Dockerfile,
+    script: &str,
+) -> Result<BTreeSet<RootFolder>, String> {
+    let workdir = settings.environment.workdir.as_deref().unwrap_or(&image.workdir);
+    let copied: Vec<String> = image.copied.keys().map(|name| format!("/{name}")).collect();
+    let can = |path: &str| {
+        let free = ["/home/", "/tmp/", "/var/tmp/"];
+        free.iter().any(|free| path.starts_with(free)) || RootFolder::above(path).is_some()
+    };
+    if let Some(path) = copied.iter().find(|path| !can(path)) {
+        return Err(format!("its image copies files to {path}, which no cell can change"));
+    }
+    let commands = image.run.iter().flat_map(|(folder, line)| [folder.as_str(), line.as_str()]);
+    let words = commands
+        .chain([script])
+        .flat_map(|text| text.split(|c: char| c.is_whitespace() || "\"'=:;()".contains(c)));
+    let named = words.chain([workdir, "/logs", "/tests"]).chain(copied.iter().map(String::as_str));
+    Ok(named.filter_map(RootFolder::above).collect())
 }
 
 /// Says what a task needs that no cell can give.
@@ -199,6 +230,10 @@ fn task(
     if !image.copied.is_empty() {
         config.extend(unpack("environment.tar", "/"));
     }
+    // The script comes into the world only after the attempt, and beside nothing that the attempt left there.
+    let grading =
+        [vec![run("find /tests -mindepth 1 -delete".into())], unpack("tests.tar", "/tests").to_vec()]
+            .concat();
     let exports: String = image.env.iter().map(|(name, value)| format!("export {name}={value}; ")).collect();
     for (folder, line) in &image.run {
         config.push(run(format!("mkdir -p '{folder}' && cd '{folder}' && {exports}{line}")));
@@ -229,8 +264,7 @@ fn task(
         "evaluator": {
             "func": "harbor_reward",
             "result": getter,
-            // The script comes into the world only after the attempt.
-            "postconfig": unpack("tests.tar", "/tests"),
+            "postconfig": grading,
         },
         "apprentice": {
             "environment": options.environment,
@@ -246,7 +280,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use apprentice_protocol::EnvironmentKind;
+    use apprentice_protocol::{EnvironmentKind, RootFolder};
 
     use super::{HarborOptions, add};
     use crate::suite::{ConversionError, load};
@@ -257,6 +291,31 @@ mod tests {
         let path = root.join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, text).expect("written");
+    }
+
+    #[test]
+    fn an_image_that_changes_the_system_is_left_out() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        for (task, target) in [("own", "/data/in/"), ("system", "/etc/cron.d/")] {
+            write(&from, &format!("{task}/task.toml"), "version = \"1.0\"\n");
+            write(&from, &format!("{task}/instruction.md"), "Write it.\n");
+            write(
+                &from,
+                &format!("{task}/tests/test.sh"),
+                "ls '/results/x'; echo 1 > /logs/verifier/reward.txt\n",
+            );
+            let image = format!("FROM x\nCOPY a.txt {target}\nRUN mkdir /cache\n");
+            write(&from, &format!("{task}/environment/Dockerfile"), &image);
+            write(&from, &format!("{task}/environment/a.txt"), "a");
+        }
+        let done = add(&from, &to, DESKTOP).expect("made");
+        let why = done.left_out.keys().next().expect("one").as_str();
+        assert_eq!(why, "its image copies files to /etc/cron.d/a.txt, which no cell can change");
+        let suite = load(&to).expect("loads");
+        let folders = &suite.tasks[0].apprentice.as_ref().expect("ours").folders;
+        let named: Vec<&str> = folders.iter().map(RootFolder::name).collect();
+        assert_eq!(named, ["cache", "data", "logs", "results", "tests"]);
     }
 
     #[test]
@@ -282,6 +341,8 @@ mod tests {
         let suite = load(&to).expect("loads");
         let task = &suite.tasks[0];
         assert_eq!((task.id.as_str(), task.instruction.as_str()), ("hello", "Write it."));
+        let folders = &task.apprentice.as_ref().expect("ours").folders;
+        assert_eq!(folders.iter().map(RootFolder::name).collect::<Vec<_>>(), ["app", "logs", "tests"]);
         assert!(
             to.join("files/hello/environment.tar").is_file() && to.join("files/hello/tests.tar").is_file()
         );

@@ -4,7 +4,7 @@ mod files;
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{AllowedHost, EnvironmentKind, Limits, Monitors, TaskId};
+use apprentice_protocol::{AllowedHost, EnvironmentKind, Limits, Monitors, RootFolder, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -104,6 +104,9 @@ pub struct TaskExtension {
     /// `network` is `task`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<AllowedHost>,
+    /// Folders below the root that its programs and its check write to, such as `/app`; a cell gives no other place there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<RootFolder>,
     /// Programs that must be installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,

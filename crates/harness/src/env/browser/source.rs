@@ -51,8 +51,9 @@ impl BrowserSource {
         }
         let size = spec.only_monitor()?;
         let network = self.network.hosts(&spec.network)?;
+        let folders = spec.folders.clone();
         let options = LaunchOptions { size, sandbox: self.sandbox, proxied: !network.is_empty() };
-        let cell = CellSpec { screen: None, network, ..self.cell.clone() };
+        let cell = CellSpec { screen: None, network, folders, ..self.cell.clone() };
         let cell = Cell::start(&cell, self.clock.clone()).await?;
         let machine = cell.machine();
         let chromium = launch(machine.as_ref(), &self.program, &options).await?;

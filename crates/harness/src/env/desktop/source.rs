@@ -56,6 +56,7 @@ impl DesktopSource {
         let DesktopConfig { isolation, program, argument, state, golden, limits, network, sight } =
             self.config.clone();
         let network = network.hosts(&spec.network)?;
+        let folders = spec.folders.clone();
         let spec = CellSpec {
             screen: Some(screen.clone()),
             isolation,
@@ -65,6 +66,7 @@ impl DesktopSource {
             golden,
             limits,
             network,
+            folders,
         };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());

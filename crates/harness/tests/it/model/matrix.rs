@@ -158,6 +158,7 @@ pub(crate) async fn attempt(model: &dyn ChatModel) -> AttemptResult {
         url: None,
         scene: Some(editor()),
         network: Vec::new(),
+        folders: Vec::new(),
     };
     let mut opened = SceneSource::default().open(&world).await.expect("opens");
     attempt_in(model, opened.environment.as_mut(), kind, screen).await
@@ -184,7 +185,14 @@ pub(super) async fn attempt_in(
         version: 1,
         program: "test".into(),
         brief: brief.clone(),
-        world: WorldSpec { environment, screen: screen.into(), url: None, scene: None, network: Vec::new() },
+        world: WorldSpec {
+            environment,
+            screen: screen.into(),
+            url: None,
+            scene: None,
+            network: Vec::new(),
+            folders: Vec::new(),
+        },
         model: model.profile().clone(),
         seed: None,
         prompt_hash: agent::prompt_hash(),
