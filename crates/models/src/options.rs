@@ -26,11 +26,31 @@ impl CacheLifetime {
     }
 }
 
+/// Which responses come as a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Streaming {
+    /// None.
+    #[default]
+    Never,
+    /// Those in which the server has no call to read: several servers read a streamed call by other code than a whole
+    /// one, and with other results.
+    WithoutTools,
+    /// All.
+    Always,
+}
+
+impl Streaming {
+    /// Returns whether every response is streamed.
+    pub(super) fn always(self) -> bool {
+        self == Self::Always
+    }
+}
+
 /// Options of a model's calls.
 #[derive(Clone, Debug, Default)]
 pub struct CallOptions {
-    /// Whether responses are streamed.
-    pub stream: bool,
+    /// Which responses are streamed.
+    pub stream: Streaming,
     /// Receives the words of streamed responses as they come.
     pub words: Option<UnboundedSender<ReplyWords>>,
     /// Limit on output tokens, reasoning included; `None` for the adapter's own.
@@ -46,8 +66,12 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// Returns how a response is read: as a stream, or in one piece.
-    pub(super) fn streamed<'a>(&'a self, assembler: &'a mut dyn Assembler) -> Option<Streamed<'a>> {
-        self.stream.then_some(Streamed { assembler, words: self.words.as_ref() })
+    /// Returns how a response is read that is asked for as a stream, or in one piece.
+    pub(super) fn streamed<'a>(
+        &'a self,
+        streams: bool,
+        assembler: &'a mut dyn Assembler,
+    ) -> Option<Streamed<'a>> {
+        streams.then_some(Streamed { assembler, words: self.words.as_ref() })
     }
 }

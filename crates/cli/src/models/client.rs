@@ -13,7 +13,7 @@ use apprentice_models::http::{Endpoint, Platform, Timeouts, Transport};
 use apprentice_models::identity::IdentitySource;
 use apprentice_models::middleware::AdaptiveLimit;
 use apprentice_models::openai::OpenAi;
-use apprentice_models::options::{CacheLifetime, CallOptions};
+use apprentice_models::options::{CacheLifetime, CallOptions, Streaming};
 use apprentice_models::price::{Price, PriceList, Tariff};
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
@@ -130,7 +130,7 @@ impl Models {
         access: &Access,
     ) -> Result<Option<Arc<dyn BatchService>>, Failure> {
         let mut parts = self.parts(name, settings, access)?;
-        parts.config.calls.stream = false;
+        parts.config.calls.stream = Streaming::Never;
         let provider = provider_of(name).map_or("", |(entry, _)| entry.name);
         parts.config.tariff = match (parts.config.tariff, self.prices().tier_factor(provider, BATCH)) {
             (Some(Tariff::Tokens(price)), Some(factor)) => Some(Tariff::Tokens(price.times(factor))),
@@ -176,7 +176,7 @@ impl Models {
     fn options(&self, api: ProviderApi, calls: &CallSettings) -> CallOptions {
         let cache_key = calls.prompt_cache_key.clone();
         CallOptions {
-            stream: streams(api, calls),
+            stream: streaming(api, calls),
             words: self.shared().words.clone(),
             max_output_tokens: calls.max_output_tokens,
             thinking_budget: calls.thinking_budget,
@@ -316,12 +316,16 @@ struct Parts {
     transport: Transport,
 }
 
-/// Whether responses are streamed. Servers of one's own are asked for one piece: several read a streamed call by other
-/// code than a whole one, and with other results.
-fn streams(api: ProviderApi, calls: &CallSettings) -> bool {
+/// Which responses are streamed. Servers of one's own are asked for calls in one piece, unless the settings say otherwise.
+fn streaming(api: ProviderApi, calls: &CallSettings) -> Streaming {
     let framed = calls.platform.as_deref() == Some("bedrock");
-    let usual = api != ProviderApi::Compat && (!framed || cfg!(feature = "bedrock"));
-    calls.stream.unwrap_or(usual)
+    match calls.stream {
+        Some(true) => Streaming::Always,
+        Some(false) => Streaming::Never,
+        None if api == ProviderApi::Compat => Streaming::WithoutTools,
+        None if framed && !cfg!(feature = "bedrock") => Streaming::Never,
+        None => Streaming::Always,
+    }
 }
 
 /// Returns the time limits of a model's requests.
@@ -329,7 +333,9 @@ pub(super) fn timeouts(api: ProviderApi, calls: &CallSettings) -> Timeouts {
     let usual = Timeouts::default();
     let limit = |seconds: Option<f64>, usual| seconds.map_or(usual, Duration::from_secs_f64);
     let whole = limit(calls.total_timeout_s, usual.whole);
-    let first_byte = if streams(api, calls) { FIRST_BYTE.min(whole) } else { whole };
+    // A server of one's own may read a long prompt for minutes before its first byte.
+    let soon = streaming(api, calls) == Streaming::Always;
+    let first_byte = if soon { FIRST_BYTE.min(whole) } else { whole };
     Timeouts {
         connect: limit(calls.connect_timeout_s, usual.connect),
         first_byte: limit(calls.first_byte_timeout_s, first_byte),
@@ -383,7 +389,7 @@ fn anthropic(
 mod tests {
     use std::time::Duration;
 
-    use super::{CallSettings, ProviderApi, streams, timeouts};
+    use super::{CallSettings, ProviderApi, Streaming, streaming, timeouts};
 
     #[test]
     fn a_stream_begins_soon_and_an_answer_in_one_piece_when_it_is_whole() {
@@ -397,7 +403,10 @@ mod tests {
         assert_eq!(first(ProviderApi::OpenAi, "total_timeout_s = 30.0"), seconds(30));
         assert_eq!(first(ProviderApi::OpenAi, "first_byte_timeout_s = 900.0"), seconds(900));
         let bedrock = given("platform = \"bedrock\"");
-        assert_eq!(streams(ProviderApi::Anthropic, &bedrock), cfg!(feature = "bedrock"));
-        assert!(streams(ProviderApi::Anthropic, &given("platform = \"vertex\"")));
+        let framed = if cfg!(feature = "bedrock") { Streaming::Always } else { Streaming::Never };
+        assert_eq!(streaming(ProviderApi::Anthropic, &bedrock), framed);
+        assert_eq!(streaming(ProviderApi::Anthropic, &given("platform = \"vertex\"")), Streaming::Always);
+        assert_eq!(streaming(ProviderApi::Compat, &given("")), Streaming::WithoutTools);
+        assert_eq!(streaming(ProviderApi::Compat, &given("stream = true")), Streaming::Always);
     }
 }

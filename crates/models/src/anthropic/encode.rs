@@ -98,7 +98,7 @@ fn thinking(config: &AnthropicConfig, request: &ChatRequest) -> Option<Value> {
 /// The first fields of a body. Platforms that name the model in the path want the version here, and Bedrock the beta
 /// features, too.
 fn head(config: &AnthropicConfig, request: &ChatRequest) -> Json {
-    let stream = config.calls.stream.then_some(true);
+    let stream = config.calls.stream.always().then_some(true);
     let named = object([("anthropic_version", config.version.as_str().into())]);
     match config.endpoint.platform {
         Platform::Direct | Platform::Azure { .. } => {

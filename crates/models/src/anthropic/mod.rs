@@ -73,11 +73,11 @@ impl Anthropic {
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let mut headers = self.headers().await?;
         headers.extend(self.betas(request).map(|betas| ("anthropic-beta", betas)));
-        if self.config.calls.stream && self.config.endpoint.platform == Platform::Bedrock {
+        if self.config.calls.stream.always() && self.config.endpoint.platform == Platform::Bedrock {
             headers.push(("accept", "application/vnd.amazon.eventstream".to_owned()));
         }
         let mut assembler = stream::MessageAssembler::default();
-        let streamed = self.config.calls.streamed(&mut assembler);
+        let streamed = self.config.calls.streamed(self.config.calls.stream.always(), &mut assembler);
         let url = self.config.endpoint.url(&self.config.path());
         let body = self.body(request)?;
         headers.extend(self.config.endpoint.signature(&url, &body, self.transport.now())?);
@@ -110,12 +110,12 @@ impl AnthropicConfig {
         match &self.endpoint.platform {
             Platform::Direct | Platform::Azure { .. } => "/v1/messages".to_owned(),
             Platform::Vertex { project, region } => {
-                let how = if self.calls.stream { "streamRawPredict" } else { "rawPredict" };
+                let how = if self.calls.stream.always() { "streamRawPredict" } else { "rawPredict" };
                 let model = &self.model;
                 format!("/v1/projects/{project}/locations/{region}/publishers/anthropic/models/{model}:{how}")
             }
             Platform::Bedrock => {
-                let how = if self.calls.stream { "invoke-with-response-stream" } else { "invoke" };
+                let how = if self.calls.stream.always() { "invoke-with-response-stream" } else { "invoke" };
                 format!("/model/{}/{how}", path_segment(&self.model))
             }
         }

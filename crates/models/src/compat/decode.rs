@@ -25,6 +25,7 @@ pub(super) const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reas
 /// Finish reasons of a reply that the limit cut.
 const CUT: [&str; 4] = ["length", "max_tokens", "max_output_tokens", "model_length"];
 const ONLY_THOUGHTS: &str = "your reply held thoughts alone, and nothing of them is carried out or taken as an answer; make your call outside of them, or call `finish`";
+const REPEATED: &str = "your reply repeated the same text again and again and was stopped, so nothing of it is carried out; say it again, shorter";
 const CALL_IN_THOUGHT: &str = "this call stands in a thought that was not closed, so it was not carried out; close the thought, then make the call";
 
 #[derive(Deserialize)]
@@ -45,6 +46,9 @@ struct Choice<'a> {
     finish_reason: Option<String>,
     #[serde(default)]
     error: Value,
+    /// See [`super::stream::REPEATED`].
+    #[serde(default, rename = "apprentice_repeated")]
+    repeated: bool,
 }
 
 #[derive(Deserialize)]
@@ -80,8 +84,10 @@ pub(super) struct CompatReply {
     pub(super) parsed: ParsedReply,
     /// Calls that the server should have read, where it was to present the tools.
     pub(super) unparsed: Option<Unparsed>,
-    /// Whether the limit cut it.
+    /// Whether the limit cut it, or it was stopped.
     pub(super) cut: bool,
+    /// Whether it was stopped because it repeated itself.
+    pub(super) repeated: bool,
 }
 
 /// Parses a response body.
@@ -118,7 +124,9 @@ pub(super) fn reply(
     let output = tokens.map_or(0, |tokens| tokens.output);
     let cut = choice.finish_reason.as_deref().is_some_and(|reason| CUT.contains(&reason))
         || request.max_output_tokens > 0 && output >= u64::from(request.max_output_tokens);
-    if cut {
+    if choice.repeated {
+        calls = repeated(&calls, !tools.is_empty(), &mut ids);
+    } else if cut {
         cut_last_call(&mut calls, Some(u64::from(request.max_output_tokens)));
     }
     let refused = choice.message.refusal.as_deref().is_some_and(|words| !words.trim().is_empty());
@@ -138,7 +146,7 @@ pub(super) fn reply(
         cost_usd: usage::cost(&body.usage),
         provider_model: body.model,
     };
-    Ok(CompatReply { parsed, unparsed, cut })
+    Ok(CompatReply { parsed, unparsed, cut, repeated: choice.repeated })
 }
 
 /// Builds the message as it is sent back.
@@ -162,6 +170,18 @@ fn fault_of(choice: &Choice<'_>) -> Option<ModelError> {
         ModelError { fault: ModelErrorKind::Unavailable, retry: Retry::Now, message }
     };
     error.or_else(|| (choice.finish_reason.as_deref() == Some("error")).then(broken))
+}
+
+/// The calls of a reply that repeated itself: none of them is carried out, and the model learns why.
+fn repeated(calls: &[Call], callable: bool, ids: &mut CallIds) -> Vec<Call> {
+    let made = || ids.made();
+    let first = calls.first().map(|call| call.id.clone()).or_else(|| callable.then(made));
+    let body = || CallBody::Unusable { problem: REPEATED.into() };
+    first
+        .into_iter()
+        .chain(calls.iter().skip(1).map(|call| call.id.clone()))
+        .map(|id| Call { id, body: body() })
+        .collect()
 }
 
 /// The reply in place of one that the server could not read: an unusable call that tells the model why.

@@ -13,6 +13,7 @@ use super::roles::arranged;
 use super::{CompatConfig, text_format};
 use crate::action_format::{pictures, summary, texts};
 use crate::http::{Json, PictureCache, SchemaSubset, enforced_schema, list, object, ordered};
+use crate::options::{CallOptions, Streaming};
 
 /// Stands for a reply without words and calls. Some servers reject an empty turn, others two turns of one side.
 const EMPTY_REPLY: &str = "[no words and no call]";
@@ -32,15 +33,16 @@ pub(super) fn body(
         Concession::MostOutput(most) => Some(*most),
         _ => None,
     });
+    let streams = streams(&config.calls, student, request);
     let messages = arranged(messages(student, request, fragments)?, found);
     let mut body = object([("model", config.model.as_str().into())])
         .with("messages", Json::List(messages))
         .with(student.token_field.as_str(), request.max_output_tokens.min(most.unwrap_or(u32::MAX)))
-        .with_some("stream", config.calls.stream.then_some(true))
+        .with_some("stream", streams.then_some(true))
         // Without this, a stream tells no usage.
         .with_some(
             "stream_options",
-            (config.calls.stream && takes("stream_options")).then(|| json!({ "include_usage": true })),
+            (streams && takes("stream_options")).then(|| json!({ "include_usage": true })),
         )
         .with_some("reasoning_effort", config.effort.as_deref().filter(|_| takes("reasoning_effort")))
         .with_some(
@@ -69,6 +71,15 @@ pub(super) fn body(
     body.to_bytes(4096).map_err(|error| {
         ModelError::never(ModelErrorKind::Request, format!("cannot encode the request: {error}"))
     })
+}
+
+/// Whether the response to a request is asked for as a stream.
+pub(super) fn streams(calls: &CallOptions, student: &StudentProfile, request: &ChatRequest) -> bool {
+    match calls.stream {
+        Streaming::Never => false,
+        Streaming::WithoutTools => server_tools(student, request).is_empty(),
+        Streaming::Always => true,
+    }
 }
 
 /// Returns the tools that the server itself presents to the model.

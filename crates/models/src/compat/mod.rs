@@ -7,6 +7,7 @@ mod encode;
 mod identity;
 mod profile;
 mod references;
+mod repetition;
 mod roles;
 mod stream;
 mod text_format;
@@ -116,6 +117,19 @@ impl Compat {
         );
     }
 
+    /// Warns the user, once, of a reply that was cut.
+    fn warn_of_cut(&self, request: &ChatRequest, repeated: bool) {
+        let (model, limit) = (&self.profile.name, request.max_output_tokens);
+        if repeated {
+            tracing::warn!("a reply of {model} repeated itself and was stopped; the model learns why");
+            return;
+        }
+        tracing::warn!(
+            "a reply of {model} was cut at its limit of {limit} tokens, thoughts included; `max_output_tokens` \
+             raises it"
+        );
+    }
+
     /// Returns the messages and tools of a request as the server gets them, which it makes the model's prompt of.
     pub fn prompt(&self, request: &ChatRequest) -> Result<String, ModelError> {
         let body: serde_json::Value = serde_json::from_slice(&self.body(request)?).unwrap_or_default();
@@ -158,7 +172,8 @@ impl Compat {
     ) -> Result<ChatReply, ModelError> {
         let url = self.config.endpoint.url("/chat/completions");
         let mut assembler = stream::ChatAssembler::default();
-        let streamed = self.config.calls.streamed(&mut assembler);
+        let streamed =
+            self.config.calls.streamed(encode::streams(&self.config.calls, student, request), &mut assembler);
         let headers = self.config.headers().await?;
         let answer = match self.transport.ask(&url, &headers, body, streamed).await {
             // What the model wrote is its own fault: it is told, and the attempt goes on.
@@ -174,11 +189,7 @@ impl Compat {
             self.warn_of_server(unparsed);
         }
         if decoded.cut && !self.warned_of_cut.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "a reply of {} was cut at its limit of {} tokens, thoughts included; `max_output_tokens` raises it",
-                self.profile.name,
-                request.max_output_tokens
-            );
+            self.warn_of_cut(request, decoded.repeated);
         }
         Ok(decoded.parsed.into_reply(answer.took, self.config.tariff.as_ref()))
     }

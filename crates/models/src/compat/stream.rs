@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::decode::REASONING;
+use super::repetition::Repetition;
 use crate::http::{Assembler, DecodeError, Progress, error_in_success};
+
+/// A field of ours in the choice of a reply that repeated itself and was not waited for.
+pub(super) const REPEATED: &str = "apprentice_repeated";
 
 /// A completion of which some chunks have come.
 #[derive(Debug, Default)]
@@ -18,6 +22,9 @@ pub(super) struct ChatAssembler {
     calls: Vec<StreamedCall>,
     finish: Value,
     begun: bool,
+    /// One each for words, thoughts and arguments, which come one after the other.
+    repetitions: [Repetition; 3],
+    repeats: bool,
 }
 
 #[derive(Debug, Default)]
@@ -55,6 +62,10 @@ impl Assembler for ChatAssembler {
                 self.finish = choice["finish_reason"].clone();
             }
         }
+        if self.repeats {
+            self.finish = "length".into();
+            return Ok(Progress::Enough(self.whole()?));
+        }
         Ok(if words.is_empty() { Progress::More } else { Progress::Words(words) })
     }
 
@@ -85,7 +96,10 @@ impl ChatAssembler {
         }
         let mut body = std::mem::take(&mut self.beside);
         body.insert("object".into(), "chat.completion".into());
-        let choice = json!({ "index": 0, "message": message, "finish_reason": self.finish });
+        let mut choice = json!({ "index": 0, "message": message, "finish_reason": self.finish });
+        if self.repeats {
+            choice[REPEATED] = true.into();
+        }
         body.insert("choices".into(), vec![choice].into());
         Ok(serde_json::to_vec(&body)?)
     }
@@ -99,6 +113,7 @@ impl ChatAssembler {
         };
         if !delta["content"].is_null() {
             self.content.get_or_insert_default().push_str(&words);
+            self.repeats |= self.repetitions[0].take(&words);
         }
         for name in REASONING {
             self.think(name, &delta[name]);
@@ -119,6 +134,9 @@ impl ChatAssembler {
     fn think(&mut self, name: &'static str, piece: &Value) {
         if piece.is_null() {
             return;
+        }
+        if let Some(text) = piece.as_str() {
+            self.repeats |= self.repetitions[1].take(text);
         }
         match (self.reasoning.get_mut(name), piece) {
             (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
@@ -160,7 +178,10 @@ impl ChatAssembler {
                 call.name = name;
             }
             match function.remove("arguments") {
-                Some(Value::String(more)) => call.arguments.push_str(&more),
+                Some(Value::String(more)) => {
+                    call.arguments.push_str(&more);
+                    self.repeats |= self.repetitions[2].take(&more);
+                }
                 Some(Value::Null) | None => {}
                 // Some servers send an object, and send it whole.
                 Some(whole) => call.arguments = whole.to_string(),
@@ -236,6 +257,33 @@ mod tests {
         calls
             .map(|call| json!([call["id"], call["function"]["name"], call["function"]["arguments"]]))
             .collect()
+    }
+
+    #[test]
+    fn what_repeats_itself_is_not_waited_for() {
+        for field in ["content", "reasoning_content"] {
+            let begin = json!({ field: "Let me see: [" });
+            let more = std::iter::repeat_n(json!({ field: "[1, 2], " }), 2000);
+            let all: Vec<Value> =
+                std::iter::once(begin).chain(more).map(|delta| chunk(&delta, &Value::Null)).collect();
+            // The stream has no end: a client that waits for it calls it torn.
+            let body = assembled(&all).expect("stopped");
+            let choice = &body["choices"][0];
+            assert_eq!(
+                (&choice["finish_reason"], &choice["apprentice_repeated"]),
+                (&json!("length"), &json!(true))
+            );
+            let text = choice["message"][field].as_str().expect("a text");
+            assert!(text.len() < 5000, "{}", text.len());
+        }
+        let piece = |more: &str| json!({ "index": 0, "function": { "arguments": more } });
+        let mut pieces = vec![
+            json!({ "index": 0, "id": "a", "function": { "name": "type", "arguments": "{\"text\": \"" } }),
+        ];
+        pieces.extend(std::iter::repeat_n(piece("ha"), 4000));
+        let all: Vec<Value> =
+            pieces.iter().map(|piece| chunk(&json!({ "tool_calls": [piece] }), &Value::Null)).collect();
+        assert_eq!(assembled(&all).expect("stopped")["choices"][0]["finish_reason"], "length");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) fn body(
     });
     let body = object([("model", config.model.as_str().into())])
         .with("store", false)
-        .with_some("stream", config.calls.stream.then_some(true))
+        .with_some("stream", config.calls.stream.always().then_some(true))
         .with_some("service_tier", config.calls.service_tier.as_deref())
         .with_some("system_instruction", (!request.system.is_empty()).then_some(request.system.as_str()))
         .with("generation_config", Value::Object(generation))

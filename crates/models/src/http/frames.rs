@@ -103,6 +103,7 @@ pub(super) async fn assembled(
         while let Some(data) = frames.next()? {
             match assembler.take(&data) {
                 Ok(Progress::More) => {}
+                Ok(Progress::Enough(body)) => return Ok(body),
                 Ok(Progress::Words(said)) => tell(ReplyWords::Words(said)),
                 Ok(Progress::Complete(body)) => {
                     let rest = async { while pieces.next().await.is_ok_and(|piece| piece.is_some()) {} };

@@ -37,6 +37,8 @@ pub(crate) enum Progress {
     Words(String),
     /// The reply is complete: the body of the same response in one piece.
     Complete(Vec<u8>),
+    /// The rest of the reply is not waited for: the body so far. Servers stop writing when the connection closes.
+    Enough(Vec<u8>),
 }
 
 /// Puts the events of a stream together.
@@ -113,6 +115,7 @@ pub(crate) async fn read(
         match progress {
             Progress::More => {}
             Progress::Words(said) => tell(said),
+            Progress::Enough(body) => return Ok(body),
             Progress::Complete(body) => {
                 let drained =
                     timeout(DRAIN, async { while events.next().await.is_some_and(|one| one.is_ok()) {} });

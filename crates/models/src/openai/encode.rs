@@ -26,10 +26,10 @@ pub(super) fn body(
 ) -> Result<Vec<u8>, ModelError> {
     let reasoning = config.effort.as_ref().map(|effort| json!({ "effort": effort }));
     let calls = &config.calls;
-    let unpadded = calls.stream && config.endpoint.platform == Platform::Direct;
+    let unpadded = calls.stream.always() && config.endpoint.platform == Platform::Direct;
     let body = object([("model", config.model.as_str().into())])
         .with("store", false)
-        .with_some("stream", calls.stream.then_some(true))
+        .with_some("stream", calls.stream.always().then_some(true))
         // Without this, random letters pad every event. Older versions of the API on Azure do not know it.
         .with_some("stream_options", unpadded.then(|| json!({ "include_obfuscation": false })))
         .with_some("prompt_cache_key", calls.prompt_cache_key.as_deref())

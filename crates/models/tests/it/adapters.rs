@@ -9,7 +9,7 @@ use apprentice_models::hosted::HostedConfig;
 use apprentice_models::http::{Endpoint, ReplyWords, Secret, Transport};
 use apprentice_models::middleware::{RetryPolicy, Retrying};
 use apprentice_models::openai::OpenAi;
-use apprentice_models::options::CallOptions;
+use apprentice_models::options::{CallOptions, Streaming};
 use apprentice_models::price::Tariff;
 use apprentice_models::safety::SafetyPolicy;
 use apprentice_protocol::{ChatModel, VirtualClock};
@@ -39,7 +39,7 @@ impl Adapter {
         tariff: Option<Tariff>,
     ) -> Box<dyn ChatModel> {
         // A stream is asked for, and servers may answer in one piece all the same.
-        let calls = CallOptions { stream: true, ..CallOptions::default() };
+        let calls = CallOptions { stream: Streaming::Always, ..CallOptions::default() };
         self.model_at(Endpoint::new(base, Some(Secret::new(PLANTED))), transport, tariff, calls)
     }
 
@@ -50,7 +50,7 @@ impl Adapter {
         transport: Transport,
         words: UnboundedSender<ReplyWords>,
     ) -> Box<dyn ChatModel> {
-        let calls = CallOptions { stream: true, words: Some(words), ..CallOptions::default() };
+        let calls = CallOptions { stream: Streaming::Always, words: Some(words), ..CallOptions::default() };
         self.model_at(Endpoint::new(base, None), transport, None, calls)
     }
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use apprentice_models::http::{Endpoint, Platform, Secret};
-use apprentice_models::options::CallOptions;
+use apprentice_models::options::{CallOptions, Streaming};
 use apprentice_protocol::{ChatReply, ChatRequest, ModelError, ModelErrorKind, ReplyStop, Timing};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -64,7 +64,7 @@ fn whole() -> Vec<Vec<u8>> {
 async fn asked(pieces: Vec<Vec<u8>>, end: StreamEnd) -> Result<ChatReply, ModelError> {
     let server = Server::start(move |_, _| Speak::Typed(FRAMES, pieces.clone(), end)).await;
     let endpoint = Endpoint::new(&server.base, Some(Secret::new(PLANTED))).on(Platform::Bedrock);
-    let calls = CallOptions { stream: true, ..CallOptions::default() };
+    let calls = CallOptions { stream: Streaming::Always, ..CallOptions::default() };
     let model = Adapter::Anthropic.model_at(endpoint, super::transport(), None, calls);
     let reply = model.reply(&ChatRequest { max_output_tokens: 9000, ..ChatRequest::default() }).await;
     assert_eq!(server.heard()[0].header("accept"), Some(FRAMES));

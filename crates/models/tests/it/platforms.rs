@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_models::http::{Endpoint, Platform, Secret, TokenSource};
-use apprentice_models::options::CallOptions;
+use apprentice_models::options::{CallOptions, Streaming};
 use apprentice_protocol::{ChatRequest, ModelError, PortFuture};
 use serde_json::{Value, json};
 
@@ -25,6 +25,7 @@ impl TokenSource for Token {
 /// Sends a request and gives its path, its headers and its body, kept for the conformance check under this name.
 async fn asked(name: &str, adapter: Adapter, endpoint: impl Fn(&str) -> Endpoint, stream: bool) -> Value {
     let server = Server::start(|_, _| Speak::Answer(400, Vec::new(), "{}".into())).await;
+    let stream = if stream { Streaming::Always } else { Streaming::Never };
     let calls = CallOptions { stream, ..CallOptions::default() };
     let model = adapter.model_at(endpoint(&server.base), super::transport(), None, calls);
     let request = ChatRequest { max_output_tokens: 9, ..ChatRequest::default() };
