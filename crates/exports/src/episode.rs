@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{
     ActionRecord, BlobHash, Call, CallResult, Event, EventKind, Header, Judged, PersonAction, PersonEvent,
-    StopReason, Timing, Usage, View, VoidCause,
+    StepId, StopReason, Timing, Usage, View, VoidCause,
 };
 use apprentice_runs::row::TrialRow;
 use apprentice_trace::{Trace, hex};
@@ -60,6 +60,8 @@ pub(crate) struct Turn {
     pub(crate) asked: Timestamp,
     pub(crate) replied: Timestamp,
     pub(crate) say: Vec<String>,
+    /// Blobs of the reply as it came.
+    pub(crate) raw: Vec<BlobHash>,
     /// What the model thought, as far as its provider shows it.
     pub(crate) thoughts: Vec<String>,
     pub(crate) calls: Vec<Call>,
@@ -174,6 +176,46 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn reply(&mut self, event: EventKind, step: Option<StepId>, wall: Timestamp) {
+        let EventKind::ModelReplied {
+            raw,
+            say,
+            thoughts,
+            calls,
+            usage,
+            timing,
+            cost_usd,
+            provider_model,
+            ..
+        } = event
+        else {
+            return;
+        };
+
+        let step = step.map_or(self.episode.turns.len() as u32 + 1, |step| step.0);
+        let worked = i64::try_from(timing.working_ms + timing.waiting_ms).unwrap_or(i64::MAX);
+        let before = wall - jiff::SignedDuration::from_millis(worked.min(86_400_000));
+        self.episode.turns.push(Turn {
+            step,
+            messages: std::mem::take(&mut self.messages),
+            before: self.seen.clone(),
+            asked: self.asked.take().unwrap_or(before),
+            replied: wall,
+            raw,
+            say,
+            thoughts,
+            calls,
+            usage,
+            timing,
+            cost_usd,
+            provider_model,
+            acts: Vec::new(),
+            tools: Vec::new(),
+            answers: Vec::new(),
+            after: None,
+        });
+    }
+
     fn read(&mut self, event: Event) {
         let (wall, after_view) = (event.wall, std::mem::take(&mut self.after_view));
         match event.kind {
@@ -197,31 +239,7 @@ impl Reader<'_> {
                 self.episode.request = request.or(self.episode.request.take());
                 self.messages.extend(messages);
             }
-            EventKind::ModelReplied {
-                say, thoughts, calls, usage, timing, cost_usd, provider_model, ..
-            } => {
-                let step = event.step.map_or(self.episode.turns.len() as u32 + 1, |step| step.0);
-                let worked = i64::try_from(timing.working_ms + timing.waiting_ms).unwrap_or(i64::MAX);
-                let before = wall - jiff::SignedDuration::from_millis(worked.min(86_400_000));
-                self.episode.turns.push(Turn {
-                    step,
-                    messages: std::mem::take(&mut self.messages),
-                    before: self.seen.clone(),
-                    asked: self.asked.take().unwrap_or(before),
-                    replied: wall,
-                    say,
-                    thoughts,
-                    calls,
-                    usage,
-                    timing,
-                    cost_usd,
-                    provider_model,
-                    acts: Vec::new(),
-                    tools: Vec::new(),
-                    answers: Vec::new(),
-                    after: None,
-                });
-            }
+            replied @ EventKind::ModelReplied { .. } => self.reply(replied, event.step, wall),
             EventKind::Person(PersonEvent::Acted(act)) => {
                 self.episode.persons.push(PersonAct { act: *act, at: wall, turn: self.episode.turns.len() });
             }

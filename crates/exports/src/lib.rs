@@ -4,6 +4,7 @@
 //! An export reads a run's plan, rows, events and blobs, one attempt at a time, and needs no suite, world or network.
 //! The output folder appears whole or not at all.
 
+mod as_sent;
 mod card;
 mod conversation;
 mod episode;
@@ -19,6 +20,7 @@ mod sql;
 mod writers;
 
 pub use apprentice_runs::RunError;
+pub use as_sent::{AsSent, SentForm};
 pub use export::{ExportError, export};
 pub use folder::FolderError;
 pub use formats::{ExportFormat, PictureForm};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use apprentice_trace::{FileSource, Redactor};
 
+use crate::as_sent::AsSent;
 use crate::formats::{ExportFormat, PictureForm};
 use crate::select::Selection;
 
@@ -27,6 +28,8 @@ pub struct ExportRequest {
     pub licence: Option<String>,
     /// The application of each task, for formats that sort by it. Tasks that are missing are sorted under their suite.
     pub apps: BTreeMap<String, String>,
+    /// Writes a conversation as the model's server got it, for formats that are trained on.
+    pub as_sent: Option<AsSent>,
     /// Removes secrets from all text.
     pub redactor: Arc<Redactor>,
     /// The version of the program.

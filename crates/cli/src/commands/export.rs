@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_exports::{
-    ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm, Selection,
-    SplitChoice, StepRange, export,
+    AsSent, ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm,
+    Selection, SentForm, SplitChoice, StepRange, export,
 };
+use apprentice_models::compat::{self, StudentProfile};
 use apprentice_protocol::counted;
 use apprentice_runs::Wanted;
 use apprentice_runs::row::{Role, Split};
@@ -195,11 +196,24 @@ impl Place<'_> {
             pictures: which.pictures,
             licence: which.licence.clone(),
             apps,
+            as_sent: Some(as_sent()),
             redactor: Arc::new(redactor),
             program: env!("CARGO_PKG_VERSION").to_owned(),
         };
         export(&request).map_err(failure)
     }
+}
+
+/// Writes conversations as the servers of compatible models got them.
+fn as_sent() -> AsSent {
+    Arc::new(|profile, request| {
+        let student = StudentProfile::load(profile).ok()?;
+        let sent = compat::as_sent(&student, request);
+        Some(match sent {
+            Ok((messages, tools)) => Ok(SentForm { profile: profile.to_owned(), messages, tools }),
+            Err(error) => Err(error.message),
+        })
+    })
 }
 
 /// The application of each task of a suite.

@@ -57,7 +57,10 @@ fn settings_of_a_role_reach_the_request_of_each_vendor() {
     let (code, said) = check(home.path(), &settings, "compat/m", &[]);
     let (_, body) = first_post(&heard);
     assert_eq!((&body["reasoning_effort"], &body["prompt_cache_key"]), (&json!("low"), &json!("k")));
-    assert_eq!(body.get("stream"), None, "servers of one's own answer in one piece: {code} {said}");
+    assert_eq!(body["stream"], true, "what holds no call is streamed: {code} {said}");
+    let heard = heard.lock().expect("unpoisoned");
+    let called = heard.iter().find(|asked| asked.contains("\"tools\":")).expect("a request with tools");
+    assert!(!called.contains("\"stream\""), "a call comes in one piece: {called}");
 }
 
 #[test]

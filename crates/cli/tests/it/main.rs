@@ -43,6 +43,7 @@ mod osworld;
 mod other_suites;
 mod own_attempts;
 mod place;
+mod played_back;
 mod poisoned;
 mod poisoned_pages;
 mod prompts;

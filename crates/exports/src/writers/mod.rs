@@ -10,6 +10,7 @@ mod osworld;
 mod otel;
 mod parquet;
 mod parts;
+mod sent_again;
 mod sharegpt;
 mod video;
 
@@ -75,10 +76,10 @@ impl<'a> Writer<'a> {
             ExportFormat::Osworld => Self::Osworld(osworld::ResultTree::new(request, plan)),
             ExportFormat::Csv => Self::Csv(csv_tables::Tables::begin(out, selection.steps)?),
             ExportFormat::Openai => {
-                Self::Conversations(ConversationLines::begin(out, selection, openai::line)?)
+                Self::Conversations(ConversationLines::begin(out, request, plan, openai::line)?)
             }
             ExportFormat::Sharegpt => {
-                Self::Conversations(ConversationLines::begin(out, selection, sharegpt::line)?)
+                Self::Conversations(ConversationLines::begin(out, request, plan, sharegpt::line)?)
             }
             ExportFormat::Parquet => Self::Parquet(parquet::ConversationTable::begin(out, request)?),
             ExportFormat::Atif => Self::Atif(atif::Trajectories::new(&request.program, selection)),

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::as_sent::SentForm;
 use crate::conversation::{Answer, Conversation, Entry, FunctionCall, Part, call_ids};
 use crate::episode::Episode;
 use crate::folder::{OutFolder, PictureError};
@@ -15,14 +16,20 @@ pub(super) fn line(
     out: &mut OutFolder,
     blobs: &Blobs,
 ) -> Result<Value, PictureError> {
+    let messages = messages(conversation, &mut |picture| out.picture(picture, blobs))?;
+    Ok(json!({ "messages": messages, "tools": conversation.tools, "metadata": metadata(episode) }))
+}
+
+/// Returns the line of an episode whose messages are those that the model's server got.
+pub(super) fn sent_line(episode: &Episode<'_>, sent: SentForm) -> Value {
+    let mut metadata = metadata(episode);
+    metadata["as_sent_by_profile"] = sent.profile.into();
+    json!({ "messages": sent.messages, "tools": sent.tools, "metadata": metadata })
+}
+
+fn metadata(episode: &Episode<'_>) -> Value {
     let row = episode.row;
-    Ok(json!({
-        "messages": messages(conversation, &mut |picture| out.picture(picture, blobs))?,
-        "tools": conversation.tools,
-        "metadata": {
-            "trial": row.trial, "attempt": row.attempt.to_string(), "task": row.task, "template": row.template,
-        },
-    }))
+    json!({ "trial": row.trial, "attempt": row.attempt.to_string(), "task": row.task, "template": row.template })
 }
 
 /// Adds a picture to an export, and returns its reference; `None` where there are no pictures.

@@ -73,6 +73,24 @@ pub(super) fn body(
     })
 }
 
+/// Returns the messages and the declared tools of a request, as a server that takes everything gets them.
+pub(super) fn conversation(
+    student: &StudentProfile,
+    request: &ChatRequest,
+) -> Result<(Vec<Value>, Vec<Value>), ModelError> {
+    let messages = arranged(messages(student, request, &PictureCache::default())?, &BTreeSet::new());
+    let tools = server_tools(student, request).iter().map(declare).collect();
+    let value = |all: Vec<Json>| {
+        let text = serde_json::to_value(all);
+        text.map_err(|error| ModelError::never(ModelErrorKind::Request, format!("cannot encode: {error}")))
+    };
+    let list = |value: Value| match value {
+        Value::Array(all) => all,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
+    };
+    Ok((list(value(messages)?), list(value(tools)?)))
+}
+
 /// Whether the response to a request is asked for as a stream.
 pub(super) fn streams(calls: &CallOptions, student: &StudentProfile, request: &ChatRequest) -> bool {
     match calls.stream {

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture,
+    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture, Retry,
 };
 
 use adaptation::{Concession, MOST_CONCESSIONS, Sent, adapted};
@@ -52,6 +52,19 @@ pub struct CompatConfig {
     pub calls: CallOptions,
     /// What the server was found not to take. All clients of one server share it.
     pub adaptation: Arc<Adaptation>,
+}
+
+/// Returns the messages and the declared tools of a conversation in the form in which a server gets them for a model of this
+/// profile. A server that takes less got less: what it refused is not known here.
+///
+/// # Errors
+///
+/// Returns an error if a reply in it was not written by this adapter, or a picture has no bytes.
+pub fn as_sent(
+    student: &StudentProfile,
+    request: &ChatRequest,
+) -> Result<(Vec<serde_json::Value>, Vec<serde_json::Value>), ModelError> {
+    encode::conversation(student, request)
 }
 
 impl CompatConfig {
@@ -164,12 +177,29 @@ impl Compat {
         self.exchange(request, encode::body(&self.config, request, &found, &self.fragments)?, &student).await
     }
 
+    /// Sends a request, and once more where the provider behind the server broke off within a successful response: a
+    /// router (OpenRouter) has another provider answer then, so it is no attempt lost.
     async fn exchange(
         &self,
         request: &ChatRequest,
         body: Vec<u8>,
         student: &StudentProfile,
     ) -> Result<ChatReply, ModelError> {
+        match self.exchange_once(request, body.clone(), student).await? {
+            Exchanged::Reply(reply) => Ok(reply),
+            Exchanged::BrokenOff(_) => match self.exchange_once(request, body, student).await? {
+                Exchanged::Reply(reply) => Ok(reply),
+                Exchanged::BrokenOff(error) => Err(error),
+            },
+        }
+    }
+
+    async fn exchange_once(
+        &self,
+        request: &ChatRequest,
+        body: Vec<u8>,
+        student: &StudentProfile,
+    ) -> Result<Exchanged, ModelError> {
         let url = self.config.endpoint.url("/chat/completions");
         let mut assembler = stream::ChatAssembler::default();
         let streamed =
@@ -178,20 +208,29 @@ impl Compat {
         let answer = match self.transport.ask(&url, &headers, body, streamed).await {
             // What the model wrote is its own fault: it is told, and the attempt goes on.
             Err(error) if error.fault == ModelErrorKind::Unreadable => {
-                return Ok(decode::unreadable(&error.message)
-                    .into_reply(Duration::ZERO, self.config.tariff.as_ref()));
+                let unreadable = decode::unreadable(&error.message);
+                return Ok(Exchanged::Reply(
+                    unreadable.into_reply(Duration::ZERO, self.config.tariff.as_ref()),
+                ));
             }
             answered => answered?,
         };
         let decoded = decode::reply(&answer.body, student, request);
-        let decoded = decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                let error = error.into_model_error(&self.transport, &answer.body);
+                let passing = error.fault == ModelErrorKind::Unavailable && error.retry == Retry::Now;
+                return if passing { Ok(Exchanged::BrokenOff(error)) } else { Err(error) };
+            }
+        };
         if let Some(unparsed) = &decoded.unparsed {
             self.warn_of_server(unparsed);
         }
         if decoded.cut && !self.warned_of_cut.swap(true, Ordering::Relaxed) {
             self.warn_of_cut(request, decoded.repeated);
         }
-        Ok(decoded.parsed.into_reply(answer.took, self.config.tariff.as_ref()))
+        Ok(Exchanged::Reply(decoded.parsed.into_reply(answer.took, self.config.tariff.as_ref())))
     }
 
     /// Describes the concessions that no reply of this conversation has reported yet.
@@ -201,6 +240,13 @@ impl Compat {
         reported.extend(new.iter().cloned());
         adaptation::told(&new)
     }
+}
+
+/// What a request led to.
+enum Exchanged {
+    Reply(ChatReply),
+    /// A successful response that holds a passing fault of the provider behind the server.
+    BrokenOff(ModelError),
 }
 
 impl ChatModel for Compat {

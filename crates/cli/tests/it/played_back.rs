@@ -1,0 +1,173 @@
+//! What is exported for training is what a compatible model's server got: played back, it gives the same attempts.
+
+use std::fs;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, rows};
+use crate::spending::serving_by;
+
+fn say(text: &str) -> Value {
+    json!({ "role": "assistant", "content": text })
+}
+
+/// A call, with the spaces of a server that writes JSON as Python does.
+fn call(id: &str, name: &str, arguments: &str) -> Value {
+    let function = json!({ "name": name, "arguments": arguments });
+    json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": id, "type": "function", "function": function }] })
+}
+
+/// A model's name, by which its profile is found, and two replies in its action format: they tick the box, and end.
+fn conversations() -> [(&'static str, [Value; 2]); 5] {
+    let qwen = |arguments: &str| {
+        say(&format!(
+            "Action: go on.\n<tool_call>\n{{\"name\": \"computer_use\", \"arguments\": {arguments}}}\n</tool_call>"
+        ))
+    };
+    let code = |code: &str| {
+        say(&format!("## Thought\nIt is there.\n\n## Action\nGo on.\n\n## Code\n```python\n{code}\n```"))
+    };
+    let json = |tool: &str, arguments: &str| {
+        say(&format!("{{\"thought\": \"On.\", \"tool\": \"{tool}\", \"arguments\": {arguments}}}"))
+    };
+    [
+        (
+            "m",
+            [
+                call("a", "computer", "{\"action\": \"left_click\", \"ref\": \"n2\"}"),
+                call("b", "finish", "{\"finish\": \"done\"}"),
+            ],
+        ),
+        (
+            "Qwen3-VL-8B",
+            [
+                qwen("{\"action\": \"left_click\", \"coordinate\": [125, 55]}"),
+                qwen("{\"action\": \"terminate\", \"status\": \"success\"}"),
+            ],
+        ),
+        (
+            "UI-TARS-1.5-7B",
+            [
+                say("Thought: It is there.\nAction: click(start_box='(160,44)')"),
+                say("Thought: Ticked.\nAction: finished(content='')"),
+            ],
+        ),
+        ("OpenCUA-7B", [code("pyautogui.click(x=160, y=44)"), code("computer.terminate(status='success')")]),
+        (
+            "Holo1.5-7B",
+            [
+                json("computer", "{\"action\": \"left_click\", \"coordinate\": [160, 44]}"),
+                json("finish", "{\"finish\": \"done\"}"),
+            ],
+        ),
+    ]
+}
+
+/// A suite of one task: tick the box.
+fn plant(place: &Place) {
+    let page = json!({ "title": "Main", "controls": [
+        { "role": "checkbox", "name": "Show grid", "bind": "ticked" }, { "role": "textbox", "name": "Note", "bind": "note" },
+    ] });
+    let scene =
+        json!({ "start": "main", "state": { "ticked": false, "note": "" }, "pages": { "main": page } });
+    let rules = json!({ "expect": [{ "key": ["values", "ticked"], "method": "eq", "ref": true }] });
+    let task = json!({
+        "instruction": "Tick the box 'Show grid'.",
+        "evaluator": {
+            "func": "check_json",
+            "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
+            "expected": { "type": "rule", "rules": rules },
+        },
+        "apprentice": { "environment": "scene", "template": "tick", "screen": { "width": 1280, "height": 800 }, "scene": scene },
+    });
+    place.suite(&[("tick", task)]);
+}
+
+/// Runs the suite at a server that gives these replies one after the other; returns the row, and the last request.
+fn run(place: &Place, model: &str, replies: Vec<Value>, out: &str) -> (Value, Value) {
+    let left = Mutex::new(replies.into_iter());
+    let (base, heard) = serving_by(move |asked| match asked.starts_with("POST") {
+        true => {
+            let message =
+                left.lock().expect("unpoisoned").next().unwrap_or_else(|| say("I have no more replies."));
+            json!({ "id": "c", "object": "chat.completion", "model": "m", "usage": { "prompt_tokens": 9, "completion_tokens": 9 },
+                "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }] })
+        }
+        false => json!({ "object": "list", "data": [] }),
+    });
+    let model = format!("compat/{model}");
+    let suite = place.path("suite");
+    let words =
+        ["run", &suite.to_string_lossy(), "--model", &model, "--base-url", &base, "--out", out, "--yes"];
+    let done = place.output(&words);
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    let folder =
+        fs::read_dir(place.path(out)).ok().and_then(|mut runs| runs.next()?.ok()).map(|entry| entry.path());
+    let folder = folder.unwrap_or_else(|| panic!("{told}"));
+    let row = rows(&folder).pop().expect(&told);
+    let heard = heard.lock().expect("unpoisoned").clone();
+    let last = heard.iter().rev().find(|one| one.starts_with("POST")).expect("a request");
+    (row, serde_json::from_str(last.split_once("\r\n\r\n").expect("a body").1).expect("JSON"))
+}
+
+/// The messages of a request or an export without their pictures, which an export holds as files.
+fn words_of(messages: &Value) -> Vec<Value> {
+    let mut all = messages.as_array().expect("messages").clone();
+    for message in &mut all {
+        for part in message["content"].as_array_mut().into_iter().flatten() {
+            if part["type"] == "image_url" {
+                *part = json!("a picture");
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
+    for (model, replies) in conversations() {
+        let place = Place::new();
+        plant(&place);
+        let (row, asked) = run(&place, model, replies.to_vec(), "first");
+        assert_eq!(
+            (&row["verdict"], &row["stop_reason"]),
+            (&json!("pass"), &json!("done")),
+            "{model}: {row}"
+        );
+        let folder =
+            fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("an entry").path();
+        let words = [
+            "export",
+            &folder.to_string_lossy(),
+            "--format",
+            "openai",
+            "--out",
+            "data",
+            "--licence",
+            "CC0-1.0",
+        ];
+        let done = place.output(&words);
+        assert!(done.status.success(), "{model}: {}", String::from_utf8_lossy(&done.stderr));
+        let line = fs::read_to_string(place.path("data/unsplit.jsonl")).expect("written");
+        let line: Value = serde_json::from_str(&line).expect("one line");
+
+        let (messages, sent) = (words_of(&line["messages"]), words_of(&asked["messages"]));
+        assert_eq!(messages[..sent.len()], sent[..], "{model}: what the server got");
+        assert_eq!(
+            line["tools"],
+            if asked["tools"].is_null() { json!([]) } else { asked["tools"].clone() },
+            "{model}"
+        );
+        let said: Vec<Value> =
+            messages.iter().filter(|message| message["role"] == "assistant").cloned().collect();
+        assert_eq!(said.len(), 2, "{model}");
+        let pictures = line["messages"].to_string().matches("images/").count();
+        assert_eq!(pictures, asked["messages"].to_string().matches("data:image").count(), "{model}");
+
+        let (again, _) = run(&place, model, said, "second");
+        for field in ["verdict", "score", "stop_reason", "steps"] {
+            assert_eq!(again[field], row[field], "{model}: {field}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The form in which a model's server got a conversation.
+
+use std::sync::Arc;
+
+use apprentice_protocol::ChatRequest;
+use serde_json::Value;
+
+/// The messages and tools of a request, as a server gets them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SentForm {
+    /// The profile by which they were made.
+    pub profile: String,
+    /// The messages of OpenAI's chat API.
+    pub messages: Vec<Value>,
+    /// The declared tools; none where the system text names them.
+    pub tools: Vec<Value>,
+}
+
+/// Writes a request as the server of a model of the named profile got it. `None` for an unknown profile.
+pub type AsSent = Arc<dyn Fn(&str, &ChatRequest) -> Option<Result<SentForm, String>> + Send + Sync>;
