@@ -59,5 +59,6 @@ mod tasks_new;
 mod tasks_record;
 mod tasks_table;
 pub(crate) mod trace;
+mod trace_read;
 pub(crate) mod view;
 pub(crate) mod watch;

@@ -66,6 +66,7 @@ mod spending;
 mod stand_ins;
 mod starter;
 mod tidy;
+mod traces;
 mod two_worlds;
 mod viewing;
 mod vm;
