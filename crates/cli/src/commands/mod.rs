@@ -29,6 +29,7 @@ pub(crate) mod functions;
 pub(crate) mod grade;
 pub(crate) mod init;
 pub(crate) mod learn;
+mod learn_foreign;
 mod learn_own;
 pub(crate) mod manual;
 pub(crate) mod mcp;

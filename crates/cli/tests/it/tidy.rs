@@ -86,6 +86,7 @@ const HOUSE: [(&str, &[&str]); 33] = [
             "pixels",
             "trace",
             "runs",
+            "transcripts",
             "control",
             "harness",
             "models",
