@@ -1,7 +1,7 @@
 //! Reads a file line by line, whatever its size; a line may be long, as pictures stand in lines.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
@@ -35,9 +35,7 @@ impl Lines {
                 self.line = Vec::new();
             }
             self.line.clear();
-            let most = MAX_LINE_BYTES as u64 + 1;
-            let read = self.file.by_ref().take(most).read_until(b'\n', &mut self.line);
-            if read.map_err(|error| ReadError::file(&self.path, error))? == 0 {
+            if self.read_line().map_err(|error| ReadError::file(&self.path, error))? == 0 {
                 return Ok(None);
             }
             self.number += 1;
@@ -52,6 +50,25 @@ impl Lines {
         }
         let ends = self.line.last() == Some(&b'\n');
         Ok(Some(Line { bytes: self.line.trim_ascii(), number: self.number, ends }))
+    }
+
+    /// Reads up to the end of a line, or a little more than what a line may have. `memchr` finds ends several times as fast as
+    /// `BufRead::read_until` does.
+    fn read_line(&mut self) -> io::Result<usize> {
+        while self.line.len() <= MAX_LINE_BYTES {
+            let read = self.file.fill_buf()?;
+            if read.is_empty() {
+                break;
+            }
+            let end = memchr::memchr(b'\n', read);
+            let taken = end.map_or(read.len(), |end| end + 1);
+            self.line.extend_from_slice(&read[..taken]);
+            self.file.consume(taken);
+            if end.is_some() {
+                break;
+            }
+        }
+        Ok(self.line.len())
     }
 }
 

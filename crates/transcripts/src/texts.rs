@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Maximum number of bytes of one text that are kept.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 /// Maximum number of bytes that are kept of all texts of a log; after that, only the beginning of each is.
-const MAX_KEPT_BYTES: usize = 40 << 20;
+const MAX_KEPT_BYTES: usize = 16 << 20;
 /// Bytes of a text that are kept when the log's are used up.
 const START_BYTES: usize = 200;
 /// Rough size of a value without its text.

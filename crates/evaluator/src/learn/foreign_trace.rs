@@ -199,7 +199,10 @@ impl Reader<'_> {
             name: target
                 .and_then(|target| target.name.as_deref())
                 .map(|name| self.text(name, MAX_CALL_BYTES)),
-            at: target.and_then(|target| target.point).or_else(|| point(call)).map(screen_point),
+            at: target
+                .and_then(|target| target.point)
+                .or_else(|| point(call))
+                .map(|(x, y)| screen_point(x, y)),
             near: None,
             outcome,
         }
@@ -234,7 +237,7 @@ fn point(call: &Call) -> Option<(f64, f64)> {
     clippy::cast_possible_truncation,
     reason = "pixels; what no screen has is cut to the largest number"
 )]
-fn screen_point((x, y): (f64, f64)) -> ScreenPoint {
+fn screen_point(x: f64, y: f64) -> ScreenPoint {
     ScreenPoint { x: x.round() as i32, y: y.round() as i32 }
 }
 

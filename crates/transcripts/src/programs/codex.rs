@@ -9,7 +9,6 @@ use std::path::Path;
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::draft::{Answer, Draft};
@@ -21,6 +20,9 @@ use crate::pictures::Pictures;
 use crate::texts::Texts;
 
 const PROGRAM: &str = Program::Codex.name();
+/// Types of lines that are read, beside events.
+const KINDS: [&str; 4] = ["response_item", "session_meta", "turn_context", "token_usage_record"];
+const EVENT: &str = "event_msg";
 /// Bytes of a line in which its type usually stands.
 const HEAD_BYTES: usize = 160;
 /// How many forks of forks are followed.
@@ -37,15 +39,20 @@ const OWN_WORDS: [&str; 7] = [
 ];
 
 #[derive(Debug, Deserialize)]
-struct Line<'a> {
+#[serde(bound(deserialize = "P: Deserialize<'de>"))]
+struct Line<'a, P> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(default)]
     ordinal: Option<u64>,
     #[serde(borrow, default)]
     timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    payload: Option<&'a RawValue>,
+    #[serde(default = "none")]
+    payload: Option<P>,
+}
+
+fn none<P>() -> Option<P> {
+    None
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,8 +61,8 @@ struct Event<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     item: Option<EventItem<'a>>,
-    #[serde(borrow, default)]
-    info: Option<&'a RawValue>,
+    #[serde(default)]
+    info: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -136,23 +143,30 @@ struct Rollout {
 impl Rollout {
     fn read(path: &Path, until: Option<u64>, texts: &Texts) -> Result<Self, ReadError> {
         let mut rollout = Self::default();
-        let kinds = ["response_item", "session_meta", "turn_context", "token_usage_record", "event_msg"];
-        let finders: Vec<_> = kinds.iter().map(|kind| memmem::Finder::new(kind.as_bytes())).collect();
+        let finders = KINDS.map(|kind| memmem::Finder::new(kind.as_bytes()));
+        let event = memmem::Finder::new(EVENT.as_bytes());
         let mut lines = Lines::open(path)?;
         while let Some(found) = lines.next()? {
             // The type stands before the payload, after a time and a number; where it does not, the whole line is searched.
             let head = &found.bytes[..found.bytes.len().min(HEAD_BYTES)];
             let holds = |bytes: &[u8]| finders.iter().any(|finder| finder.find(bytes).is_some());
-            if !holds(head) && !holds(found.bytes) {
+            let read = match event.find(head) {
+                Some(_) => serde_json::from_slice::<Line<'_, Event<'_>>>(found.bytes).ok(),
+                None if !holds(head) && event.find(found.bytes).is_none() && !holds(found.bytes) => continue,
+                None => None,
+            };
+            // Of an event, little is read: most of it stands in an item, too.
+            if let Some(line) = read.filter(|line| line.kind == EVENT) {
+                if let Some(place) = rollout.place(&line, found.number, until) {
+                    rollout.event(line.payload, place);
+                }
                 continue;
             }
-            match serde_json::from_slice::<Line<'_>>(found.bytes) {
+            match serde_json::from_slice::<Line<'_, Value>>(found.bytes) {
                 Ok(line) => {
-                    let place = line.ordinal.unwrap_or(found.number as u64);
-                    if until.is_some_and(|until| place >= until) {
-                        continue;
+                    if let Some(place) = rollout.place(&line, found.number, until) {
+                        rollout.take(&line.kind, line.payload, place, texts);
                     }
-                    rollout.take(&line, place, texts);
                 }
                 Err(error) => rollout.notes.push(found.broken(path, PROGRAM, &error)?),
             }
@@ -161,27 +175,27 @@ impl Rollout {
         Ok(rollout)
     }
 
-    fn take(&mut self, line: &Line<'_>, place: u64, texts: &Texts) {
-        let Some(payload) = line.payload else { return };
+    /// The place of a line, if it is part of what is read.
+    fn place<P>(&mut self, line: &Line<'_, P>, number: usize, until: Option<u64>) -> Option<u64> {
+        let place = line.ordinal.unwrap_or(number as u64);
+        if until.is_some_and(|until| place >= until) {
+            return None;
+        }
         if self.started.is_none() {
             self.started = line.timestamp.as_deref().map(str::to_owned);
         }
-        match line.kind.as_ref() {
-            "event_msg" => {
-                if let Ok(event) = serde_json::from_str::<Event<'_>>(payload.get()) {
-                    self.event(&event, place);
-                }
-            }
+        Some(place)
+    }
+
+    fn take(&mut self, kind: &str, payload: Option<Value>, place: u64, texts: &Texts) {
+        let Some(payload) = payload else { return };
+        match kind {
+            EVENT => self.event(Event::deserialize(&payload).ok(), place),
             "response_item" => {
-                let Ok(item) = serde_json::from_str::<Value>(payload.get()) else { return };
-                let found = item_of(&item, &mut self.pictures, texts);
+                let found = item_of(&payload, &mut self.pictures, texts);
                 self.items.extend(found.map(|item| (place, item)));
             }
-            "session_meta" | "turn_context" | "token_usage_record" => {
-                let Ok(payload) = serde_json::from_str::<Value>(payload.get()) else { return };
-                self.meta(&payload, line.kind.as_ref(), place);
-            }
-            _ => {}
+            _ => self.meta(&payload, kind, place),
         }
     }
 
@@ -208,14 +222,14 @@ impl Rollout {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, place: u64) {
+    fn event(&mut self, event: Option<Event<'_>>, place: u64) {
+        let Some(event) = event else { return };
         match event.kind.as_ref() {
             "turn_aborted" => self.items.push((place, Item::Ended(Some(Ending::Interrupted)))),
             "task_complete" => self.items.push((place, Item::Ended(None))),
             "error" | "stream_error" => self.items.push((place, Item::Ended(Some(Ending::Error)))),
             "token_count" => {
-                let info = event.info.and_then(|info| serde_json::from_str::<Value>(info.get()).ok());
-                if let Some(info) = info.filter(|info| has(info, "/last_token_usage")) {
+                if let Some(info) = event.info.filter(|info| has(info, "/last_token_usage")) {
                     self.counted.push((
                         place,
                         tokens(&info["last_token_usage"]),

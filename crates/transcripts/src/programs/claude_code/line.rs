@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use memchr::memmem;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// One line. Its message is parsed if the line is of the talk.
+/// One line.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Line<'a> {
@@ -15,8 +16,8 @@ pub(super) struct Line<'a> {
     pub(super) kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub(super) message: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) message: Option<Value>,
     #[serde(default)]
     pub(super) is_sidechain: Option<bool>,
     #[serde(borrow, default)]
@@ -76,20 +77,27 @@ pub(super) struct AgentResult {
     pub(super) agent_id: Option<String>,
 }
 
+/// Bytes of a line in which the type of a copied request stands.
+const HEAD_BYTES: usize = 40;
+
 /// Finds out, without parsing, whether a line can matter.
 #[derive(Debug)]
 pub(super) struct Sieve {
     words: Vec<memmem::Finder<'static>>,
+    blob: memmem::Finder<'static>,
 }
 
 impl Sieve {
     pub(super) fn new() -> Self {
         // Most of a session's bytes are in lines of other types, which hold the request once more.
         let words = ["\"assistant\"", "\"user\"", "\"cost-state\""];
-        Self { words: words.into_iter().map(|word| memmem::Finder::new(word.as_bytes())).collect() }
+        let words = words.into_iter().map(|word| memmem::Finder::new(word.as_bytes())).collect();
+        Self { words, blob: memmem::Finder::new(b"\"api-request-blob\"") }
     }
 
     pub(super) fn takes(&self, line: &[u8]) -> bool {
-        self.words.iter().any(|word| word.find(line).is_some())
+        // These lines hold the messages of a request once more.
+        let head = &line[..line.len().min(HEAD_BYTES)];
+        self.blob.find(head).is_none() && self.words.iter().any(|word| word.find(line).is_some())
     }
 }

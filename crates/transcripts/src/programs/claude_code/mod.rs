@@ -130,22 +130,20 @@ impl<'t> Session<'t> {
         if let Some(session) = line.session_id.as_deref() {
             self.session = Some(session.to_owned());
         }
-        let Some(message) = line.message.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) else {
-            return;
-        };
+        let Some(message) = &line.message else { return };
         if inside {
             let agent = line.agent_id.as_deref().unwrap_or("sidechain");
             let texts = self.draft.texts;
             let draft = self.inside.entry(agent.to_owned()).or_insert_with(|| Draft::new(texts));
             match kind {
-                Some("assistant") => add_reply(draft, line, &message),
-                _ => drop(add_results(draft, &message)),
+                Some("assistant") => add_reply(draft, line, message),
+                _ => drop(add_results(draft, message)),
             }
             return;
         }
         match kind {
-            Some("assistant") => self.reply(line, &message),
-            _ => self.user(line, &message),
+            Some("assistant") => self.reply(line, message),
+            _ => self.user(line, message),
         }
     }
 
