@@ -7,6 +7,7 @@ use apprentice_transcripts::{Call, Log, LogSummary, ReadError, Tokens, Transcrip
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::to_raw_value;
 
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
@@ -56,7 +57,7 @@ pub(super) fn run(asked: &ReadTraces) -> Result<(), Failure> {
     for trace in &found {
         match read(trace) {
             // A log may be large, and what is shown of it is not.
-            Ok(log) if asked.json => logs.push(serde_json::to_value(LogSummary::from(&log)).kind(Kind::Bug)?),
+            Ok(log) if asked.json => logs.push(to_raw_value(&LogSummary::from(&log)).kind(Kind::Bug)?),
             Ok(log) => print(&log),
             Err(error) => unread.push((trace.paths[0].display().to_string(), error)),
         }

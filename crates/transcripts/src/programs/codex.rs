@@ -81,7 +81,7 @@ enum Item {
     Prompt(String),
     Thoughts(Vec<String>),
     Text(String),
-    Call(Call),
+    Call(Box<Call>),
     Answer(String, Answer),
     Usage(Tokens),
     Ended(Option<Ending>),
@@ -329,7 +329,7 @@ impl Talk<'_> {
             }
             Item::Call(call) => {
                 let turn = self.turn();
-                self.draft.call(turn, call);
+                self.draft.call(turn, *call);
             }
             Item::Answer(id, answer) => {
                 self.answered = true;
@@ -380,7 +380,7 @@ fn item_of(item: &Value, pictures: &mut Pictures, texts: &Texts) -> Option<Item>
         }
         "reasoning" => Item::Thoughts(thoughts(item).map(|thought| texts.keep(thought)).collect()),
         kind @ ("function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call") => {
-            Item::Call(call(item, kind, texts))
+            Item::Call(Box::new(call(item, kind, texts)))
         }
         "function_call_output" | "custom_tool_call_output" => {
             let (text_of, failed) = result(&item["output"], pictures);
