@@ -19,7 +19,7 @@ pub(crate) struct Overrides {
     #[arg(long, global = true, value_name = "none|task|HOSTS", help_heading = "Worlds")]
     network: Option<String>,
     /// Worlds that run in parallel; 0 for twice the number of cores.
-    #[arg(long, global = true, value_name = "N", help_heading = "Worlds")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Worlds", value_parser = crate::count::at_least_none::<usize>)]
     jobs: Option<usize>,
     /// Where desktop tasks run: in cells on this machine, or on machines that speak OSWorld's server protocol.
     #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
@@ -40,7 +40,7 @@ pub(crate) struct Overrides {
     #[arg(long, global = true, value_name = "MODEL")]
     judge: Option<String>,
     /// Cap on what this command's model calls may cost, in US dollars.
-    #[arg(long, global = true, value_name = "USD")]
+    #[arg(long, global = true, value_name = "USD", value_parser = crate::count::dollars)]
     max_usd: Option<f64>,
     /// Record all exchanges with models; `--model cassette:FILE` replays them.
     #[arg(long, global = true, value_name = "FILE")]

@@ -5,6 +5,7 @@ mod ablation;
 mod acting;
 mod authoring;
 mod batches;
+mod before_the_start;
 mod behind;
 mod builtin_words;
 mod calls;
