@@ -54,6 +54,9 @@ pub(crate) struct Overrides {
     /// Whether to correct known bugs in OSWorld's checks (`fixed`) or to reproduce them (`exact`).
     #[arg(long, global = true, value_name = "fixed|exact", help_heading = "Suites")]
     osworld_compat: Option<String>,
+    /// Measure the arms of an experiment although learning wrote no skill.
+    #[arg(long, global = true, help_heading = "Suites")]
+    measure_empty_book: bool,
 }
 
 impl Overrides {
@@ -87,6 +90,7 @@ impl Overrides {
             ("vm.url", self.vm_url.as_deref(), "--vm-url"),
             ("vm.reset", self.vm_reset.as_deref(), "--vm-reset"),
             ("mirror", self.mirror.as_deref(), "--mirror"),
+            ("measure_empty_book", self.measure_empty_book.then_some("on"), "--measure-empty-book"),
             ("osworld_compat", self.osworld_compat.as_deref(), "--osworld-compat"),
         ] {
             if let Some(value) = value {
