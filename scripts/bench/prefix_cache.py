@@ -7,7 +7,7 @@ A proxy stands between the program and the server. It writes each request as one
 words of its own), has the server read it, and notes llama.cpp's own counters: tokens taken from the cache, and all of the
 prompt. To the program it answers by one act in the profile's action format, so that a real task goes on for TURNS turns.
 
-The server needs room: llama-server -m MODEL -c 65536 -np 1.
+llama.cpp gives a model no more context than it was trained on (SmolLM2: 8,192): TURNS and RUN_OPTIONS keep within that.
 """
 
 import hashlib
@@ -24,6 +24,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("APPRENTICE", str(ROOT / "target/debug/apprentice"))
 TASK = os.environ.get("TASK", str(ROOT / "tasks/starter"))
+# Seconds that the attempt of one profile may take.
+DEADLINE = 900
 TURNS = int(os.environ.get("TURNS", "8"))
 # Words that a picture counts as: few, as small models are trained on some 8,000 tokens, and llama.cpp gives no more.
 PICTURE_WORDS = 40
@@ -107,7 +109,7 @@ def measure(server, profile):
         command = [PROGRAM, "run", TASK, "--model", "compat/m", "--profile", profile, "--max-steps", str(TURNS),
                    "--base-url", f"http://127.0.0.1:{proxy.server_address[1]}/v1", "--out", f"{place}/run"]
         command += os.environ.get("RUN_OPTIONS", "--task mousepad-add-line --seeds 1").split()
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "APPRENTICE_ATTEMPTS": "1"})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env={**os.environ, "APPRENTICE_ATTEMPTS": "1"})
     proxy.shutdown()
     counts = proxy.state["counts"]
     if len(counts) < 4:

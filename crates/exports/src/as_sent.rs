@@ -8,8 +8,6 @@ use serde_json::Value;
 /// The messages and tools of a request, as a server gets them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SentForm {
-    /// The profile by which they were made.
-    pub profile: String,
     /// The messages of OpenAI's chat API.
     pub messages: Vec<Value>,
     /// The declared tools; none where the system text names them.

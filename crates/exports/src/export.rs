@@ -74,6 +74,7 @@ pub fn export(request: &ExportRequest) -> Result<Manifest, ExportError> {
     for row in &chosen.rows {
         work.add(row, &mut writer)?;
     }
+    work.manifest.remarks.extend(writer.remarks());
     writer.finish(&mut work.out)?;
     work.finish()
 }

@@ -128,14 +128,7 @@ async fn open() -> (World, tempfile::TempDir) {
     };
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
-    let spec = WorldSpec {
-        environment,
-        screen: SCREEN.into(),
-        url: None,
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec = WorldSpec::new(environment, SCREEN);
     (source.open(&spec).await.expect("a world"), state)
 }
 

@@ -77,14 +77,8 @@ async fn trial(takes: Duration) -> Vec<Duration> {
     let redactor = Arc::new(Redactor::new([]).expect("builds"));
     let blobs = folder.path().join("blobs");
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
-    let world = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(1280, 800).into(),
-        url: None,
-        scene: Some(scene()),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let world =
+        WorldSpec { scene: Some(scene()), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(1280, 800)) };
     let limits = Limits::default();
     let brief = TaskBrief { id: TaskId::new("buttons"), instruction: "Press a button.".into(), limits };
     let inner = Scripted::new(script()).expect("a script");

@@ -250,14 +250,7 @@ async fn started_ahead(bench: &Bench, plan: &Plan) {
     let state = cell::state();
     let browser = Sources::new(state.path(), CellLimits::default()).browser;
     let pool = WarmPool::new(Arc::new(browser), 1, Box::new(|| true));
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Browser,
-        screen: PAGE.into(),
-        url: None,
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec = WorldSpec::new(EnvironmentKind::Browser, PAGE);
     let mut times = Vec::new();
     for _ in 0..=plan.rounds.min(10) {
         let begun = bench.clock().mono();

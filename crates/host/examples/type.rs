@@ -36,14 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         (arguments.next().unwrap_or_default(), arguments.next().unwrap_or("screen.png".into()));
     println!("hold {STOP_KEY} to stop");
     let source = HostSource::new(Arc::new(NoClock), Arc::new(|| println!("stopped")));
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Host,
-        screen: Size::new(0, 0).into(),
-        url: None,
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec = WorldSpec::new(EnvironmentKind::Host, Size::new(0, 0));
     let mut world = source.open(&spec).await?;
     let size = world.machine.offers().screen.ok_or("no screen")?;
     let middle = ScreenPoint::new(size.width.cast_signed() / 2, size.height.cast_signed() / 2);

@@ -66,8 +66,13 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
+    /// Returns how a response is read by an adapter that streams all or nothing.
+    pub(super) fn streamed<'a>(&'a self, assembler: &'a mut dyn Assembler) -> Option<Streamed<'a>> {
+        self.streamed_if(self.stream.always(), assembler)
+    }
+
     /// Returns how a response is read that is asked for as a stream, or in one piece.
-    pub(super) fn streamed<'a>(
+    pub(super) fn streamed_if<'a>(
         &'a self,
         streams: bool,
         assembler: &'a mut dyn Assembler,

@@ -66,6 +66,18 @@ pub struct WorldSpec {
 }
 
 impl WorldSpec {
+    /// Returns a world that needs nothing beside its kind and its screen.
+    pub fn new(environment: EnvironmentKind, screen: impl Into<Monitors>) -> Self {
+        Self {
+            environment,
+            screen: screen.into(),
+            url: None,
+            scene: None,
+            network: Vec::new(),
+            folders: Vec::new(),
+        }
+    }
+
     /// Returns the size of the screen of a world that has a single monitor by its nature.
     pub fn only_monitor(&self) -> Result<Size, WorldError> {
         if self.screen.several().is_empty() {

@@ -7,31 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// Folders of the system. Who can write to one of them decides what the loader, the search path and Python take for theirs,
 /// and with that what a check reads; the homes and the temporary folders can be written to anyway.
-const SYSTEM: [&str; 24] = [
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib32",
-    "lib64",
-    "libx32",
-    "lost+found",
-    "media",
-    "mnt",
-    "nix",
-    "opt",
-    "proc",
-    "run",
-    "sbin",
-    "selinux",
-    "snap",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-    ".",
+const SYSTEM: [&str; 22] = [
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "nix", "opt",
+    "proc", "run", "sbin", "selinux", "snap", "sys", "tmp", "usr", "var",
 ];
 
 /// Why a text is no [`RootFolder`].
@@ -58,7 +36,7 @@ impl RootFolder {
 
     /// Returns the folder in which a path lies, if it is none of the system's.
     pub fn above(path: &str) -> Option<Self> {
-        let (name, _) = path.strip_prefix('/')?.split_once('/').unwrap_or((path.strip_prefix('/')?, ""));
+        let name = path.strip_prefix('/')?.split('/').next()?;
         format!("/{name}").parse().ok()
     }
 }

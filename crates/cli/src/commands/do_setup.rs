@@ -21,7 +21,7 @@ pub(super) fn world_of(url: Option<String>, host: bool, screen: Monitors) -> Wor
         None if host => EnvironmentKind::Host,
         None => EnvironmentKind::Desktop,
     };
-    WorldSpec { environment, screen, url, scene: None, network: Vec::new(), folders: Vec::new() }
+    WorldSpec { url, ..WorldSpec::new(environment, screen) }
 }
 
 /// Refuses a screen that the world of these options cannot have.

@@ -210,7 +210,7 @@ fn as_sent() -> AsSent {
         let student = StudentProfile::load(profile).ok()?;
         let sent = compat::as_sent(&student, request);
         Some(match sent {
-            Ok((messages, tools)) => Ok(SentForm { profile: profile.to_owned(), messages, tools }),
+            Ok((messages, tools)) => Ok(SentForm { messages, tools }),
             Err(error) => Err(error.message),
         })
     })

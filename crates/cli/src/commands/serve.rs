@@ -173,14 +173,7 @@ fn world_of(arguments: &Serve) -> WorldSpec {
         Some(_) => EnvironmentKind::Browser,
         None => EnvironmentKind::Desktop,
     };
-    WorldSpec {
-        environment,
-        screen: arguments.screen.clone(),
-        url: arguments.url.clone(),
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    }
+    WorldSpec { url: arguments.url.clone(), ..WorldSpec::new(environment, arguments.screen.clone()) }
 }
 
 fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result<Episode, Failure> {

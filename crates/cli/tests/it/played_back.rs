@@ -163,6 +163,7 @@ fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
             messages.iter().filter(|message| message["role"] == "assistant").cloned().collect();
         assert_eq!(said.len(), 2, "{model}");
         let pictures = line["messages"].to_string().matches("images/").count();
+        assert!(pictures > 0, "{model}");
         assert_eq!(pictures, asked["messages"].to_string().matches("data:image").count(), "{model}");
 
         let (again, _) = run(&place, model, said, "second");
@@ -170,4 +171,26 @@ fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
             assert_eq!(again[field], row[field], "{model}: {field}");
         }
     }
+}
+
+#[test]
+fn a_profile_that_is_not_known_any_more_is_named() {
+    let place = Place::new();
+    plant(&place);
+    let profile = "consumer = \"small\"\ndialect = \"tools\"\nspace = \"pixels\"\nimages = \"none\"\noutline = true\n\
+                   context_tokens = 32768\nmax_output_tokens = 500\nstructured = \"words\"\n";
+    fs::write(place.path("mine.toml"), profile).expect("written");
+    let settings = "[provider.compat]\nprofile = \"mine.toml\"\n";
+    fs::write(place.path("apprentice.toml"), settings).expect("written");
+    let [(model, replies), ..] = conversations();
+    let (row, _) = run(&place, model, replies.to_vec(), "first");
+    assert_eq!(row["verdict"], "pass", "{row}");
+    let folder =
+        fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("an entry").path();
+    let words =
+        ["export", &folder.to_string_lossy(), "--format", "openai", "--out", "data", "--licence", "CC0-1.0"];
+    let told = String::from_utf8_lossy(&place.output(&words).stderr).into_owned();
+    assert!(told.contains("nothing is known here of the profile \"mine\""), "{told}");
+    let line = fs::read_to_string(place.path("data/unsplit.jsonl")).expect("written");
+    assert!(line.contains("actions") && !line.contains("as_sent_by_profile"), "{line}");
 }

@@ -102,14 +102,7 @@ impl Browser {
             scripts: PageScripts::Off,
             clock: Arc::new(SystemClock::new()),
         };
-        let spec = WorldSpec {
-            environment: EnvironmentKind::Browser,
-            screen: screen.into(),
-            url: None,
-            scene: None,
-            network: Vec::new(),
-            folders: Vec::new(),
-        };
+        let spec = WorldSpec::new(EnvironmentKind::Browser, screen);
         let World { environment, machine, .. } = source.open(&spec).await.expect("a browser");
         (Self { environment, _state: state }, machine)
     }

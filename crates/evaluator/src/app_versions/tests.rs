@@ -67,14 +67,8 @@ fn a_domain_leads_to_commands() {
 async fn a_world_without_commands_is_asked_nothing() {
     let scene =
         json!({ "start": "main", "state": {}, "pages": { "main": { "title": "Kitchen", "controls": [] } } });
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(800, 600).into(),
-        url: None,
-        scene: Some(scene),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec =
+        WorldSpec { scene: Some(scene), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(800, 600)) };
     let world = SceneSource::default().open(&spec).await.expect("opens");
     let mut versions = AppVersions::default();
     assert_eq!(versions.query(world.machine.as_ref(), &["kitchen".to_owned()]).await, None);

@@ -63,14 +63,8 @@ fn getters() -> Vec<(&'static str, &'static str, Value)> {
 #[tokio::test]
 async fn a_profile_that_was_never_written_or_was_broken_is_what_the_world_holds() {
     let scene = json!({"start": "main", "pages": {"main": {"title": "Main", "controls": []}}});
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400).into(),
-        url: None,
-        scene: Some(scene),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec =
+        WorldSpec { scene: Some(scene), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(640, 400)) };
     let world = SceneSource::default().open(&spec).await.expect("opens");
     let machine = world.machine.as_ref();
     let folder = format!("{}/.config/google-chrome/Default", machine.offers().home);

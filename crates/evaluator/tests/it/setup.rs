@@ -16,14 +16,7 @@ const SCREEN: Size = Size::new(640, 400);
 
 async fn world() -> World {
     let scene = json!({"start": "main", "pages": {"main": {"title": "Main", "controls": []}}});
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: SCREEN.into(),
-        url: None,
-        scene: Some(scene),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec = WorldSpec { scene: Some(scene), ..WorldSpec::new(EnvironmentKind::Scene, SCREEN) };
     SceneSource::default().open(&spec).await.expect("opens")
 }
 

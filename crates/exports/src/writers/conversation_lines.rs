@@ -1,9 +1,11 @@
 //! Conversations for training, one JSON object per line, in the form of a format.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::parts::PartFiles;
-use super::sent_again::{self, SentForms};
+use super::sent_again::SentForms;
 use super::{EpisodeError, openai, sent};
 use crate::conversation::Conversation;
 use crate::episode::Episode;
@@ -12,7 +14,7 @@ use crate::formats::ExportFormat;
 use crate::request::ExportRequest;
 use crate::select::{Guidance, Selection};
 use apprentice_runs::PlanHead;
-use apprentice_trace::Blobs;
+use apprentice_trace::{Blobs, PictureRef};
 
 /// Returns the line of an attempt in one form.
 type LineOf = fn(&Episode<'_>, &Conversation, &mut OutFolder, &Blobs) -> Result<Value, PictureError>;
@@ -23,6 +25,8 @@ pub(crate) struct ConversationLines<'a> {
     selection: &'a Selection,
     /// The form in which models were sent their conversations, where the format has one for it.
     as_sent: Option<SentForms<'a>>,
+    /// The profiles of which nothing is known here, so that their models' conversations have another form.
+    unknown: BTreeSet<String>,
     line: LineOf,
 }
 
@@ -38,7 +42,7 @@ impl<'a> ConversationLines<'a> {
         let whole = selection.steps.is_whole() && selection.guidance == Guidance::Kept;
         let as_sent = request.as_sent.as_ref().filter(|_| whole && request.format == ExportFormat::Openai);
         let as_sent = as_sent.map(|form| SentForms::of(plan, form));
-        Ok(Self { files: PartFiles::begin(out)?, selection, as_sent, line })
+        Ok(Self { files: PartFiles::begin(out)?, selection, as_sent, unknown: BTreeSet::new(), line })
     }
 
     pub(super) fn add(
@@ -47,16 +51,31 @@ impl<'a> ConversationLines<'a> {
         out: &mut OutFolder,
         blobs: &Blobs,
     ) -> Result<String, EpisodeError> {
-        let conversation = sent(episode, blobs, self.selection)?;
-        if let Some(forms) = &self.as_sent
-            && let Some(sent) =
-                sent_again::read(episode, blobs, forms, &mut |picture| out.picture(picture, blobs))?
+        let forms = self.as_sent.as_ref().filter(|_| episode.has_conversation());
+        if let Some(forms) = forms
+            && let Some(profile) = forms.profile(&episode.row.model)
         {
-            let line = openai::sent_line(episode, sent);
-            return self.files.add(episode.row, &line, out, blobs);
+            let mut add_picture = |picture: &PictureRef| out.picture(picture, blobs);
+            if let Some(sent) = forms.read(profile, episode, blobs, &mut add_picture)? {
+                let line = openai::sent_line(episode, &sent, profile);
+                return self.files.add(episode.row, &line, out, blobs);
+            }
+            self.unknown.insert(profile.to_owned());
         }
+        let conversation = sent(episode, blobs, self.selection)?;
         let line = (self.line)(episode, &conversation, out, blobs)?;
         self.files.add(episode.row, &line, out, blobs)
+    }
+
+    /// The models whose conversations are not as they were sent.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let remark = |profile: &String| {
+            format!(
+                "nothing is known here of the profile {profile:?}: conversations of its models have the program's own form, \
+                 not the one that was sent"
+            )
+        };
+        self.unknown.iter().map(remark).collect()
     }
 
     pub(super) fn finish(self) -> Result<(), FolderError> {

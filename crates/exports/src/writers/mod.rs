@@ -37,6 +37,8 @@ pub(crate) enum EpisodeError {
     Trace(#[from] RunError),
     #[error("{0}")]
     Unfit(&'static str),
+    #[error("its requests cannot be written again: {0}")]
+    Form(String),
     #[error("ffmpeg made no video of it: {0}")]
     Video(String),
     #[error(transparent)]
@@ -105,6 +107,20 @@ impl<'a> Writer<'a> {
             Self::Inspect(writer) => writer.add(episode, out, blobs),
             Self::Otel(writer) => writer.add(episode, out),
             Self::Video(writer) => writer.add(episode, out, blobs),
+        }
+    }
+
+    /// What whoever uses the attempts so far should know.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        match self {
+            Self::Conversations(writer) => writer.remarks(),
+            Self::Osworld(_)
+            | Self::Csv(_)
+            | Self::Parquet(_)
+            | Self::Atif(_)
+            | Self::Inspect(_)
+            | Self::Otel(_)
+            | Self::Video(_) => Vec::new(),
         }
     }
 

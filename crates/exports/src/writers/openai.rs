@@ -21,9 +21,9 @@ pub(super) fn line(
 }
 
 /// Returns the line of an episode whose messages are those that the model's server got.
-pub(super) fn sent_line(episode: &Episode<'_>, sent: SentForm) -> Value {
+pub(super) fn sent_line(episode: &Episode<'_>, sent: &SentForm, profile: &str) -> Value {
     let mut metadata = metadata(episode);
-    metadata["as_sent_by_profile"] = sent.profile.into();
+    metadata["as_sent_by_profile"] = profile.into();
     json!({ "messages": sent.messages, "tools": sent.tools, "metadata": metadata })
 }
 

@@ -33,34 +33,43 @@ impl<'a> SentForms<'a> {
             models.iter().filter_map(|one| Some((text(&one["model"])?, text(&one["profile"]["name"])?)));
         Self { profiles: profiles.collect(), form }
     }
-}
 
-/// Returns the whole conversation of an episode as it was sent. `None` if its model has no such form.
-pub(crate) fn read(
-    episode: &Episode<'_>,
-    blobs: &Blobs,
-    forms: &SentForms<'_>,
-    add_picture: &mut AddPicture<'_>,
-) -> Result<Option<SentForm>, EpisodeError> {
-    let profile = forms.profiles.get(&episode.row.model);
-    let (Some(request), Some(profile)) = (&episode.request, profile) else { return Ok(None) };
-    let mut request = blobs.request(request)?;
-    let mut pictures = Vec::new();
-    for turn in &episode.turns {
-        for hash in &turn.messages {
-            request.messages.push(marked(blobs.message(hash)?, &mut pictures));
+    /// The profile of a model; `None` for one that needs none.
+    pub(crate) fn profile(&self, model: &str) -> Option<&str> {
+        self.profiles.get(model).map(String::as_str)
+    }
+
+    /// Returns the whole conversation of an episode as it was sent to a model of this profile. `None` if nothing is known of the
+    /// profile, or no reply came.
+    pub(crate) fn read(
+        &self,
+        profile: &str,
+        episode: &Episode<'_>,
+        blobs: &Blobs,
+        add_picture: &mut AddPicture<'_>,
+    ) -> Result<Option<SentForm>, EpisodeError> {
+        let Some(request) = episode.request.as_ref().filter(|_| !episode.turns.is_empty()) else {
+            return Ok(None);
+        };
+        let mut request = blobs.request(request)?;
+        let mut pictures = Vec::new();
+        for turn in &episode.turns {
+            for hash in &turn.messages {
+                request.messages.push(marked(blobs.message(hash)?, &mut pictures));
+            }
+            let block = |hash| Ok(String::from_utf8_lossy(&blobs.read(hash, "json")?).into_owned());
+            let blocks: Result<Vec<String>, BlobError> = turn.raw.iter().map(block).collect();
+            let raw = RawContent { blocks: blocks? };
+            let (say, calls) = (turn.say.clone(), turn.calls.clone());
+            request.messages.push(Message::Assistant { raw, say, calls });
         }
-        let block = |hash| Ok(String::from_utf8_lossy(&blobs.read(hash, "json")?).into_owned());
-        let blocks: Result<Vec<String>, BlobError> = turn.raw.iter().map(block).collect();
-        let raw = RawContent { blocks: blocks? };
-        request.messages.push(Message::Assistant { raw, say: turn.say.clone(), calls: turn.calls.clone() });
+        let Some(sent) = (self.form)(profile, &request) else { return Ok(None) };
+        let mut sent = sent.map_err(EpisodeError::Form)?;
+        for message in &mut sent.messages {
+            shown(message, &pictures, add_picture)?;
+        }
+        Ok(Some(sent))
     }
-    let Some(sent) = (forms.form)(profile, &request) else { return Ok(None) };
-    let mut sent = sent.map_err(|_| EpisodeError::Unfit("its requests cannot be written again"))?;
-    for message in &mut sent.messages {
-        shown(message, &pictures, add_picture)?;
-    }
-    Ok(Some(sent))
 }
 
 /// Gives each picture of a message bytes that name it.

@@ -324,14 +324,7 @@ fn header(attempt: &Attempt<'_>) -> Header {
             instruction: attempt.words.to_owned(),
             limits: Limits::default(),
         },
-        world: WorldSpec {
-            environment: apprentice_protocol::EnvironmentKind::Browser,
-            screen: Size::new(128, 80).into(),
-            url: None,
-            scene: None,
-            network: Vec::new(),
-            folders: Vec::new(),
-        },
+        world: WorldSpec::new(apprentice_protocol::EnvironmentKind::Browser, Size::new(128, 80)),
         model: ModelProfile {
             name: "compat/sample".into(),
             consumer: "small".into(),

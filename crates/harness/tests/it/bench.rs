@@ -74,12 +74,8 @@ impl Bench {
         let blobs = folder.path().join("blobs");
         let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
         let world = WorldSpec {
-            environment: EnvironmentKind::Scene,
-            screen: Size::new(640, 400).into(),
-            url: None,
             scene: Some(self.scene),
-            network: Vec::new(),
-            folders: Vec::new(),
+            ..WorldSpec::new(EnvironmentKind::Scene, Size::new(640, 400))
         };
         let brief = TaskBrief {
             id: TaskId::new("notes"),

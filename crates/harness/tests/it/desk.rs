@@ -62,14 +62,7 @@ impl Desk {
             scripts,
             clock: Arc::new(SystemClock::new()),
         };
-        let spec = WorldSpec {
-            environment: EnvironmentKind::Browser,
-            screen: SCREEN.into(),
-            url: None,
-            scene: None,
-            network: needed,
-            folders: Vec::new(),
-        };
+        let spec = WorldSpec { network: needed, ..WorldSpec::new(EnvironmentKind::Browser, SCREEN) };
         let World { environment, machine, isolation } = source.open(&spec).await?;
         assert_eq!(isolation, Isolation::Cell);
         Ok(Self { environment, machine, _state: state })

@@ -55,14 +55,7 @@ async fn open_config(config: DesktopConfig) -> World {
 async fn open_screen(config: DesktopConfig, screen: impl Into<Monitors>) -> World {
     let source = DesktopSource::new(config, Arc::new(SystemClock::new()));
     let environment = EnvironmentKind::Desktop;
-    let spec = WorldSpec {
-        environment,
-        screen: screen.into(),
-        url: None,
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec = WorldSpec::new(environment, screen);
     source.open(&spec).await.expect("a world")
 }
 

@@ -100,14 +100,7 @@ async fn run_in(environment: &mut dyn Environment, source: &str, replies: Vec<Sc
     let mut recorder = Recorder::create(folder.path(), &folder.path().join("blobs"), clock.clone(), redactor)
         .expect("records");
     let model = Scripted::new(replies).expect("a script");
-    let world = WorldSpec {
-        environment: EnvironmentKind::Browser,
-        screen: Size::new(1280, 800).into(),
-        url: None,
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let world = WorldSpec::new(EnvironmentKind::Browser, Size::new(1280, 800));
     let brief =
         TaskBrief { id: TaskId::new("form"), instruction: "Fill it in.".into(), limits: Limits::default() };
     let guidance = Guidance { tools: vec![Caller::of(source)], ..Guidance::default() };
@@ -282,14 +275,8 @@ async fn a_wait_for_a_desktop_ends_with_what_is_drawn_or_with_its_time() {
 
 #[tokio::test]
 async fn a_world_without_events_says_so_at_once() {
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400).into(),
-        url: None,
-        scene: Some(editor()),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec =
+        WorldSpec { scene: Some(editor()), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(640, 400)) };
     let mut world = SceneSource::default().open(&spec).await.expect("opens");
     assert_eq!(world.environment.await_change(LONG).await.expect("answers"), ChangeWait::Untold);
 }
@@ -358,12 +345,8 @@ fn one_button() -> WorldSpec {
     let button = json!({ "role": "button", "name": "Count", "click": [{ "set": { "on": true } }] });
     let page = json!({ "title": "Main", "controls": [button] });
     WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400).into(),
-        url: None,
         scene: Some(json!({ "start": "main", "state": { "on": false }, "pages": { "main": page } })),
-        network: Vec::new(),
-        folders: Vec::new(),
+        ..WorldSpec::new(EnvironmentKind::Scene, Size::new(640, 400))
     }
 }
 

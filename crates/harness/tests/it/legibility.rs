@@ -63,14 +63,7 @@ async fn shot() -> Frame {
         scripts: PageScripts::Off,
         clock: Arc::new(SystemClock::new()),
     };
-    let spec = WorldSpec {
-        environment: EnvironmentKind::Browser,
-        screen: SCREEN.into(),
-        url: None,
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let spec = WorldSpec::new(EnvironmentKind::Browser, SCREEN);
     let World { mut environment, machine, .. } = source.open(&spec).await.expect("a browser");
     let path = "/home/user/text.html";
     machine.write(path, page().as_bytes()).await.expect("written");

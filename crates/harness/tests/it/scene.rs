@@ -10,14 +10,7 @@ use serde_json::{Value, json};
 use crate::bench::editor;
 
 fn spec(scene: Value) -> WorldSpec {
-    WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(640, 400).into(),
-        url: None,
-        scene: Some(scene),
-        network: Vec::new(),
-        folders: Vec::new(),
-    }
+    WorldSpec { scene: Some(scene), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(640, 400)) }
 }
 
 async fn open(scene: Value) -> World {

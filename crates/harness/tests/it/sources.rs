@@ -48,14 +48,7 @@ impl Sources {
     }
 
     pub(crate) async fn open(&self, environment: EnvironmentKind, screen: Size) -> Result<World, WorldError> {
-        let spec = WorldSpec {
-            environment,
-            screen: screen.into(),
-            url: None,
-            scene: None,
-            network: Vec::new(),
-            folders: Vec::new(),
-        };
+        let spec = WorldSpec::new(environment, screen);
         match environment {
             EnvironmentKind::Browser => self.browser.open(&spec).await,
             _ => self.desktop.open(&spec).await,

@@ -62,14 +62,7 @@ impl Pool {
 fn scene(width: u32, faults: &serde_json::Value) -> WorldSpec {
     let mut scene = editor();
     scene["faults"] = faults.clone();
-    WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(width, 400).into(),
-        url: None,
-        scene: Some(scene),
-        network: Vec::new(),
-        folders: Vec::new(),
-    }
+    WorldSpec { scene: Some(scene), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(width, 400)) }
 }
 
 #[tokio::test]
@@ -134,12 +127,8 @@ async fn a_browser_that_waited_opens_the_page_that_is_asked_for() {
     };
     let mut pool = Pool::over(source, 1, true);
     let page = |title: &str| WorldSpec {
-        environment: EnvironmentKind::Browser,
-        screen: SCREEN.into(),
         url: Some(format!("data:text/html,<title>{title}</title>")),
-        scene: None,
-        network: Vec::new(),
-        folders: Vec::new(),
+        ..WorldSpec::new(EnvironmentKind::Browser, SCREEN)
     };
     let first = pool.open(&page("one")).await;
     pool.has_opened(2).await;

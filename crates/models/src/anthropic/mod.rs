@@ -77,7 +77,7 @@ impl Anthropic {
             headers.push(("accept", "application/vnd.amazon.eventstream".to_owned()));
         }
         let mut assembler = stream::MessageAssembler::default();
-        let streamed = self.config.calls.streamed(self.config.calls.stream.always(), &mut assembler);
+        let streamed = self.config.calls.streamed(&mut assembler);
         let url = self.config.endpoint.url(&self.config.path());
         let body = self.body(request)?;
         headers.extend(self.config.endpoint.signature(&url, &body, self.transport.now())?);

@@ -73,22 +73,22 @@ pub(super) fn body(
     })
 }
 
-/// Returns the messages and the declared tools of a request, as a server that takes everything gets them.
-pub(super) fn conversation(
+/// Returns the messages and the declared tools of a conversation in the form in which a server gets them for a model of this
+/// profile. A server that takes less got less: what it refused is not known here.
+///
+/// # Errors
+///
+/// Returns an error if a reply in it was not written by this adapter, or a picture has no bytes.
+pub fn as_sent(
     student: &StudentProfile,
     request: &ChatRequest,
 ) -> Result<(Vec<Value>, Vec<Value>), ModelError> {
+    let values = |all: Vec<Json>| {
+        let values: serde_json::Result<Vec<Value>> = all.iter().map(serde_json::to_value).collect();
+        values.map_err(|error| ModelError::never(ModelErrorKind::Request, format!("cannot encode: {error}")))
+    };
     let messages = arranged(messages(student, request, &PictureCache::default())?, &BTreeSet::new());
-    let tools = server_tools(student, request).iter().map(declare).collect();
-    let value = |all: Vec<Json>| {
-        let text = serde_json::to_value(all);
-        text.map_err(|error| ModelError::never(ModelErrorKind::Request, format!("cannot encode: {error}")))
-    };
-    let list = |value: Value| match value {
-        Value::Array(all) => all,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => Vec::new(),
-    };
-    Ok((list(value(messages)?), list(value(tools)?)))
+    Ok((values(messages)?, values(server_tools(student, request).iter().map(declare).collect())?))
 }
 
 /// Whether the response to a request is asked for as a stream.

@@ -20,17 +20,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture, Retry,
+    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture,
 };
 
 use adaptation::{Concession, MOST_CONCESSIONS, Sent, adapted};
+use decode::CompatReply;
 
-use crate::http::{Endpoint, Header, KeyHeader, PictureCache, Transport};
+use crate::http::{DecodeError, Endpoint, Header, KeyHeader, PictureCache, Transport};
 use crate::identity::{IdentitySource, ModelIdentity};
 use crate::options::CallOptions;
 use crate::price::Tariff;
 
 pub use adaptation::Adaptation;
+pub use encode::as_sent;
 pub use profile::{ActionFormat, PictureHistory, ProfileError, Space, Structured, StudentProfile};
 pub(crate) use text_format::PROMPTS;
 use words::Unparsed;
@@ -52,19 +54,6 @@ pub struct CompatConfig {
     pub calls: CallOptions,
     /// What the server was found not to take. All clients of one server share it.
     pub adaptation: Arc<Adaptation>,
-}
-
-/// Returns the messages and the declared tools of a conversation in the form in which a server gets them for a model of this
-/// profile. A server that takes less got less: what it refused is not known here.
-///
-/// # Errors
-///
-/// Returns an error if a reply in it was not written by this adapter, or a picture has no bytes.
-pub fn as_sent(
-    student: &StudentProfile,
-    request: &ChatRequest,
-) -> Result<(Vec<serde_json::Value>, Vec<serde_json::Value>), ModelError> {
-    encode::conversation(student, request)
 }
 
 impl CompatConfig {
@@ -130,17 +119,23 @@ impl Compat {
         );
     }
 
-    /// Warns the user, once, of a reply that was cut.
-    fn warn_of_cut(&self, request: &ChatRequest, repeated: bool) {
-        let (model, limit) = (&self.profile.name, request.max_output_tokens);
-        if repeated {
-            tracing::warn!("a reply of {model} repeated itself and was stopped; the model learns why");
+    /// Warns the user, once each, of what a reply shows about the server and its limits.
+    fn warn_of(&self, reply: &CompatReply, request: &ChatRequest) {
+        if let Some(unparsed) = &reply.unparsed {
+            self.warn_of_server(unparsed);
+        }
+        if !reply.cut || self.warned_of_cut.swap(true, Ordering::Relaxed) {
             return;
         }
-        tracing::warn!(
-            "a reply of {model} was cut at its limit of {limit} tokens, thoughts included; `max_output_tokens` \
-             raises it"
-        );
+        let (model, limit) = (&self.profile.name, request.max_output_tokens);
+        if reply.repeated {
+            tracing::warn!("a reply of {model} repeated itself and was stopped; the model learns why");
+        } else {
+            tracing::warn!(
+                "a reply of {model} was cut at its limit of {limit} tokens, thoughts included; \
+                 `max_output_tokens` raises it"
+            );
+        }
     }
 
     /// Returns the messages and tools of a request as the server gets them, which it makes the model's prompt of.
@@ -177,60 +172,38 @@ impl Compat {
         self.exchange(request, encode::body(&self.config, request, &found, &self.fragments)?, &student).await
     }
 
-    /// Sends a request, and once more where the provider behind the server broke off within a successful response: a
-    /// router (OpenRouter) has another provider answer then, so it is no attempt lost.
+    /// Sends a request, and once more where a provider broke off within a reply: the router before it asks another one then
+    /// (OpenRouter; gethouston/houston#1211, damianvtran/local-operator#223). Whatever else fails is for the retries.
     async fn exchange(
         &self,
         request: &ChatRequest,
         body: Vec<u8>,
         student: &StudentProfile,
     ) -> Result<ChatReply, ModelError> {
-        match self.exchange_once(request, body.clone(), student).await? {
-            Exchanged::Reply(reply) => Ok(reply),
-            Exchanged::BrokenOff(_) => match self.exchange_once(request, body, student).await? {
-                Exchanged::Reply(reply) => Ok(reply),
-                Exchanged::BrokenOff(error) => Err(error),
-            },
-        }
-    }
-
-    async fn exchange_once(
-        &self,
-        request: &ChatRequest,
-        body: Vec<u8>,
-        student: &StudentProfile,
-    ) -> Result<Exchanged, ModelError> {
         let url = self.config.endpoint.url("/chat/completions");
-        let mut assembler = stream::ChatAssembler::default();
-        let streamed =
-            self.config.calls.streamed(encode::streams(&self.config.calls, student, request), &mut assembler);
-        let headers = self.config.headers().await?;
-        let answer = match self.transport.ask(&url, &headers, body, streamed).await {
-            // What the model wrote is its own fault: it is told, and the attempt goes on.
-            Err(error) if error.fault == ModelErrorKind::Unreadable => {
-                let unreadable = decode::unreadable(&error.message);
-                return Ok(Exchanged::Reply(
-                    unreadable.into_reply(Duration::ZERO, self.config.tariff.as_ref()),
-                ));
+        let streams = encode::streams(&self.config.calls, student, request);
+        let mut asked_again = false;
+        loop {
+            let mut assembler = stream::ChatAssembler::default();
+            let streamed = self.config.calls.streamed_if(streams, &mut assembler);
+            let headers = self.config.headers().await?;
+            let answer = match self.transport.ask(&url, &headers, body.clone(), streamed).await {
+                // What the model wrote is its own fault: it is told, and the attempt goes on.
+                Err(error) if error.fault == ModelErrorKind::Unreadable => {
+                    let unreadable = decode::unreadable(&error.message);
+                    return Ok(unreadable.into_reply(Duration::ZERO, self.config.tariff.as_ref()));
+                }
+                answered => answered?,
+            };
+            match decode::reply(&answer.body, student, request) {
+                Ok(decoded) => {
+                    self.warn_of(&decoded, request);
+                    return Ok(decoded.parsed.into_reply(answer.took, self.config.tariff.as_ref()));
+                }
+                Err(DecodeError::BrokenOff(_)) if !asked_again => asked_again = true,
+                Err(error) => return Err(error.into_model_error(&self.transport, &answer.body)),
             }
-            answered => answered?,
-        };
-        let decoded = decode::reply(&answer.body, student, request);
-        let decoded = match decoded {
-            Ok(decoded) => decoded,
-            Err(error) => {
-                let error = error.into_model_error(&self.transport, &answer.body);
-                let passing = error.fault == ModelErrorKind::Unavailable && error.retry == Retry::Now;
-                return if passing { Ok(Exchanged::BrokenOff(error)) } else { Err(error) };
-            }
-        };
-        if let Some(unparsed) = &decoded.unparsed {
-            self.warn_of_server(unparsed);
         }
-        if decoded.cut && !self.warned_of_cut.swap(true, Ordering::Relaxed) {
-            self.warn_of_cut(request, decoded.repeated);
-        }
-        Ok(Exchanged::Reply(decoded.parsed.into_reply(answer.took, self.config.tariff.as_ref())))
     }
 
     /// Describes the concessions that no reply of this conversation has reported yet.
@@ -240,13 +213,6 @@ impl Compat {
         reported.extend(new.iter().cloned());
         adaptation::told(&new)
     }
-}
-
-/// What a request led to.
-enum Exchanged {
-    Reply(ChatReply),
-    /// A successful response that holds a passing fault of the provider behind the server.
-    BrokenOff(ModelError),
 }
 
 impl ChatModel for Compat {

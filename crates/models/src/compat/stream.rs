@@ -22,8 +22,7 @@ pub(super) struct ChatAssembler {
     calls: Vec<StreamedCall>,
     finish: Value,
     begun: bool,
-    /// One each for words, thoughts and arguments, which come one after the other.
-    repetitions: [Repetition; 3],
+    repetition: Repetition,
     repeats: bool,
 }
 
@@ -113,7 +112,7 @@ impl ChatAssembler {
         };
         if !delta["content"].is_null() {
             self.content.get_or_insert_default().push_str(&words);
-            self.repeats |= self.repetitions[0].take(&words);
+            self.repeats |= self.repetition.take(&words);
         }
         for name in REASONING {
             self.think(name, &delta[name]);
@@ -136,7 +135,7 @@ impl ChatAssembler {
             return;
         }
         if let Some(text) = piece.as_str() {
-            self.repeats |= self.repetitions[1].take(text);
+            self.repeats |= self.repetition.take(text);
         }
         match (self.reasoning.get_mut(name), piece) {
             (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
@@ -180,7 +179,7 @@ impl ChatAssembler {
             match function.remove("arguments") {
                 Some(Value::String(more)) => {
                     call.arguments.push_str(&more);
-                    self.repeats |= self.repetitions[2].take(&more);
+                    self.repeats |= self.repetition.take(&more);
                 }
                 Some(Value::Null) | None => {}
                 // Some servers send an object, and send it whole.

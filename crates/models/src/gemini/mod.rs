@@ -51,7 +51,7 @@ impl Gemini {
             }
         };
         let mut assembler = stream::InteractionAssembler::default();
-        let streamed = self.config.calls.streamed(self.config.calls.stream.always(), &mut assembler);
+        let streamed = self.config.calls.streamed(&mut assembler);
         let answer = self.transport.ask(&url, &self.headers().await?, self.body(request)?, streamed).await?;
         let decoded = decode::reply(&answer.body);
         let (mut decoded, concerns) =

@@ -9,6 +9,8 @@ pub(crate) enum DecodeError {
     Form(serde_json::Error),
     /// It is an error sent with a success status.
     Error(ModelError),
+    /// The provider behind a server broke off within the reply.
+    BrokenOff(ModelError),
 }
 
 impl From<serde_json::Error> for DecodeError {

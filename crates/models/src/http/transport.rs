@@ -273,7 +273,7 @@ impl Transport {
     pub(super) fn misread(&self, error: DecodeError, body: &[u8]) -> ModelError {
         match error {
             DecodeError::Form(error) => self.not_json(body, &error),
-            DecodeError::Error(error) => self.redacted(error),
+            DecodeError::Error(error) | DecodeError::BrokenOff(error) => self.redacted(error),
         }
     }
 

@@ -44,7 +44,7 @@ impl OpenAi {
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let url = self.config.endpoint.url("/responses");
         let mut assembler = stream::ResponseAssembler::default();
-        let streamed = self.config.calls.streamed(self.config.calls.stream.always(), &mut assembler);
+        let streamed = self.config.calls.streamed(&mut assembler);
         let answer = self.transport.ask(&url, &self.headers().await?, self.body(request)?, streamed).await?;
         self.read_reply(request, &answer.body, answer.took).await
     }

@@ -115,14 +115,8 @@ pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, not
     let redactor = Arc::new(Redactor::new([]).expect("builds"));
     let blobs = folder.path().join("blobs");
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
-    let world = WorldSpec {
-        environment: EnvironmentKind::Scene,
-        screen: Size::new(1280, 800).into(),
-        url: None,
-        scene: Some(scene),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let world =
+        WorldSpec { scene: Some(scene), ..WorldSpec::new(EnvironmentKind::Scene, Size::new(1280, 800)) };
     let brief = TaskBrief {
         id: TaskId::new("scene"),
         instruction: instruction.into(),

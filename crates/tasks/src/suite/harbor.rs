@@ -151,7 +151,7 @@ fn convert(
         None => Dockerfile::default(),
     };
     let script = text("tests/test.sh").unwrap_or_default();
-    let folders = match root_folders(&settings, &image, &script) {
+    let folders = match root_folders(&settings, &image, [&instruction, &script]) {
         Ok(folders) => folders,
         Err(why) => return Ok(Err(why)),
     };
@@ -160,12 +160,12 @@ fn convert(
     Ok(Ok(Converted { json, copied: image.copied }))
 }
 
-/// Returns the folders below the root that a task writes to, as it, its image and its script name them; or says which of
+/// Returns the folders below the root that a task writes to, as its image, its instruction and its script name them; or says which of
 /// the system's its image would change.
 fn root_folders(
     settings: &TaskFile,
     image: &Dockerfile,
-    script: &str,
+    texts: [&str; 2],
 ) -> Result<BTreeSet<RootFolder>, String> {
     let workdir = settings.environment.workdir.as_deref().unwrap_or(&image.workdir);
     let copied: Vec<String> = image.copied.keys().map(|name| format!("/{name}")).collect();
@@ -178,8 +178,8 @@ fn root_folders(
     }
     let commands = image.run.iter().flat_map(|(folder, line)| [folder.as_str(), line.as_str()]);
     let words = commands
-        .chain([script])
-        .flat_map(|text| text.split(|c: char| c.is_whitespace() || "\"'=:;()".contains(c)));
+        .chain(texts)
+        .flat_map(|text| text.split(|c: char| c.is_whitespace() || "\"'`=:;,()".contains(c)));
     let named = words.chain([workdir, "/logs", "/tests"]).chain(copied.iter().map(String::as_str));
     Ok(named.filter_map(RootFolder::above).collect())
 }
@@ -299,7 +299,11 @@ mod tests {
         let (from, to) = (place.path().join("from"), place.path().join("to"));
         for (task, target) in [("own", "/data/in/"), ("system", "/etc/cron.d/")] {
             write(&from, &format!("{task}/task.toml"), "version = \"1.0\"\n");
-            write(&from, &format!("{task}/instruction.md"), "Write it.\n");
+            write(
+                &from,
+                &format!("{task}/instruction.md"),
+                "Write `/answers/it.txt`, as https://example.org/all asks.\n",
+            );
             write(
                 &from,
                 &format!("{task}/tests/test.sh"),
@@ -315,7 +319,7 @@ mod tests {
         let suite = load(&to).expect("loads");
         let folders = &suite.tasks[0].apprentice.as_ref().expect("ours").folders;
         let named: Vec<&str> = folders.iter().map(RootFolder::name).collect();
-        assert_eq!(named, ["cache", "data", "logs", "results", "tests"]);
+        assert_eq!(named, ["answers", "cache", "data", "logs", "results", "tests"]);
     }
 
     #[test]

@@ -152,14 +152,7 @@ fn completions(said: Said) -> Value {
 /// How an attempt with this model ends.
 pub(crate) async fn attempt(model: &dyn ChatModel) -> AttemptResult {
     let (kind, screen) = (EnvironmentKind::Scene, Size::new(640, 400));
-    let world = WorldSpec {
-        environment: kind,
-        screen: screen.into(),
-        url: None,
-        scene: Some(editor()),
-        network: Vec::new(),
-        folders: Vec::new(),
-    };
+    let world = WorldSpec { scene: Some(editor()), ..WorldSpec::new(kind, screen) };
     let mut opened = SceneSource::default().open(&world).await.expect("opens");
     attempt_in(model, opened.environment.as_mut(), kind, screen).await
 }
@@ -185,14 +178,7 @@ pub(super) async fn attempt_in(
         version: 1,
         program: "test".into(),
         brief: brief.clone(),
-        world: WorldSpec {
-            environment,
-            screen: screen.into(),
-            url: None,
-            scene: None,
-            network: Vec::new(),
-            folders: Vec::new(),
-        },
+        world: WorldSpec::new(environment, screen),
         model: model.profile().clone(),
         seed: None,
         prompt_hash: agent::prompt_hash(),
