@@ -1,5 +1,6 @@
 //! The command-line interface: subcommands, global options, and dispatch.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::command_groups;
@@ -83,7 +84,34 @@ const GLOBAL_OPTIONS: &str =
 pub(crate) fn command() -> clap::Command {
     let mut command = Apprentice::command();
     command.build();
-    command.mut_subcommands(without_global_options)
+    negatives_are_values(command.mut_subcommands(without_global_options))
+}
+
+/// Has `--jobs -1` refused as a number, and not as an option that does not exist.
+fn negatives_are_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|option| match option.get_action().takes_values() {
+        true => option.allow_negative_numbers(true),
+        false => option,
+    });
+    command.mut_subcommands(negatives_are_values)
+}
+
+/// Commands of a build with the feature `fleet`.
+const OF_A_FLEET: [&str; 6] = ["submit", "worker", "queue", "fetch", "cancel", "drain"];
+
+/// Ends the process with what is wrong with the command line, or with its help.
+fn refused(mut error: clap::Error) -> ! {
+    let name = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) if OF_A_FLEET.contains(&name.as_str()) => name.clone(),
+        _ => error.exit(),
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    let hint = format!(
+        "`{name}` is of a fleet, which this build is without: `cargo build --release --features fleet`; docs/fleet.md \
+         describes it, and `run --partition 1/50` runs a part of a suite on each of several machines"
+    );
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    error.exit()
 }
 
 fn without_global_options(command: clap::Command) -> clap::Command {
@@ -97,7 +125,8 @@ fn without_global_options(command: clap::Command) -> clap::Command {
 
 /// Reads the command line; ends the process where it is invalid, or where help or the version was asked for.
 pub(crate) fn parse() -> Apprentice {
-    let mut matches = command_groups::grouped(command()).get_matches();
+    let mut matches =
+        command_groups::grouped(command()).try_get_matches().unwrap_or_else(|error| refused(error));
     Apprentice::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 

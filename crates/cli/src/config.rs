@@ -202,6 +202,8 @@ pub(crate) struct Config {
     pub(crate) ocr: OnOff,
     /// Whether known bugs in OSWorld's checks are corrected or reproduced.
     pub(crate) osworld_compat: Compat,
+    /// Whether arms with a book are measured although learning wrote no skill.
+    pub(crate) measure_empty_book: OnOff,
     /// Source of the files that tasks download; empty to download none.
     pub(crate) mirror: String,
     /// Attempts per trial when earlier ones end void.

@@ -40,7 +40,7 @@ use crate::call_checks::{address, key_variable};
 use crate::config::{Config, SafetyChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::live_words::LiveWords;
-use crate::provider::{PROVIDERS, Provider, ProviderApi, provider_of};
+use crate::provider::{Provider, ProviderApi, provider_of};
 use crate::spelling::{Spelling, spelling};
 use crate::{process_env, prompts, terminal};
 use within::SharedModel;
@@ -239,6 +239,7 @@ impl Models {
         if own.base_url == entry.vendor_url {
             own.base_url = address(&own.calls).unwrap_or(own.base_url);
         }
+        uncalled::check_address(name, &own.base_url)?;
         if own.key_env == entry.vendor_key
             && let Some(variable) = key_variable(&own.calls)
         {
@@ -427,18 +428,6 @@ impl Models {
             SafetyChoice::Acknowledge => SafetyPolicy::Acknowledge,
             SafetyChoice::Ask => SafetyPolicy::Ask(Arc::new(TerminalApprover)),
         }
-    }
-
-    fn unknown(&self, name: &str) -> Failure {
-        let own: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-        let priced = self.prices.price.keys().map(|name| name.trim_end_matches('*'));
-        let known = own.iter().chain(&BASELINES).copied().chain(priced);
-        Failure::say(Kind::Model, format!("unknown model {name:?}")).hint_nearest(name, known).hint(format!(
-            "models: {}, person, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
-            own.join(", "),
-            PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
-            BASELINES.join(", ")
-        ))
     }
 }
 

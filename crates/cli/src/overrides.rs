@@ -19,7 +19,7 @@ pub(crate) struct Overrides {
     #[arg(long, global = true, value_name = "none|task|HOSTS", help_heading = "Worlds")]
     network: Option<String>,
     /// Worlds that run in parallel; 0 for twice the number of cores.
-    #[arg(long, global = true, value_name = "N", help_heading = "Worlds")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Worlds", value_parser = crate::count::at_least_none::<usize>)]
     jobs: Option<usize>,
     /// Where desktop tasks run: in cells on this machine, or on machines that speak OSWorld's server protocol.
     #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
@@ -40,7 +40,7 @@ pub(crate) struct Overrides {
     #[arg(long, global = true, value_name = "MODEL")]
     judge: Option<String>,
     /// Cap on what this command's model calls may cost, in US dollars.
-    #[arg(long, global = true, value_name = "USD")]
+    #[arg(long, global = true, value_name = "USD", value_parser = crate::count::dollars)]
     max_usd: Option<f64>,
     /// Record all exchanges with models; `--model cassette:FILE` replays them.
     #[arg(long, global = true, value_name = "FILE")]
@@ -54,6 +54,9 @@ pub(crate) struct Overrides {
     /// Whether to correct known bugs in OSWorld's checks (`fixed`) or to reproduce them (`exact`).
     #[arg(long, global = true, value_name = "fixed|exact", help_heading = "Suites")]
     osworld_compat: Option<String>,
+    /// Measure the arms of an experiment although learning wrote no skill.
+    #[arg(long, global = true, help_heading = "Suites")]
+    measure_empty_book: bool,
 }
 
 impl Overrides {
@@ -87,6 +90,7 @@ impl Overrides {
             ("vm.url", self.vm_url.as_deref(), "--vm-url"),
             ("vm.reset", self.vm_reset.as_deref(), "--vm-reset"),
             ("mirror", self.mirror.as_deref(), "--mirror"),
+            ("measure_empty_book", self.measure_empty_book.then_some("on"), "--measure-empty-book"),
             ("osworld_compat", self.osworld_compat.as_deref(), "--osworld-compat"),
         ] {
             if let Some(value) = value {

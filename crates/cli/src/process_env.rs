@@ -71,13 +71,20 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
 const CELL_FOLDERS: [&str; 7] =
     ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/games"];
 
+/// Returns the names of the programs that a cell on this machine has.
+pub(crate) fn programs_in_cells() -> Vec<String> {
+    let entries = CELL_FOLDERS.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+}
+
 /// Whether a cell on this machine has a program, by its name or by its path below `/usr` or `/opt`.
 pub(crate) fn is_in_cell(name: &str) -> bool {
     let path = PathBuf::from(name);
     if path.is_absolute() {
         return path.is_file();
     }
-    CELL_FOLDERS.iter().any(|folder| PathBuf::from(folder).join(name).is_file())
+    apprentice_sandbox::cell_brings(name)
+        || CELL_FOLDERS.iter().any(|folder| PathBuf::from(folder).join(name).is_file())
 }
 
 /// Returns the folder of the running program and those above it, with their `share/apprentice`, nearest first.

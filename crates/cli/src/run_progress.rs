@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::control_socket::{ControlSocket, offered_run};
 use crate::failure::{Failure, Kind};
 use crate::live_lines::LiveLines;
+use crate::task_words::TaskWords;
 use crate::{terminal, wire};
 
 /// Prints the progress of a run: a line per finished attempt, and on a terminal what runs.
@@ -32,9 +33,13 @@ impl RunProgress {
     pub(crate) fn show(quiet: bool) -> Self {
         let (sender, mut progress) = unbounded_channel();
         let task = tokio::spawn(async move {
+            let mut tasks = TaskWords::default();
             while let Some(message) = progress.recv().await {
+                if let Progress::Planned { folder, .. } = &message {
+                    tasks = TaskWords::of_run(folder);
+                }
                 if !quiet {
-                    show(&message);
+                    show(&message, &tasks);
                 }
             }
         });
@@ -63,7 +68,7 @@ impl RunProgress {
     }
 }
 
-fn show(message: &Progress) {
+fn show(message: &Progress, tasks: &TaskWords) {
     match message {
         Progress::Planned { run, folder, trials, finished } => terminal::note(format_args!(
             "run {run}: {}, {finished} finished; {}",
@@ -73,13 +78,13 @@ fn show(message: &Progress) {
         Progress::Started { .. } => {}
         Progress::Finished { row, message } => {
             let message = message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
-            terminal::note(format_args!("{}{message}", line(row)));
+            terminal::note(format_args!("{}{message}", line(row, tasks)));
         }
     }
 }
 
 /// Describes a finished attempt in one line.
-pub(crate) fn line(row: &TrialRow) -> String {
+pub(crate) fn line(row: &TrialRow, tasks: &TaskWords) -> String {
     let verdict = match row.verdict {
         Verdict::Pass => "pass",
         Verdict::Fail => "fail",
@@ -100,7 +105,7 @@ pub(crate) fn line(row: &TrialRow) -> String {
     };
     format!(
         "{verdict} {} {}/{} seed {}: {}{skills}{person}, {:.1} s, {why}",
-        row.task,
+        tasks.named(&row.task),
         row.model,
         row.arm,
         row.seed,

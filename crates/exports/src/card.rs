@@ -111,11 +111,14 @@ fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
         }),
         ("Split", format!("by task, never by step: {}. `none`: the run had no locked split", list(&split))),
         ("Pictures", match manifest.picture_form {
+            PictureForm::Files if manifest.format == ExportFormat::Osworld => {
+                format!("{} files `step_*.png` beside the steps of their task", manifest.pictures)
+            }
             PictureForm::Files => format!("{} files in `images/`", manifest.pictures),
             PictureForm::Inline if manifest.format == ExportFormat::Parquet => {
-                "as files have them, in the column `images`".to_owned()
+                format!("{}, as files have them, in the column `images`", manifest.pictures)
             }
-            PictureForm::Inline => "data URLs".to_owned(),
+            PictureForm::Inline => format!("{} data URLs", manifest.pictures),
             PictureForm::None => "none".to_owned(),
         }),
         ("Redaction", format!("{} Replaced here: {}.", manifest.redaction, manifest.redacted)),

@@ -61,6 +61,8 @@ pub(crate) struct OutFolder {
     pub(crate) form: PictureForm,
     copied: BTreeSet<String>,
     pub(crate) picture_bytes: u64,
+    /// Pictures in the export, in whatever form.
+    picture_count: usize,
 }
 
 /// A text file under way. Everything that is written is searched for secrets first.
@@ -97,12 +99,22 @@ impl OutFolder {
             .prefix(&format!(".{name}.unfinished-"))
             .tempdir_in(parent)
             .map_err(failed(parent))?;
-        let (copied, picture_bytes) = (BTreeSet::new(), 0);
+        let (copied, picture_bytes, picture_count) = (BTreeSet::new(), 0, 0);
         let random =
             draft.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mark = format!("picture-{}:", random.rsplit('-').next().unwrap_or_default());
         let redacted = AtomicUsize::new(0);
-        Ok(Self { mark, draft, place: place.to_owned(), redactor, redacted, form, copied, picture_bytes })
+        Ok(Self {
+            mark,
+            draft,
+            place: place.to_owned(),
+            redactor,
+            redacted,
+            form,
+            copied,
+            picture_bytes,
+            picture_count,
+        })
     }
 
     /// How many secrets were replaced so far.
@@ -218,7 +230,8 @@ impl OutFolder {
             PictureForm::None => Ok(None),
             PictureForm::Inline => {
                 // Read here, so that a missing one is noticed before the line is written.
-                self.picture_bytes += blobs.read(&picture.hash, picture.extension())?.len() as u64;
+                let bytes = blobs.read(&picture.hash, picture.extension())?;
+                self.add_picture(bytes.len());
                 Ok(Some(format!("{}{}.{}", self.mark, picture.hash, picture.extension())))
             }
             PictureForm::Files => {
@@ -226,7 +239,7 @@ impl OutFolder {
                 if !self.copied.contains(&name) {
                     let bytes = blobs.read(&picture.hash, picture.extension())?;
                     self.write_bytes(&name, &bytes)?;
-                    self.picture_bytes += bytes.len() as u64;
+                    self.add_picture(bytes.len());
                     self.copied.insert(name.clone());
                 }
                 Ok(Some(name))
@@ -234,9 +247,15 @@ impl OutFolder {
         }
     }
 
-    /// The number of picture files.
+    /// Counts a picture of this export.
+    pub(crate) fn add_picture(&mut self, bytes: usize) {
+        self.picture_count += 1;
+        self.picture_bytes += bytes as u64;
+    }
+
+    /// The number of pictures.
     pub(crate) fn pictures(&self) -> usize {
-        self.copied.len()
+        self.picture_count
     }
 
     /// Puts the folder in its place.

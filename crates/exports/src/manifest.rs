@@ -54,7 +54,7 @@ pub struct Manifest {
     pub remarks: Vec<String>,
     /// How pictures are held.
     pub picture_form: PictureForm,
-    /// Number of picture files.
+    /// Number of pictures, in whatever form.
     pub pictures: usize,
     /// Bytes of pictures.
     pub picture_bytes: u64,

@@ -53,12 +53,15 @@ pub struct ModelIdentity {
     /// Whether the model sees pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
+    /// The names that the server lists, where the model's is not among them. It belongs to no record.
+    #[serde(skip)]
+    pub served: Vec<String>,
 }
 
 impl ModelIdentity {
     /// Returns whether the server reported no identity at all.
     pub fn is_unknown(&self) -> bool {
-        *self == Self::default()
+        Self { served: Vec::new(), ..self.clone() } == Self::default()
     }
 
     /// Returns the known fields of `self`, filled up from `other`.
@@ -73,6 +76,7 @@ impl ModelIdentity {
             tools: self.tools.or(other.tools),
             reads_calls: self.reads_calls.or(other.reads_calls),
             vision: self.vision.or(other.vision),
+            served: self.served,
         }
     }
 

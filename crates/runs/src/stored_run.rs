@@ -86,6 +86,9 @@ pub struct PlanHead {
     /// The arms.
     #[serde(default)]
     pub arms: Value,
+    /// The beginning of each task's instruction.
+    #[serde(default)]
+    pub instructions: BTreeMap<TaskId, String>,
     /// Caps that replace the tasks' own.
     #[serde(default)]
     pub limits: Option<CapOverrides>,

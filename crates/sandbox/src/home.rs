@@ -66,6 +66,11 @@ const FOLDERS: &[&str] = &[
     ".config/Code/User",
 ];
 
+/// Whether a cell brings a program with this name of its own, whatever is installed.
+pub fn cell_brings(name: &str) -> bool {
+    ["python", SUDO].contains(&name)
+}
+
 /// Writes the seed files that a home does not have yet.
 pub(super) fn seed(home: &Path) -> io::Result<()> {
     for folder in FOLDERS {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{StopReason, Verdict, VoidCause};
+use apprentice_runs::PlanHead;
 use apprentice_runs::row::TrialRow;
 use serde::Serialize;
 
@@ -42,6 +43,10 @@ struct GridRow {
     trial: String,
     attempt: u32,
     task: String,
+    /// The task's program, or the domain that its suite lists it under.
+    domain: Option<String>,
+    /// The beginning of its instruction.
+    instruction: Option<String>,
     template: String,
     split: Option<&'static str>,
     model: String,
@@ -66,7 +71,7 @@ struct GridRow {
 }
 
 impl GridRow {
-    fn of(run: &str, row: &TrialRow, repeated: bool) -> Self {
+    fn of(run: &str, plan: &PlanHead, row: &TrialRow, repeated: bool) -> Self {
         let stop = |reason: &StopReason| word(reason).replace('_', " ");
         let void = |cause: &VoidCause| word(cause).replace('_', " ");
         let why = row.void_cause.as_ref().map(void).or_else(|| row.stop_reason.as_ref().map(stop));
@@ -75,6 +80,8 @@ impl GridRow {
             trial: row.trial.to_string(),
             attempt: row.attempt,
             task: row.task.to_string(),
+            domain: plan.programs.get(&row.task).cloned(),
+            instruction: plan.instructions.get(&row.task).cloned(),
             template: row.template.clone(),
             split: row.split.map(apprentice_runs::row::Split::as_str),
             model: row.model.clone(),
@@ -115,7 +122,7 @@ pub(crate) fn document(library: &Library) -> GridDocument {
         let mut counted = BTreeSet::new();
         for row in run.rows.iter().rev() {
             let repeated = !counted.insert(row.trial.clone());
-            rows.push(GridRow::of(&name, row, repeated));
+            rows.push(GridRow::of(&name, &run.plan, row, repeated));
         }
         let (id, program, suite) = (run.plan.run, run.plan.program, run.plan.suite);
         runs.push(RunSummary { name, id, program, suite });

@@ -31,7 +31,7 @@ pub(crate) struct Audit {
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
     /// Number of variations per task, for tasks whose world varies.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = crate::count::at_least_one::<u32>)]
     seeds: u32,
     /// Print one JSON object (`apprentice.audit/1`).
     #[arg(long)]

@@ -11,6 +11,7 @@ use clap::Args;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::task_words::TaskWords;
 use crate::{run_progress, terminal};
 
 /// The file of results in a run's folder.
@@ -36,7 +37,6 @@ pub(crate) struct CiArgs {
     max_void: usize,
 }
 
-#[cfg(feature = "fleet")]
 impl CiArgs {
     /// Names an option that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
@@ -67,10 +67,13 @@ pub(crate) fn conclude(arguments: &CiArgs, summary: &RunSummary, json: bool) -> 
     run_progress::print(summary, json)?;
     if arguments.ci {
         let place = arguments.junit.clone().unwrap_or_else(|| summary.folder.join(JUNIT_FILE));
-        let text = junit(&summary.results, &summary.folder).to_string().kind(Kind::Bug)?;
+        let tasks = TaskWords::of_run(&summary.folder);
+        let text = junit(&summary.results, &summary.folder, &tasks).to_string().kind(Kind::Bug)?;
         std::fs::write(&place, text)
             .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", place.display())))?;
-        annotations(&summary.results).iter().for_each(|line| terminal::note(format_args!("{line}")));
+        annotations(&summary.results, &tasks, &place)
+            .iter()
+            .for_each(|line| terminal::note(format_args!("{line}")));
     }
     run_progress::bug_or_interrupt(summary)?;
     let counts = Counts {
@@ -108,19 +111,19 @@ fn decide(arguments: &CiArgs, counts: Counts) -> Result<(), Box<Failure>> {
 }
 
 /// The results as JUnit XML: a suite per model and arm, a case per trial. A void trial is an error, a failed one a failure.
-fn junit(rows: &[TrialRow], folder: &Path) -> Report {
+fn junit(rows: &[TrialRow], folder: &Path, tasks: &TaskWords) -> Report {
     let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
     for row in rows {
         let name = format!("{} {} {}", row.suite, row.model, row.arm);
         let suite = suites.entry(name.clone()).or_insert_with(|| TestSuite::new(name));
-        suite.add_test_case(case(row, folder));
+        suite.add_test_case(case(row, folder, tasks));
     }
     let mut report = Report::new("apprentice");
     report.add_test_suites(suites.into_values());
     report
 }
 
-fn case(row: &TrialRow, folder: &Path) -> TestCase {
+fn case(row: &TrialRow, folder: &Path, tasks: &TaskWords) -> TestCase {
     let mut status = match row.verdict {
         Verdict::Pass => TestCaseStatus::success(),
         Verdict::Fail => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -131,9 +134,12 @@ fn case(row: &TrialRow, folder: &Path) -> TestCase {
         status.set_type(if row.verdict == Verdict::Void { "void" } else { "failed" });
     }
     let mut case = TestCase::new(format!("{} seed {}", row.task, row.seed), status);
-    case.set_classname(format!("{}.{}", row.suite, row.template));
+    // Build servers group cases by this name: by the domains of a suite.
+    case.set_classname(format!("{}.{}", row.suite, tasks.domain(&row.task).unwrap_or(&row.template)));
     case.set_time(Duration::try_from_secs_f64(row.wall_s).unwrap_or_default());
-    case.set_system_out(format!("attempt {}: {}", row.attempt, folder.join(&row.trace).display()));
+    let instruction = tasks.instruction(&row.task).map(|text| format!("{text}\n")).unwrap_or_default();
+    let attempt = format!("{instruction}attempt {}: {}", row.attempt, folder.join(&row.trace).display());
+    case.set_system_out(attempt);
     case
 }
 
@@ -146,17 +152,17 @@ fn why(row: &TrialRow) -> String {
 }
 
 /// The lines that GitHub turns into annotations: errors for failed trials, warnings for void ones.
-fn annotations(rows: &[TrialRow]) -> Vec<String> {
+fn annotations(rows: &[TrialRow], tasks: &TaskWords, file: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     for (verdict, level) in [(Verdict::Fail, "error"), (Verdict::Void, "warning")] {
         let found: Vec<&TrialRow> = rows.iter().filter(|row| row.verdict == verdict).collect();
         for row in found.iter().take(SHOWN) {
-            let title = format!("{} ({}, {}, seed {})", row.task, row.model, row.arm, row.seed);
+            let title = format!("{} ({}, {}, seed {})", tasks.named(&row.task), row.model, row.arm, row.seed);
             lines.push(format!("::{level} title={}::{}", property(&title), data(&why(row))));
         }
         let more = found.len().saturating_sub(SHOWN);
         if more > 0 {
-            lines.push(format!("::{level} title=apprentice::{more} more; {JUNIT_FILE} lists all"));
+            lines.push(format!("::{level} title=apprentice::{more} more; {} lists all", file.display()));
         }
     }
     lines
@@ -173,6 +179,8 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::task_words::TaskWords;
+
     use super::{CiArgs, Counts, annotations, data, decide, junit, property};
     use crate::failure::Kind;
     use apprentice_runs::row::TrialRow;
@@ -216,9 +224,11 @@ mod tests {
             "order": 0, "started_at": "2026-11-20T10:15:00Z", "prompt_hash": "p", "isolation": "memory",
             "trace": "trials/t/attempt-01",
         })).expect("a row");
-        let lines = annotations(std::slice::from_ref(&row));
+        let lines =
+            annotations(std::slice::from_ref(&row), &TaskWords::default(), std::path::Path::new("junit.xml"));
         assert!(lines.len() == 1 && !lines[0].contains('\n'), "{lines:?}");
-        let text = junit(&[row], std::path::Path::new("runs/r")).to_string().expect("writes");
+        let text =
+            junit(&[row], std::path::Path::new("runs/r"), &TaskWords::default()).to_string().expect("writes");
         assert!(text.contains("&lt;/testcase&gt;") && !text.contains('\u{0}'), "{text}");
         assert_eq!(text.matches("<testcase").count(), 1);
     }

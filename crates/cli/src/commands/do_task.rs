@@ -31,6 +31,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::interrupts::SessionInterrupts;
 use crate::models::Models;
+use crate::preflight::check_app;
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
 
@@ -73,7 +74,7 @@ pub(crate) struct Do {
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
     /// Maximum number of actions.
-    #[arg(long, alias = "steps", value_name = "N", default_value_t = 50)]
+    #[arg(long, alias = "steps", value_name = "N", default_value_t = 50, value_parser = crate::count::at_least_one::<u32>)]
     max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
@@ -85,6 +86,9 @@ pub(crate) struct Do {
 /// Runs the command.
 pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
     do_setup::check_screen(arguments.url.as_ref(), &arguments.screen)?;
+    if let Some(line) = arguments.app.as_deref().filter(|_| !arguments.host) {
+        check_app(line, config)?;
+    }
     wire::runtime()?.block_on(perform(arguments, config))
 }
 

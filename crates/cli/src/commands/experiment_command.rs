@@ -16,7 +16,7 @@ use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::requirements::needs_judge;
 use apprentice_tasks::suite::{Selection, Suite};
 
-use crate::config::Config;
+use crate::config::{Config, OnOff};
 use crate::control_socket::offered_run;
 use crate::experiment_progress::{ExperimentProgress, Verbosity};
 use crate::failure::{Failure, Kind, WithKind as _};
@@ -156,6 +156,7 @@ pub(crate) async fn perform(
         records,
         embedding: models.embedding()?,
         readers,
+        measures_empty_book: config.measure_empty_book == OnOff::On,
         effects: learner.map(|learner| models.effect_rule(learner)).transpose()?.unwrap_or_default(),
     };
     let outcome = run_experiment(experiment, &deps, folder).await;
@@ -164,15 +165,22 @@ pub(crate) async fn perform(
     if verbosity == Verbosity::Aloud && !times.is_empty() {
         terminal::note(format_args!("\ntime: {times}"));
     }
-    outcome.map_err(|error| {
-        let failure = failure(error);
-        match failure.kind {
-            Kind::Interrupted | Kind::Environment | Kind::Model => {
-                failure.hint(format!("to continue: apprentice resume {}", folder.display()))
-            }
-            _ => failure,
+    outcome.map_err(|error| unfinished(error, folder))
+}
+
+/// The failure of an experiment that can go on, with the command that does.
+fn unfinished(error: ExperimentError, folder: &Path) -> Failure {
+    let empty = matches!(error, ExperimentError::EmptyBook { .. });
+    let (failure, folder) = (failure(error), folder.display());
+    match failure.kind {
+        _ if empty => failure
+            .hint(format!("{folder}/report.html says what learning left"))
+            .hint(format!("to measure all the same: apprentice resume {folder} --measure-empty-book")),
+        Kind::Interrupted | Kind::Environment | Kind::Model => {
+            failure.hint(format!("to continue: apprentice resume {folder}"))
         }
-    })
+        _ => failure,
+    }
 }
 
 /// Asks for the models that an experiment names, before anything is done.
@@ -194,6 +202,8 @@ async fn reach(experiment: &Experiment, models: &Models) -> Result<(), Failure> 
 pub(crate) fn failure(error: ExperimentError) -> Failure {
     let kind = match &error {
         ExperimentError::Stopped => Kind::Interrupted,
+        ExperimentError::EmptyBook { all_void: true, .. } => Kind::TrialsVoid,
+        ExperimentError::EmptyBook { .. } => Kind::NothingMatched,
         ExperimentError::Split(_)
         | ExperimentError::NoSplit
         | ExperimentError::NoTasks(_)

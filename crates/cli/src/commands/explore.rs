@@ -24,6 +24,7 @@ use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
+use crate::preflight::check_app;
 use crate::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
@@ -64,13 +65,13 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     skillbook: Option<PathBuf>,
     /// Stop after so much money, in US dollars, over all model calls.
-    #[arg(long, value_name = "USD", conflicts_with = "resume")]
+    #[arg(long, value_name = "USD", conflicts_with = "resume", value_parser = crate::count::dollars)]
     budget: Option<f64>,
     /// Stop after so many world actions.
-    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = crate::count::at_least_one::<u32>)]
     steps: Option<u32>,
     /// Stop after so many episodes.
-    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = crate::count::at_least_one::<u32>)]
     episodes: Option<u32>,
     /// Go on with the exploration in this folder.
     #[arg(long, value_name = "DIR")]
@@ -138,7 +139,10 @@ fn plan(arguments: &Explore, config: &Config, clock: &dyn Clock) -> Result<(Path
     let suite = arguments.suite.as_deref().map(crate::suite::found).transpose()?;
     let suite = suite.as_deref().map(absolute).transpose()?;
     let starts = match (&arguments.app, &arguments.url, &suite) {
-        (Some(command), ..) => vec![Start::App { command: command.clone(), files }],
+        (Some(command), ..) => {
+            check_app(command, config)?;
+            vec![Start::App { command: command.clone(), files }]
+        }
         (_, Some(url), _) => vec![Start::Page { url: url.clone(), files }],
         (.., Some(path)) => {
             let suite = crate::suite::load(path)?;

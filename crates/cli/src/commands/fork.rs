@@ -48,7 +48,7 @@ pub(crate) struct ForkCommand {
     model: Option<String>,
     /// Number of attempts of each arm.
     #[arg(short = 'n', long = "times", value_name = "N", default_value_t = 5,
-          value_parser = clap::value_parser!(u32).range(..=1000))]
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
     /// The run of the trial, or a folder with runs [default: the setting `runs`].
     #[arg(long, value_name = "DIR")]

@@ -1,11 +1,12 @@
-//! `apprentice learn RUN…`: reviews the attempts of finished runs and of `apprentice do`, and updates a skillbook.
+//! `apprentice learn RUN…`: reviews the attempts of finished runs and of `apprentice do`, and traces of other programs, and updates a
+//! skillbook.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::learn::{
-    CycleError, HeldOutTasks, LearningRecord, LockedSuites, OwnAttempt, Phase, UnreadReview, last_attempts,
-    learn_from, lock_book, recorded_attempt, reviews_ahead,
+    CycleError, HeldOutTasks, LearningRecord, LockedSuites, Phase, UnreadReview, last_attempts, learn_from,
+    lock_book, recorded_attempt, reviews_ahead,
 };
 use apprentice_evaluator::run::{RunFolder, final_results, has_conversation, read_run};
 use apprentice_evaluator::split::{SplitLock, check_wording};
@@ -13,7 +14,6 @@ use apprentice_learning::reflect::ReflectOptions;
 use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_protocol::{Clock as _, Limits, Verdict, counted};
 use apprentice_runs::row::Split;
-use apprentice_runs::{Wanted, check};
 use apprentice_sandbox::SystemClock;
 use apprentice_screening::leak::HeldOutIndex;
 use apprentice_skillbook::review::ReflectMode;
@@ -23,6 +23,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::learn_foreign::{ForeignTally, Inputs};
 use super::learn_own::{self, Judging, OpenBook, OwnTally};
 use super::skills::curate::{apply_failure, learner};
 use super::skills::proposals::WriteModeArg;
@@ -36,10 +37,11 @@ use crate::{terminal, wire};
 const SUITE: &str = "tasks/starter";
 
 /// Updates the skillbook from the training attempts of finished runs, in the order of each run's plan, and then from
-/// attempts of `apprentice do`.
+/// attempts of `apprentice do` and traces of other programs.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
-    /// Folders of runs, and of attempts that `apprentice do` wrote.
+    /// Folders of runs, and of attempts that `apprentice do` wrote; files and folders that other programs wrote, as `apprentice trace
+    /// read` takes them.
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// The suite of the runs; attempts of `do` need none [default: tasks/starter].
@@ -115,11 +117,7 @@ struct LockedSuite {
 /// Runs the command.
 pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
-    let (own, runs): (Vec<&Path>, Vec<&Path>) =
-        arguments.runs.iter().map(PathBuf::as_path).partition(|path| OwnAttempt::is_at(path));
-    for path in &arguments.runs {
-        check(path, Wanted::Attempts).kind(Kind::Config)?;
-    }
+    let Inputs { own, runs, traces } = Inputs::of(&arguments.runs)?;
     arguments.judging.check(&own)?;
     let suite = match runs.is_empty() && arguments.suite.is_none() {
         true => None,
@@ -127,7 +125,12 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     };
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let consent = arguments.consent.in_json(arguments.json);
-    let forecast = forecast(arguments, &runs, own.len(), suite.as_ref(), &models)?;
+    let forecast = forecast(
+        arguments,
+        &Counted { runs: &runs, own: own.len(), traces: &traces.turns },
+        suite.as_ref(),
+        &models,
+    )?;
     if forecast.agree(config, consent)? == Proceed::Off {
         return Ok(());
     }
@@ -141,7 +144,8 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let (time, authored) = (SystemClock::default().now(), config.authored_pages);
     let effects = models.effect_rule(&arguments.model)?;
     let options = GatewayOptions { mode, authored, effects, ..GatewayOptions::at(time) };
-    let (mut gateway, held_out) = open_book(folder, &options, suite.as_ref(), own.is_empty())?;
+    let (mut gateway, held_out) =
+        open_book(folder, &options, suite.as_ref(), own.is_empty() && traces.is_empty())?;
     gateway.set_embedding(models.embedding()?);
     gateway.set_readers(models.safety_readers(&arguments.model)?);
     let mut tally = Tally::default();
@@ -158,7 +162,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
             let learned = tally.own.learn(&mut book, &held_out, &arguments.judging, path).await?;
             learned.iter().for_each(print_record);
         }
-        Ok(())
+        tally.foreign.learn(&mut book, &held_out, &traces, print_record).await
     };
     wire::runtime()?.block_on(async {
         // The same command continues with a trajectory that was interrupted.
@@ -285,18 +289,25 @@ fn check_runs(runs: &[&Path], locked: &LockedSuite) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What there is to learn from.
+struct Counted<'a> {
+    runs: &'a [&'a Path],
+    own: usize,
+    /// Turns of each trace of another program.
+    traces: &'a [u32],
+}
+
 /// Computes the cost forecast. It is an upper bound: attempts that were learned from before cost no further calls.
 fn forecast(
     arguments: &Learn,
-    runs: &[&Path],
-    own: usize,
+    Counted { runs, own, traces }: &Counted<'_>,
     suite: Option<&LockedSuite>,
     models: &Models,
 ) -> Result<Forecast, Failure> {
     let mut forecast = Forecast::default();
     let model = models.resolve(&arguments.model)?;
     let options = ReflectOptions { pictures: arguments.reflector_pictures, ..ReflectOptions::default() };
-    arguments.judging.add_requests(&mut forecast, models, &arguments.model, own)?;
+    arguments.judging.add_requests(&mut forecast, models, &arguments.model, *own)?;
     for (path, LockedSuite { lock, .. }) in runs.iter().flat_map(|path| suite.map(|suite| (path, suite))) {
         let (_, rows) = read_run(path).kind(Kind::Config)?;
         for row in final_results(rows).iter().filter(|row| row.verdict != Verdict::Void) {
@@ -312,8 +323,7 @@ fn forecast(
         }
     }
     // Attempts of `do` are not read before the cost is agreed to: each may have as many turns as `do` allows.
-    for _ in 0..own {
-        let turns = Limits::default().turns;
+    for turns in std::iter::repeat_n(Limits::default().turns, *own).chain(traces.iter().copied()) {
         let review = AttemptReview { options: &options, turns, in_context: false };
         forecast.add_attempt_review(models, &arguments.model, review)?;
     }
@@ -330,6 +340,7 @@ fn stopped(folder: &Path) -> Failure {
 struct Tally {
     records: Vec<LearningRecord>,
     own: OwnTally,
+    foreign: ForeignTally,
     sealed: usize,
     void: usize,
 }
@@ -385,6 +396,7 @@ fn print_record(record: &LearningRecord) {
         Phase::Rehearse => "rehearsal".into(),
         Phase::Recorded => "recorded".into(),
         Phase::Own => "own attempt".into(),
+        Phase::Foreign => "trace of another program".into(),
     };
     if let Some(unread) = &record.unread {
         terminal::note(format_args!("  {phase}, {}: not learned; {}", record.task, unread.why));
@@ -412,8 +424,9 @@ fn print_record(record: &LearningRecord) {
 
 fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> {
     let own = std::mem::take(&mut tally.own);
-    let (sealed, void) = (tally.sealed + own.sealed, tally.void + own.void);
-    let records: Vec<LearningRecord> = tally.records.into_iter().chain(own.records).collect();
+    let ForeignTally { records: foreign, sealed, void } = std::mem::take(&mut tally.foreign);
+    let (sealed, void) = (sealed + tally.sealed + own.sealed, void + tally.void + own.void);
+    let records: Vec<LearningRecord> = tally.records.into_iter().chain(own.records).chain(foreign).collect();
     let unread: Vec<&UnreadReview> = records.iter().filter_map(|one| one.unread.as_ref()).collect();
     if json {
         terminal::json(&Learned {
@@ -437,7 +450,7 @@ fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> 
         ));
     }
     if records.is_empty() && own.unjudged.is_empty() {
-        let message = "the runs contain no training attempt to learn from";
+        let message = "the paths contain no attempt to learn from";
         return Err(Failure::say(Kind::NothingMatched, message));
     }
     match (unread.first(), own.unjudged.first()) {

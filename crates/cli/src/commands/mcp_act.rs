@@ -28,6 +28,7 @@ use super::mcp_streams::serve_streams;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::interrupts::SessionInterrupts;
+use crate::preflight::check_app;
 use crate::{bounded_stdin, wire};
 
 const ACT: &str = "act";
@@ -61,7 +62,7 @@ pub(super) struct ActArgs {
     #[arg(long, short, requires = "act")]
     model: Option<String>,
     /// Maximum number of actions of one instruction.
-    #[arg(long, value_name = "N", default_value_t = 50, requires = "act")]
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "act", value_parser = crate::count::at_least_one::<u32>)]
     max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR", requires = "act")]
@@ -97,6 +98,7 @@ pub(super) fn serve(
     config: &Config,
 ) -> Result<(), Failure> {
     check_screen(arguments.url.as_ref(), &arguments.screen)?;
+    arguments.app.as_deref().map_or(Ok(()), |line| check_app(line, config))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     wire::runtime()?.block_on(async {
         let interrupts = SessionInterrupts::listen();

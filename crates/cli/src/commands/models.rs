@@ -321,8 +321,17 @@ fn introduce(identity: &ModelIdentity) {
         return;
     }
     let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
-    let ModelIdentity { id, revision, quantization, context_tokens, server, tools, reads_calls, vision } =
-        identity;
+    let ModelIdentity {
+        id,
+        revision,
+        quantization,
+        context_tokens,
+        server,
+        tools,
+        reads_calls,
+        vision,
+        served: _,
+    } = identity;
     let context = context_tokens.map(|tokens| format!("{tokens} tokens"));
     let yes = |said: &Option<bool>| said.map(|yes| if yes { "yes" } else { "no" }.to_owned());
     for (what, told) in [

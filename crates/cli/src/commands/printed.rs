@@ -60,6 +60,7 @@ pub(crate) const PRINTED: &[(&str, &[&str])] = &[
     ("tasks metric", &["tasks-metric-1"]),
     ("tasks record", &["run-summary-1"]),
     ("tasks show", &["task-1"]),
+    ("trace read", &["trace-read-1"]),
     ("trace review", &["trace-event-1", "trace-review-1"]),
     ("verify", &["verify-1"]),
     ("view", &["view-1"]),

@@ -1,25 +1,25 @@
-//! `apprentice run` and `apprentice resume`: run a suite's tasks with one model, and continue a stopped run.
+//! `apprentice run`: runs a suite's tasks with one model.
 
 mod inputs;
+mod resuming;
 mod selection;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_control::PersonActs;
 use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::experiment::Definition;
 #[cfg(feature = "fleet")]
 use apprentice_evaluator::experiment::SharedGuidance;
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Conversations, ModelSource as _, PlanRequest, PlannedRun, ResumeInputs, RunDeps,
-    RunPlan, RunSummary, final_results, plan, read_run, resume, start_plan,
+    ArmPlan, Contender, Conversations, ModelSource as _, PlanRequest, PlannedRun, RunPlan, RunSummary, plan,
+    start_plan,
 };
-use apprentice_evaluator::split::SplitLock;
-use apprentice_protocol::{CapOverrides, Clock};
+#[cfg(feature = "fleet")]
+use apprentice_evaluator::run::{ResumeInputs, RunDeps};
+use apprentice_protocol::{CapOverrides, Clock, TaskId};
 use apprentice_results::arm::Arm;
 use apprentice_runs::row::{Role, Split};
-use apprentice_runs::{Wanted, check, read_plan};
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::Snapshot;
 use apprentice_skillbook::verification::AdmissionPolicy;
@@ -27,6 +27,7 @@ use apprentice_tasks::suite::Suite;
 use clap::Args;
 
 use self::inputs::{Loaded, RunInputs, load};
+pub(crate) use self::resuming::{Resume, run_resume};
 use self::selection::{eligible, selected, with_tries};
 use super::bench::Bench;
 use super::ci::{self, CiArgs};
@@ -39,9 +40,12 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
-use crate::overrides::{self, Overrides};
+#[cfg(feature = "fleet")]
+use crate::overrides;
+use crate::overrides::Overrides;
 use crate::pick::Pick;
-use crate::run_progress::{RunProgress, conclude, run_failure};
+use crate::preflight::Preflight;
+use crate::run_progress::{RunProgress, run_failure};
 use crate::{process_env, wire};
 
 /// Runs tasks of a suite with one model.
@@ -79,16 +83,16 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PART", requires = "split", value_parser = part)]
     only: Option<Split>,
     /// Number of variations per task, for tasks whose world varies.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = crate::count::at_least_one::<u32>)]
     seeds: u32,
     /// Number of tries at each variation, in the arm `none`; a model that accepts a seed gets another one in each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     tries: u32,
     /// Maximum number of actions per trial, and twice as many turns, in place of the tasks' own.
-    #[arg(long, alias = "steps", value_name = "N")]
+    #[arg(long, alias = "steps", value_name = "N", value_parser = crate::count::at_least_one::<u32>)]
     max_steps: Option<u32>,
     /// Maximum working time per trial in seconds, without the time in which the model answers, in place of the tasks' own.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::count::at_least_one::<u64>)]
     working_s: Option<u64>,
     /// Seed for the order of trials.
     #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
@@ -167,22 +171,6 @@ impl Run {
             json,
         }
     }
-}
-
-/// Continues a run or an experiment that was stopped.
-#[derive(Debug, Args)]
-pub(crate) struct Resume {
-    /// The folder of the run or of the experiment (`demo`, `bench`).
-    run: PathBuf,
-    /// Continue although the suite, skillbook, prompts, split, program or a server's model has changed; later rows
-    /// record it.
-    #[arg(long)]
-    accept_drift: bool,
-    #[command(flatten)]
-    consent: SpendingArgs,
-    /// Print one JSON object (`apprentice.run-summary/1`; of an experiment, `apprentice.report/1`).
-    #[arg(long)]
-    json: bool,
 }
 
 /// A command line that a plan or an experiment records, parsed.
@@ -312,6 +300,7 @@ pub(crate) fn planned(
             false => models.check_judge()?,
         }
     }
+    before_the_start(arguments, &loaded, &tasks, config, &models)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &[])?;
     if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(None);
@@ -406,93 +395,20 @@ pub(crate) fn brought_measurement(
     Ok(BroughtRun { deps, on_vm: config.world == WorldChoice::Vm, network, current })
 }
 
-/// Runs `apprentice resume`: executes the unfinished trials of the stored plan.
-pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides, parse: ParseCommand) -> Result<(), Failure> {
-    check(&arguments.run, Wanted::RunOrExperiment).kind(Kind::Config)?;
-    if let Some((folder, definition)) = experiment_of(&arguments.run)? {
-        return resume_experiment(arguments, &folder, &definition, flags, parse);
-    }
-    let plan = read_plan::<RunPlan>(&arguments.run).kind(Kind::Config)?;
-    let (inputs, given) = RunInputs::stored(&arguments.run, &plan, parse)?;
-    // Flags of the original command apply unless this command overrides them.
-    let config = &overrides::settings(&[&given.flags, flags])?.config()?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let models = wire::models(config, Arc::clone(&clock))?;
-    plan.models.iter().try_for_each(|one| models.check(&one.model))?;
-    if plan.judge.is_some() {
-        models.check_judge()?;
-    }
-    let loaded = load(&inputs, config, &models)?;
-    let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
-    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &final_results(rows))?;
-    if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
-        return Ok(());
-    }
-    let deps = wire::deps(config, wire::guidance(loaded.provider.clone()), &models)?;
-    let summary = resume_with(arguments, loaded, deps, models.acts(), config)?;
-    conclude(&summary, arguments.json)
-}
-
-/// Returns the experiment in a folder, or the one that a run's folder belongs to.
-fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure> {
-    for folder in folder.ancestors().take(3).filter(|folder| !folder.as_os_str().is_empty()) {
-        if let Some(definition) = Definition::read(folder).kind(Kind::Config)? {
-            return Ok(Some((folder.to_owned(), definition)));
-        }
-    }
-    Ok(None)
-}
-
-/// Continues an experiment with the command line that started it.
-fn resume_experiment(
-    arguments: &Resume,
-    folder: &Path,
-    definition: &Definition,
-    flags: &Overrides,
-    parse: ParseCommand,
-) -> Result<(), Failure> {
-    if arguments.accept_drift {
-        return Err(Failure::say(Kind::Usage, "--accept-drift does not apply to experiments")
-            .hint("start the experiment again in another folder"));
-    }
-    let given = parse(&definition.command)?;
-    let config = &overrides::settings(&[&given.flags, flags])?.config()?;
-    let (out, consent, json) = (folder.to_owned(), arguments.consent, arguments.json);
-    match given.started {
-        StartedBy::Demo(_) if json => {
-            let told = Failure::say(Kind::Usage, "a demo prints no JSON");
-            Err(told.hint("resume it without --json; then `apprentice report DIR --json` prints its report"))
-        }
-        StartedBy::Demo(demo) => super::demo::run(&demo.again(out, consent), config),
-        StartedBy::Bench(bench) => super::bench::run(&bench.again(out, consent, json), config),
-        StartedBy::Distill(distill) => super::distill::run(&distill.again(out, consent, json), config),
-        StartedBy::Run(_) | StartedBy::Other => {
-            let command = definition.command.join(" ");
-            Err(Failure::say(Kind::Config, format!("{command:?} is not an experiment command")))
-        }
-    }
-}
-
-fn resume_with(
-    arguments: &Resume,
-    loaded: Loaded,
-    deps: RunDeps,
-    acts: Arc<PersonActs>,
+/// Says what can be known before the first trial: which tasks cannot run here, and, of a dry run too, what the server of the
+/// model lacks.
+fn before_the_start(
+    arguments: &Run,
+    loaded: &Loaded,
+    tasks: &BTreeSet<TaskId>,
     config: &Config,
-) -> Result<RunSummary, Failure> {
-    wire::runtime()?.block_on(async {
-        let mut display = RunProgress::show(arguments.json);
-        let (control, _socket) = display.offer(config, "resume");
-        control.live.take_acts(acts);
-        let current = ResumeInputs {
-            suite: loaded.suite,
-            split_hash: loaded.split.as_ref().map(SplitLock::hash),
-            books: loaded.books,
-            program: env!("CARGO_PKG_VERSION").into(),
-            accept_drift: arguments.accept_drift,
-        };
-        let ended = resume(&arguments.run, current, wire::jobs(config), deps, control).await;
-        display.finish().await;
-        ended.map_err(|error| run_failure(error, arguments.json))
-    })
+    models: &Models,
+) -> Result<(), Failure> {
+    let suite = &loaded.suite;
+    let chosen = suite.tasks.iter().filter(|task| tasks.contains(&task.id));
+    Preflight::of(suite, chosen, config).print(&arguments.suite);
+    match arguments.consent.dry_run {
+        true => wire::runtime()?.block_on(models.foresee(&arguments.model)),
+        false => Ok(()),
+    }
 }

@@ -169,6 +169,10 @@ fn what_was_learned_is_as_published() {
     let mut found = Differences::default();
     found.check("learn-1", &written::<super::learn::Learned<'_>>());
     found.check("final-1", &written::<super::do_learning::Final<'_>>());
+    found.check(
+        "trace-read-1",
+        &written::<super::trace_read::TracesRead<apprentice_transcripts::LogSummary<'_>>>(),
+    );
     found.check("trace-review-1", &written::<super::trace::ReviewMaterial<'_>>());
     found.check("trace-event-1", &written::<super::trace::ExpandedEvent<'_>>());
     found.end();

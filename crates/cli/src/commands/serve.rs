@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use super::do_setup::{check_screen, home_file};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::preflight::check_app;
 use crate::{process_env, suite, terminal, wire};
 
 /// The environment variable with the token.
@@ -104,6 +105,7 @@ pub(super) struct ForwardedPort {
 /// Runs the server until it is interrupted.
 pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     check_screen(arguments.url.as_ref(), &arguments.screen)?;
+    arguments.app.as_deref().map_or(Ok(()), |line| check_app(line, config))?;
     let address = SocketAddr::new(arguments.listen, arguments.port);
     let access = Access::to(address, token()?).ok_or_else(|| {
         Failure::say(

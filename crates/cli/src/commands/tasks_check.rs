@@ -5,9 +5,8 @@ use apprentice_protocol::counted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{EnvironmentKind, Monitors};
 use apprentice_tasks::suite;
-use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
+use apprentice_tasks::suite::requirements::MissingRequirements;
 use apprentice_tasks::task::Task;
 use clap::Args;
 use schemars::JsonSchema;
@@ -16,7 +15,8 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{process_env, terminal};
+use crate::preflight::lacks;
+use crate::terminal;
 
 /// Checks whether each task loads, can be graded and can run here, with a reason for each "no".
 #[derive(Debug, Args)]
@@ -80,22 +80,13 @@ pub(super) struct Row {
 
 /// Runs `tasks check`.
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
-    let reading = config.reading();
-    let may_reach = crate::pick::may_reach(config);
-    let here = HostCapabilities {
-        has_program: &process_env::is_in_cell,
-        mirror: reading.mirror.as_ref(),
-        may_reach: &may_reach,
-        has_judge: config.role.judge.model.is_some(),
-    };
     let path = crate::suite::found(&arguments.path)?;
     if arguments.table {
         return super::tasks_table::print(&path, &arguments.solved);
     }
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);
-    let gaps = cell_gaps(&process_env::is_in_cell);
-    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here, &root, &gaps)).collect();
+    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &root, config)).collect();
     let count = |holds: fn(&Row) -> bool| tasks.iter().filter(|row| holds(row)).count();
     let totals = BTreeMap::from([
         ("tasks", tasks.len()),
@@ -127,24 +118,7 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Programs without which no desktop cell starts, each with a reason if it is missing.
-fn cell_gaps(has_program: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let missing = ["bwrap", "unshare", "dbus-daemon", "Xvfb", "openbox"].into_iter();
-    let missing = missing.filter(|name| !has_program(name));
-    missing.map(|name| format!("cells need {name:?}: see `apprentice doctor`")).collect()
-}
-
-/// What this machine lacks for a task's several monitors.
-fn monitors_gap(task: &Task) -> Option<String> {
-    let ours = task.apprentice.as_ref()?;
-    let drawn = ours.vary.get("screen").and_then(Value::as_array).into_iter().flatten();
-    let drawn = drawn.filter_map(|screen| serde_json::from_value::<Monitors>(screen.clone()).ok());
-    let screens = ours.screen.iter().cloned().chain(drawn).filter(|screen| !screen.several().is_empty());
-    let lacking = screens.filter_map(|screen| apprentice_sandbox::need_display(&screen).err()).next()?;
-    Some(format!("{}; see `apprentice doctor --monitors`", lacking.message))
-}
-
-fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps: &[String]) -> Row {
+fn row(one: suite::SurveyedTask, root: &Path, config: &Config) -> Row {
     let task = match one.task {
         Ok(task) => task,
         Err(error) => {
@@ -168,12 +142,7 @@ fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>, root: &Path, gaps:
             };
         }
     };
-    let mut missing = missing(&task, here);
-    missing.unknown.extend(suite::faults(&task, root));
-    if task.environment() == EnvironmentKind::Desktop {
-        missing.cell.extend(gaps.iter().cloned());
-        missing.cell.extend(monitors_gap(&task));
-    }
+    let missing = lacks(&task, root, config);
     let known = missing.unknown.is_empty();
     let distinct = |names: &mut dyn Iterator<Item = &str>| {
         let mut list = Vec::new();
@@ -258,16 +227,7 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
     let Some(task) = task else {
         return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
     };
-    let reading = config.reading();
-    let may_reach = crate::pick::may_reach(config);
-    let here = HostCapabilities {
-        has_program: &process_env::is_in_cell,
-        mirror: reading.mirror.as_ref(),
-        may_reach: &may_reach,
-        has_judge: config.role.judge.model.is_some(),
-    };
-    let mut missing = missing(task, &here);
-    missing.unknown.extend(suite::faults(task, &suite.root));
+    let missing = lacks(task, &suite.root, config);
     if arguments.json {
         let schema = "apprentice.task/1";
         return terminal::json(&ShownTask { schema, app: &task.app, task, missing: &missing });

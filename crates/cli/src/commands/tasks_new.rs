@@ -1,7 +1,7 @@
 //! `apprentice tasks new`: writes a task file from a program, an instruction and a check.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use apprentice_tasks::suite::load::{SUITE_FILE, read_task};
 use apprentice_tasks::suite::with_task;
@@ -18,7 +18,7 @@ use crate::terminal;
 /// solution and a near miss to the file afterwards: the guide's page "Your own tasks" has their form.
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The suite's folder.
+    /// The suite's folder; a new or an empty one becomes a suite.
     suite: PathBuf,
     /// The task's id: small letters, digits and hyphens.
     #[arg(long)]
@@ -42,17 +42,23 @@ pub(crate) struct New {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &New) -> Result<(), Failure> {
-    let suite = crate::suite::load(&arguments.suite)?;
-    let list = suite.root.join(SUITE_FILE);
-    if !list.is_file() {
-        return Err(Failure::say(Kind::Config, format!("{} has no {SUITE_FILE}", suite.root.display())));
+    let (root, known) = match is_new(&arguments.suite)? {
+        true => (arguments.suite.clone(), Vec::new()),
+        false => {
+            let suite = crate::suite::load(&arguments.suite)?;
+            (suite.root, suite.tasks)
+        }
+    };
+    let list = root.join(SUITE_FILE);
+    if !known.is_empty() && !list.is_file() {
+        return Err(Failure::say(Kind::Config, format!("{} has no {SUITE_FILE}", root.display())));
     }
     let id = asked(arguments.id.as_ref(), "--id", "id of the task (small letters, digits, hyphens)")?;
     if id.is_empty() || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
         let told = format!("{id:?} is no id: use small letters, digits and hyphens");
         return Err(Failure::say(Kind::Usage, told));
     }
-    if suite.task(&id).is_some() {
+    if known.iter().any(|task| task.id.as_str() == id) {
         return Err(Failure::say(Kind::Usage, format!("the suite has a task {id} already")));
     }
     let app = asked(arguments.app.as_ref(), "--app", "program, as its command is called")?;
@@ -70,9 +76,11 @@ pub(crate) fn run(arguments: &New) -> Result<(), Failure> {
         check: &check,
         expect: &expect,
     })?;
-    let path = suite.root.join("examples").join(&app).join(format!("{id}.json"));
+    let path = root.join("examples").join(&app).join(format!("{id}.json"));
     read_task(&path, &text).kind(Kind::Usage)?;
-    let listed = std::fs::read_to_string(&list).kind(Kind::Config)?;
+    // A suite begins with its first task.
+    let listed =
+        if list.is_file() { std::fs::read_to_string(&list).kind(Kind::Config)? } else { "{}\n".to_owned() };
     let listed = with_task(&listed, &app, &id).kind(Kind::Config)?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).kind(Kind::Environment)?;
@@ -88,6 +96,18 @@ pub(crate) fn run(arguments: &New) -> Result<(), Failure> {
          apprentice tasks keep-solution runs/ID/trials/TRIAL/attempt-01 --suite {root}"
     ));
     Ok(())
+}
+
+/// Whether a suite begins here: there is no folder yet, or an empty one.
+fn is_new(folder: &Path) -> Result<bool, Failure> {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(crate::suite::found(folder).is_err())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
+        Err(error) => Err(Failure::say(Kind::Config, format!("{}: {error}", folder.display()))),
+    }
 }
 
 /// Returns the option's value, or asks for it on the terminal.

@@ -1,4 +1,4 @@
-//! `apprentice trace`: shows a stored attempt as a reviewer would get it.
+//! `apprentice trace`: shows a stored attempt as a reviewer would get it, and what other programs logged.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::trace_read::ReadTraces;
 use super::view::last_attempt;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
@@ -20,7 +21,7 @@ use crate::terminal;
 /// The shipped skill that explains how to write skills.
 const AUTHORING: &str = "authoring/right-learn-skill";
 
-/// Inspects stored attempts.
+/// Inspects stored attempts, and traces of other programs.
 #[derive(Debug, Args)]
 pub(crate) struct TraceCommand {
     #[command(subcommand)]
@@ -31,6 +32,8 @@ pub(crate) struct TraceCommand {
 enum What {
     /// Shows the size-limited summary that a review of an attempt would get: key events in full, counts of the rest.
     Review(Review),
+    /// Shows what is read of traces of other programs: replies, calls with results, thoughts, tokens, verdicts, and what is missing.
+    Read(ReadTraces),
 }
 
 #[derive(Debug, Args)]
@@ -82,7 +85,13 @@ pub(super) struct ExpandedEvent<'a> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
-    let What::Review(asked) = &arguments.what;
+    match &arguments.what {
+        What::Review(asked) => review_attempt(asked),
+        What::Read(asked) => super::trace_read::run(asked),
+    }
+}
+
+fn review_attempt(asked: &Review) -> Result<(), Failure> {
     let attempt = match &asked.trial {
         Some(trial) => last_attempt(&asked.path, trial)?,
         None => asked.path.clone(),

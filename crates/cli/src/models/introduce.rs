@@ -47,6 +47,7 @@ impl Models {
         }
         let (student, why) = self.chosen_student(name, &self.settings(name)?, model)?;
         terminal::note(format_args!("{name}: profile {}, {why}", student.name));
+        self.note_unlisted(name, model, &identity);
         let by_tools = student.dialect == ActionFormat::Tools;
         if by_tools && identity.tools == Some(false) {
             self.adaptation(name).without_tools();

@@ -7,16 +7,30 @@ use std::time::Duration;
 
 use apprentice_control::PERSON;
 use apprentice_models::http::Timeouts;
+use apprentice_models::identity::ModelIdentity;
 use apprentice_policies::Policy;
-use apprentice_protocol::ChatModel;
+use apprentice_protocol::{ChatModel, did_you_mean};
 
 use super::{BASELINES, Models};
 use crate::access::Access;
 use crate::failure::{Failure, Kind};
-use crate::provider::provider_of;
+use crate::provider::{PROVIDERS, ProviderApi, provider_of};
+use crate::terminal;
 
+/// Served models that are named where one is not among them.
+const SERVED: usize = 5;
 /// How long a server may take to show that it is there.
 const REACH_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Refuses an address that is none.
+pub(super) fn check_address(name: &str, address: &str) -> Result<(), Failure> {
+    if address.starts_with("http://") || address.starts_with("https://") {
+        return Ok(());
+    }
+    let told = format!("the address of {name} is {address:?}, without http:// or https://");
+    Err(Failure::say(Kind::Config, told)
+        .hint(format!("did you mean http://{}?", address.trim_start_matches('/'))))
+}
 
 impl Models {
     /// Returns an error for a name that no model has. Unlike [`Self::check`] it needs no key: a forecast calls nothing.
@@ -61,6 +75,43 @@ impl Models {
         Ok(Arc::new(self.client(name, &self.settings(name)?, &Access::default())?))
     }
 
+    /// Says of a model behind a compatible server, before a forecast, what its server does not serve. Nothing is refused: the
+    /// server may be started later.
+    pub(crate) async fn foresee(&self, name: &str) -> Result<(), Failure> {
+        let name = self.resolve(name)?;
+        let of_compat =
+            provider_of(name).filter(|(entry, model)| entry.api == ProviderApi::Compat && !model.is_empty());
+        let Some((_, model)) = of_compat else { return Ok(()) };
+        let address = self.settings(name)?.base_url;
+        match self.transport(Timeouts::default())?.reach(&address, REACH_DEADLINE).await {
+            Ok(()) => self.note_unlisted(name, model, &self.identify(name).await.unwrap_or_default()),
+            Err(_) => terminal::note(format_args!("{name}: no server answers at {address} yet")),
+        }
+        Ok(())
+    }
+
+    /// Says that a server's list of models lacks a name.
+    pub(super) fn note_unlisted(&self, name: &str, model: &str, identity: &ModelIdentity) {
+        let address = self.settings(name).map(|own| own.base_url).unwrap_or_default();
+        if identity.is_unknown()
+            && identity.served.is_empty()
+            && !address.trim_end_matches('/').ends_with("/v1")
+        {
+            terminal::note(format_args!(
+                "{name}: no list of models at {address}/models; the addresses of most servers end in /v1"
+            ));
+        }
+        if identity.served.is_empty() || !self.shared().told.insert(format!("served {name}")) {
+            return;
+        }
+        let served = identity.served.iter().take(SERVED).cloned().collect::<Vec<_>>().join(", ");
+        let more = if identity.served.len() > SERVED { " and others" } else { "" };
+        let like = did_you_mean(model, identity.served.iter().map(String::as_str));
+        terminal::note(format_args!(
+            "{name}: its server lists no model {model:?}; it serves {served}{more}{like}"
+        ));
+    }
+
     /// Asks the server of each model once whether it is there, before the first trial.
     pub(crate) async fn reach(&self, names: impl IntoIterator<Item = &str>) -> Result<(), Failure> {
         let mut asked = BTreeSet::new();
@@ -85,5 +136,23 @@ impl Models {
             self.introduce(name).await?;
         }
         Ok(())
+    }
+
+    /// Returns an error for a name that no model has.
+    pub(super) fn unknown(&self, name: &str) -> Failure {
+        let own: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
+        let priced = self.prices.price.keys().map(|name| name.trim_end_matches('*'));
+        let known = own.iter().chain(&BASELINES).copied().chain(priced);
+        if BASELINES.contains(&name) {
+            let told = format!("{name} has no task to take its turns from");
+            return Failure::say(Kind::Model, told)
+                .hint("baselines are for `run`, with the tasks of a suite");
+        }
+        Failure::say(Kind::Model, format!("unknown model {name:?}")).hint_nearest(name, known).hint(format!(
+            "models: {}, person, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
+            own.join(", "),
+            PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
+            BASELINES.join(", ")
+        ))
     }
 }

@@ -217,7 +217,8 @@ fn trials_without_a_result_end_a_demo_as_they_end_a_bench() {
     let suite = crate::place::suite().to_string_lossy().into_owned();
     let common = ["--suite", &suite, "--select", "two.json", "--seeds", "1", "--out", "out"];
     // No machine of these is ever brought into its first state.
-    let machine = ["--world", "vm", "--vm-url", "http://127.0.0.1:9", "--vm-reset", "false"];
+    let machine =
+        ["--world", "vm", "--vm-url", "http://127.0.0.1:9", "--vm-reset", "false", "--measure-empty-book"];
     let mut demo = place.command(&[&["demo"], &common[..], &machine[..]].concat());
     let output = demo.env("APPRENTICE_ATTEMPTS", "1").output().expect("it starts");
     assert_eq!(output.status.code(), Some(11), "{output:?}");

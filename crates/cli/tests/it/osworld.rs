@@ -253,7 +253,7 @@ fn what_a_step_opens_is_shown_by_a_program_made_for_it_and_what_is_missing_is_to
     for row in rows {
         let missing = match row["task"].as_str() {
             Some("nothing") => "no program here opens",
-            Some("no program") => "no-such-terminal: not found",
+            Some("no program") => "is not here: no-such-terminal",
             _ => {
                 assert_eq!(row["verdict"], "pass", "{row} {}", told(&run, &row, "\"judged\""));
                 ""

@@ -24,7 +24,7 @@ fn call(name: &str, arguments: &Value) -> Value {
 }
 
 /// A review with one learning.
-fn review() -> Value {
+pub(crate) fn review() -> Value {
     let learning = json!({ "type": "friction", "scope": "mousepad", "confidence": "high", "steps_wasted": 2,
         "situation": "A text is to be written in capitals.",
         "guidance": "1. Open Edit > Convert.\n2. Choose To Uppercase.", "evidence": ["s2"] });
@@ -47,38 +47,38 @@ fn look() -> Value {
 }
 
 /// Opens the domain and creates the skill.
-fn manager(agrees_with: &[&str]) -> Vec<Value> {
+pub(crate) fn manager(agrees_with: &[&str]) -> Vec<Value> {
     let domain =
         call("create_domain", &json!({ "domain": "mousepad", "description": "The text editor Mousepad." }));
     let leave = call("leave_item", &json!({ "reason": "unsupported", "why": "One attempt says it." }));
     vec![look(), domain, create(agrees_with), leave]
 }
 
-fn scripted(place: &Place, name: &str, lines: &[Value]) -> String {
+pub(crate) fn scripted(place: &Place, name: &str, lines: &[Value]) -> String {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     fs::write(place.path(name), lines.join("\n")).expect("written");
     format!("scripted:{}", place.path(name).display())
 }
 
-fn learn(place: &Place, attempts: &[&str], options: &[&str]) -> Output {
+pub(crate) fn learn(place: &Place, attempts: &[&str], options: &[&str]) -> Output {
     let book = place.path("book").to_string_lossy().into_owned();
     place.output(&[&["learn"], attempts, &["--skillbook", &book, "--json"], options].concat())
 }
 
-fn told(output: &Output) -> Value {
+pub(crate) fn told(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("one JSON object: {output:?}"))
 }
 
-fn heard(output: &Output) -> String {
+pub(crate) fn heard(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn log(place: &Place) -> Vec<Value> {
+pub(crate) fn log(place: &Place) -> Vec<Value> {
     let log = fs::read_to_string(place.path("book/.meta/ops.jsonl")).unwrap_or_default();
     log.lines().map(|line| serde_json::from_str(line).expect("an operation")).collect()
 }
 
-fn operations<'a>(log: &'a [Value], name: &str) -> Vec<&'a Value> {
+pub(crate) fn operations<'a>(log: &'a [Value], name: &str) -> Vec<&'a Value> {
     log.iter().filter(|one| one["op"] == name).collect()
 }
 

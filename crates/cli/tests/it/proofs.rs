@@ -145,6 +145,7 @@ impl Studio {
             embedding: None,
             readers: Vec::new(),
             effects: EffectRule::Allow,
+            measures_empty_book: true,
             run: self.deps(Arc::new(|_: &TrialSpec| Ok(ArmGuidance::unaided()))),
             jobs: 2,
             control: RunControl::new(tell(), CancellationToken::new()),

@@ -46,7 +46,7 @@ fn is_test(name: &str) -> bool {
 }
 
 /// Each crate, and those of ours that it may use.
-const HOUSE: [(&str, &[&str]); 32] = [
+const HOUSE: [(&str, &[&str]); 33] = [
     ("workspace-hack", &[]),
     ("protocol", &["workspace-hack"]),
     ("pixels", &["workspace-hack"]),
@@ -72,6 +72,7 @@ const HOUSE: [(&str, &[&str]); 32] = [
         &["files", "protocol", "functions", "model-json", "wording", "screening", "skillbook", "guidance"],
     ),
     ("runs", &["files", "protocol", "trace"]),
+    ("transcripts", &["files"]),
     ("metrics", &["files", "packed", "protocol", "trace", "runs"]),
     ("tasks", &["files", "protocol", "cdp", "trace", "runs", "metrics"]),
     ("results", &["files", "packed", "protocol", "trace", "runs"]),
@@ -85,6 +86,7 @@ const HOUSE: [(&str, &[&str]); 32] = [
             "pixels",
             "trace",
             "runs",
+            "transcripts",
             "control",
             "harness",
             "models",
@@ -135,6 +137,7 @@ const HOUSE: [(&str, &[&str]); 32] = [
             "learning",
             "tasks",
             "runs",
+            "transcripts",
             "results",
             "policies",
             "exports",

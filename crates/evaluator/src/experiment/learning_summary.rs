@@ -74,7 +74,7 @@ struct KeptReason {
 }
 
 /// Lists the judged attempts that the book did not learn from, with the reasons kept in `folder`.
-fn unread(
+pub(super) fn unread(
     folder: &Path,
     log: &OperationLog,
     rows: &[TrialRow],
@@ -122,8 +122,8 @@ fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
 
 /// The book's operation log, folded.
 #[derive(Default)]
-struct OperationLog {
-    state: State,
+pub(super) struct OperationLog {
+    pub(super) state: State,
     /// Skill changes, by name.
     writes: BTreeMap<String, u32>,
     /// Updates caused by reviews.
@@ -131,11 +131,11 @@ struct OperationLog {
     /// Decided cleanup tasks, as (trajectory, item).
     cleanups: BTreeSet<(String, String)>,
     /// Number of skills in the book after each trajectory.
-    sizes: BTreeMap<String, usize>,
+    pub(super) sizes: BTreeMap<String, usize>,
 }
 
 impl OperationLog {
-    fn read(book: &Path) -> Result<Self, ExperimentError> {
+    pub(super) fn read(book: &Path) -> Result<Self, ExperimentError> {
         let path = book.join(".meta/ops.jsonl");
         let mut log = Self::default();
         let text = match apprentice_files::read_to_string(&path) {

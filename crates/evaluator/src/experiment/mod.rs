@@ -9,6 +9,7 @@
 mod cleanup;
 mod definition;
 mod dev_trials;
+mod empty_book;
 mod execution;
 pub mod experiment_config;
 mod forecast;
@@ -166,6 +167,8 @@ pub struct ExperimentDeps {
     pub readers: Vec<Arc<dyn ChatModel>>,
     /// What happens to a text that has an effect.
     pub effects: EffectRule,
+    /// Whether arms with a book are measured although learning wrote no skill.
+    pub measures_empty_book: bool,
 }
 
 /// The result of an experiment.
@@ -302,6 +305,16 @@ pub enum ExperimentError {
     /// The preregistration cannot be read or written.
     #[error(transparent)]
     Prereg(#[from] PreregError),
+    /// Learning wrote no skill, so that arms with a book would be measured without one.
+    #[error("nothing is measured, because {why}")]
+    EmptyBook {
+        /// What learning left.
+        why: String,
+        /// Whether every attempt that was to be learned from is void.
+        all_void: bool,
+        /// The experiment's folder.
+        folder: PathBuf,
+    },
     /// The experiment was cancelled.
     #[error("the experiment was stopped; finished work is kept")]
     Stopped,
@@ -352,6 +365,11 @@ async fn run_one_book(
     let examined = examine(&experiment.suite, experiment.lock.as_ref(), &book, &learned);
     let kept = examined.write(folder);
     kept.map_err(|source| ExperimentError::Read { path: folder.join(CONTAMINATION_FILE), source })?;
+    if let Err(empty) = empty_book::refuse(experiment, deps, folder, &book, &learned) {
+        write_report(&report(folder)?, folder)?;
+        deps.keep_copy().await?;
+        return Err(empty);
+    }
     let measured = measure::measure(experiment, deps, folder, &book, &learned).await?;
     let report = report(folder)?;
     write_report(&report, folder)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::definition::{BookPlan, Definition};
 use super::prereg::Prereg;
 use super::stored_run::StoredRun;
-use super::{ExperimentError, dev_trials, learning_summary, replicate};
+use super::{ExperimentError, dev_trials, empty_book, learning_summary, replicate};
 use crate::run::RunPlan;
 use apprentice_results::compare::MixedVersions;
 use apprentice_results::contamination::Contamination;
@@ -51,6 +51,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         BookPlan::Given { .. } => format!("{} and a given book", definition.student),
     };
     let fixed = fixed(&definition, registered.as_ref());
+    let empty = learned.as_ref().map_or(Ok(None), |learned| empty_book::note(folder, learned))?;
     Ok(build(&ReportInput {
         run: first.plan.run.clone(),
         title,
@@ -66,9 +67,9 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         learning: learned,
         registration: registered.map(|found| registration(&found, &definition)),
         facts: facts(&definition, measured.as_ref()),
-        notes: hygiene
-            .iter()
-            .flat_map(Contamination::warnings)
+        notes: empty
+            .into_iter()
+            .chain(hygiene.iter().flat_map(Contamination::warnings))
             .chain(notes(&definition, learning.as_ref(), measured.as_ref()))
             .chain(dev_trials::notes(&definition, dev.as_ref()))
             .collect(),

@@ -117,6 +117,8 @@ pub enum Phase {
     Recorded,
     /// An attempt at an instruction of the user's own.
     Own,
+    /// The trace of another program.
+    Foreign,
 }
 
 /// The learning record of one attempt.

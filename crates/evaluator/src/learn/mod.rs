@@ -5,6 +5,7 @@ mod crop_places;
 mod cycle;
 mod demonstrations;
 mod figure_cut;
+mod foreign_trace;
 mod function_calls;
 pub(crate) mod held_out;
 mod learning_run;
@@ -21,6 +22,7 @@ pub use cycle::{
     Phase, UnreadReview, attempt_requests, cycle, learn_from,
 };
 pub use demonstrations::{DemonstrationError, demonstrations};
+pub use foreign_trace::{ForeignTrace, NotLearned, foreign_traces};
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
     BetweenAttempts, LearningRun, RecordedAttemptError, Roles, TrainingTasks, last_attempts, learning_plan,
@@ -28,7 +30,7 @@ pub use learning_run::{
 };
 pub use locked_suites::{LockedSuites, LockedSuitesError, lock_book};
 pub use own_attempt::{OwnAttempt, OwnAttemptError};
-pub use own_learning::{JudgedAttempt, learn_from_own};
+pub use own_learning::{JudgedAttempt, learn_from_foreign, learn_from_own};
 pub use screenshot::screenshot;
 pub(crate) use step_pictures::PICTURE_SIDE;
 pub use step_pictures::{PictureError, TraceFiles, step_pictures};

@@ -598,7 +598,7 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
     for one in &worked {
         let expected = match one.phase {
             Phase::Teach { .. } => (Some(ReflectMode::InContext), None),
-            Phase::Rehearse | Phase::Recorded | Phase::Own => {
+            Phase::Rehearse | Phase::Recorded | Phase::Own | Phase::Foreign => {
                 let acted = "builtin/novice".to_owned();
                 (Some(ReflectMode::Fresh), Some(Fallback::AnotherModel { acted }))
             }

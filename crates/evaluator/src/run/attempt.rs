@@ -111,7 +111,8 @@ impl AttemptExecution<'_> {
         });
         if let Err(void) = acted {
             let void = self.stopped_by_person(void);
-            tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, error = %void.message, "void attempt");
+            // The line of its row says the same to a person.
+            tracing::info!(trial = %self.trial.trial, cause = ?void.cause, error = %void.message, "void attempt");
             if done.ended.is_none() {
                 stop(&mut recorder, &void);
             }

@@ -220,6 +220,9 @@ pub struct RunPlan {
     /// The program of each task, as far as the suite says it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<TaskId, String>,
+    /// The beginning of each task's instruction, so that a reader knows a task whose id is a number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub instructions: BTreeMap<TaskId, String>,
     /// The trials, in order.
     pub trials: Vec<TrialSpec>,
 }
@@ -298,9 +301,7 @@ pub enum PlanError {
 pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanError> {
     let suite = request.suite;
     for task in request.tasks.iter().chain(request.contenders.iter().filter_map(|one| one.tasks.as_ref())) {
-        for id in task {
-            known(suite, id)?;
-        }
+        task.iter().try_for_each(|id| known(suite, id))?;
     }
     let mut blocks = Vec::new();
     let chosen = |id: &TaskId| request.tasks.as_ref().is_none_or(|tasks| tasks.contains(id));
@@ -355,6 +356,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
         conversations: request.conversations,
         judge: judge(suite, &trials),
         programs: programs(suite, &trials),
+        instructions: instructions(suite, &trials),
         trials,
     })
 }
@@ -363,6 +365,18 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
 fn programs(suite: &Suite, trials: &[TrialSpec]) -> BTreeMap<TaskId, String> {
     let of = |trial: &TrialSpec| apps_of(suite.task(trial.task.as_str())?).into_iter().next();
     trials.iter().filter_map(|trial| Some((trial.task.clone(), of(trial)?))).collect()
+}
+
+/// Characters of an instruction that a plan keeps.
+const MAX_INSTRUCTION: usize = 160;
+
+fn instructions(suite: &Suite, trials: &[TrialSpec]) -> BTreeMap<TaskId, String> {
+    let of = |trial: &TrialSpec| {
+        let words =
+            suite.task(trial.task.as_str())?.instruction.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some((trial.task.clone(), words.chars().take(MAX_INSTRUCTION).collect()))
+    };
+    trials.iter().filter_map(of).collect()
 }
 
 /// The judge of a plan, still without a name, if a planned task needs one.

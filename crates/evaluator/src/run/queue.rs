@@ -143,6 +143,9 @@ impl FolderQueue {
         let mut state = self.lock();
         state.running = state.running.saturating_sub(1);
         stored?;
+        if carried.ends_trial {
+            folder.settle(&lease.trial.trial);
+        }
         if !folder.is_finished(&lease.trial.trial) {
             // A void attempt is repeated before another trial begins; after the first of a server that fails, another trial
             // shows whether it takes that one.

@@ -37,6 +37,8 @@ struct RowsFile {
     rows: Vec<TrialRow>,
     /// How many of them an earlier process wrote.
     earlier: usize,
+    /// Trials that this process does not try again, because each attempt would end alike.
+    settled: BTreeSet<TrialId>,
 }
 
 /// The reason a run's folder cannot be used.
@@ -137,7 +139,13 @@ impl RunFolder {
         let length = handle.metadata().map_err(failed(&file))?.len();
         let rows = rows::read(&file)?.rows;
         sync_folder(&path)?;
-        let rows = Mutex::new(RowsFile { file: handle, length, earlier: rows.len(), rows });
+        let rows = Mutex::new(RowsFile {
+            file: handle,
+            length,
+            earlier: rows.len(),
+            rows,
+            settled: BTreeSet::new(),
+        });
         Ok(Self { path, plan, rows, _lock: lock })
     }
 
@@ -173,14 +181,20 @@ impl RunFolder {
     }
 
     /// Whether a trial is not tried again: it passed or failed, a person stopped it, or it was void as often as the plan
-    /// allows since the folder was opened. An interrupted attempt does not count. What made attempts void in an earlier
+    /// allows since the folder was opened, or once where a program or a file is missing. An interrupted attempt does not count. What made attempts void in an earlier
     /// process, as a key that had expired, may have been mended since.
     pub fn is_finished(&self, trial: &TrialId) -> bool {
         let counts = |row: &&TrialRow| row.trial == *trial && row.void_cause != Some(VoidCause::Interrupted);
         let ledger = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let tried = ledger.rows.iter().skip(ledger.earlier).filter(counts).count();
-        tried >= self.plan.attempts as usize
+        ledger.settled.contains(trial)
+            || tried >= self.plan.attempts as usize
             || has_result(&ledger.rows.iter().filter(counts).cloned().collect::<Vec<_>>())
+    }
+
+    /// Tries a trial no more until the folder is opened again: what it lacks may be there by then.
+    pub(super) fn settle(&self, trial: &TrialId) {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).settled.insert(trial.clone());
     }
 
     /// Appends one row with a single write and syncs it. Only then is the attempt finished.

@@ -42,6 +42,8 @@ pub struct CarriedOut {
     /// Why no further attempt of the run can succeed until a person changes something, with the remedy where one is known;
     /// `None` if others may.
     pub ends_run: Option<String>,
+    /// Whether a further attempt at this trial would end alike, because a program or a file is missing.
+    pub ends_trial: bool,
 }
 
 impl Runner {
@@ -75,6 +77,9 @@ impl Runner {
             let attempt = self.next_attempt(&trial.trial);
             let carried = self.carry_out(trial, attempt, self.context.cancel.child_token()).await?;
             self.context.folder.append(&carried.row)?;
+            if carried.ends_trial {
+                self.context.folder.settle(&trial.trial);
+            }
             let ends_run = carried.ends_run.clone();
             let model = carried.row.model.clone();
             self.report(carried);
@@ -98,7 +103,8 @@ impl Runner {
             Ok(finished) => finished?,
             // A panic in one trial must not end the other trials.
             Err(_) => {
-                CarriedOut { row: self.internal_error_row(trial, attempt), message: None, ends_run: None }
+                let row = self.internal_error_row(trial, attempt);
+                CarriedOut { row, message: None, ends_run: None, ends_trial: false }
             }
         };
         if carried.row.void_cause == Some(VoidCause::DiskFull) {
@@ -164,11 +170,12 @@ impl Runner {
         let row = TrialRow { person_acts: live.trial().status().person_actions, ..row };
         let wall = clock.mono().saturating_sub(begun);
         let message = done.void.as_ref().map(|void| void.message.clone());
+        let ends_trial = done.void.as_ref().is_some_and(|void| void.unchanging);
         let ends_run = message.clone().filter(|_| done.void.as_ref().is_some_and(|void| void.lasting));
         let book = guidance.ok().and_then(|guidance| guidance.skillbook_hash);
         let skillbook_hash = book.or_else(|| row.skillbook_hash.clone());
         let row = self.completed_row(TrialRow { started_at, skillbook_hash, ..row }, done, wall);
-        Ok(CarriedOut { row, message, ends_run })
+        Ok(CarriedOut { row, message, ends_run, ends_trial })
     }
 
     /// What watchers are told of an attempt when it begins.

@@ -14,11 +14,18 @@ pub(super) struct Void {
     pub(super) message: String,
     /// Whether every other attempt would end so, until a person changes something.
     pub(super) lasting: bool,
+    /// Whether another attempt at this trial would end so, until a person changes something: a program or a file is missing.
+    pub(super) unchanging: bool,
 }
 
 impl Void {
     pub(super) fn new(cause: VoidCause, message: impl Into<String>) -> Self {
-        Self { cause, message: message.into(), lasting: false }
+        Self {
+            cause,
+            message: message.into(),
+            lasting: false,
+            unchanging: cause == VoidCause::MissingProgram,
+        }
     }
 }
 
@@ -43,7 +50,8 @@ impl From<&ArmError> for Void {
 
 impl From<SetupError> for Void {
     fn from(error: SetupError) -> Self {
-        Self::new(error.void_cause(), error.message())
+        let unchanging = error.is_unchanging();
+        Self { unchanging, ..Self::new(error.void_cause(), error.message()) }
     }
 }
 

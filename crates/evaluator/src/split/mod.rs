@@ -73,6 +73,16 @@ pub enum SplitError {
         #[source]
         source: io::Error,
     },
+    /// The file is a draft, which may still be edited.
+    #[error(
+        "{path} is a draft of a split; lock it first: `apprentice split lock {folder}` writes {folder}/split.json"
+    )]
+    Draft {
+        /// The draft.
+        path: PathBuf,
+        /// The suite's folder.
+        folder: PathBuf,
+    },
     /// The file is not a valid lock.
     #[error("{path}: not a split lock (field {field})")]
     Form {
@@ -253,6 +263,11 @@ impl SplitLock {
 
     /// Reads and validates a lock file.
     pub fn read(path: &Path) -> Result<Self, SplitError> {
+        if path.extension().is_some_and(|ending| ending == "toml") && path.exists() {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).to_owned();
+            return Err(SplitError::Draft { path: path.into(), folder });
+        }
         let text = apprentice_files::read_to_string(path).map_err(|source| SplitError::File {
             path: path.into(),
             operation: "read",

@@ -199,6 +199,7 @@ pub(crate) async fn work_with(
         embedding: None,
         readers: Vec::new(),
         effects: EffectRule::RuleBased,
+        measures_empty_book: false,
         run: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),
@@ -696,4 +697,24 @@ async fn a_given_book_is_measured_without_learning() {
     let unlearned = Experiment { lock: None, ..experiment(learned()) };
     let folder = TempDir::new().expect("a folder");
     assert!(matches!(work(&unlearned, folder.path(), None).await, Err(ExperimentError::NoSplit)));
+}
+
+#[tokio::test]
+async fn an_empty_book_is_not_measured_unasked_and_is_the_first_note() {
+    let folder = TempDir::new().expect("a folder");
+    let silent = BookSource::Learned(LearningPlan {
+        teacher: "builtin/explorer".into(),
+        learner: Arc::new(apprentice_tasks::solution::FixedModel::noop()),
+        cycle: CycleOptions { batch: 2, ..CycleOptions::default() },
+    });
+    let stopped = work(&experiment(silent), folder.path(), None).await.map(drop);
+    let Err(ExperimentError::EmptyBook { why, .. }) = &stopped else { panic!("{stopped:?}") };
+    assert!(
+        why.starts_with("the book is empty: learning from ") && why.contains("gave no usable review"),
+        "{why}"
+    );
+    assert!(!folder.path().join("measure").exists(), "nothing is paid for");
+    assert!(folder.path().join("report.html").is_file(), "what learning left is reported");
+    let told = report(folder.path()).expect("reads");
+    assert_eq!(told.notes.first(), Some(why));
 }

@@ -134,7 +134,7 @@ impl Task {
         match blobs.read(&picture.hash, picture.extension()) {
             Ok(bytes) => {
                 out.write_bytes(&format!("{}/{name}", self.folder), &bytes)?;
-                out.picture_bytes += bytes.len() as u64;
+                out.add_picture(bytes.len());
                 Ok(Some(name.to_owned()))
             }
             Err(error) => {

@@ -139,7 +139,7 @@ impl<'a> ConversationTable<'a> {
             "tools": Value::from(conversation.tools).to_string(), "images": images,
         });
         let value = out.redacted_value(&value).map_err(|error| FolderError::invalid("a row", error))?;
-        out.picture_bytes += size as u64;
+        pictures.iter().for_each(|picture| out.add_picture(picture.len()));
         Ok(Row { value, pictures })
     }
 

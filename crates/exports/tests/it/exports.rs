@@ -47,6 +47,7 @@ pub(crate) const ATTEMPTS: [Attempt<'_>; 6] = [
     },
 ];
 const BASE: Attempt<'_> = Attempt {
+    clock: "10:01",
     trial: "t-one",
     task: "shop-buy",
     template: "shop",
@@ -110,6 +111,23 @@ fn every_format_is_whole_redacted_and_stays_in_its_folder() {
         .filter(|name| name != "run" && !ExportFormat::ALL.iter().any(|format| format.name() == name))
         .collect();
     assert!(beside.is_empty(), "{beside:?}");
+}
+
+#[test]
+fn an_attempt_repeats_another_one_by_its_acts_whatever_a_clock_on_the_screen_shows() {
+    let attempt = |trial, clock| Attempt { trial, clock, ..Attempt::default() };
+    let sample = Sample::of(&[attempt("t-one", "10:01"), attempt("t-two", "10:02")]);
+    let manifest = made(&sample, ExportFormat::Openai, Selection::default());
+    assert_eq!((manifest.exported, manifest.not_selected["repeats another attempt"]), (1, 1));
+}
+
+#[test]
+fn every_form_counts_its_pictures() {
+    let sample = Sample::of(&ATTEMPTS);
+    for format in [ExportFormat::Parquet, ExportFormat::Osworld, ExportFormat::Openai] {
+        let manifest = made(&sample, format, Selection::default());
+        assert!(manifest.pictures > 0 && manifest.picture_bytes > 0, "{}", format.name());
+    }
 }
 
 #[test]

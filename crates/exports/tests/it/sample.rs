@@ -48,6 +48,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) verdict: Verdict,
     /// What the page says and the model repeats.
     pub(crate) words: &'a str,
+    /// What a clock on the screen shows.
+    pub(crate) clock: &'a str,
     /// Whether the trace holds the messages, as since this version.
     pub(crate) messages: bool,
 }
@@ -63,6 +65,7 @@ impl Default for Attempt<'_> {
             seed: 0,
             verdict: Verdict::Pass,
             words: "Shop",
+            clock: "10:01",
             messages: true,
         }
     }
@@ -187,7 +190,8 @@ impl Script<'_> {
     fn observe(&mut self, number: usize) -> Vec<Content> {
         let bytes = picture(number);
         let hash = self.sink.keep(&bytes, "png").expect("kept");
-        let text = format!("Screen now.\nFront: {:?}\nbutton \"Buy\" @60,20 #n7", self.attempt.words);
+        let Attempt { words, clock, .. } = self.attempt;
+        let text = format!("Screen now.\nFront: {words:?}, {clock}\nbutton \"Buy\" @60,20 #n7");
         let outline = self.sink.keep(text.as_bytes(), "txt").expect("kept");
         let view = View {
             region: Rect::new(0, 0, 128, 80),

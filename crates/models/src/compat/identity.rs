@@ -29,8 +29,13 @@ impl IdentityClient<'_> {
         let base = &self.config.endpoint.base_url;
         let model = self.config.model.as_str();
         let list = self.get(&format!("{base}/models")).await;
-        let Some(entry) = entry(&list, model) else { return ModelIdentity::default() };
-        let listed = listed(entry);
+        let others = others(&list, model);
+        let Some(entry) = entry(&list, model) else {
+            return ModelIdentity { served: others, ..ModelIdentity::default() };
+        };
+        // vLLM answers to no other name than its own.
+        let served = if entry["owned_by"] == "vllm" { others } else { Vec::new() };
+        let listed = ModelIdentity { served: served.clone(), ..listed(entry) };
         // The endpoints below are not part of the common API; they lie beside it.
         let Some(root) = base.strip_suffix("/v1") else { return listed };
         let own = match entry["owned_by"].as_str() {
@@ -44,7 +49,7 @@ impl IdentityClient<'_> {
                 ollama.or(sglang)
             }
         };
-        own.or(listed)
+        ModelIdentity { served, ..own.or(listed) }
     }
 
     async fn sglang(&self, root: &str) -> ModelIdentity {
@@ -84,6 +89,17 @@ fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
     let of_name = entries.iter().find(|entry| entry["id"] == model);
     // llama.cpp serves one model, whatever its name.
     of_name.or_else(|| entries.first().filter(|_| entries.len() == 1))
+}
+
+/// Returns the names in a list that lacks the model's; none where a gateway stands for names that it does not list.
+fn others(list: &Value, model: &str) -> Vec<String> {
+    let names =
+        list["data"].as_array().into_iter().flatten().filter_map(|entry| non_empty_text(&entry["id"]));
+    let names: Vec<String> = names.collect();
+    match names.iter().any(|name| name == model || name.contains('*')) {
+        true => Vec::new(),
+        false => names,
+    }
 }
 
 /// Reads the identity from an entry of the list.

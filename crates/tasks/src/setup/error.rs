@@ -125,6 +125,31 @@ impl SetupError {
         }
     }
 
+    /// Whether another attempt would fail alike, until a person changes the task, its files or the machine.
+    pub fn is_unchanging(&self) -> bool {
+        match &self.source {
+            StepError::Unknown
+            | StepError::Parameters(_)
+            | StepError::Command(_)
+            | StepError::Network(_)
+            | StepError::OutsideSuite(_)
+            | StepError::SuiteFile(_)
+            | StepError::NoProgram(_)
+            | StepError::NoViewer(_)
+            | StepError::Machine(MachineError::MissingProgram(_)) => true,
+            StepError::Mirror(_)
+            | StepError::NoBrowser(_)
+            | StepError::History(_)
+            | StepError::BrowserState(_)
+            | StepError::VerificationTimeout(_)
+            | StepError::Local { .. }
+            | StepError::NoWindow(..)
+            | StepError::OpenFailed(..)
+            | StepError::Until { .. }
+            | StepError::Machine(_) => false,
+        }
+    }
+
     /// Formats the failure and its cause in one line.
     pub fn message(&self) -> String {
         format!("{self}: {}", self.source)

@@ -12,7 +12,9 @@ use super::step::{Execute, Launch, Step, Until, VerifiedExecute};
 use super::window::{self, CLOSE_DEADLINE, POLL_FLOOR, WINDOW_DEADLINE};
 use super::{browser, browser_state, shims};
 use crate::task::{SetupStep, read_beneath};
-use crate::world_io::{CommandText, argv, at_home, with_pyautogui};
+use crate::world_io::{
+    CommandText, argv, at_home, not_found, programs_started, provides_for, script_of, with_pyautogui,
+};
 
 /// A program that was launched last and shows no window for this long is treated as windowless.
 const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
@@ -140,6 +142,7 @@ async fn start(
     if let Some(pattern) = shims::pkill_pattern(&words) {
         return end(context, pattern).await;
     }
+    every_program_of_script_is_there(context, &words).await?;
     let command = with_pyautogui(context.machine, words).await?;
     match context.machine.launch(&command).await {
         Err(MachineError::MissingProgram(_)) if shims::is_relay(&command.argv) => return Ok(()),
@@ -220,10 +223,11 @@ async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
 
 async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
     let words = command_words(context, &execute.command, execute.shell)?;
+    every_program_of_script_is_there(context, &words).await?;
     let command = with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     let mut output = context.machine.run(&command).await?;
     if execute.until.is_none() {
-        every_program_is_there(&output)?;
+        every_program_is_there(&command.argv, &output)?;
     }
     if let Some(until) = &execute.until {
         let deadline = context.clock.mono() + UNTIL_DEADLINE;
@@ -262,17 +266,40 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
 /// The exit code of a shell that did not find the program of its last command.
 const NOT_FOUND_BY_SHELL: i32 = 127;
 
-/// Refuses to begin an attempt in a world that lacks what its setup starts.
-fn every_program_is_there(output: &Output) -> Result<(), StepError> {
-    if output.code != NOT_FOUND_BY_SHELL {
+/// Refuses to begin an attempt in a world that lacks what its setup started: by the exit code of a shell, or by what a shell
+/// or Python wrote of a program that it did not find.
+fn every_program_is_there(argv: &[String], output: &Output) -> Result<(), StepError> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let missing = not_found(&said).filter(|program| !provides_for(argv, program));
+    if output.code != NOT_FOUND_BY_SHELL && missing.is_none() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(StepError::NoProgram(said.lines().last().unwrap_or_default().trim().to_owned()))
+    let line = missing.or_else(|| said.lines().last()).unwrap_or_default();
+    Err(StepError::NoProgram(line.trim().to_owned()))
+}
+
+/// Asks the world for the programs of a script before it runs: a shell starts whatever it is asked for, and a launch has no
+/// exit code.
+async fn every_program_of_script_is_there(
+    context: &SetupContext<'_>,
+    words: &[String],
+) -> Result<(), StepError> {
+    let programs = programs_started(words);
+    if script_of(words).is_none() || programs.is_empty() {
+        return Ok(());
+    }
+    let line = "for name; do command -v -- \"$name\" >/dev/null 2>&1 || printf '%s\\n' \"$name\"; done";
+    let asked = ["sh", "-c", line, "sh"].map(str::to_owned).into_iter().chain(programs);
+    let output = context.machine.run(&Command::new(asked).within(COMMAND_DEADLINE)).await?;
+    match String::from_utf8_lossy(&output.stdout).lines().next() {
+        Some(missing) => Err(StepError::NoProgram(missing.to_owned())),
+        None => Ok(()),
+    }
 }
 
 async fn verify(context: &SetupContext<'_>, verified: &VerifiedExecute) -> Result<(), StepError> {
     let words = command_words(context, &verified.command, verified.shell)?;
+    every_program_of_script_is_there(context, &words).await?;
     let command = with_pyautogui(context.machine, words).await?.within(COMMAND_DEADLINE);
     context.machine.run(&command).await?;
     let wait = Duration::try_from_secs_f64(verified.max_wait_time).unwrap_or(COMMAND_DEADLINE);

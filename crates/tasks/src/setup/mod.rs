@@ -11,6 +11,8 @@ mod step;
 mod window;
 
 pub(crate) use browser::EMPTY_HISTORY;
+pub(crate) use shims::is_stood_in_for;
+pub(crate) use step::{programs_of_step, unknown_parameters};
 
 pub use context::{SetupContext, SetupPhase, SleepMode};
 pub use error::{SetupError, StepError};

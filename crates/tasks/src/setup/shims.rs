@@ -20,6 +20,11 @@ pub(super) fn is_relay(words: &[String]) -> bool {
         if program == "socat" && holds(from, "tcp-listen:") && holds(to, "tcp:localhost:"))
 }
 
+/// Programs that setup does the work of, so that a world need not have them: a relay between ports.
+pub(crate) fn is_stood_in_for(program: &str) -> bool {
+    program == "socat"
+}
+
 #[cfg(test)]
 mod tests {
     use super::{is_relay, pkill_pattern};

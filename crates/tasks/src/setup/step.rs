@@ -1,11 +1,12 @@
 //! The setup step types, parsed from task files with OSWorld's names and its tolerance for loose types.
 
 use apprentice_metrics::is_truthy;
+use apprentice_protocol::nearest;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::task::SetupStep;
-use crate::world_io::CommandText;
+use crate::world_io::{CommandText, argv, programs_started};
 
 /// Names of the supported step types. `write_file` and `browser_state` are additions; the others are OSWorld's.
 pub const STEPS: &[&str] = &[
@@ -26,6 +27,57 @@ pub const STEPS: &[&str] = &[
     "execute_with_verification",
     "browser_state",
 ];
+
+/// The parameters that each step type reads.
+const PARAMETERS: &[(&str, &[&str])] = &[
+    ("download", &["files"]),
+    ("upload_file", &["files"]),
+    ("write_file", &["path", "content"]),
+    ("launch", &["command", "shell", "window"]),
+    ("open", &["path"]),
+    ("execute", &["command", "shell", "stdout", "stderr", "until"]),
+    ("command", &["command", "shell", "stdout", "stderr", "until"]),
+    ("activate_window", &["window_name", "strict", "by_class"]),
+    ("close_window", &["window_name", "strict", "by_class"]),
+    ("sleep", &["seconds"]),
+    ("chrome_open_tabs", &["urls_to_open"]),
+    ("chrome_close_tabs", &["urls_to_close", "urls_to_open"]),
+    ("update_browse_history", &["history"]),
+    ("change_wallpaper", &["path"]),
+    ("execute_with_verification", &["command", "shell", "verification", "max_wait_time"]),
+    ("browser_state", &["local_path"]),
+];
+
+/// Returns what is wrong with the names of a step's parameters. Later versions of OSWorld's format add some, so that in
+/// its tasks only a name that is like a known one is a fault.
+pub(crate) fn unknown_parameters(step: &SetupStep, is_own: bool) -> Vec<String> {
+    let Some((kind, known)) = PARAMETERS.iter().find(|(kind, _)| *kind == step.kind) else {
+        return Vec::new();
+    };
+    let unknown =
+        step.parameters.keys().filter(|name| !known.contains(&name.as_str()) && !name.starts_with('_'));
+    let fault = |name: &String| {
+        let like = nearest(name, known.iter().copied().filter(|one| !step.parameters.contains_key(*one)));
+        let told = format!("setup step {kind:?}: unknown parameter {name:?}");
+        match like {
+            Some(like) => Some(format!("{told}; did you mean {like:?}?")),
+            None if is_own => Some(format!("{told}; it has {}", known.join(", "))),
+            None => None,
+        }
+    };
+    unknown.filter_map(fault).collect()
+}
+
+/// Returns the programs that a step starts, as far as its command line says so.
+pub(crate) fn programs_of_step(step: &SetupStep) -> Vec<String> {
+    let words = match Step::read(step) {
+        Some(Ok(Step::Launch(launch))) => argv(&launch.command, launch.shell),
+        Some(Ok(Step::Execute(execute))) => argv(&execute.command, execute.shell),
+        Some(Ok(Step::Verify(verified))) => argv(&verified.command, verified.shell),
+        _ => None,
+    };
+    words.as_deref().map(programs_started).unwrap_or_default()
+}
 
 /// OSWorld's step types that are not supported, with the reason.
 pub const KNOWN_STEPS: &[(&str, &str)] = &[

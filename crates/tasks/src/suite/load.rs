@@ -292,6 +292,29 @@ impl<'de> serde::Deserialize<'de> for SuiteFile {
     }
 }
 
+/// Suites that an error names.
+const MAX_NAMED: usize = 5;
+
+/// Returns suite files in the folders of a folder, and in theirs.
+fn suites_below(folder: &Path) -> Vec<String> {
+    let folders = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        let mut folders: Vec<PathBuf> =
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        folders.sort_unstable();
+        folders.truncate(200);
+        folders
+    };
+    let near = folders(folder);
+    let far: Vec<PathBuf> = near.iter().flat_map(|folder| folders(folder)).collect();
+    let holds = |folder: &PathBuf| {
+        let own = folder.join(SUITE_FILE);
+        let of_osworld = folder.join("test_all.json");
+        [own, of_osworld].into_iter().find(|file| file.is_file())
+    };
+    near.iter().chain(&far).filter_map(holds).take(MAX_NAMED).map(|file| file.display().to_string()).collect()
+}
+
 fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
     let own = folder.join(SUITE_FILE);
     if own.is_file() {
@@ -309,7 +332,12 @@ fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
     match found.as_slice() {
         [only] => Ok(folder.join(only)),
         [] => {
-            let (folder, found) = (folder.to_owned(), "neither suite.json nor test_*.json".into());
+            let below = suites_below(folder);
+            let found = match below.as_slice() {
+                [] => "neither suite.json nor test_*.json".to_owned(),
+                some => format!("no suite file; suites lie below it: {}", some.join(", ")),
+            };
+            let folder = folder.to_owned();
             Err(match foreign::of_folder(&folder) {
                 Some(what) => SuiteError::Foreign { path: folder, what },
                 None => SuiteError::NoSuite { folder, found },

@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::check::{self, GETTERS, ReadingKind, UNSUPPORTED_GETTERS};
-use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, STEPS};
-use crate::task::{OneOrMany, SetupStep, Task};
+use crate::setup::{
+    EMPTY_HISTORY, KNOWN_STEPS, STEPS, is_stood_in_for, programs_of_step, unknown_parameters,
+};
+use crate::task::{OneOrMany, SetupStep, Task, TaskExtension};
 use crate::world_io::Mirror;
 use apprentice_metrics::kind_to_read;
 
@@ -37,6 +39,9 @@ pub struct MissingRequirements {
     pub cell: Vec<String>,
     /// Obstacles to running it in a virtual machine.
     pub vm: Vec<String>,
+    /// Missing programs of those reasons, by the names under which they were looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
 }
 
 /// Program names used by tasks, each with the executables that provide it here.
@@ -94,8 +99,8 @@ pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements 
     let mut all = RequirementCollector::default();
     let named = task.apprentice.as_ref().map_or(&[][..], |ours| ours.network.as_slice());
     all.named_hosts(named, here);
-    all.steps(task.config.iter(), named, here);
-    all.steps(task.evaluator.postconfig.iter(), named, here);
+    all.steps(task.config.iter(), task.apprentice.as_ref(), here);
+    all.steps(task.evaluator.postconfig.iter(), task.apprentice.as_ref(), here);
     all.instruction(&task.instruction, named, here);
     all.programs(task, here);
     all.metrics(task, here);
@@ -105,6 +110,7 @@ pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements 
         grades: all.grades.list,
         cell: all.cell.list,
         vm: all.vm.list,
+        programs: all.programs.list,
     }
 }
 
@@ -129,6 +135,7 @@ struct RequirementCollector {
     grades: Reasons,
     cell: Reasons,
     vm: Reasons,
+    programs: Reasons,
 }
 
 impl RequirementCollector {
@@ -145,9 +152,11 @@ impl RequirementCollector {
     fn steps<'t>(
         &mut self,
         steps: impl Iterator<Item = &'t SetupStep>,
-        named: &[AllowedHost],
+        ours: Option<&TaskExtension>,
         here: &HostCapabilities<'_>,
     ) {
+        let named = ours.map_or(&[][..], |ours| ours.network.as_slice());
+        let is_own = ours.is_some();
         for step in steps {
             let name = step.kind.as_str();
             if let Some((_, why)) = KNOWN_STEPS.iter().find(|(known, _)| *known == name) {
@@ -155,6 +164,9 @@ impl RequirementCollector {
             } else if !STEPS.contains(&name) {
                 let known = STEPS.iter().copied().chain(KNOWN_STEPS.iter().map(|(known, _)| *known));
                 self.unknown("setup step", name, known);
+            }
+            for fault in unknown_parameters(step, is_own) {
+                self.unknown.add(fault);
             }
             for file in step.parameters.get("files").and_then(Value::as_array).into_iter().flatten() {
                 if let Some(url) = file.get("url").and_then(Value::as_str).filter(|_| name == "download") {
@@ -251,23 +263,25 @@ impl RequirementCollector {
                 WINDOWS.iter().filter(|(known, _)| window == Some(*known)).map(|(_, program)| *program),
             );
         }
-        // A program of ours runs in the cell by its name; a path is made by the setup.
-        let first = |command: &String| command.split_whitespace().next().map(str::to_owned);
-        let started: Vec<String> = commands.iter().filter_map(first).collect();
-        let plain = |word: &&String| !word.contains(['/', '{', '=']);
-        if task.apprentice.is_some() {
-            wanted.extend(started.iter().filter(plain).map(String::as_str));
-        }
+        // A path is made by the setup, or its shell says that it is not there.
+        let steps = || task.config.iter().chain(&task.evaluator.postconfig);
+        let own = task.apprentice.is_some();
+        let started: Vec<String> =
+            steps().flat_map(programs_of_step).filter(|name| !name.contains('{')).collect();
+        wanted.extend(started.iter().map(String::as_str));
         for name in wanted {
             let options = PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, options)| *options);
-            let own = task.apprentice.is_some();
             let has = match options {
                 Some(options) => options.iter().any(|option| (here.has_program)(option)),
                 // Lists of related apps in third-party tasks also contain names that are not programs.
-                None => !own || (here.has_program)(name),
+                None => {
+                    let named_alone = !own && !started.iter().any(|one| one == name);
+                    named_alone || is_stood_in_for(name) || (here.has_program)(name)
+                }
             };
             if !has {
                 self.cell.add(format!("program {name:?} is not installed"));
+                self.programs.add(options.and_then(|options| options.first()).copied().unwrap_or(name));
             }
         }
     }
@@ -306,6 +320,7 @@ impl RequirementCollector {
         for (program, package) in kind_to_read(metric, options).map_or(&[][..], ReadingKind::programs) {
             if !(here.has_program)(program) {
                 let name = metric.name;
+                self.programs.add(*program);
                 self.grades.add(format!(
                     "metric {name:?} needs the program {program:?} on this machine (package {package})"
                 ));

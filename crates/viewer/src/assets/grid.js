@@ -33,7 +33,7 @@ function matches(row, flipped) {
   if (grid.cost > 0 && !(row.cost_usd >= grid.cost)) return false;
   if (grid.skill && !row.skills.includes(grid.skill)) return false;
   const words = grid.query.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = [row.task, row.template, row.model, row.arm, row.split, row.why, row.trial, ...row.skills].join(" ").toLowerCase();
+  const text = [row.task, row.domain, row.instruction, row.template, row.model, row.arm, row.split, row.why, row.trial, ...row.skills].join(" ").toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -100,7 +100,8 @@ function drawGrid(body, data) {
     const first = firsts.get(task);
     return el("tr", {},
       el("th", { scope: "row" }, el("span", { class: "task" }, task),
-        el("span", { class: "soft" }, [first.template !== task && first.template, first.split].filter(Boolean).join(" · "))),
+        el("span", { class: "soft" }, [first.domain, first.template !== task && first.template, first.split].filter(Boolean).join(" · ")),
+        first.instruction ? el("span", { class: "soft instruction" }, first.instruction) : ""),
       used.map((column) => {
         const here = cells.get(JSON.stringify([task, column])) || [];
         return el("td", { "data-column": column }, here.map((row) => chip(row, flipped.has(cellKey(row)))));

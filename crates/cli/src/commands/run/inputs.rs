@@ -59,6 +59,11 @@ impl RunInputs {
         Self { suite, suite_name, split, skillbook: book, ..Self::given(run) }
     }
 
+    /// The same inputs, with the suite at another place if one is given.
+    pub(super) fn with_suite(self, suite: Option<&PathBuf>) -> Self {
+        Self { suite: suite.cloned().unwrap_or(self.suite), ..self }
+    }
+
     /// Reads the inputs of a stored run, and the command line that started it. The plan fixes the trials, models,
     /// caps and seeds, the arm and its admission policy, and the run's folder holds its skillbook. They do not hold where
     /// other files are or how services are reached, so that exactly the following comes from the stored command: the
@@ -78,13 +83,27 @@ impl RunInputs {
         };
         let inputs = Self {
             suite_name: Some(plan.suite.clone()),
+            suite: from_run(run, &given.suite),
             arm: Arm::parse(&arm.arm).kind(Kind::Config)?,
             only_skills: arm.admission.as_ref().map_or(given.only_skills, |admission| admission.policy),
-            skillbook: frozen_book(run).or_else(|| given.skillbook.clone()),
+            skillbook: frozen_book(run)
+                .or_else(|| given.skillbook.as_deref().map(|book| from_run(run, book))),
+            split: given.split.as_deref().map(|split| from_run(run, split)),
             ..Self::given(given)
         };
         Ok((inputs, command))
     }
+}
+
+/// Returns a path of the command that started a run. It may be relative to another working folder: then it is looked for
+/// from the run's folder upwards, as a run usually lies below the folder that it was started in.
+fn from_run(run: &Path, path: &Path) -> PathBuf {
+    if path.is_absolute() || path.exists() {
+        return path.to_owned();
+    }
+    let run = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    let found = run.ancestors().skip(1).map(|folder| folder.join(path)).find(|path| path.exists());
+    found.unwrap_or_else(|| path.to_owned())
 }
 
 /// The suite, split and skillbook of a run, loaded.

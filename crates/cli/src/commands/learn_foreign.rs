@@ -1,0 +1,156 @@
+//! The part of `apprentice learn` for traces of other programs: which paths hold some, and the learning itself.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::learn::{
+    CycleError, ForeignTrace, LearningRecord, LockedSuites, NotLearned, OwnAttempt, foreign_traces,
+    learn_from_foreign,
+};
+use apprentice_evaluator::split::SplitError;
+use apprentice_protocol::Clock as _;
+use apprentice_runs::{Place, Wanted, check};
+use apprentice_sandbox::SystemClock;
+use apprentice_trace::Redactor;
+use apprentice_transcripts::{Found, ReadError, find, read};
+
+use super::learn_own::OpenBook;
+use super::skills::curate::apply_failure;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::{process_env, terminal};
+
+/// Maximum number of traces of one command: each is reviewed by a model.
+const MAX_TRACES: usize = 1000;
+
+/// What the paths of `learn` hold.
+#[derive(Default)]
+pub(super) struct Inputs<'a> {
+    /// Attempts of `apprentice do`.
+    pub(super) own: Vec<&'a Path>,
+    /// Runs.
+    pub(super) runs: Vec<&'a Path>,
+    /// Traces of other programs.
+    pub(super) traces: Traces,
+}
+
+/// Traces of other programs.
+#[derive(Default)]
+pub(super) struct Traces {
+    logs: Vec<Found>,
+    /// Replies of each conversation that can be learned from.
+    pub(super) turns: Vec<u32>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Sorts paths by what they hold. Traces are read to their ends, so that nothing is written where one is damaged.
+    pub(super) fn of(paths: &'a [PathBuf]) -> Result<Self, Failure> {
+        let mut inputs = Self::default();
+        for path in paths {
+            match check(path, Wanted::Attempts) {
+                Ok(_) if OwnAttempt::is_at(path) => inputs.own.push(path),
+                Ok(_) => inputs.runs.push(path),
+                Err(wrong) if matches!(wrong.found, Place::File | Place::Folder) => match find(path) {
+                    Ok(found) => inputs.traces.logs.extend(found),
+                    Err(ReadError::Other { seems, .. }) => {
+                        let hint = format!("it {seems}, and no trace of another program, either");
+                        return Err(Failure::new(Kind::Config, wrong).hint(hint));
+                    }
+                    Err(error) => return Err(Failure::new(Kind::Config, error)),
+                },
+                Err(wrong) => return Err(Failure::new(Kind::Config, wrong)),
+            }
+        }
+        inputs.traces.count()?;
+        Ok(inputs)
+    }
+}
+
+impl Traces {
+    pub(super) fn is_empty(&self) -> bool {
+        self.logs.is_empty()
+    }
+
+    fn count(&mut self) -> Result<(), Failure> {
+        let redactor = redactor()?;
+        for log in &self.logs {
+            for told in conversations(log, &redactor)?.into_iter().flatten() {
+                self.turns.push(told.trajectory().spent.turns);
+            }
+            if self.turns.len().max(self.logs.len()) > MAX_TRACES {
+                let message =
+                    format!("there are more than the {MAX_TRACES} traces that one command learns from");
+                let hint = "name fewer: a model reviews each; `apprentice trace read PATH` lists them";
+                return Err(Failure::say(Kind::Config, message).hint(hint));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn redactor() -> Result<Redactor, Failure> {
+    let secrets = process_env::secrets();
+    Redactor::new(secrets.iter().map(String::as_str)).kind(Kind::Config)
+}
+
+/// Reads the conversations of one log.
+fn conversations(log: &Found, redactor: &Redactor) -> Result<Vec<Result<ForeignTrace, NotLearned>>, Failure> {
+    let log = read(log).kind(Kind::Config)?;
+    Ok(foreign_traces(&log, redactor, SystemClock::default().now()))
+}
+
+/// Counts over traces of other programs.
+#[derive(Default)]
+pub(super) struct ForeignTally {
+    pub(super) records: Vec<LearningRecord>,
+    /// Traces whose instruction repeats a held-out task.
+    pub(super) sealed: usize,
+    /// Traces without an end or an instruction.
+    pub(super) void: usize,
+}
+
+impl ForeignTally {
+    /// Learns from traces, in their order.
+    pub(super) async fn learn(
+        &mut self,
+        book: &mut OpenBook<'_>,
+        held_out: &LockedSuites,
+        traces: &Traces,
+        shown: fn(&LearningRecord),
+    ) -> Result<(), Failure> {
+        let redactor = redactor()?;
+        for log in &traces.logs {
+            for told in conversations(log, &redactor)? {
+                match told {
+                    Ok(trace) => self.learn_one(book, held_out, &trace, shown).await?,
+                    Err(not) => {
+                        terminal::note(format_args!("  {not}"));
+                        self.void += 1;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn learn_one(
+        &mut self,
+        book: &mut OpenBook<'_>,
+        held_out: &LockedSuites,
+        trace: &ForeignTrace,
+        shown: fn(&LearningRecord),
+    ) -> Result<(), Failure> {
+        match learn_from_foreign(book.gateway, held_out, book.learners, trace, book.options).await {
+            Ok(record) => {
+                shown(&record);
+                self.records.push(record);
+                Ok(())
+            }
+            Err(CycleError::Split(held_out @ SplitError::HeldOutWords { .. })) => {
+                terminal::note(format_args!("  trace {}: skipped; {held_out}", trace.trajectory().id));
+                self.sealed += 1;
+                Ok(())
+            }
+            Err(CycleError::Learn(error)) => Err(apply_failure(error)),
+            Err(other) => Err(Failure::new(Kind::Config, other)),
+        }
+    }
+}

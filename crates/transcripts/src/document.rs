@@ -1,0 +1,30 @@
+//! Reads files that are one JSON document.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::error::ReadError;
+
+/// Maximum number of bytes of a document.
+pub(crate) const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// Reads the bytes of a document.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    apprentice_files::read_at_most(path, MAX_DOCUMENT_BYTES).map_err(|error| ReadError::file(path, error))
+}
+
+/// Reads a document.
+pub(crate) fn read(path: &Path, program: &'static str) -> Result<Value, ReadError> {
+    parse(path, program, &bytes(path)?)
+}
+
+/// Reads a document from its bytes.
+pub(crate) fn parse(path: &Path, program: &'static str, bytes: &[u8]) -> Result<Value, ReadError> {
+    serde_json::from_slice(bytes).map_err(|error| ReadError::Damaged {
+        path: path.to_owned(),
+        program,
+        line: None,
+        why: error.to_string(),
+    })
+}
