@@ -7,6 +7,7 @@ use apprentice_evaluator::cost_estimate::{CostRange, CostSpread, Pricing};
 use apprentice_evaluator::experiment::{Experiment, LearningModels, ModelCost, remaining_cost};
 use apprentice_evaluator::review_estimate::{CountRange, CountedCost, ReviewWork};
 use apprentice_evaluator::run::{ModelSource as _, RunPlan};
+use apprentice_evaluator::work_estimate::WorkSpread;
 use apprentice_learning::reflect::ReflectOptions;
 use apprentice_protocol::{Limits, Size, TrialId};
 use apprentice_runs::row::TrialRow;
@@ -67,6 +68,9 @@ pub(crate) struct ForecastJson<'a> {
     expected_usd: CostSpread,
     /// Models without a known price.
     unpriced: &'a BTreeSet<String>,
+    /// What attempts ask of the servers of models without a price per token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work: Option<WorkSpread>,
 }
 
 /// The planned work of a command and the range of its cost.
@@ -82,6 +86,8 @@ pub(crate) struct Forecast {
     expected: CostSpread,
     /// Models without a known price.
     unpriced: BTreeSet<String>,
+    /// What attempts ask of the servers of models without a price per token.
+    work: Option<WorkSpread>,
 }
 
 /// Requests of about the same size, such as a test of a model sends.
@@ -162,6 +168,7 @@ impl Forecast {
             forecast.readings += one.readings;
             let range = one.least_usd.zip(one.most_usd).map(|(least, most)| CostRange { least, most });
             forecast.charge(&model, range.zip(one.expected_usd));
+            forecast.add_work(one.work);
         }
         Ok(forecast)
     }
@@ -177,6 +184,7 @@ impl Forecast {
         self.attempts += 1;
         let quote = models.quote(name)?;
         self.charge(models.resolve(name)?, quote.attempt(limits).zip(quote.expected_attempt(limits)));
+        self.add_work(quote.expected_work(limits));
         Ok(())
     }
 
@@ -241,6 +249,10 @@ impl Forecast {
         Ok(())
     }
 
+    fn add_work(&mut self, work: Option<WorkSpread>) {
+        self.work = [self.work, work].into_iter().flatten().reduce(std::ops::Add::add);
+    }
+
     fn charge(&mut self, model: &str, cost: Option<(CostRange, CostSpread)>) {
         match cost {
             Some((range, expected)) => {
@@ -270,6 +282,7 @@ impl Forecast {
             most_usd,
             expected_usd: self.expected.capped(config.cap.run_usd),
             unpriced: &self.unpriced,
+            work: self.work,
         }
     }
 
@@ -309,13 +322,15 @@ impl Forecast {
             "free".to_owned()
         };
         let unpriced = self.unpriced.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        match (unpriced.as_str(), self.range.most > 0.0) {
+        let told = match (unpriced.as_str(), self.range.most > 0.0) {
             ("", _) => format!("{what}, {priced}"),
             (unpriced, true) => {
                 format!("{what}, {priced}, plus the unknown cost of {unpriced}, which has no price")
             }
             (unpriced, false) => format!("{what}; {unpriced} has no price"),
-        }
+        };
+        // Of one's own server a person wants to know how long it works.
+        self.work.map_or(told.clone(), |work| format!("{told}: {work}"))
     }
 
     /// Describes what the reviews ask for.
@@ -357,6 +372,9 @@ impl Forecast {
             ));
         }
         let most = self.most(config);
+        if self.work.is_some() && self.attempts > 1 {
+            terminal::note(format_args!("{told}"));
+        }
         let Some(above) = config.confirm_above.filter(|above| most > *above && !consent.yes) else {
             return Ok(Proceed::On);
         };

@@ -28,7 +28,7 @@ pub(crate) const CALL_MS: [u64; 2] = [1_000, 20_000];
 
 /// Turns of an attempt: the first tenth, the median and the last tenth of the 16 attempts of a language model at the
 /// training tasks of the shipped suites (`docs/records/shipped-skillbook.jsonl.xz`). Harder tasks take longer.
-const TURNS_TAKEN: [u32; 3] = [4, 5, 8];
+pub(crate) const TURNS_TAKEN: [u32; 3] = [4, 5, 8];
 
 /// The cost that one would expect, in US dollars, if attempts take as many turns as the measured ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -224,7 +224,7 @@ fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Cost
 }
 
 /// Tokens of a usual turn: what was sent before is read from the cache where the conversation only grows.
-fn turn_tokens(profile: &ModelProfile, turn: u64) -> Tokens {
+pub(crate) fn turn_tokens(profile: &ModelProfile, turn: u64) -> Tokens {
     let input = request(profile, turn);
     let before = match profile.history {
         // A block that is left out breaks the cache once in many turns, which this ignores.

@@ -32,3 +32,4 @@ pub mod task_apps;
 pub mod tool_servers;
 pub mod trial_identity;
 pub mod verify;
+pub mod work_estimate;

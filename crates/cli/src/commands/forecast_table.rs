@@ -43,6 +43,11 @@ pub(super) fn print(found: &Forecast) {
         let (least, most) = (one.least_usd.unwrap_or_default(), one.most_usd.unwrap_or_default());
         terminal::line(format_args!("  {}: {least:.2} to {most:.2}", one.model));
     }
+    for one in &found.cost {
+        if let Some(work) = &one.work {
+            terminal::line(format_args!("  {}: {work}", one.model));
+        }
+    }
     let primary = &found.primary;
     terminal::line(format_args!("primary comparison: {} against {}", primary.treatment, primary.control));
     show(&found.power);

@@ -54,7 +54,7 @@ fn a_measured_trial_is_forked_without_the_skill_it_read() {
             2,
             "the skillbook has no skill beds/cure; did you mean \"beds/care\"?",
         ),
-        (&["-n", "0"], 2, "a fork needs at least one attempt of each arm"),
+        (&["-n", "0"], 2, "0 is not in 1..=1000"),
         (&["--attempt", "7"], 4, "has no finished attempt 7"),
         (&["--model", "baseline/noop"], 2, "baseline/noop is no model that can go on from a step"),
         (&["--out", "forked"], 21, "the folder is not empty"),

@@ -19,6 +19,7 @@ use crate::cost_estimate::{CostSpread, Pricing};
 use crate::learn::attempt_requests;
 use crate::review_estimate::{CountRange, CountedCost};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits};
+use crate::work_estimate::WorkSpread;
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::stats::{
     Design, MIN_BOOKS, MIN_TEMPLATES, PowerAssumptions, power, smallest_effect, templates_needed,
@@ -131,6 +132,9 @@ pub struct ModelCost {
     /// The cost to expect; `None` without a price.
     #[serde(default)]
     pub expected_usd: Option<CostSpread>,
+    /// What the attempts ask of the server of a model without a price per token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkSpread>,
 }
 
 /// The models that learn.
@@ -413,6 +417,10 @@ fn costs(
             least_usd: sum.map(|sum| sum.range.least),
             most_usd: sum.map(|sum| sum.range.most),
             expected_usd: sum.map(|sum| sum.expected),
+            work: trials
+                .iter()
+                .filter_map(|one| quote.expected_work(&limits(experiment, one)))
+                .reduce(std::ops::Add::add),
         }
     };
     models.into_iter().map(cost).collect()
