@@ -13,7 +13,7 @@ use apprentice_wording::is_for_program;
 use super::model::INCLUDED_BUDGET;
 use super::prompts::GIVEN;
 use super::reading::front_program::{FrontProgram, front_domain};
-use super::reading::tools::{domains_named, indexes, viewed};
+use super::reading::tools::{domains_named, indexes, viewed, viewed_briefly};
 
 /// Largest index that is added below one view, in characters.
 const INDEX_BUDGET: TextBudget = TextBudget(4000);
@@ -21,6 +21,9 @@ const INDEX_BUDGET: TextBudget = TextBudget(4000);
 const PUSH_BUDGET: TextBudget = INCLUDED_BUDGET;
 /// After the first view, a skill is added only if its score is at least this share of the best hit's.
 const NEAR_SHARE: f32 = 0.5;
+/// Largest page that a reader of short views gets, in characters: some 150 tokens. A longer one is not cut, as half of its
+/// steps would mislead, and is not lent.
+const BRIEF_BUDGET: usize = 700;
 /// Stands above the index of the program in front.
 const IN_FRONT: &str = "Notes on the program in front; `skill_view` shows one:";
 /// Stands above skills that are added after the first view.
@@ -185,6 +188,23 @@ impl GuidanceRefresh for PushOnScreen {
         }
         let room = TextBudget(PUSH_BUDGET.0 + text.chars().count());
         Some((BoundedText::cut(&text, room), skill_events(events)))
+    }
+
+    /// Adds one skill at the first view, by its situation and its steps: the nearest of those that are short enough, if it is
+    /// about as near as the nearest of all.
+    fn refresh_briefly(&self, _at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
+        self.front.note(seen);
+        let place = Place::of(seen);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.place.replace(place).is_some() {
+            return None;
+        }
+        let hits = self.book.search(&self.wanted.query, usize::MAX);
+        let best = hits.first().map_or(0.0, |hit| hit.score);
+        let near = hits.iter().take_while(|hit| hit.score >= best * NEAR_SHARE);
+        let mut brief = near.filter_map(|hit| self.book.skill(&hit.id)).map(viewed_briefly);
+        let (text, event) = brief.find(|(text, _)| text.chars().count() <= BRIEF_BUDGET)?;
+        Some((BoundedText::cut(&text, TextBudget(BRIEF_BUDGET)), skill_events(vec![event])))
     }
 }
 

@@ -8,6 +8,11 @@ use crate::{BoundedText, EventKind, Observation, StepRef, Tool};
 pub trait GuidanceRefresh: Send + Sync {
     /// Returns the text to append after this observation, with the events to record, if any.
     fn refresh(&self, at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)>;
+
+    /// Returns the same for a model that is shown the screen in short views, which can read as little of anything else.
+    fn refresh_briefly(&self, at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
+        self.refresh(at, seen)
+    }
 }
 
 /// Help for one trial. `opening` and the tool list do not change during the trial.

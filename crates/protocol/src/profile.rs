@@ -100,6 +100,8 @@ pub enum ViewRule {
     Whole,
     /// The elements that matter for acting, and after the first view those that changed.
     Changes,
+    /// Up to some 300 tokens each time, for a model of few parameters: what can be acted on now, by name, one element a line.
+    Short,
 }
 
 impl ViewRule {

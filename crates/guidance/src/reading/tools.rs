@@ -257,6 +257,19 @@ pub(crate) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
     viewed_part(book, skill, &whole_text(skill), 0)
 }
 
+/// Returns the situation and the steps of a skill, as delivered to a reader of few words, with the trace event.
+pub(crate) fn viewed_briefly(skill: &Skill) -> (String, SkillEvent) {
+    let words = format!("{}\n{}", skill.text.situation.trim(), skill.text.guidance.trim());
+    let text = fence::note(skill, &words);
+    let event = SkillEvent {
+        skill: Some(skill.id.clone()),
+        version: Some(skill.version),
+        text: Some(text.clone()),
+        ..happened(SkillEventKind::Viewed, &text)
+    };
+    (text, event)
+}
+
 /// Returns a skill's text with the names of its files.
 fn whole_text(skill: &Skill) -> String {
     format!("{}{}", with_captions(&skill.view()), package_file::listed(skill))

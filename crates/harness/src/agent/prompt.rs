@@ -21,10 +21,24 @@ const PERSON: Prompt = Prompt::new("agent/person", include_str!("prompts/person.
 
 const LIMITS: Prompt = Prompt::new("agent/limits", include_str!("prompts/limits.md"), &[]);
 const CHANGES: Prompt = Prompt::new("agent/changes", include_str!("prompts/changes.md"), &[]);
+const SMALL: Prompt = Prompt::new("agent/small", include_str!("prompts/small.md"), &[]);
 
 /// All prompt texts of the loop.
-pub(crate) const PROMPTS: [Prompt; 12] =
-    [SYSTEM, FINISH, TASK, FOLLOW_UP, ADVICE, UNUSABLE, CUT, UNREAD_CALL, REPEAT, PERSON, LIMITS, CHANGES];
+pub(crate) const PROMPTS: [Prompt; 13] = [
+    SYSTEM,
+    FINISH,
+    TASK,
+    FOLLOW_UP,
+    ADVICE,
+    UNUSABLE,
+    CUT,
+    UNREAD_CALL,
+    REPEAT,
+    PERSON,
+    LIMITS,
+    CHANGES,
+    SMALL,
+];
 /// The name prefix of the loop's own texts.
 const OWN_PREFIX: &str = "agent/";
 
@@ -50,6 +64,9 @@ pub fn prompt_hash() -> String {
 
 /// Returns the system prompt, with what a model must know of its views.
 pub(super) fn system(profile: &ModelProfile) -> String {
+    if profile.views == ViewRule::Short {
+        return SMALL.text().trim_end().to_owned();
+    }
     let changes = profile.views == ViewRule::Changes;
     let parts = [Some(SYSTEM), changes.then_some(LIMITS), (changes && profile.outline).then_some(CHANGES)];
     let parts: Vec<&str> = parts.iter().flatten().map(|prompt| prompt.text().trim_end()).collect();

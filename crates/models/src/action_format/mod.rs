@@ -24,6 +24,9 @@ pub(crate) use pyautogui::read_pyautogui;
 pub(crate) use python_calls::{read_python_call, read_python_value};
 pub(crate) use ui_tars::{read_ui_tars, ui_tars_calls};
 
+/// The loop's own tool. Most formats have words of their own for it.
+pub(crate) const FINISH: &str = "finish";
+
 /// A model's output, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ModelOutput {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::named::Screen;
 use super::profile::{ActionFormat, StudentProfile};
 use super::text_format::own_tool;
 use super::usage;
@@ -108,7 +109,11 @@ pub(super) fn reply(
     let content = choice.message.content.map(value_of).transpose()?.unwrap_or_default();
     // Without a world, every call is a function call, whatever the student's action format.
     let dialect = if request.world.is_some() { student.dialect } else { ActionFormat::Tools };
-    let words = read_words(dialect, &text_of(&content), (!tools.is_empty()).then_some(&tools));
+    let text = text_of(&content);
+    let mut words = read_words(dialect, &text, (!tools.is_empty()).then_some(&tools));
+    if dialect == ActionFormat::Named && words.calls.is_empty() {
+        words.calls.extend(Screen::of(request).read(&text, request));
+    }
     let mut thoughts = reasoning_texts(&choice.message)?;
     thoughts.extend(thinking_parts(&content));
     thoughts.extend(words.thoughts);

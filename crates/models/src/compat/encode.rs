@@ -8,6 +8,7 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::adaptation::{Concession, adapted};
+use super::named::{self, Screen};
 use super::profile::{ActionFormat, Structured, StudentProfile};
 use super::roles::arranged;
 use super::{CompatConfig, text_format};
@@ -65,6 +66,7 @@ pub(super) fn body(
     let enforced = match (&request.schema, request.world, student.dialect) {
         (Some(schema), _, _) => Some(schema.clone()),
         (None, Some(world), ActionFormat::Json) => Some(text_format::turn_schema(student, request, world)),
+        (None, Some(_), ActionFormat::Named) => Some(Screen::of(request).schema(request)),
         (None, _, _) => None,
     };
     let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
@@ -158,9 +160,14 @@ fn messages(
         system = format!("{system}\n\n{asked}\n{}", schema.schema);
     }
     let mut messages = vec![object([("role", "system".into()), ("content", system.into())])];
+    let by_names = student.dialect == ActionFormat::Named && request.world.is_some();
+    let shown = by_names.then(|| named::as_shown(&request.messages));
+    if by_names {
+        messages.extend(named::examples());
+    }
     // Whether the model's last turn used the server's function calling.
     let mut called = false;
-    for message in &request.messages {
+    for message in shown.as_ref().unwrap_or(&request.messages) {
         match message {
             Message::User { content } => messages.push(user(&content.iter().collect::<Vec<_>>(), fragments)?),
             Message::Assistant { raw, .. } => {

@@ -2,9 +2,11 @@
 //! differences are data: a [`StudentProfile`].
 
 mod adaptation;
+mod advice_steps;
 mod decode;
 mod encode;
 mod identity;
+mod named;
 mod profile;
 mod references;
 mod repetition;

@@ -23,7 +23,8 @@ pub(super) fn listed_references(request: &ChatRequest) -> Vec<String> {
     listed
 }
 
-fn texts(message: &Message) -> impl Iterator<Item = &str> {
+/// The texts of a message of the user or of results.
+pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
     let (content, results, notices) = match message {
         Message::User { content } => (content.as_slice(), [].as_slice(), [].as_slice()),
         Message::Assistant { .. } => ([].as_slice(), [].as_slice(), [].as_slice()),

@@ -5,9 +5,10 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
+use super::named;
 use super::profile::{ActionFormat, StudentProfile};
 use super::references::listed_references;
-use crate::action_format::{computer_tool, computer_tool_without_pictures};
+use crate::action_format::{FINISH, computer_tool, computer_tool_without_pictures};
 
 const QWEN: Prompt = Prompt::new("student/qwen", include_str!("prompts/qwen.md"), &["width", "height"]);
 const BOXES: Prompt = Prompt::new("student/boxes", include_str!("prompts/boxes.md"), &["width", "height"]);
@@ -19,11 +20,10 @@ const COMPUTER_13: Prompt =
     Prompt::new("student/computer_13", include_str!("prompts/computer_13.md"), &["width", "height"]);
 const TOOLS: Prompt = Prompt::new("student/tools", include_str!("prompts/tools.md"), &["tools"]);
 /// The instructions for students.
-pub(crate) const PROMPTS: [Prompt; 6] = [QWEN, BOXES, PYAUTOGUI, JSON, COMPUTER_13, TOOLS];
+pub(crate) const PROMPTS: [Prompt; 8] =
+    [QWEN, BOXES, PYAUTOGUI, JSON, COMPUTER_13, TOOLS, named::PROMPTS[0], named::PROMPTS[1]];
 /// Enough for a thought of some sentences; a small model without a bound fills its whole output with one.
 const MAX_THOUGHT_CHARS: u32 = 600;
-/// The loop's own tool. Most formats have words of their own for it.
-const FINISH: &str = "finish";
 
 /// Returns the text below the system prompt; empty when the server itself presents the tools.
 pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> String {
@@ -35,6 +35,7 @@ pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> S
         ActionFormat::Pyautogui => (PYAUTOGUI, false),
         ActionFormat::Json => (JSON, true),
         ActionFormat::Computer13 => (COMPUTER_13, false),
+        ActionFormat::Named => return named::instructions(),
     };
     let (width, height) = resolution(student, world);
     let mut lent: Vec<ToolSpec> =

@@ -126,7 +126,8 @@ pub(super) fn named_body(name: &str, arguments: &Value) -> CallBody {
 fn own_notation(dialect: ActionFormat, words: &str) -> Vec<CallBody> {
     let one = |read| vec![ModelOutput::body(read)];
     match dialect {
-        ActionFormat::Tools => Vec::new(),
+        // What a label names, only the conversation says: see `named`.
+        ActionFormat::Tools | ActionFormat::Named => Vec::new(),
         ActionFormat::Qwen => match object_of(words).filter(|_| !words.contains("tool_call>")) {
             Some(value) if value.get("action").is_some_and(Value::is_string) => vec![bare_action(&value)],
             Some(_) | None => Vec::new(),
@@ -169,7 +170,7 @@ fn own_mark(dialect: ActionFormat, words: &str) -> Option<&'static str> {
         ActionFormat::Qwen => &["Action:"],
         ActionFormat::Boxes => &["Thought", "Action"],
         ActionFormat::Pyautogui => &["## Thought", "## Action", "## Code", "pyautogui."],
-        ActionFormat::Json => &["{\""],
+        ActionFormat::Json | ActionFormat::Named => &["{\""],
         ActionFormat::Computer13 => &["action_type", "{\""],
     };
     let lower = words.to_lowercase();

@@ -254,7 +254,7 @@ impl<'a> Batch<'_, 'a> {
     fn show_all(&mut self) -> ActionOutcome {
         *self.last_view = LastView::Unlisted(WholeListReason::Asked);
         let profile = self.attempt.model.profile();
-        if profile.outline && profile.views == ViewRule::Changes {
+        if profile.outline && profile.views != ViewRule::Whole {
             ActionOutcome::Done { text: None }
         } else {
             self.needs_pictures()

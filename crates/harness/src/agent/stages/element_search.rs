@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{State, UiNode, UiTree, View, outline_line};
 
+use crate::agent::view::roles::is_interactive_role;
+
 /// Most elements in one answer, and most names that look alike.
 const MOST: usize = 20;
 const MOST_ALIKE: usize = 5;
@@ -36,28 +38,6 @@ const ROLE_WORDS: &[(&str, &[&str])] = &[
     ("menu", &["menu", "menuitem", "menubar", "combobox"]),
 ];
 
-/// Roles of elements that can be acted on.
-const INTERACTIVE: &[&str] = &[
-    "button",
-    "link",
-    "textbox",
-    "searchbox",
-    "combobox",
-    "listbox",
-    "option",
-    "checkbox",
-    "radio",
-    "switch",
-    "slider",
-    "spinbutton",
-    "menuitem",
-    "menuitemcheckbox",
-    "menuitemradio",
-    "tab",
-    "treeitem",
-    "clickable",
-];
-
 /// What a word found at an element is worth.
 const WHOLE_IN_NAME: u32 = 40;
 const PART_OF_NAME: u32 = 25;
@@ -81,7 +61,7 @@ struct Match<'t> {
 pub(crate) fn is_interactive(node: &UiNode) -> bool {
     let role = node.role.as_str();
     // A box without a role of its own stands in the tree because it takes the focus or has a name.
-    node.is(State::Editable) || INTERACTIVE.contains(&role) || (role == "generic" && !node.name.is_empty())
+    node.is(State::Editable) || is_interactive_role(role) || (role == "generic" && !node.name.is_empty())
 }
 
 /// Finds the elements that a query is about, the best first.

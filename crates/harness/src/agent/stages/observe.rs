@@ -13,6 +13,7 @@ use crate::agent::view::delta_view;
 use crate::agent::view::last_view::LastView;
 use crate::agent::view::model_view::ModelView;
 use crate::agent::view::picture::Picture;
+use crate::agent::view::short_view::{self, Attempted};
 
 /// The stage that observes: it may read the world, write the trace, and replace what the model was last shown.
 pub(crate) struct Observer<'r, 'a> {
@@ -42,10 +43,16 @@ impl Observer<'_, '_> {
         };
         let mapping = View { image: size, space: profile.space, ..View::whole(screen) };
         let mut view = ModelView::new(observation, shown, mapping);
-        if profile.views == ViewRule::Changes {
-            let (limits, spent) = (&self.attempt.brief.limits, self.budget.spent());
-            view.delta = Some(delta_view::write(&view, self.last_view, profile, limits, &spent));
-        }
+        let (limits, spent) = (&self.attempt.brief.limits, self.budget.spent());
+        view.delta = match profile.views {
+            ViewRule::Whole => None,
+            ViewRule::Changes => Some(delta_view::write(&view, self.last_view, profile, limits, &spent)),
+            ViewRule::Short => {
+                let (instruction, advice) = (&self.attempt.brief.instruction, &self.attempt.guidance.opening);
+                let attempted = Attempted { limits, spent: &spent, instruction, advice: advice.as_str() };
+                Some(short_view::write(&view, self.last_view, attempted))
+            }
+        };
         self.record_observation(&view, begun)?;
         self.record_connections()?;
         Ok(view)
@@ -78,7 +85,11 @@ impl Observer<'_, '_> {
     /// Returns what the guidance adds to the next user turn.
     pub(crate) fn refresh(&mut self, view: &ModelView) -> Result<Option<Content>, Stop> {
         let Some(refresh) = &self.attempt.guidance.refresh else { return Ok(None) };
-        let refreshed = refresh.refresh(self.journal.step(), &view.observation);
+        let (at, seen) = (self.journal.step(), &view.observation);
+        let refreshed = match self.attempt.model.profile().views {
+            ViewRule::Short => refresh.refresh_briefly(at, seen),
+            ViewRule::Whole | ViewRule::Changes => refresh.refresh(at, seen),
+        };
         let Some((text, events)) = refreshed.filter(|(text, _)| !text.is_empty()) else { return Ok(None) };
         let advice = prompt::advice(&text);
         self.journal.deliver_with(&text, &advice, events)?;

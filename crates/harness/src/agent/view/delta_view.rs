@@ -15,7 +15,8 @@ const CHANGES_HEADING: &str =
     "Changed elements (`+` new, `~` different, `-` gone; the others are as last listed):\n";
 /// What a view says of an action after which nothing was drawn and no element differs. Programs may draw a moment after they
 /// have come to rest, so it is said of the moment of the view.
-const NO_EFFECT: &str = "The last action was delivered, and nothing on the screen has changed so far.\n";
+pub(super) const NO_EFFECT: &str =
+    "The last action was delivered, and nothing on the screen has changed so far.\n";
 /// Limit on the list of elements, in characters.
 const LIST_BUDGET: usize = 12_000;
 /// Limit on the whole text, in characters.
@@ -71,7 +72,7 @@ fn effect_line(nothing_drawn: bool, last: Option<&ElementList>, now: Option<&Ele
 }
 
 /// Returns the list of a tree, which remembers what was shown of elements that are not listed now.
-fn list_after(last: &LastView, tree: &UiTree, view: &View) -> ElementList {
+pub(super) fn list_after(last: &LastView, tree: &UiTree, view: &View) -> ElementList {
     let list = ElementList::of(tree, view);
     match last.list() {
         Some(last) => list.after(last),

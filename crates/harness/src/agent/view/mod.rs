@@ -6,4 +6,6 @@ mod element_list;
 pub(super) mod last_view;
 pub(super) mod model_view;
 pub(super) mod picture;
+pub(super) mod roles;
+pub(super) mod short_view;
 mod text_changes;
