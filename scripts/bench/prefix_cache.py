@@ -41,6 +41,7 @@ def act(action_format, turn):
         "json": json.dumps({"thought": "I look.", "tool": "computer", "arguments": {"action": "mouse_move", "coordinate": [x, y]}}),
         "qwen": 'Action: look.\n<tool_call>\n{"name": "computer_use", "arguments": {"action": "mouse_move", "coordinate": [%d, %d]}}\n</tool_call>' % (x, y),
         "pyautogui": f"## Thought\nI look.\n\n## Action\nMove.\n\n## Code\n```python\npyautogui.moveTo(x={x}, y={y})\n```",
+        "named": json.dumps({"scroll": ["down", "up"][turn % 2]}),
         "boxes": f"Thought: I look.\nAction: click(start_box='({x},{y})')",
     }[action_format]
     return {"role": "assistant", "content": text}

@@ -191,7 +191,17 @@ mod tests {
         let window = HistoryRule::Window { images: 1, at_most: None, context: None };
         let work = own(window).expected_work(&short).expect("is known");
         assert_eq!((work.low.turns, work.high.turns), (2, 2));
-        assert_eq!(work.median.new_tokens, work.median.input_tokens, "a window that slides keeps no prefix");
+        assert!(
+            work.median.new_tokens < work.median.input_tokens,
+            "without pictures a conversation only grows"
+        );
+        let mut seeing = own(window);
+        seeing.profile.as_mut().expect("has one").images = ImageRule::AsIs;
+        let slides = seeing.expected_work(&short).expect("is known").median;
+        assert_eq!(
+            slides.new_tokens, slides.input_tokens,
+            "a window of pictures that slides keeps no prefix"
+        );
         let priced = Pricing { tariff: Some(Tariff::Tokens(Price::default())), ..own(window) };
         assert_eq!(priced.expected_work(&short), None);
         assert_eq!(Pricing::free().expected_work(&short), None);

@@ -53,6 +53,9 @@ pub struct ModelIdentity {
     /// Whether the model sees pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vision: Option<bool>,
+    /// The number of the model's parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<u64>,
     /// The names that the server lists, where the model's is not among them. It belongs to no record.
     #[serde(skip)]
     pub served: Vec<String>,
@@ -76,6 +79,7 @@ impl ModelIdentity {
             tools: self.tools.or(other.tools),
             reads_calls: self.reads_calls.or(other.reads_calls),
             vision: self.vision.or(other.vision),
+            parameters: self.parameters.or(other.parameters),
             served: self.served,
         }
     }

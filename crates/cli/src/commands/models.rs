@@ -330,8 +330,10 @@ fn introduce(identity: &ModelIdentity) {
         tools,
         reads_calls,
         vision,
+        parameters,
         served: _,
     } = identity;
+    let parameters = parameters.map(|count| format!("{} million", count / 1_000_000));
     let context = context_tokens.map(|tokens| format!("{tokens} tokens"));
     let yes = |said: &Option<bool>| said.map(|yes| if yes { "yes" } else { "no" }.to_owned());
     for (what, told) in [
@@ -339,6 +341,7 @@ fn introduce(identity: &ModelIdentity) {
         ("serves", said(id)),
         ("revision", said(revision)),
         ("quantisation", said(quantization)),
+        ("parameters", said(&parameters)),
         ("context", said(&context)),
         ("tools in its template", said(&yes(tools))),
         ("reads calls", said(&yes(reads_calls))),

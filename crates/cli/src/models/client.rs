@@ -223,6 +223,15 @@ impl Models {
             }
         }
         let other = "--profile NAME chooses another one";
+        let few = identity
+            .parameters
+            .filter(|count| *count <= MAX_SMALL_PARAMETERS && identity.vision != Some(true));
+        if let Some(count) = few {
+            let millions = count / 1_000_000;
+            let why =
+                format!("because the server says that the model has {millions} million parameters; {other}");
+            return Ok((StudentProfile::load(SMALL_PROFILE).kind(Kind::Bug)?, why));
+        }
         Ok(match identity.vision {
             Some(false) => {
                 let why = format!("because the server says that the model sees no pictures; {other}");
@@ -308,6 +317,10 @@ fn priced_endpoint(calls: &CallSettings, name: &str) -> Option<String> {
 
 /// The profile of a model that sees no pictures.
 const TEXT_PROFILE: &str = "text";
+/// The profile of a model of few parameters.
+const SMALL_PROFILE: &str = "small";
+/// A model of up to so many parameters gets it: Qwen2.5-Coder 1.5B acts by it and by no other shipped one.
+const MAX_SMALL_PARAMETERS: u64 = 3_500_000_000;
 
 /// What the client of a model is made of.
 struct Parts {

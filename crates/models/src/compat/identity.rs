@@ -112,6 +112,8 @@ fn listed(entry: &Value) -> ModelIdentity {
         quantization: None,
         context_tokens: entry["max_model_len"].as_u64().or_else(|| entry["context_length"].as_u64()),
         server: non_empty_text(&entry["owned_by"]),
+        // llama.cpp (`get_model_info` of its server-context.cpp).
+        parameters: entry["meta"]["n_params"].as_u64(),
         ..ModelIdentity::default()
     }
 }
@@ -186,6 +188,7 @@ fn ollama(model: &str, show: &Value, tags: &Value, version: &Value) -> ModelIden
         // The model's maximum context is ignored: it does not tell what the server grants.
         context_tokens: show["parameters"].as_str().and_then(window),
         server: version,
+        parameters: show["model_info"]["general.parameter_count"].as_u64(),
         tools: capability(show, "tools"),
         vision: capability(show, "vision"),
         ..ModelIdentity::default()
@@ -266,7 +269,10 @@ mod tests {
         let props = |tools: bool| json!({ "chat_template_caps": { "supports_tools": tools }, "modalities": { "vision": !tools } });
         assert_eq!((llama(&props(false)).tools, llama(&props(false)).vision), (Some(false), Some(true)));
         assert_eq!((llama(&props(true)).tools, llama(&json!({})).tools), (Some(true), None));
-        let show = json!({ "capabilities": ["completion", "tools"] });
+        let counted = json!({ "id": "m", "owned_by": "llamacpp", "meta": { "n_params": 1_777_088_000_u64 } });
+        assert_eq!((listed(&counted).parameters, listed(&json!({})).parameters), (Some(1_777_088_000), None));
+        let show = json!({ "capabilities": ["completion", "tools"], "model_info": { "general.parameter_count": 494_032_768 } });
+        assert_eq!(ollama("m", &show, &Value::Null, &Value::Null).parameters, Some(494_032_768));
         let found = ollama("m", &show, &Value::Null, &Value::Null);
         assert_eq!((found.tools, found.vision), (Some(true), Some(false)));
         let parser = |parser: Value| sglang(&Value::Null, &json!({ "tool_call_parser": parser })).reads_calls;
