@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::experiment_config::PowerQuestion as Asked;
 use super::planned_reviews::{PlannedReviews, ReviewedAttempt};
+use super::power_forecast::{Power, estimate_power};
 use super::{
     BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, measure, replicate, validate,
 };
@@ -21,9 +22,7 @@ use crate::review_estimate::{CountRange, CountedCost};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits};
 use crate::work_estimate::WorkSpread;
 use apprentice_results::ablations::AblationArm;
-use apprentice_results::stats::{
-    Design, MIN_BOOKS, MIN_TEMPLATES, PowerAssumptions, power, smallest_effect, templates_needed,
-};
+use apprentice_results::stats::{MIN_BOOKS, MIN_TEMPLATES};
 use apprentice_runs::latest_run;
 use apprentice_runs::layout::{DEV_FOLDER, LEARNING_FOLDER, MEASURE_FOLDER};
 use apprentice_runs::row::{Role, Split, TrialRow};
@@ -80,25 +79,6 @@ pub struct PlannedPart {
     pub arm: String,
     /// Number of trials.
     pub trials: usize,
-}
-
-/// The power of a design, under a stated assumption of how an effect is distributed over templates.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Power {
-    /// Number of test templates.
-    pub templates: usize,
-    /// Seeds per task.
-    pub seeds: u32,
-    /// The assumed maximum success rate of a template without a book.
-    pub base: f64,
-    /// The smallest effect detected with a power of 0.8, as a share; `None` if no effect is.
-    pub smallest_effect: Option<f64>,
-    /// The effect asked about, as a share.
-    pub effect: Option<f64>,
-    /// The power for that effect.
-    pub found: Option<f64>,
-    /// Templates needed to detect that effect with a power of 0.8; `None` if more than 400 are needed.
-    pub templates_needed: Option<usize>,
 }
 
 /// The expected cost of one model.
@@ -255,10 +235,6 @@ fn drop_finished(ahead: &mut Vec<RemainingTrial>, done: &[TrialRow]) {
 
 fn template<'e>(experiment: &'e Experiment, id: &TaskId) -> Option<&'e str> {
     experiment.suite.task(id.as_str()).map(|task| task.template())
-}
-
-fn varies(experiment: &Experiment, id: &TaskId) -> bool {
-    experiment.suite.task(id.as_str()).is_some_and(|task| task.varies())
 }
 
 /// Lists the learning attempts.
@@ -431,20 +407,6 @@ fn questions(experiment: &Experiment, ahead: &[RemainingTrial]) -> u32 {
     ahead.iter().filter_map(|one| experiment.suite.task(one.task.as_str())).map(most_questions).sum()
 }
 
-fn estimate_power(experiment: &Experiment, test: &[TaskId], templates: usize, asked: Asked) -> Power {
-    let seeds = if test.iter().any(|id| varies(experiment, id)) { experiment.seeds } else { 1 };
-    let (design, assumed) = (Design { templates, seeds }, PowerAssumptions { base: asked.base });
-    Power {
-        templates,
-        seeds,
-        base: asked.base,
-        smallest_effect: smallest_effect(design, assumed),
-        effect: asked.effect,
-        found: asked.effect.map(|effect| power(design, effect, assumed)),
-        templates_needed: asked.effect.and_then(|effect| templates_needed(effect, seeds, assumed)),
-    }
-}
-
 /// Says what the numbers of reviews were counted from.
 fn counted_from(cost: &[ModelCost]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -496,7 +458,7 @@ fn notes(experiment: &Experiment, test: &[TaskId], power: &Power, cost: &[ModelC
         notes
             .push("a skill is left out only on tasks of its app: these trial counts are upper bounds".into());
     }
-    let fixed = test.iter().filter(|id| !varies(experiment, id)).count();
+    let fixed = test.iter().filter(|id| !experiment.varies(id)).count();
     if fixed > 0 && experiment.seeds > 1 {
         notes.push(format!("{fixed} of {} test tasks ignore the seed and run once", test.len()));
     }

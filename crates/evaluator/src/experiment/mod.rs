@@ -19,6 +19,7 @@ mod logged_model;
 mod measure;
 mod open_run;
 mod planned_reviews;
+mod power_forecast;
 mod prereg;
 mod replicate;
 mod reviewer_quality;
@@ -67,9 +68,9 @@ pub use experiment_config::{
     ExperimentConfig, ExperimentConfigError, ProgramDefaults, ResolveContext, ResolvedConfig,
 };
 pub use forecast::{
-    Forecast, LearningModels, ModelCost, PLAN_SCHEMA, PlannedPart, Power, finished_rows, forecast,
-    remaining_cost,
+    Forecast, LearningModels, ModelCost, PLAN_SCHEMA, PlannedPart, finished_rows, forecast, remaining_cost,
 };
+pub use power_forecast::Power;
 pub use prereg::{PREREG_SCHEMA, Prereg, PreregError};
 pub use shared_guidance::{SHARED_GUIDANCE_SCHEMA, SharedGuidance, SharedGuidanceError};
 pub use stored_report::{report, runs};
