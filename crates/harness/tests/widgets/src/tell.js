@@ -3,7 +3,8 @@ let last = null;
 export const tell = (state) => {
   if (!last) {
     setInterval(() => {
-      const now = JSON.stringify(last());
+      // A title joins blanks, so that those which follow on each other are written as JSON may write them.
+      const now = JSON.stringify(last()).replace(/ {2,}/g, (blanks) => '\\u0020'.repeat(blanks.length));
       if (document.title !== now) document.title = now;
     }, 50);
   }
