@@ -325,6 +325,12 @@ pub(super) fn named_role(node: &AxNode) -> (String, String) {
 
 fn role(node: &AxNode) -> String {
     let own = node.role.as_ref().and_then(|role| role.value.as_str()).unwrap_or("generic").to_lowercase();
+    // An element that is edited in place has no role unless its page gives it one: what takes the focus is the field.
+    let is_edited =
+        || property(node, "editable").is_some() && property(node, "focusable").is_some_and(is_true);
+    if matches!(own.as_str(), "generic" | "none") && is_edited() {
+        return "textbox".to_owned();
+    }
     let known = ROLES.iter().find(|(chromium, _)| *chromium == own);
     known.map_or(own, |(_, aria)| (*aria).to_owned())
 }
