@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use apprentice_harness::agent::view_text;
 use apprentice_protocol::{Button, Chord, Delivery, FieldValue, Target, View};
@@ -56,7 +57,7 @@ const MUI: &[Case] = &[
         "MUI Slider by keys",
         ("slider", "Volume"),
         &[Click("slider", "Volume"), Key("Right"), Key("Right")],
-        r#""volume":"#,
+        r#""volume":32"#,
     ),
     (
         "mui",
@@ -496,7 +497,15 @@ async fn widgets_of_real_libraries_are_seen_used_and_answered_for() {
                 break;
             }
         }
-        let title = desk.title().await;
+        // The page writes its title every 50 ms.
+        let mut title = desk.title().await;
+        for _ in 0..5 {
+            if title.contains(expected) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            title = desk.title().await;
+        }
         let acted = title.contains(expected);
         let answered = acted == refused.is_none();
         for (slot, is_right) in right.iter_mut().zip([seen, acted, answered]) {

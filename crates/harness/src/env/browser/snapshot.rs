@@ -33,6 +33,10 @@ const ROLES: &[(&str, &str)] = &[
 /// The role of what draws by itself.
 const CANVAS: &str = "canvas";
 
+/// Roles of what holds a value.
+const FIELDS: &[&str] =
+    &["textbox", "searchbox", "combobox", "spinbutton", "slider", "checkbox", "radio", "switch"];
+
 /// Roles of no use to a model: fragments of text, and layout boxes.
 const SKIPPED: &[&str] =
     &["inlinetextbox", "linebreak", "listmarker", "none", "generic", "ignored", "labeltext", "menulistpopup"];
@@ -293,7 +297,10 @@ impl<'a> Assembly<'a> {
             loader: reading.frame.loader_id.clone(),
             node: id,
         };
-        let bounds = self.readings.bounds(&reading.session, id);
+        // A drawn field may hear keys by an input that is not drawn, and is pointed at itself.
+        let stand_in =
+            || FIELDS.contains(&role.as_str()).then(|| self.readings.stand_in(reading, id)).flatten();
+        let bounds = stand_in().or_else(|| self.readings.bounds(&reading.session, id));
         self.tree.nodes.push(UiNode {
             id: self.refs.name(key, &role, &name),
             parent: place.parent,
