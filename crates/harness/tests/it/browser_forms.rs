@@ -231,3 +231,71 @@ async fn files_reach_inputs_that_were_never_attached_and_the_file_picker() {
     }
     desk.close().await;
 }
+
+#[tokio::test]
+async fn editors_that_keep_a_text_of_their_own_hear_of_a_fill() {
+    let mut desk = Desk::open().await;
+    // Each draws what it keeps: what only changes the page is undone by its next drawing.
+    desk.show(
+        "own",
+        "<title>own</title><div id=a contenteditable aria-label=Pasted>old</div><div id=b contenteditable aria-label=Inserted>old</div>
+         <div id=c contenteditable aria-label=Plain>old</div>
+         <script>
+         const editor = (at, event, read) => {
+           let kept = 'old', all = false;
+           document.addEventListener('selectionchange', () => setTimeout(() => { all = getSelection().toString() === at.innerText; }, 100));
+           const draw = () => { at.innerText = kept; document.title = kept; };
+           at.addEventListener(event, (e) => { e.preventDefault(); kept = all ? read(e) : kept + read(e); draw(); });
+           return draw;
+         };
+         const draws = [editor(a, 'paste', (e) => e.clipboardData.getData('text/plain')), editor(b, 'beforeinput', (e) => e.data)];
+         c.oninput = () => { document.title = c.innerText; };
+         </script><button onclick='draws.forEach((draw) => draw())'>Draw</button>",
+    )
+    .await;
+    for name in ["Pasted", "Inserted", "Plain"] {
+        let text = format!("one of {name}\ntwo");
+        desk.fill("textbox", name, FieldValue::Text(text)).await;
+        assert_eq!(desk.title().await, format!("one of {name} two"));
+    }
+    desk.click("button", "Draw").await;
+    let tree = desk.look().await.tree.expect("a tree");
+    let value =
+        |name: &str| tree.nodes.iter().find(|node| node.name == name).and_then(|node| node.value.clone());
+    assert_eq!(value("Pasted").as_deref(), Some("one of Pasted\ntwo"), "{tree:#?}");
+    desk.fill("textbox", "Plain", FieldValue::Text(String::new())).await;
+    let emptied = desk.node("textbox", "Plain").await;
+    assert_eq!(emptied.value.as_deref().map(str::trim), Some(""), "{emptied:?}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_draws_its_text_itself_is_filled_by_what_is_pasted() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "context",
+        "<title>context</title><canvas id=a tabindex=0 role=textbox aria-label=Drawn width=300 height=40></canvas>
+         <canvas id=b tabindex=0 role=textbox aria-label=Deaf width=300 height=40></canvas>
+         <script>
+         a.editContext = new EditContext();
+         b.editContext = new EditContext();
+         let kept = 'old', all = false;
+         a.onkeydown = (e) => { if (e.ctrlKey && e.key === 'a') { e.preventDefault(); all = true; } };
+         a.onpaste = (e) => {
+           e.preventDefault();
+           const text = e.clipboardData.getData('text/plain');
+           kept = all ? text : kept + text;
+           // The line of the caret.
+           a.editContext.updateText(0, a.editContext.text.length, kept.split('\\n').pop());
+           document.title = kept;
+         };
+         b.onkeydown = b.onpaste = (e) => e.preventDefault();
+         </script>",
+    )
+    .await;
+    desk.fill("textbox", "Drawn", FieldValue::Text("one {\n  two\n}".into())).await;
+    assert_eq!(desk.title().await, "one { two }");
+    let why = desk.wont_fill("textbox", "Deaf", FieldValue::Text("words".into())).await;
+    assert!(why.contains("did not take it"), "{why}");
+    desk.close().await;
+}

@@ -331,6 +331,13 @@ const EDITORS: &[Case] = &[
     ),
     (
         "monaco",
+        "Monaco, filled",
+        ("textbox", "Body"),
+        &[Fill("textbox", "Body", "if (x) {\n  y();\n}")],
+        r#""text":"if (x) {\n\u0020\u0020y();\n}""#,
+    ),
+    (
+        "monaco",
         "Monaco, replaced",
         ("textbox", "Body"),
         &[Click("textbox", "Body"), Key("ctrl+a"), Type("new")],
@@ -526,5 +533,5 @@ async fn widgets_of_real_libraries_are_seen_used_and_answered_for() {
         right[2]
     );
     desk.close().await;
-    assert!(right.iter().sum::<usize>() * 36 >= count * 3 * 35, "at least 175 of 180");
+    assert!(right.iter().sum::<usize>() * 36 >= count * 3 * 35, "at least 35 of 36");
 }

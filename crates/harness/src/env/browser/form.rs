@@ -11,6 +11,7 @@ use super::world::BrowserEnvironment;
 
 const VALUE: &str = include_str!("page/value.js");
 const FOCUS_FIELD: &str = include_str!("page/focus_field.js");
+const PASTE: &str = include_str!("page/paste.js");
 const FILL: &str = include_str!("page/fill.js");
 
 /// What the page says of a field that was to be filled in.
@@ -70,9 +71,17 @@ impl Browser {
         }
     }
 
-    /// What a field holds.
-    async fn value_of(&self, element: &Element) -> Result<String, ActionError> {
-        self.apply(&element.session, &element.object, VALUE, []).await
+    /// What a field holds after `wanted` was entered.
+    async fn value_of(&self, element: &Element, wanted: &str) -> Result<String, ActionError> {
+        self.apply(&element.session, &element.object, VALUE, [json!(wanted)]).await
+    }
+
+    /// Pastes a text over what is selected of a field. Returns whether the page took it.
+    async fn paste(&self, element: &Element, text: &str) -> Result<bool, ActionError> {
+        if text.is_empty() {
+            return Ok(false);
+        }
+        self.apply(&element.session, &element.object, PASTE, [json!(text)]).await
     }
 
     async fn focus_on(&self, element: &Element) -> Result<(), ActionError> {
@@ -107,11 +116,14 @@ impl BrowserEnvironment {
         self.browser.settle().await?;
         self.press_keys("ctrl+a").await?;
         self.browser.settle().await?;
-        self.press_keys("backspace").await?;
+        // Editors complete what is typed (brackets, the space before a line) and take what is pasted as it is.
+        if !self.browser.paste(element, text).await? {
+            self.press_keys("backspace").await?;
+            self.browser.settle().await?;
+            self.type_keys(text).await?;
+        }
         self.browser.settle().await?;
-        self.type_keys(text).await?;
-        self.browser.settle().await?;
-        let holds = self.browser.value_of(element).await?;
+        let holds = self.browser.value_of(element, text).await?;
         if plain(&holds) == plain(text) {
             return Ok(None);
         }
@@ -125,7 +137,7 @@ impl BrowserEnvironment {
         self.browser.focus_on(element).await?;
         self.type_keys(&wanted).await?;
         self.browser.settle().await?;
-        let shows = self.browser.value_of(element).await?;
+        let shows = self.browser.value_of(element, &wanted).await?;
         if plain(&shows) == plain(&wanted) {
             return Ok(());
         }
