@@ -177,3 +177,21 @@ async fn rows_that_are_named_by_their_cells_list_the_cells() {
     assert_eq!(desk.title().await, "Ben");
     desk.close().await;
 }
+
+#[tokio::test]
+async fn what_an_editor_draws_for_its_hidden_field_is_what_the_field_shows() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "drawn",
+        "<div style='position:relative;width:300px;height:80px;overflow:hidden;font:14px monospace'>
+         <textarea aria-label=Body style='position:absolute;left:-9999px;width:0;height:0;padding:0;border:0'></textarea>
+         <div aria-hidden=true>
+           <div style='position:absolute;top:40px;left:30px'>let b = 2;</div><div style='position:absolute;top:40px'>2</div>
+           <div style='position:absolute;top:20px;left:30px'>let <b>a</b> = 1;</div><div style='position:absolute;top:20px'>1</div>
+           <div style='position:absolute;top:400px'>below</div></div></div>",
+    )
+    .await;
+    let list = desk.list().await;
+    assert!(list.contains(r#"textbox "Body" = "1  let a = 1;\n2  let b = 2;""#), "{list}");
+    desk.close().await;
+}
