@@ -299,3 +299,30 @@ async fn what_draws_its_text_itself_is_filled_by_what_is_pasted() {
     assert!(why.contains("did not take it"), "{why}");
     desk.close().await;
 }
+
+#[tokio::test]
+async fn what_a_page_writes_to_a_picked_file_is_downloaded() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "saver",
+        "<button id=a>Save</button>
+         <script>
+         a.onclick = async () => {
+            const handle = await showSaveFilePicker({ suggestedName: 'notes.txt' });
+            const stream = await handle.createWritable();
+            await stream.write('hello ');
+            await stream.write(new Blob(['world']));
+            await stream.write({ type: 'write', position: 0, data: 'H' });
+            await stream.close();
+            document.title = `saved ${handle.name} ${(await handle.getFile()).size}`;
+         };
+         </script>",
+    )
+    .await;
+    let told = desk.click("button", "Save").await;
+    assert!(told.contains("downloaded \"notes.txt\" (11 bytes)"), "{told}");
+    assert_eq!(desk.title().await, "saved notes.txt 11");
+    let written = desk.machine.read(&format!("{HOME}/Downloads/notes.txt")).await.expect("a file");
+    assert_eq!(written, b"Hello world");
+    desk.close().await;
+}
