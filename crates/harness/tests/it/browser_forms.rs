@@ -1,8 +1,9 @@
 //! Forms, files and readings of real pages in a real Chromium. The effect is read from the page's own events.
 
-use apprentice_protocol::{Command, FieldValue, NodeRef, State, Target};
+use apprentice_harness::agent::view_text;
+use apprentice_protocol::{Command, FieldValue, NodeRef, State, Target, View};
 
-use crate::desk::{Act, Desk, HOME};
+use crate::desk::{Act, Desk, HOME, SCREEN, select};
 
 /// A script that makes the last two events of fields the page's title.
 const TELLS: &str = "<script>
@@ -324,5 +325,31 @@ async fn what_a_page_writes_to_a_picked_file_is_downloaded() {
     assert_eq!(desk.title().await, "saved notes.txt 11");
     let written = desk.machine.read(&format!("{HOME}/Downloads/notes.txt")).await.expect("a file");
     assert_eq!(written, b"Hello world");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_a_field_suggests_is_told_and_chosen() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "suggested",
+        "<label>Town <input id=t list=towns></label> <label>Other <input list=towns></label>
+         <datalist id=towns><option value=Oslo><option>Paris</option><option value=QTO label=Quito></datalist>
+         <label>Empty <input list=none></label>
+         <script>t.onchange = () => { document.title = t.value; };</script>",
+    )
+    .await;
+    let tree = desk.look().await.tree.expect("a tree");
+    let list = view_text(None, &tree, &View::whole(SCREEN));
+    assert!(list.contains("[options: Oslo | Paris | QTO]"), "{list}");
+    let town = desk.node("combobox", "Town").await.id;
+    for (option, expected) in [("paris", "Paris"), ("Quito", "QTO")] {
+        desk.delivered(select(&town, option)).await;
+        assert_eq!(desk.title().await, expected);
+    }
+    desk.click("option", "Oslo").await;
+    assert_eq!(desk.title().await, "Oslo");
+    let why = desk.refused(select(&town, "Rome")).await;
+    assert!(why.contains("the options are [\"Oslo\", \"Paris\", \"QTO\"]"), "{why}");
     desk.close().await;
 }

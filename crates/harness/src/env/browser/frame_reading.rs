@@ -69,6 +69,12 @@ impl FrameReadings {
         alone.then(|| stand_in.area.rect())
     }
 
+    /// What a field suggests: the node of each suggestion and what it enters.
+    pub(super) fn suggestions(&self, session: &SessionId, node: i64) -> &[(i64, String)] {
+        let layout = self.layouts.get(session);
+        layout.and_then(|layout| layout.suggestions.get(&node)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// The canvases of a session, with what holds each of them.
     pub(super) fn canvases(&self, session: &SessionId) -> &[(i64, Vec<i64>)] {
         self.layouts.get(session).map(|layout| layout.canvases.as_slice()).unwrap_or_default()

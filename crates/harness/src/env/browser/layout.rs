@@ -1,5 +1,6 @@
 //! Where the nodes of a page are drawn in the tab: through frames with their scale, and cut by what scrolls. Pure.
 
+mod suggestions;
 mod undrawn;
 
 use std::collections::{HashMap, HashSet};
@@ -70,6 +71,8 @@ pub(super) struct Layout {
     pub(super) hidden: HashSet<i64>,
     /// Nodes whose own box never shows, with what holds them and shows.
     pub(super) stand_ins: HashMap<i64, StandIn>,
+    /// What fields suggest: the node of each suggestion and what it enters.
+    pub(super) suggestions: HashMap<i64, Vec<(i64, String)>>,
     /// Nodes that hear clicks.
     pub(super) clickable: HashSet<i64>,
     /// Canvases, which no accessibility tree lists, with what holds each of them, the nearest first.
@@ -258,6 +261,7 @@ impl Layout {
                 self.boxes.insert(*id, whole);
             }
         }
+        self.suggestions.extend(suggestions::find(snapshot, nodes));
         let undrawn = undrawn::find(snapshot, nodes, &known);
         self.boxes.extend(undrawn.by_contents);
         self.stand_ins.extend(undrawn.by_holders);

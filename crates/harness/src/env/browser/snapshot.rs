@@ -306,7 +306,9 @@ impl<'a> Assembly<'a> {
         let is_field = FIELDS.contains(&role.as_str());
         let stand_in = is_field.then(|| self.readings.stand_in(reading, id)).flatten();
         let bounds = stand_in.or_else(|| self.readings.bounds(&reading.session, id));
-        let id = self.refs.name(key, &role, &name);
+        let suggested =
+            if role == "combobox" { self.readings.suggestions(&reading.session, id) } else { &[] };
+        let id = self.refs.name(key.clone(), &role, &name);
         self.stood_for.extend(stand_in.map(|_| id.clone()));
         self.tree.nodes.push(UiNode {
             id,
@@ -320,6 +322,10 @@ impl<'a> Assembly<'a> {
             role: Role::new(role),
         });
         let index = u32::try_from(self.tree.nodes.len() - 1).ok();
+        for (node, text) in suggested {
+            let id = self.refs.name(NodeKey { node: *node, ..key.clone() }, "option", text);
+            self.tree.nodes.push(UiNode::new(id.0, index, "option", text.clone()));
+        }
         NodePlace { parent: index, depth: place.depth + 1 }
     }
 }

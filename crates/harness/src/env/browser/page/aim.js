@@ -6,7 +6,7 @@ async function (clicks, row) {
   const element = this.nodeType === Node.ELEMENT_NODE ? this : this.parentElement;
   if (!this.isConnected || !element) return { found: 'gone' };
   const page = element.ownerDocument.defaultView;
-  if (element.tagName === 'OPTION' && element.closest('select') && !element.getClientRects().length) return { found: 'option' };
+  if (element.tagName === 'OPTION' && element.closest('select, datalist') && !element.getClientRects().length) return { found: 'option' };
   if (element.tagName === 'SELECT' && !element.multiple && element.size <= 1
     && page.getComputedStyle(element).appearance !== 'base-select') return { found: 'list' };
   const control = element.closest('button, input, select, textarea');
