@@ -353,3 +353,32 @@ async fn what_a_field_suggests_is_told_and_chosen() {
     assert!(why.contains("the options are [\"Oslo\", \"Paris\", \"QTO\"]"), "{why}");
     desk.close().await;
 }
+
+#[tokio::test]
+async fn a_drawn_slider_is_moved_to_a_number() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "slider",
+        "<title>slider</title><div id=s role=slider tabindex=0 aria-label=Volume aria-valuemin=0 aria-valuemax=100 aria-valuenow=30 style='width:200px;height:20px;background:#ccc'></div>
+         <div id=d role=slider tabindex=0 aria-label=Stuck aria-valuemin=0 aria-valuemax=10 aria-valuenow=3 style='width:200px;height:20px;background:#ccc'></div>
+         <script>s.onkeydown = (e) => {
+           const step = { ArrowRight: 5, ArrowLeft: -5 }[e.key] || 0;
+           s.ariaValueNow = Math.max(0, Math.min(100, Number(s.ariaValueNow) + step));
+           document.title = 'volume ' + s.ariaValueNow;
+         };</script>",
+    )
+    .await;
+    for value in ["80", "5"] {
+        desk.fill("slider", "Volume", FieldValue::Text(value.into())).await;
+        assert_eq!(desk.title().await, format!("volume {value}"));
+    }
+    let volume = desk.node("slider", "Volume").await.id;
+    let value = FieldValue::Text("42".into());
+    let why = desk.refused(Act::Fill { at: Target::Ref(volume), value }).await;
+    assert!(why.contains("did not take 42: it stands at 40, and a key moves it by 5"), "{why}");
+    let why = desk.wont_fill("slider", "Volume", FieldValue::Text("101".into())).await;
+    assert!(why.contains("it takes a number from 0 to 100"), "{why}");
+    let why = desk.wont_fill("slider", "Stuck", FieldValue::Text("5".into())).await;
+    assert!(why.contains("did not take 5: it stands at 3"), "{why}");
+    desk.close().await;
+}

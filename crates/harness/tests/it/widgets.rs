@@ -200,6 +200,13 @@ const FIELDS: &[Case] = &[
     ),
     (
         "fields",
+        "noUiSlider, filled",
+        ("slider", "Most"),
+        &[Fill("slider", "Most", "55")],
+        r#""budget":["20.00","55.00"]"#,
+    ),
+    (
+        "fields",
         "Tom Select",
         ("combobox", "Team"),
         &[Click("combobox", "Team"), Type("gre\n")],

@@ -14,6 +14,12 @@ const FOCUS_FIELD: &str = include_str!("page/focus_field.js");
 const PASTE: &str = include_str!("page/paste.js");
 const FILL: &str = include_str!("page/fill.js");
 
+/// Most turns of moving a slider, and most presses in one.
+const SLIDES: u32 = 8;
+const PRESSES: u32 = 200;
+/// Numbers this near are the same.
+const NEAR: f64 = 1e-6;
+
 /// What the page says of a field that was to be filled in.
 #[derive(Deserialize)]
 #[serde(tag = "filled", rename_all = "snake_case")]
@@ -29,6 +35,10 @@ enum Filled {
     },
     /// The page did not hear of it.
     ByKeys,
+    /// A drawn slider, which is moved by keys.
+    Slider {
+        value: f64,
+    },
     Gone,
     File,
     NoField {
@@ -67,6 +77,7 @@ impl Browser {
     ) -> Result<SetValue, ActionError> {
         match self.apply(&element.session, &element.object, FILL, [json!(value)]).await? {
             Filled::ByKeys => Ok(SetValue::Unheard),
+            Filled::Slider { value } => Ok(SetValue::Slides(value)),
             filled => filled.told(name, value).map(SetValue::Done).map_err(ActionError::Refused),
         }
     }
@@ -95,6 +106,8 @@ enum SetValue {
     Done(Option<String>),
     /// The page put the old value back, or has an editor that hears keys alone.
     Unheard,
+    /// It is a drawn slider, and takes this number.
+    Slides(f64),
 }
 
 impl BrowserEnvironment {
@@ -105,8 +118,10 @@ impl BrowserEnvironment {
         name: &str,
         value: &FieldValue,
     ) -> Result<Option<String>, ActionError> {
-        if let SetValue::Done(told) = self.browser.set_value(element, name, value).await? {
-            return Ok(told);
+        match self.browser.set_value(element, name, value).await? {
+            SetValue::Done(told) => return Ok(told),
+            SetValue::Slides(wanted) => return self.slide(element, name, wanted).await.map(|()| None),
+            SetValue::Unheard => {}
         }
         let FieldValue::Text(text) = value else {
             return Err(ActionError::Refused(format!("{name} takes a text")));
@@ -128,6 +143,46 @@ impl BrowserEnvironment {
             return Ok(None);
         }
         Err(ActionError::Refused(format!("{name} did not take it: it holds {holds:?} now")))
+    }
+
+    /// Moves a drawn slider by keys, as far as one press was seen to move it, and reads back where it stands.
+    async fn slide(&self, element: &Element, name: &str, wanted: f64) -> Result<(), ActionError> {
+        self.browser.focus_on(element).await?;
+        let mut now = self.slider_at(element).await?;
+        let (mut keys, mut step) = (["left", "right"], 0.0_f64);
+        for _ in 0..SLIDES {
+            let away = wanted - now;
+            if away.abs() < NEAR || (step > 0.0 && away.abs() < step / 2.0) {
+                break;
+            }
+            // The first press shows how far one goes; the others go the rest of the way at once.
+            let most = f64::from(PRESSES);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 200")]
+            let presses = if step > 0.0 { (away.abs() / step).round().clamp(1.0, most) as u32 } else { 1 };
+            for _ in 0..presses {
+                self.press_keys(keys[usize::from(away > 0.0)]).await?;
+            }
+            self.browser.settle().await?;
+            let before = std::mem::replace(&mut now, self.slider_at(element).await?);
+            // In writing from right to left the keys go the other way.
+            if (now - before) * away < 0.0 {
+                keys.reverse();
+            }
+            if presses == 1 {
+                step = (now - before).abs();
+            }
+        }
+        if (now - wanted).abs() < NEAR {
+            return Ok(());
+        }
+        let moves = if step > 0.0 { format!(", and a key moves it by {step}") } else { String::new() };
+        Err(ActionError::Refused(format!("{name} did not take {wanted}: it stands at {now}{moves}")))
+    }
+
+    /// Where a drawn slider stands.
+    async fn slider_at(&self, element: &Element) -> Result<f64, ActionError> {
+        let text = self.browser.value_of(element, "").await?;
+        text.parse().map_err(|_| ActionError::Refused(format!("the slider does not tell a number: {text:?}")))
     }
 
     /// Chooses an option of a native list box, and reads back what it shows. Where the page puts the old one back, the option is
@@ -172,7 +227,7 @@ impl Filled {
                 let told: Vec<String> = made.into_iter().chain(complaint).collect();
                 return Ok((!told.is_empty()).then(|| told.join("\n")));
             }
-            Self::ByKeys => format!("{name} did not take it"),
+            Self::ByKeys | Self::Slider { .. } => format!("{name} did not take it"),
             Self::Kept { value } => format!("{name} did not take it: it holds {value:?} now"),
             Self::Gone => format!("{name} is gone; look again"),
             Self::File => format!("{name} takes files: upload them"),

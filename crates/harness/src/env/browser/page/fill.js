@@ -17,12 +17,19 @@ async function (wanted) {
   }
   const kind = field.tagName === 'INPUT' ? field.type : field.tagName.toLowerCase();
   if (kind === 'file') return { filled: 'file' };
+  const isSlider = !isField() && role() === 'slider';
   const isSwitch = ['checkbox', 'radio'].includes(kind) || (!isField() && switches.includes(role()));
-  if ((!isField() && !isSwitch) || ['button', 'submit', 'reset', 'image', 'hidden'].includes(kind)) {
+  if ((!isField() && !isSwitch && !isSlider) || ['button', 'submit', 'reset', 'image', 'hidden'].includes(kind)) {
     return { filled: 'no_field', what: kind + (role() ? ` role=${role()}` : '') };
   }
   if (field.matches(':disabled') || field.getAttribute('aria-disabled') === 'true') return { filled: 'disabled' };
   if (field.readOnly || field.getAttribute('aria-readonly') === 'true') return { filled: 'read_only' };
+  if (isSlider) {
+    const [min, max] = [field.getAttribute('aria-valuemin') || '', field.getAttribute('aria-valuemax') || ''];
+    const value = String(wanted).trim() === '' || typeof wanted === 'boolean' ? NaN : Number(wanted);
+    const fits = !(min !== '' && value < Number(min)) && !(max !== '' && value > Number(max));
+    return Number.isNaN(value) || !fits ? { filled: 'form', kind: 'range', min, max, step: '' } : { filled: 'slider', value };
+  }
   const tell = () => {
     field.dispatchEvent(new page.Event('input', { bubbles: true, composed: true }));
     field.dispatchEvent(new page.Event('change', { bubbles: true }));

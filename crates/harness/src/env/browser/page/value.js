@@ -12,5 +12,6 @@ function (wanted) {
     const part = field.editContext.text;
     return plain(part) && plain(wanted).endsWith(plain(part)) ? wanted : part;
   }
+  if (field.getAttribute('role') === 'slider' && field.value === undefined) return field.getAttribute('aria-valuenow') || '';
   return field.isContentEditable ? field.innerText : String(field.value ?? '');
 }
