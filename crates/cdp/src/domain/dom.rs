@@ -154,6 +154,12 @@ pub struct SnapshotNodes {
     /// Indices of the nodes' names, elements in capital letters.
     #[serde(default)]
     pub node_name: Vec<i64>,
+    /// Indices of the nodes' values, such as the characters of a text; -1 for none.
+    #[serde(default)]
+    pub node_value: Vec<i64>,
+    /// Indices of the names and values of the nodes' attributes, in turn.
+    #[serde(default)]
+    pub attributes: Vec<Vec<i64>>,
     /// Indices of the nodes' parents; -1 for the document.
     #[serde(default)]
     pub parent_index: Vec<i64>,

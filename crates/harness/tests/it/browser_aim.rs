@@ -1,8 +1,9 @@
 //! What is hit is what was meant: in frames, behind what covers them, in reused rows, and where a thing has no box of its own.
 
-use apprentice_protocol::{Button, Command, FieldValue, NodeRef, ScreenPoint, Target};
+use apprentice_harness::agent::view_text;
+use apprentice_protocol::{Button, Command, FieldValue, NodeRef, ScreenPoint, Target, View};
 
-use crate::desk::{Act, Desk, HOME, click};
+use crate::desk::{Act, Desk, HOME, SCREEN, click};
 
 fn named(nodes: &[apprentice_protocol::UiNode], role: &str, name: &str) -> Vec<NodeRef> {
     let found = nodes.iter().filter(|node| node.role.as_str() == role && node.name == name);
@@ -219,5 +220,71 @@ async fn a_drag_waits_for_a_page_that_wants_a_press_to_be_held() {
     let path = vec![ScreenPoint::new(50, 50), ScreenPoint::new(350, 50)];
     desk.delivered(Act::Drag { path, button: Button::Left }).await;
     assert_eq!(desk.title().await, "dropped 350");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_drawn_field_whose_input_is_never_drawn_is_seen_and_used_where_it_is_drawn() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "undrawn",
+        "<style>.box{width:200px;height:40px;border:1px solid;position:relative;overflow:hidden}
+          .far{position:absolute;left:-9999px} .none{position:absolute;width:0;height:0;padding:0;border:0;opacity:0}
+          .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)}</style>
+         <a href='#end' class=far>Skip</a>
+         <div class=box onclick='this.lastChild.focus()'>Red<input class=far aria-label=Team oninput='document.title=`team `+this.value'></div>
+         <div class=box onclick='this.lastChild.focus()'><canvas width=150 height=30></canvas><textarea class=none aria-label=Terminal oninput='document.title=`terminal `+this.value'></textarea></div>
+         <div class=box style='width:20px;height:20px;background:red' onmousedown='setTimeout(() => this.lastChild.focus())'><input type=range class=sr aria-label=Volume oninput='document.title=`volume `+this.value'></div>
+         <div class=box><button onclick='document.title=`other`'>Other</button><input class=far aria-label=Beside></div>
+         <p><a href='#end' style='display:contents'><b>Contents</b></a>",
+    )
+    .await;
+    let tree = desk.look().await.tree.expect("a tree");
+    let list = view_text(None, &tree, &View::whole(SCREEN));
+    let line = |name: &str| list.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    for name in ["\"Team\"", "\"Terminal\"", "\"Contents\""] {
+        assert!(!line(name).is_empty() && !line(name).contains("(off the screen)"), "{name} in {list}");
+    }
+    for name in ["\"Skip\"", "\"Beside\""] {
+        assert!(line(name).contains("(off the screen)"), "{name} in {list}");
+    }
+    desk.click("textbox", "Team").await;
+    desk.type_text("green").await;
+    assert_eq!(desk.title().await, "team green");
+    desk.click("textbox", "Terminal").await;
+    desk.type_text("ls").await;
+    assert_eq!(desk.title().await, "terminal ls");
+    desk.click("slider", "Volume").await;
+    desk.key("Right").await;
+    assert_eq!(desk.title().await, "volume 51");
+    let beside = desk.node("textbox", "Beside").await.id;
+    desk.refused(click(&beside)).await;
+    assert_eq!(desk.title().await, "volume 51", "the other one was not clicked");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_drag_of_the_browser_rests_where_it_ends() {
+    let mut desk = Desk::open().await;
+    // As lists that are sorted do: after a change, the page is deaf for a moment.
+    desk.show(
+        "sorted",
+        "<style>body{margin:0} li{height:40px}</style><title>sorted</title><ul id=list style='margin:0'><li draggable=true id=a>A<li id=b>B<li id=c>C</ul>
+         <script>
+         let deaf = false;
+         list.ondragover = (e) => {
+           e.preventDefault();
+           if (deaf || e.target === a || e.target === list) return;
+           e.target.after(a);
+           deaf = true;
+           setTimeout(() => { deaf = false; }, 30);
+         };
+         list.ondrop = () => { document.title = list.innerText.replace(/\\s/g, ''); };
+         </script>",
+    )
+    .await;
+    let path = vec![ScreenPoint::new(100, 20), ScreenPoint::new(100, 110)];
+    desk.delivered(Act::Drag { path, button: Button::Left }).await;
+    assert_eq!(desk.title().await, "BCA");
     desk.close().await;
 }

@@ -1,8 +1,9 @@
 //! Forms, files and readings of real pages in a real Chromium. The effect is read from the page's own events.
 
-use apprentice_protocol::{Command, FieldValue, NodeRef, State, Target};
+use apprentice_harness::agent::view_text;
+use apprentice_protocol::{Command, FieldValue, NodeRef, State, Target, View};
 
-use crate::desk::{Act, Desk, HOME};
+use crate::desk::{Act, Desk, HOME, SCREEN, select};
 
 /// A script that makes the last two events of fields the page's title.
 const TELLS: &str = "<script>
@@ -229,5 +230,155 @@ async fn files_reach_inputs_that_were_never_attached_and_the_file_picker() {
         desk.delivered(Act::Upload { at: Target::Ref(node), files: vec!["n.txt".into()] }).await;
         assert_eq!(desk.title().await, expected);
     }
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn editors_that_keep_a_text_of_their_own_hear_of_a_fill() {
+    let mut desk = Desk::open().await;
+    // Each draws what it keeps: what only changes the page is undone by its next drawing.
+    desk.show(
+        "own",
+        "<title>own</title><div id=a contenteditable aria-label=Pasted>old</div><div id=b contenteditable aria-label=Inserted>old</div>
+         <div id=c contenteditable aria-label=Plain>old</div>
+         <script>
+         const editor = (at, event, read) => {
+           let kept = 'old', all = false;
+           document.addEventListener('selectionchange', () => setTimeout(() => { all = getSelection().toString() === at.innerText; }, 100));
+           const draw = () => { at.innerText = kept; document.title = kept; };
+           at.addEventListener(event, (e) => { e.preventDefault(); kept = all ? read(e) : kept + read(e); draw(); });
+           return draw;
+         };
+         const draws = [editor(a, 'paste', (e) => e.clipboardData.getData('text/plain')), editor(b, 'beforeinput', (e) => e.data)];
+         c.oninput = () => { document.title = c.innerText; };
+         </script><button onclick='draws.forEach((draw) => draw())'>Draw</button>",
+    )
+    .await;
+    for name in ["Pasted", "Inserted", "Plain"] {
+        let text = format!("one of {name}\ntwo");
+        desk.fill("textbox", name, FieldValue::Text(text)).await;
+        assert_eq!(desk.title().await, format!("one of {name} two"));
+    }
+    desk.click("button", "Draw").await;
+    let tree = desk.look().await.tree.expect("a tree");
+    let value =
+        |name: &str| tree.nodes.iter().find(|node| node.name == name).and_then(|node| node.value.clone());
+    assert_eq!(value("Pasted").as_deref(), Some("one of Pasted\ntwo"), "{tree:#?}");
+    desk.fill("textbox", "Plain", FieldValue::Text(String::new())).await;
+    let emptied = desk.node("textbox", "Plain").await;
+    assert_eq!(emptied.value.as_deref().map(str::trim), Some(""), "{emptied:?}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_draws_its_text_itself_is_filled_by_what_is_pasted() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "context",
+        "<title>context</title><canvas id=a tabindex=0 role=textbox aria-label=Drawn width=300 height=40></canvas>
+         <canvas id=b tabindex=0 role=textbox aria-label=Deaf width=300 height=40></canvas>
+         <script>
+         a.editContext = new EditContext();
+         b.editContext = new EditContext();
+         let kept = 'old', all = false;
+         a.onkeydown = (e) => { if (e.ctrlKey && e.key === 'a') { e.preventDefault(); all = true; } };
+         a.onpaste = (e) => {
+           e.preventDefault();
+           const text = e.clipboardData.getData('text/plain');
+           kept = all ? text : kept + text;
+           // The line of the caret.
+           a.editContext.updateText(0, a.editContext.text.length, kept.split('\\n').pop());
+           document.title = kept;
+         };
+         b.onkeydown = b.onpaste = (e) => e.preventDefault();
+         </script>",
+    )
+    .await;
+    desk.fill("textbox", "Drawn", FieldValue::Text("one {\n  two\n}".into())).await;
+    assert_eq!(desk.title().await, "one { two }");
+    let why = desk.wont_fill("textbox", "Deaf", FieldValue::Text("words".into())).await;
+    assert!(why.contains("did not take it"), "{why}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_a_page_writes_to_a_picked_file_is_downloaded() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "saver",
+        "<button id=a>Save</button>
+         <script>
+         a.onclick = async () => {
+            const handle = await showSaveFilePicker({ suggestedName: 'notes.txt' });
+            const stream = await handle.createWritable();
+            await stream.write('hello ');
+            await stream.write(new Blob(['world']));
+            await stream.write({ type: 'write', position: 0, data: 'H' });
+            await stream.close();
+            document.title = `saved ${handle.name} ${(await handle.getFile()).size}`;
+         };
+         </script>",
+    )
+    .await;
+    let told = desk.click("button", "Save").await;
+    assert!(told.contains("downloaded \"notes.txt\" (11 bytes)"), "{told}");
+    assert_eq!(desk.title().await, "saved notes.txt 11");
+    let written = desk.machine.read(&format!("{HOME}/Downloads/notes.txt")).await.expect("a file");
+    assert_eq!(written, b"Hello world");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_a_field_suggests_is_told_and_chosen() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "suggested",
+        "<label>Town <input id=t list=towns></label> <label>Other <input list=towns></label>
+         <datalist id=towns><option value=Oslo><option>Paris</option><option value=QTO label=Quito></datalist>
+         <label>Empty <input list=none></label>
+         <script>t.onchange = () => { document.title = t.value; };</script>",
+    )
+    .await;
+    let tree = desk.look().await.tree.expect("a tree");
+    let list = view_text(None, &tree, &View::whole(SCREEN));
+    assert!(list.contains("[options: Oslo | Paris | QTO]"), "{list}");
+    let town = desk.node("combobox", "Town").await.id;
+    for (option, expected) in [("paris", "Paris"), ("Quito", "QTO")] {
+        desk.delivered(select(&town, option)).await;
+        assert_eq!(desk.title().await, expected);
+    }
+    desk.click("option", "Oslo").await;
+    assert_eq!(desk.title().await, "Oslo");
+    let why = desk.refused(select(&town, "Rome")).await;
+    assert!(why.contains("the options are [\"Oslo\", \"Paris\", \"QTO\"]"), "{why}");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_drawn_slider_is_moved_to_a_number() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "slider",
+        "<title>slider</title><div id=s role=slider tabindex=0 aria-label=Volume aria-valuemin=0 aria-valuemax=100 aria-valuenow=30 style='width:200px;height:20px;background:#ccc'></div>
+         <div id=d role=slider tabindex=0 aria-label=Stuck aria-valuemin=0 aria-valuemax=10 aria-valuenow=3 style='width:200px;height:20px;background:#ccc'></div>
+         <script>s.onkeydown = (e) => {
+           const step = { ArrowRight: 5, ArrowLeft: -5 }[e.key] || 0;
+           s.ariaValueNow = Math.max(0, Math.min(100, Number(s.ariaValueNow) + step));
+           document.title = 'volume ' + s.ariaValueNow;
+         };</script>",
+    )
+    .await;
+    for value in ["80", "5"] {
+        desk.fill("slider", "Volume", FieldValue::Text(value.into())).await;
+        assert_eq!(desk.title().await, format!("volume {value}"));
+    }
+    let volume = desk.node("slider", "Volume").await.id;
+    let value = FieldValue::Text("42".into());
+    let why = desk.refused(Act::Fill { at: Target::Ref(volume), value }).await;
+    assert!(why.contains("did not take 42: it stands at 40, and a key moves it by 5"), "{why}");
+    let why = desk.wont_fill("slider", "Volume", FieldValue::Text("101".into())).await;
+    assert!(why.contains("it takes a number from 0 to 100"), "{why}");
+    let why = desk.wont_fill("slider", "Stuck", FieldValue::Text("5".into())).await;
+    assert!(why.contains("did not take 5: it stands at 3"), "{why}");
     desk.close().await;
 }

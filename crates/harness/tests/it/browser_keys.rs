@@ -187,3 +187,24 @@ async fn suggestions_that_come_a_moment_after_typing_are_in_the_view() {
     }
     desk.close().await;
 }
+
+#[tokio::test]
+async fn what_ends_a_text_takes_what_the_page_found_for_it() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "search",
+        "<title>search</title><input id=q autofocus><script>
+         const all = ['Red', 'Green', 'Blue'];
+         let found = 'Red', timer;
+         q.oninput = () => {
+           clearTimeout(timer);
+           timer = setTimeout(() => { found = all.find(one => one.toLowerCase().startsWith(q.value)); }, 300);
+         };
+         q.onkeydown = (e) => { if (e.key === 'Enter') document.title = found; };
+         </script>",
+    )
+    .await;
+    desk.type_text("gre\n").await;
+    assert_eq!(desk.title().await, "Green");
+    desk.close().await;
+}

@@ -1,7 +1,7 @@
 //! What is on the screen of a page is in the list that a model gets, before anything that is not.
 
 use apprentice_harness::agent::{ViewTexts, view_text};
-use apprentice_protocol::{State, TruncationCause, View};
+use apprentice_protocol::{FieldValue, State, Target, TruncationCause, View};
 
 use crate::desk::{Act, Desk, SCREEN, key};
 
@@ -135,5 +135,63 @@ async fn nameless_things_that_hear_clicks_are_listed_and_areas_that_draw_are_nam
         assert_eq!(desk.title().await, told);
     }
     assert!(!tree.nodes.iter().any(|node| node.is(State::Hidden)));
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_is_edited_in_place_is_a_field_whatever_its_page_calls_it() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "edited",
+        "<div contenteditable oninput='document.title=this.innerText'><p>Old words</p></div>
+         <iframe srcdoc='<body contenteditable>Within</body>'></iframe>",
+    )
+    .await;
+    let list = desk.list().await;
+    assert!(list.contains("textbox = \"Old words\"") && list.contains("textbox = \"Within\""), "{list}");
+    let field = desk.node("textbox", "").await.id;
+    let value = FieldValue::Text("New words".into());
+    desk.delivered(Act::Fill { at: Target::Ref(field), value }).await;
+    assert_eq!(desk.title().await, "New words");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn rows_that_are_named_by_their_cells_list_the_cells() {
+    let mut desk = Desk::open().await;
+    let row = |name: &str, count: u32| {
+        format!(
+            "<div role=row style='display:flex'><div role=gridcell tabindex=-1 onclick='document.title=`{name}`'>{name}</div><div role=gridcell tabindex=-1>{count}</div></div>"
+        )
+    };
+    let rows: String = [("Ann", 1), ("Ben", 2), ("Cleo", 3)].map(|(name, count)| row(name, count)).concat();
+    desk.show("grid", &format!("<div role=treegrid><div role=rowgroup>{rows}</div></div>")).await;
+    let tree = desk.look().await.tree.expect("a tree");
+    assert!(tree.nodes.iter().any(|node| node.role.as_str() == "row" && node.name == "Ben 2"), "{tree:#?}");
+    let list = desk.list().await;
+    for cell in ["\"Ann\" #", "\"Ben\" #", "\"2\" #", "\"Cleo\" #"] {
+        assert!(list.contains(cell), "{cell} in {list}");
+    }
+    assert!(list.chars().count() < 250, "{list}");
+    desk.click("cell", "Ben").await;
+    assert_eq!(desk.title().await, "Ben");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_an_editor_draws_for_its_hidden_field_is_what_the_field_shows() {
+    let mut desk = Desk::open().await;
+    desk.show(
+        "drawn",
+        "<div style='position:relative;width:300px;height:80px;overflow:hidden;font:14px monospace'>
+         <textarea aria-label=Body style='position:absolute;left:-9999px;width:0;height:0;padding:0;border:0'></textarea>
+         <div aria-hidden=true>
+           <div style='position:absolute;top:40px;left:30px'>let b = 2;</div><div style='position:absolute;top:40px'>2</div>
+           <div style='position:absolute;top:20px;left:30px'>let <b>a</b> = 1;</div><div style='position:absolute;top:20px'>1</div>
+           <div style='position:absolute;top:400px'>below</div></div></div>",
+    )
+    .await;
+    let list = desk.list().await;
+    assert!(list.contains(r#"textbox "Body" = "1  let a = 1;\n2  let b = 2;""#), "{list}");
     desk.close().await;
 }

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use apprentice_harness::agent::view_text;
 use apprentice_protocol::{Button, Chord, Delivery, FieldValue, Target, View};
@@ -56,7 +57,7 @@ const MUI: &[Case] = &[
         "MUI Slider by keys",
         ("slider", "Volume"),
         &[Click("slider", "Volume"), Key("Right"), Key("Right")],
-        r#""volume":"#,
+        r#""volume":32"#,
     ),
     (
         "mui",
@@ -172,8 +173,8 @@ const FIELDS: &[Case] = &[
     (
         "fields",
         "Select2",
-        ("combobox", "Country"),
-        &[Click("combobox", "Country"), Type("ger\n")],
+        ("combobox", "France"),
+        &[Click("combobox", "France"), Type("ger\n")],
         r#""country":"de""#,
     ),
     (
@@ -196,6 +197,13 @@ const FIELDS: &[Case] = &[
         ("slider", "Least"),
         &[Click("slider", "Least"), Key("Right"), Key("Right")],
         r#""budget":["30.00""#,
+    ),
+    (
+        "fields",
+        "noUiSlider, filled",
+        ("slider", "Most"),
+        &[Fill("slider", "Most", "55")],
+        r#""budget":["20.00","55.00"]"#,
     ),
     (
         "fields",
@@ -240,7 +248,7 @@ const EDITORS: &[Case] = &[
         "CodeMirror, filled",
         ("textbox", ""),
         &[Fill("textbox", "", "if (x) {\n  y();\n}")],
-        r#""text":"if (x) {\n  y();\n}""#,
+        r#""text":"if (x) {\n\u0020\u0020y();\n}""#,
     ),
     (
         "codemirror",
@@ -330,6 +338,13 @@ const EDITORS: &[Case] = &[
     ),
     (
         "monaco",
+        "Monaco, filled",
+        ("textbox", "Body"),
+        &[Fill("textbox", "Body", "if (x) {\n  y();\n}")],
+        r#""text":"if (x) {\n\u0020\u0020y();\n}""#,
+    ),
+    (
+        "monaco",
         "Monaco, replaced",
         ("textbox", "Body"),
         &[Click("textbox", "Body"), Key("ctrl+a"), Type("new")],
@@ -371,7 +386,7 @@ const GRIDS: &[Case] = &[
         "moving",
         "jQuery UI Autocomplete",
         ("textbox", "Tag"),
-        &[Click("textbox", "Tag"), Type("be"), Click("menuitem", "beech")],
+        &[Click("textbox", "Tag"), Type("be"), Click("text", "beech")],
         r#""tag":"beech""#,
     ),
     (
@@ -496,7 +511,15 @@ async fn widgets_of_real_libraries_are_seen_used_and_answered_for() {
                 break;
             }
         }
-        let title = desk.title().await;
+        // The page writes its title every 50 ms.
+        let mut title = desk.title().await;
+        for _ in 0..5 {
+            if title.contains(expected) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            title = desk.title().await;
+        }
         let acted = title.contains(expected);
         let answered = acted == refused.is_none();
         for (slot, is_right) in right.iter_mut().zip([seen, acted, answered]) {
@@ -517,5 +540,5 @@ async fn widgets_of_real_libraries_are_seen_used_and_answered_for() {
         right[2]
     );
     desk.close().await;
-    assert!(right.iter().sum::<usize>() * 36 >= count * 3 * 35, "at least 175 of 180");
+    assert!(right.iter().sum::<usize>() * 36 >= count * 3 * 35, "at least 35 of 36");
 }

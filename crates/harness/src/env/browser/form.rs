@@ -11,7 +11,14 @@ use super::world::BrowserEnvironment;
 
 const VALUE: &str = include_str!("page/value.js");
 const FOCUS_FIELD: &str = include_str!("page/focus_field.js");
+const PASTE: &str = include_str!("page/paste.js");
 const FILL: &str = include_str!("page/fill.js");
+
+/// Most turns of moving a slider, and most presses in one.
+const SLIDES: u32 = 8;
+const PRESSES: u32 = 200;
+/// Numbers this near are the same.
+const NEAR: f64 = 1e-6;
 
 /// What the page says of a field that was to be filled in.
 #[derive(Deserialize)]
@@ -28,6 +35,10 @@ enum Filled {
     },
     /// The page did not hear of it.
     ByKeys,
+    /// A drawn slider, which is moved by keys.
+    Slider {
+        value: f64,
+    },
     Gone,
     File,
     NoField {
@@ -66,13 +77,22 @@ impl Browser {
     ) -> Result<SetValue, ActionError> {
         match self.apply(&element.session, &element.object, FILL, [json!(value)]).await? {
             Filled::ByKeys => Ok(SetValue::Unheard),
+            Filled::Slider { value } => Ok(SetValue::Slides(value)),
             filled => filled.told(name, value).map(SetValue::Done).map_err(ActionError::Refused),
         }
     }
 
-    /// What a field holds.
-    async fn value_of(&self, element: &Element) -> Result<String, ActionError> {
-        self.apply(&element.session, &element.object, VALUE, []).await
+    /// What a field holds after `wanted` was entered.
+    async fn value_of(&self, element: &Element, wanted: &str) -> Result<String, ActionError> {
+        self.apply(&element.session, &element.object, VALUE, [json!(wanted)]).await
+    }
+
+    /// Pastes a text over what is selected of a field. Returns whether the page took it.
+    async fn paste(&self, element: &Element, text: &str) -> Result<bool, ActionError> {
+        if text.is_empty() {
+            return Ok(false);
+        }
+        self.apply(&element.session, &element.object, PASTE, [json!(text)]).await
     }
 
     async fn focus_on(&self, element: &Element) -> Result<(), ActionError> {
@@ -86,6 +106,8 @@ enum SetValue {
     Done(Option<String>),
     /// The page put the old value back, or has an editor that hears keys alone.
     Unheard,
+    /// It is a drawn slider, and takes this number.
+    Slides(f64),
 }
 
 impl BrowserEnvironment {
@@ -96,8 +118,10 @@ impl BrowserEnvironment {
         name: &str,
         value: &FieldValue,
     ) -> Result<Option<String>, ActionError> {
-        if let SetValue::Done(told) = self.browser.set_value(element, name, value).await? {
-            return Ok(told);
+        match self.browser.set_value(element, name, value).await? {
+            SetValue::Done(told) => return Ok(told),
+            SetValue::Slides(wanted) => return self.slide(element, name, wanted).await.map(|()| None),
+            SetValue::Unheard => {}
         }
         let FieldValue::Text(text) = value else {
             return Err(ActionError::Refused(format!("{name} takes a text")));
@@ -107,15 +131,58 @@ impl BrowserEnvironment {
         self.browser.settle().await?;
         self.press_keys("ctrl+a").await?;
         self.browser.settle().await?;
-        self.press_keys("backspace").await?;
+        // Editors complete what is typed (brackets, the space before a line) and take what is pasted as it is.
+        if !self.browser.paste(element, text).await? {
+            self.press_keys("backspace").await?;
+            self.browser.settle().await?;
+            self.type_keys(text).await?;
+        }
         self.browser.settle().await?;
-        self.type_keys(text).await?;
-        self.browser.settle().await?;
-        let holds = self.browser.value_of(element).await?;
+        let holds = self.browser.value_of(element, text).await?;
         if plain(&holds) == plain(text) {
             return Ok(None);
         }
         Err(ActionError::Refused(format!("{name} did not take it: it holds {holds:?} now")))
+    }
+
+    /// Moves a drawn slider by keys, as far as one press was seen to move it, and reads back where it stands.
+    async fn slide(&self, element: &Element, name: &str, wanted: f64) -> Result<(), ActionError> {
+        self.browser.focus_on(element).await?;
+        let mut now = self.slider_at(element).await?;
+        let (mut keys, mut step) = (["left", "right"], 0.0_f64);
+        for _ in 0..SLIDES {
+            let away = wanted - now;
+            if away.abs() < NEAR || (step > 0.0 && away.abs() < step / 2.0) {
+                break;
+            }
+            // The first press shows how far one goes; the others go the rest of the way at once.
+            let most = f64::from(PRESSES);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 200")]
+            let presses = if step > 0.0 { (away.abs() / step).round().clamp(1.0, most) as u32 } else { 1 };
+            for _ in 0..presses {
+                self.press_keys(keys[usize::from(away > 0.0)]).await?;
+            }
+            self.browser.settle().await?;
+            let before = std::mem::replace(&mut now, self.slider_at(element).await?);
+            // In writing from right to left the keys go the other way.
+            if (now - before) * away < 0.0 {
+                keys.reverse();
+            }
+            if presses == 1 {
+                step = (now - before).abs();
+            }
+        }
+        if (now - wanted).abs() < NEAR {
+            return Ok(());
+        }
+        let moves = if step > 0.0 { format!(", and a key moves it by {step}") } else { String::new() };
+        Err(ActionError::Refused(format!("{name} did not take {wanted}: it stands at {now}{moves}")))
+    }
+
+    /// Where a drawn slider stands.
+    async fn slider_at(&self, element: &Element) -> Result<f64, ActionError> {
+        let text = self.browser.value_of(element, "").await?;
+        text.parse().map_err(|_| ActionError::Refused(format!("the slider does not tell a number: {text:?}")))
     }
 
     /// Chooses an option of a native list box, and reads back what it shows. Where the page puts the old one back, the option is
@@ -125,7 +192,7 @@ impl BrowserEnvironment {
         self.browser.focus_on(element).await?;
         self.type_keys(&wanted).await?;
         self.browser.settle().await?;
-        let shows = self.browser.value_of(element).await?;
+        let shows = self.browser.value_of(element, &wanted).await?;
         if plain(&shows) == plain(&wanted) {
             return Ok(());
         }
@@ -160,7 +227,7 @@ impl Filled {
                 let told: Vec<String> = made.into_iter().chain(complaint).collect();
                 return Ok((!told.is_empty()).then(|| told.join("\n")));
             }
-            Self::ByKeys => format!("{name} did not take it"),
+            Self::ByKeys | Self::Slider { .. } => format!("{name} did not take it"),
             Self::Kept { value } => format!("{name} did not take it: it holds {value:?} now"),
             Self::Gone => format!("{name} is gone; look again"),
             Self::File => format!("{name} takes files: upload them"),

@@ -59,6 +59,22 @@ impl FrameReadings {
         Some(area.rect()).filter(|bounds| bounds.width > 0 && bounds.height > 0)
     }
 
+    /// Where what holds a node is drawn in the tab, if the node is never drawn itself, and it holds nothing else that can be used.
+    pub(super) fn stand_in(&self, frame: &FrameReading, node: i64) -> Option<Rect> {
+        let stand_in = self.layouts.get(&frame.session)?.stand_ins.get(&node)?;
+        let is_used = |other: &AxNode| {
+            !other.ignored && other.backend_dom_node_id.is_some_and(|id| stand_in.others.contains(&id))
+        };
+        let alone = stand_in.others.is_empty() || !frame.nodes.iter().any(is_used);
+        alone.then(|| stand_in.area.rect())
+    }
+
+    /// What a field suggests: the node of each suggestion and what it enters.
+    pub(super) fn suggestions(&self, session: &SessionId, node: i64) -> &[(i64, String)] {
+        let layout = self.layouts.get(session);
+        layout.and_then(|layout| layout.suggestions.get(&node)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// The canvases of a session, with what holds each of them.
     pub(super) fn canvases(&self, session: &SessionId) -> &[(i64, Vec<i64>)] {
         self.layouts.get(session).map(|layout| layout.canvases.as_slice()).unwrap_or_default()

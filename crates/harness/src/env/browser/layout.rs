@@ -1,9 +1,14 @@
 //! Where the nodes of a page are drawn in the tab: through frames with their scale, and cut by what scrolls. Pure.
 
+mod suggestions;
+mod undrawn;
+
 use std::collections::{HashMap, HashSet};
 
 use apprentice_cdp::domain::dom::{DocumentSnapshot, Snapshot, SnapshotNodes};
 use apprentice_protocol::Rect;
+
+use undrawn::{Drawn, StandIn};
 
 /// The styles that decide which part of a box shows.
 pub(super) const STYLES: [&str; 3] = ["overflow-x", "overflow-y", "position"];
@@ -64,6 +69,10 @@ pub(super) struct Layout {
     pub(super) boxes: HashMap<i64, Area>,
     /// Nodes with a box of which an element that scrolls shows nothing.
     pub(super) hidden: HashSet<i64>,
+    /// Nodes whose own box never shows, with what holds them and shows.
+    pub(super) stand_ins: HashMap<i64, StandIn>,
+    /// What fields suggest: the node of each suggestion and what it enters.
+    pub(super) suggestions: HashMap<i64, Vec<(i64, String)>>,
     /// Nodes that hear clicks.
     pub(super) clickable: HashSet<i64>,
     /// Canvases, which no accessibility tree lists, with what holds each of them, the nearest first.
@@ -207,14 +216,8 @@ impl Layout {
         let mut clips = Clips::new(document, window);
         let mut seen = vec![false; nodes.backend_node_id.len()];
         let mut drawn: Vec<usize> = Vec::new();
-        let mut box_of: Vec<Option<usize>> = vec![None; nodes.backend_node_id.len()];
-        for (number, node) in document.layout.node_index.iter().enumerate() {
-            if let Some(slot) = box_of.get_mut(*node)
-                && slot.is_none()
-            {
-                *slot = Some(number);
-            }
-        }
+        let mut known = vec![Drawn { never: true, ..Drawn::default() }; seen.len()];
+        let box_of = boxes_of(document);
         for (node, id) in nodes.backend_node_id.iter().enumerate() {
             let number = box_of.get(node).copied().flatten();
             let bounds = number.and_then(|number| document.layout.bounds.get(number));
@@ -242,6 +245,12 @@ impl Layout {
             }
             let visible = whole.meet(within);
             let on_screen = visible.meet(shown);
+            let ends = |start: usize| bounds.map_or(0.0, |bounds| bounds[start] + bounds[start + 2]);
+            known[node] = Drawn {
+                shows: Some(on_screen).filter(|area| !area.is_empty()),
+                has_box: !whole.is_empty(),
+                never: whole.is_empty() || ends(0) <= 0.0 || ends(1) <= 0.0,
+            };
             if !on_screen.is_empty() {
                 self.boxes.insert(*id, on_screen);
                 mark_with_holders(nodes, node, &mut seen);
@@ -252,10 +261,27 @@ impl Layout {
                 self.boxes.insert(*id, whole);
             }
         }
+        self.suggestions.extend(suggestions::find(snapshot, nodes));
+        let undrawn = undrawn::find(snapshot, nodes, &known);
+        self.boxes.extend(undrawn.by_contents);
+        self.stand_ins.extend(undrawn.by_holders);
         let clickable = nodes.is_clickable.iter().flat_map(|flag| &flag.index);
         self.clickable.extend(clickable.filter_map(|node| nodes.backend_node_id.get(*node)));
         order(nodes, &seen, &drawn)
     }
+}
+
+/// The number of each node's first box.
+fn boxes_of(document: &DocumentSnapshot) -> Vec<Option<usize>> {
+    let mut box_of: Vec<Option<usize>> = vec![None; document.nodes.backend_node_id.len()];
+    for (number, node) in document.layout.node_index.iter().enumerate() {
+        if let Some(slot) = box_of.get_mut(*node)
+            && slot.is_none()
+        {
+            *slot = Some(number);
+        }
+    }
+    box_of
 }
 
 /// What holds a node, the nearest first.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 
 use apprentice_cdp::domain::accessibility::AxNode;
-use apprentice_protocol::{Rect, Role, Size, State, TreeBudget, TruncationCause, UiNode, UiTree};
+use apprentice_protocol::{NodeRef, Rect, Role, Size, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use serde_json::Value;
 
 use super::driver::{ActionError, Browser};
@@ -33,6 +33,10 @@ const ROLES: &[(&str, &str)] = &[
 /// The role of what draws by itself.
 const CANVAS: &str = "canvas";
 
+/// Roles of what holds a value.
+const FIELDS: &[&str] =
+    &["textbox", "searchbox", "combobox", "spinbutton", "slider", "checkbox", "radio", "switch"];
+
 /// Roles of no use to a model: fragments of text, and layout boxes.
 const SKIPPED: &[&str] =
     &["inlinetextbox", "linebreak", "listmarker", "none", "generic", "ignored", "labeltext", "menulistpopup"];
@@ -60,7 +64,7 @@ impl Browser {
             drop(tokio::time::timeout(budget.time(), self.read_parts(&parts, &nearest, &again)).await);
             readings = again.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         }
-        let mut tree = Assembly::of(&readings, &mut self.refs(), budget).run();
+        let (mut tree, stood_for) = Assembly::of(&readings, &mut self.refs(), budget).run();
         prune(&mut tree, budget.nodes as usize, self.size);
         if !in_time {
             tree.truncated = Some(TruncationCause::Time);
@@ -68,13 +72,15 @@ impl Browser {
             tree.truncated = Some(TruncationCause::Nodes);
         }
         let rows = crate::rows::texts(&tree);
-        let mut refs = self.refs();
-        for (index, texts) in rows {
-            if let Some(node) = tree.nodes.get(index) {
-                refs.stands_in(&node.id, texts);
+        {
+            let mut refs = self.refs();
+            for (index, texts) in rows {
+                if let Some(node) = tree.nodes.get(index) {
+                    refs.stands_in(&node.id, texts);
+                }
             }
         }
-        drop(refs);
+        self.add_drawn_texts(&mut tree, &stood_for).await?;
         Ok(tree)
     }
 }
@@ -153,6 +159,8 @@ struct Assembly<'a> {
     /// Canvases that no tree lists, by their frame and the nearest node of it that holds them.
     canvases: HashMap<(usize, i64), Vec<i64>>,
     tree: UiTree,
+    /// Fields that are never drawn themselves, where something stands for them.
+    stood_for: Vec<NodeRef>,
 }
 
 impl<'a> Assembly<'a> {
@@ -166,10 +174,11 @@ impl<'a> Assembly<'a> {
         });
         let shown_by = owned.collect();
         let canvases = canvases(readings);
-        Self { readings, refs, budget, nodes, shown_by, canvases, tree: UiTree::default() }
+        let (tree, stood_for) = (UiTree::default(), Vec::new());
+        Self { readings, refs, budget, nodes, shown_by, canvases, tree, stood_for }
     }
 
-    fn run(mut self) -> UiTree {
+    fn run(mut self) -> (UiTree, Vec<NodeRef>) {
         // Depth first with an explicit stack: pages may nest deeper than the thread's stack allows.
         let mut stack = Vec::new();
         if let Some(root) = self.readings.frames.first().and_then(|frame| frame.nodes.first()) {
@@ -190,7 +199,7 @@ impl<'a> Assembly<'a> {
         }
         self.tree.keep_one_focus();
         self.tree.bound_texts();
-        self.tree
+        (self.tree, self.stood_for)
     }
 
     /// Adds the canvases that a node holds.
@@ -293,9 +302,16 @@ impl<'a> Assembly<'a> {
             loader: reading.frame.loader_id.clone(),
             node: id,
         };
-        let bounds = self.readings.bounds(&reading.session, id);
+        // A drawn field may hear keys by an input that is not drawn, and is pointed at itself.
+        let is_field = FIELDS.contains(&role.as_str());
+        let stand_in = is_field.then(|| self.readings.stand_in(reading, id)).flatten();
+        let bounds = stand_in.or_else(|| self.readings.bounds(&reading.session, id));
+        let suggested =
+            if role == "combobox" { self.readings.suggestions(&reading.session, id) } else { &[] };
+        let id = self.refs.name(key.clone(), &role, &name);
+        self.stood_for.extend(stand_in.map(|_| id.clone()));
         self.tree.nodes.push(UiNode {
-            id: self.refs.name(key, &role, &name),
+            id,
             parent: place.parent,
             name,
             value: value(node, &role),
@@ -306,6 +322,10 @@ impl<'a> Assembly<'a> {
             role: Role::new(role),
         });
         let index = u32::try_from(self.tree.nodes.len() - 1).ok();
+        for (node, text) in suggested {
+            let id = self.refs.name(NodeKey { node: *node, ..key.clone() }, "option", text);
+            self.tree.nodes.push(UiNode::new(id.0, index, "option", text.clone()));
+        }
         NodePlace { parent: index, depth: place.depth + 1 }
     }
 }
@@ -325,6 +345,12 @@ pub(super) fn named_role(node: &AxNode) -> (String, String) {
 
 fn role(node: &AxNode) -> String {
     let own = node.role.as_ref().and_then(|role| role.value.as_str()).unwrap_or("generic").to_lowercase();
+    // An element that is edited in place has no role unless its page gives it one: what takes the focus is the field.
+    let is_edited =
+        || property(node, "editable").is_some() && property(node, "focusable").is_some_and(is_true);
+    if matches!(own.as_str(), "generic" | "none") && is_edited() {
+        return "textbox".to_owned();
+    }
     let known = ROLES.iter().find(|(chromium, _)| *chromium == own);
     known.map_or(own, |(_, aria)| (*aria).to_owned())
 }

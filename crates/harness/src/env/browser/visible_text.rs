@@ -1,16 +1,22 @@
 //! Which part of a long text of a page is on the screen: the page is asked, as its accessibility tree does not tell.
 
-use apprentice_protocol::{NodeRef, UiTree, VisibleText};
+use apprentice_protocol::{NodeRef, UiNode, UiTree, VisibleText};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::driver::{ActionError, Browser};
 
+const DRAWN_TEXT: &str = include_str!("page/drawn_text.js");
 const VISIBLE_TEXT: &str = include_str!("page/visible_text.js");
 
 /// A text of fewer characters is told whole.
 const SHORT: usize = 400;
 /// Most texts of one page that are asked about: each takes two calls.
 const MOST: usize = 8;
+
+/// Most characters of a text that is drawn in the place of a field, and most fields that are asked.
+const DRAWN: usize = 2000;
+const DRAWN_FIELDS: usize = 4;
 
 /// A text and the part of it that shows, in the UTF-16 units that a page counts in.
 #[derive(Deserialize)]
@@ -46,6 +52,29 @@ impl Browser {
             }
         }
         Ok(())
+    }
+
+    /// Adds the texts that are drawn in the place of fields which tell none themselves.
+    pub(super) async fn add_drawn_texts(
+        &self,
+        tree: &mut UiTree,
+        stood_for: &[NodeRef],
+    ) -> Result<(), ActionError> {
+        let is_empty = |node: &&mut UiNode| node.value.as_deref().unwrap_or_default().is_empty();
+        let fields = tree.nodes.iter_mut().filter(|node| stood_for.contains(&node.id)).filter(is_empty);
+        for node in fields.take(DRAWN_FIELDS) {
+            match self.drawn_text(&node.id).await {
+                Ok(text) if !text.is_empty() => node.value = Some(text),
+                Ok(_) | Err(ActionError::Gone(_) | ActionError::Refused(_) | ActionError::Replaced(_)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(())
+    }
+
+    async fn drawn_text(&self, id: &NodeRef) -> Result<String, ActionError> {
+        let element = self.find(id).await?;
+        self.apply(&element.session, &element.object, DRAWN_TEXT, [json!(DRAWN)]).await
     }
 
     async fn visible_part(&self, id: &NodeRef) -> Result<Option<VisibleText>, ActionError> {

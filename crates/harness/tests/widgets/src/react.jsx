@@ -8,7 +8,7 @@ import { List } from 'react-window';
 import { place, tell } from './tell.js';
 
 const cities = ['Oslo', 'Paris', 'Quito', 'Rome'].map((name) => ({ value: name.toLowerCase(), label: name }));
-const Row = ({ index, style, pick }) => <div style={style}><button onClick={() => pick(index)}>Open item {index}</button></div>;
+const Row = ({ index, style, pick }) => <div style={style}><button type="button" onClick={() => pick(index)}>Open item {index}</button></div>;
 function Page() {
   const [held, hold] = useState({ name: '', tier: 'basic', city: null, stops: [], agreed: false, code: '', pin: '', item: null, command: '' });
   const set = (name) => (value) => hold((old) => ({ ...old, [name]: value }));

@@ -109,6 +109,7 @@ impl Selection {
             notes.insert(*window, Note::lasting(text));
         }
         left_out.held_back.extend(leave_out_covered(tree, &parents, &mut listed, &mut notes));
+        leave_cells_to_speak(tree, &parents, &mut listed);
         drop_repeated_texts(tree, &parents, &mut listed);
         closed_lists::count(tree, &parents, &mut listed, &mut notes);
         table::reduce(tree, &parents, &mut listed, &mut notes, &mut left_out);
@@ -367,6 +368,28 @@ fn lend_names(tree: &UiTree, parents: &[Option<usize>], listed: &mut [bool]) -> 
         }
     }
     lent
+}
+
+/// Leaves out rows that hold cells alone and get their names from them: the cells are what is pointed at.
+fn leave_cells_to_speak(tree: &UiTree, parents: &[Option<usize>], listed: &mut [bool]) {
+    let says_more = |node: &UiNode| {
+        [State::Focused, State::Selected, State::Expanded, State::Collapsed]
+            .iter()
+            .any(|state| node.is(*state))
+    };
+    for index in 0..tree.nodes.len() {
+        let row = &tree.nodes[index];
+        if !listed[index] || row.role.as_str() != "row" || row.name.is_empty() || says_more(row) {
+            continue;
+        }
+        let held = (index + 1..tree.nodes.len()).take_while(|at| is_below(parents, *at, index));
+        let mut held = held.filter(|at| listed[*at]).map(|at| &tree.nodes[at]).peekable();
+        if held.peek().is_some()
+            && held.all(|node| table::is_cell(node) || TEXTS.contains(&node.role.as_str()))
+        {
+            listed[index] = false;
+        }
+    }
 }
 
 /// Leaves out texts that repeat the element that holds them.

@@ -6,7 +6,7 @@ async function (clicks, row) {
   const element = this.nodeType === Node.ELEMENT_NODE ? this : this.parentElement;
   if (!this.isConnected || !element) return { found: 'gone' };
   const page = element.ownerDocument.defaultView;
-  if (element.tagName === 'OPTION' && element.closest('select') && !element.getClientRects().length) return { found: 'option' };
+  if (element.tagName === 'OPTION' && element.closest('select, datalist') && !element.getClientRects().length) return { found: 'option' };
   if (element.tagName === 'SELECT' && !element.multiple && element.size <= 1
     && page.getComputedStyle(element).appearance !== 'base-select') return { found: 'list' };
   const control = element.closest('button, input, select, textarea');
@@ -33,6 +33,7 @@ async function (clicks, row) {
   }
 
   const style = page.getComputedStyle(element);
+  const reached = ({ right, bottom }) => right + page.scrollX > 0 && bottom + page.scrollY > 0;
   const drawn = (boxes) => [...boxes].filter((box) => box.width > 0 && box.height > 0);
   const contents = (node) => {
     const range = element.ownerDocument.createRange();
@@ -75,11 +76,33 @@ async function (clicks, row) {
         if (boxes.length) all.push({ of: part, boxes });
       }
     }
+    if (standIn) all.push({ of: standIn, boxes: drawn(standIn.getClientRects()) });
     return all.slice(0, 8);
   };
+  // A drawn field may hear keys by an input that is never drawn: it lies before the page's beginning, is clipped away, is clear or
+  // has no size. Then the nearest thing around it that is drawn stands for it, if it holds no other control.
+  const controls = 'a, button, input, select, textarea, iframe';
+  const isUndrawn = (one) => {
+    const look = page.getComputedStyle(one);
+    return !drawn(one.getClientRects()).some(reached) || look.opacity === '0' || /^rect\((0|1)px[, ]+(0|1)px[, ]+(0|1)px[, ]+(0|1)px\)$/.test(look.clip)
+      || /^inset\((50|100)%\)$/.test(look.clipPath);
+  };
+  const standInOf = () => {
+    const isField = element.matches('input, textarea, select, [role=slider], [role=textbox], [role=combobox]') || element.isContentEditable;
+    if (this !== element || !isField || !element.checkVisibility({ visibilityProperty: true }) || !isUndrawn(element)) return null;
+    for (let up = element.parentElement || element.getRootNode().host; up; up = up.parentElement || up.getRootNode().host) {
+      if (up === up.ownerDocument.body || up === up.ownerDocument.documentElement) return null;
+      if (!drawn(up.getClientRects()).some(({ width, height }) => width >= 8 && height >= 8) || isUndrawn(up)) continue;
+      const isOther = (one) => one !== element && !element.contains(one) && one.tabIndex >= 0
+        && !one.closest('[aria-hidden=true]') && one.checkVisibility({ visibilityProperty: true });
+      return [...up.querySelectorAll(controls)].some(isOther) ? null : up;
+    }
+    return null;
+  };
+  const standIn = standInOf();
 
   const inside = ({ left, top, right, bottom }) => right > 0 && bottom > 0 && left < page.innerWidth && top < page.innerHeight;
-  const first = places()[0];
+  const first = places().find(({ boxes }) => boxes.some(reached)) || places()[0];
   if (first && !first.boxes.some(inside)) first.of.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
 
   const place = () => { const { x, y } = (first ? first.of : element).getBoundingClientRect(); return `${x} ${y}`; };
@@ -117,6 +140,7 @@ async function (clicks, row) {
   const isHit = (hit) => {
     if (!hit) return false;
     if (within(hit, element)) return true;
+    if (standIn && within(hit, standIn)) return true;
     const label = hit.closest('label');
     if (label && label.control === element) return true;
     if (element.tagName === 'AREA') return hit.tagName === 'IMG' && hit.useMap === `#${element.closest('map')?.name}`;

@@ -7,7 +7,8 @@ async function (wanted) {
   if (!this.isConnected || !field) return { filled: 'gone' };
   const page = field.ownerDocument.defaultView;
   const role = () => field.getAttribute('role') || '';
-  const isField = () => field.matches('input,textarea,select') || field.isContentEditable;
+  // What has a context of its own draws its text itself, and hears keys.
+  const isField = () => field.matches('input,textarea,select') || field.isContentEditable || !!field.editContext;
   const switches = ['checkbox', 'switch', 'radio', 'menuitemcheckbox', 'menuitemradio'];
   if (field.tagName === 'OPTION') field = field.closest('select') || field;
   if (!isField() && !switches.includes(role())) {
@@ -16,12 +17,19 @@ async function (wanted) {
   }
   const kind = field.tagName === 'INPUT' ? field.type : field.tagName.toLowerCase();
   if (kind === 'file') return { filled: 'file' };
+  const isSlider = !isField() && role() === 'slider';
   const isSwitch = ['checkbox', 'radio'].includes(kind) || (!isField() && switches.includes(role()));
-  if ((!isField() && !isSwitch) || ['button', 'submit', 'reset', 'image', 'hidden'].includes(kind)) {
+  if ((!isField() && !isSwitch && !isSlider) || ['button', 'submit', 'reset', 'image', 'hidden'].includes(kind)) {
     return { filled: 'no_field', what: kind + (role() ? ` role=${role()}` : '') };
   }
   if (field.matches(':disabled') || field.getAttribute('aria-disabled') === 'true') return { filled: 'disabled' };
   if (field.readOnly || field.getAttribute('aria-readonly') === 'true') return { filled: 'read_only' };
+  if (isSlider) {
+    const [min, max] = [field.getAttribute('aria-valuemin') || '', field.getAttribute('aria-valuemax') || ''];
+    const value = String(wanted).trim() === '' || typeof wanted === 'boolean' ? NaN : Number(wanted);
+    const fits = !(min !== '' && value < Number(min)) && !(max !== '' && value > Number(max));
+    return Number.isNaN(value) || !fits ? { filled: 'form', kind: 'range', min, max, step: '' } : { filled: 'slider', value };
+  }
   const tell = () => {
     field.dispatchEvent(new page.Event('input', { bubbles: true, composed: true }));
     field.dispatchEvent(new page.Event('change', { bubbles: true }));
@@ -86,14 +94,26 @@ async function (wanted) {
   const text = String(wanted);
   field.focus();
   const task = () => new Promise((resolve) => setTimeout(resolve));
+  if (field.editContext) return { filled: 'by_keys' };
   if (field.isContentEditable) {
     const editor = field.ownerDocument;
-    // Slate (0.146) and Draft.js (0.11) keep a text of their own, which does not hear of commands; keys it does hear.
-    if (field.closest('[data-slate-editor]') || field.querySelector('[data-contents]')) return { filled: 'by_keys' };
+    const holds = () => plain(field.innerText) === plain(text);
+    // What empties a field is a key.
+    if (text === '') return holds() ? { filled: 'yes' } : { filled: 'by_keys' };
+    // An editor that keeps a text of its own hears of a selection a moment later, and of commands not at all; what is pasted it
+    // takes. Where nothing takes it, the browser's own command changes the text.
+    const timers = page[Symbol.for('apprentice.timers')];
+    const settled = async () => { await task(); if (timers) await timers(); await task(); };
     editor.execCommand('selectAll');
-    editor.execCommand(text === '' ? 'delete' : 'insertText', false, text);
-    await task();
-    return plain(field.innerText) === plain(text) ? { filled: 'yes' } : { filled: 'by_keys' };
+    await settled();
+    const pasted = new page.DataTransfer();
+    pasted.setData('text/plain', text);
+    const told = { bubbles: true, cancelable: true, composed: true };
+    const goesOn = field.dispatchEvent(new page.ClipboardEvent('paste', { ...told, clipboardData: pasted }))
+      && field.dispatchEvent(new page.InputEvent('beforeinput', { ...told, inputType: 'insertFromPaste', data: text, dataTransfer: pasted }));
+    if (goesOn) editor.execCommand('insertText', false, text);
+    await settled();
+    return holds() ? { filled: 'yes' } : { filled: 'by_keys' };
   }
   if (field.maxLength >= 0 && text.length > field.maxLength) return { filled: 'too_long', most: field.maxLength };
   const owner = kind === 'textarea' ? page.HTMLTextAreaElement : page.HTMLInputElement;

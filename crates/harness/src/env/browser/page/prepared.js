@@ -1,6 +1,6 @@
 // Runs in each document before its own scripts. Tells when the short timers that are set now have ended, so that a view waits for
-// what a page does a moment after an act (suggestions while typing). And opens a file chooser for `showOpenFilePicker`, which a
-// browser without a window refuses (Chromium 156).
+// what a page does a moment after an act (suggestions while typing). And opens a file chooser for `showOpenFilePicker`, and downloads
+// what is written to a file of `showSaveFilePicker`: a browser without a window refuses both (Chromium 156).
 (() => {
   const LONGEST = 350;
   const pending = new Map();
@@ -40,7 +40,7 @@
   });
 
   if (!window.showOpenFilePicker) return;
-  const handle = (file) => Object.defineProperties(Object.create(FileSystemFileHandle.prototype), {
+  const handle = (file, more = {}) => Object.defineProperties(Object.create(FileSystemFileHandle.prototype), {
     kind: { value: 'file' },
     name: { value: file.name },
     getFile: { value: async () => file },
@@ -48,6 +48,51 @@
     queryPermission: { value: async () => 'granted' },
     requestPermission: { value: async () => 'granted' },
     createWritable: { value: async () => { throw new DOMException('This file cannot be written.', 'NotAllowedError'); } },
+    ...more,
+  });
+  // A stream whose bytes are downloaded under a name when it is closed.
+  const saving = (name, saved) => {
+    let bytes = new Uint8Array(), at = 0;
+    const resize = (size) => { const old = bytes; bytes = new Uint8Array(size); bytes.set(old.subarray(0, size)); };
+    const write = async (given) => {
+      const { type = 'write', data, position, size } = given && given.type && !(given instanceof Blob) ? given : { data: given };
+      if (type === 'truncate') { resize(size); at = Math.min(at, size); return; }
+      at = position ?? at;
+      if (type === 'seek') return;
+      const part = new Uint8Array(await new Blob([data]).arrayBuffer());
+      if (at + part.length > bytes.length) resize(at + part.length);
+      bytes.set(part, at);
+      at += part.length;
+    };
+    const close = () => {
+      const file = new File([bytes], name);
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(file);
+      link.download = name;
+      link.click();
+      saved(file);
+    };
+    const stream = new WritableStream({ write, close });
+    const put = async (given) => {
+      const writer = stream.getWriter();
+      try { await writer.write(given); } finally { writer.releaseLock(); }
+    };
+    return Object.defineProperties(stream, {
+      write: { value: put },
+      seek: { value: (position) => put({ type: 'seek', position }) },
+      truncate: { value: (size) => put({ type: 'truncate', size }) },
+    });
+  };
+  window.showSaveFilePicker = new Proxy(window.showSaveFilePicker, {
+    async apply(target, self, [options = {}]) {
+      const [extension = ''] = (options.types || []).flatMap(({ accept }) => Object.values(accept || {}).flat());
+      const name = options.suggestedName || `Untitled${extension}`;
+      let held = new File([], name);
+      return handle(held, {
+        getFile: { value: async () => held },
+        createWritable: { value: async () => saving(name, (file) => { held = file; }) },
+      });
+    },
   });
   window.showOpenFilePicker = new Proxy(window.showOpenFilePicker, {
     apply(target, self, [options = {}]) {
