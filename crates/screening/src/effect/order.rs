@@ -4,11 +4,14 @@
 //! order waits. Whether a clause orders is told from its shape and from the words that begin it (`orders.txt`). A language
 //! whose shapes are not known waits.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use super::concern::{Concern, EffectFinding};
 use super::lexicon::{Languages, common_counts, found, is_unspaced, plain};
 use super::names::without_named;
 use super::order_unspaced::{chinese, japanese};
-use super::order_words::{Clause, Word, clauses, is_one};
+use super::order_words::{Clause, Shape, Word, clauses, is_one, rank};
 use super::passage::{Passage, sentences};
 use super::rules::finding;
 
@@ -33,26 +36,16 @@ const BESIDE_CHANGING: [&str; 11] = [
 /// Words of a clause among which its verb is sought, if it begins with a noun.
 const MAX_NOUN_WORDS: usize = 5;
 
-/// What a clause orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Nothing: it tells.
-    Tells,
-    /// To point, type, choose or look.
-    Points,
-    /// To put something into another state.
-    Changes,
-    /// Something else.
-    Beyond,
-}
-
 /// Returns the sentences of a text that order something beyond pointing, typing and choosing. The name of a page orders
 /// nothing.
 pub fn orders_beyond(passages: &[Passage]) -> Vec<EffectFinding> {
     let page: String = passages.iter().map(|passage| plain(&passage.in_words()) + "\n").collect();
     let mut all = Vec::new();
-    // A function is no text: what it may do is limited where it runs.
-    for passage in passages.iter().filter(|passage| passage.name != "name" && !passage.is_code()) {
+    // A function is no text: what it may do is limited where it runs. A licence orders nothing of an agent.
+    for passage in passages
+        .iter()
+        .filter(|passage| passage.name != "name" && !passage.is_code() && !is_licence(&passage.name))
+    {
         let words = passage.in_words();
         for sentence in sentences(&words) {
             if let Some(why) = beyond(sentence, &page, is_about(&passage.name)) {
@@ -62,6 +55,14 @@ pub fn orders_beyond(passages: &[Passage]) -> Vec<EffectFinding> {
         }
     }
     all
+}
+
+/// Returns whether a file of a package is its licence.
+fn is_licence(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["license", "licence", "notice", "copying"]
+        .iter()
+        .any(|start| name == *start || name.starts_with(&format!("{start}.")))
 }
 
 /// Returns whether a part of a page says what the page is for, in which "must" names a wish and nouns stand alone.
@@ -109,8 +110,11 @@ fn language(sentence: &str, page: &str) -> Option<&'static str> {
     }
     let bare = without_named(&own.replace('*', "\""));
     let (counts, of_page) = (common_counts(&bare), common_counts(page));
-    let most = |counts: &std::collections::BTreeMap<&'static str, usize>| {
-        counts.iter().max_by_key(|(_, count)| **count).filter(|(_, count)| **count > 0).map(|(name, _)| *name)
+    // Short texts hold words that several languages share: of those, the ones that are known, English first.
+    let most = |counts: &BTreeMap<&'static str, usize>| {
+        let place = |name: &str| KNOWN.iter().position(|known| *known == name).unwrap_or(KNOWN.len());
+        let best = counts.iter().max_by_key(|(name, count)| (**count, Reverse(place(name))));
+        best.filter(|(_, count)| **count > 0).map(|(name, _)| *name)
     };
     let home = most(&of_page).unwrap_or("en");
     let best = most(&counts).unwrap_or(home);
@@ -138,15 +142,6 @@ fn spaced(sentence: &str, language: &'static str, is_about: bool) -> (Shape, Str
         }
     }
     worst
-}
-
-pub(super) fn rank(shape: Shape) -> u8 {
-    match shape {
-        Shape::Tells => 0,
-        Shape::Points => 1,
-        Shape::Changes => 2,
-        Shape::Beyond => 3,
-    }
 }
 
 fn of_verb(word: &str, language: &'static str) -> Option<Shape> {
@@ -183,6 +178,10 @@ fn of_clause(clause: &Clause, is_strict: bool, is_about: bool, language: &'stati
             next.is_name || is_one("done", language, &next.text) || of_verb(&next.text, language).is_some()
         });
         return if is_known { Shape::Points } else { Shape::Beyond };
+    }
+    // "Call skill_create": a tool that is lent has its own rules.
+    if first.text == "call" && next.is_some_and(|next| next.is_name && next.text.contains('_')) {
+        return Shape::Points;
     }
     // "See to it that": not to look.
     if first.text == "see" && next.is_some_and(|next| next.text == "to") {

@@ -1,8 +1,7 @@
 //! Orders in Japanese and Chinese, which part no words: in Japanese the verb ends a clause, in Chinese it begins one.
 
 use super::lexicon::plain;
-use super::order::{Shape, rank};
-use super::order_words::word_set;
+use super::order_words::{Shape, rank, word_set};
 
 /// What stands for a name between marks.
 const NAME: char = '¤';

@@ -13,6 +13,29 @@ static ORDERS: LazyLock<String> =
 /// Most words that a name of a control has, between its marks. More are a text.
 const MAX_NAME_WORDS: usize = 4;
 
+/// What a clause orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Nothing: it tells.
+    Tells,
+    /// To point, type, choose or look.
+    Points,
+    /// To put something into another state.
+    Changes,
+    /// Something else.
+    Beyond,
+}
+
+/// Returns how far an order goes.
+pub(super) fn rank(shape: Shape) -> u8 {
+    match shape {
+        Shape::Tells => 0,
+        Shape::Points => 1,
+        Shape::Changes => 2,
+        Shape::Beyond => 3,
+    }
+}
+
 /// Words of one kind in one language.
 #[derive(Default)]
 pub(super) struct WordSet {
