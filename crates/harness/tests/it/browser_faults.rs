@@ -77,7 +77,7 @@ async fn a_page_whose_process_is_stopped_within_the_cell_is_told_and_no_lost_wor
     let path = format!("{HOME}/hold");
     desk.machine.write(&path, script.as_bytes()).await.expect("written");
     let send = async |signal: &str, desk: &Desk| {
-        let ran = desk.machine.run(&Command::shell(&format!("sh {path} {signal}"))).await.expect("ran");
+        let ran = desk.machine.run(&Command::shell(format!("sh {path} {signal}"))).await.expect("ran");
         String::from_utf8_lossy(&ran.stdout).into_owned()
     };
     let states = send("STOP", &desk).await;

@@ -223,15 +223,20 @@ mod tests {
     /// As Python's `tarfile` takes them: a record stands above the header's field.
     #[test]
     fn a_name_in_a_pax_record_is_the_members_and_a_size_that_lies_gives_no_member() {
-        let members = untar(Cursor::new(packed(&[("path", "real.txt")], "shown.txt", b"text"))).expect("unpacks");
-        assert_eq!(members.into_iter().collect::<Vec<_>>(), [("real.txt".to_owned(), Some(b"text".to_vec()))]);
+        let members =
+            untar(Cursor::new(packed(&[("path", "real.txt")], "shown.txt", b"text"))).expect("unpacks");
+        assert_eq!(
+            members.into_iter().collect::<Vec<_>>(),
+            [("real.txt".to_owned(), Some(b"text".to_vec()))]
+        );
         for size in ["999999999999", "100000", "-1", "text"] {
             let found = untar(Cursor::new(packed(&[("size", size)], "a.txt", b"text")));
             let is_whole = |members: &super::Members| members.get("a.txt") == Some(&Some(b"text".to_vec()));
             assert!(found.as_ref().map_or(true, is_whole), "{size}: {found:?}");
         }
         // A name that leaves the folder is a name here: nothing is written to a disk.
-        let members = untar(Cursor::new(packed(&[("path", "../../out")], "a.txt", b"text"))).expect("unpacks");
+        let members =
+            untar(Cursor::new(packed(&[("path", "../../out")], "a.txt", b"text"))).expect("unpacks");
         assert!(members.contains_key("../../out"), "{members:?}");
     }
 }
