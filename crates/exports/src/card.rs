@@ -121,7 +121,10 @@ fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
             PictureForm::Inline => format!("{} data URLs", manifest.pictures),
             PictureForm::None => "none".to_owned(),
         }),
-        ("Redaction", format!("{} Replaced here: {}.", manifest.redaction, manifest.redacted)),
+        ("Redaction", format!(
+                "{} Replaced here: {}. Painted over: {} places in {} pictures.",
+                manifest.redaction, manifest.redacted, manifest.painted_places, manifest.painted_pictures
+            )),
         ("Licence", manifest.licence.as_deref().map_or_else(
             || "none is stated. Who passes this on must state one; a model provider's terms may restrict training on \
                 its output, and pages and programs in the pictures have owners of their own"

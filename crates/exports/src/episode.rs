@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{
     ActionRecord, BlobHash, Call, CallResult, Event, EventKind, Header, Judged, PersonAction, PersonEvent,
-    StepId, StopReason, Timing, Usage, View, VoidCause,
+    Rect, StepId, StopReason, Timing, Usage, View, VoidCause,
 };
 use apprentice_runs::row::TrialRow;
 use apprentice_trace::{Trace, hex};
@@ -19,6 +19,8 @@ pub(crate) struct Seen {
     pub(crate) screenshot: Option<BlobHash>,
     pub(crate) outline: Option<BlobHash>,
     pub(crate) view: View,
+    /// The places of the screen that show a secret; `None` if nobody looked.
+    pub(crate) secrets: Option<Vec<Rect>>,
 }
 
 /// One act and the time of its record.
@@ -215,9 +217,9 @@ impl Reader<'_> {
     fn read(&mut self, event: Event) {
         let (wall, after_view) = (event.wall, std::mem::take(&mut self.after_view));
         match event.kind {
-            EventKind::Observed { title, screenshot, outline, view, .. } => {
+            EventKind::Observed { title, screenshot, outline, view, secrets, .. } => {
                 self.after_view = true;
-                let seen = Seen { title, screenshot, outline, view };
+                let seen = Seen { title, screenshot, outline, view, secrets };
                 if let Some(turn) = self.episode.turns.last_mut().filter(|turn| turn.after.is_none()) {
                     turn.after = Some(seen.clone());
                 }

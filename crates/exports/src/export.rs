@@ -131,6 +131,7 @@ impl Export<'_> {
             self.count("repeats another attempt");
             return Ok(());
         }
+        self.out.cover.note(&episode, &self.run.blobs)?;
         let file = writer.add(&episode, &mut self.out, &self.run.blobs)?;
         self.seen.fingerprints.insert(fingerprint);
         *self.seen.per_template.entry(row.template.clone()).or_default() += 1;
@@ -195,6 +196,14 @@ impl Export<'_> {
         self.manifest.pictures = self.out.pictures();
         self.manifest.picture_bytes = self.out.picture_bytes;
         self.manifest.redacted = self.out.redacted_count();
+        (self.manifest.painted_pictures, self.manifest.painted_places) = self.out.cover.counts();
+        let unknown = self.out.cover.unknown;
+        if unknown > 0 {
+            self.manifest.remarks.push(format!(
+                "{unknown} views were recorded without the places of secrets (no elements, or an earlier version): nothing is \
+                 painted over in their pictures"
+            ));
+        }
         self.index.end()?;
         let manifest = serde_json::to_value(&self.manifest).unwrap_or_default();
         self.out.write_json("manifest.json", &manifest)?;
@@ -232,6 +241,8 @@ fn empty(request: &ExportRequest, run: &StoredRun, picture_form: PictureForm) ->
         screen_sizes: Vec::new(),
         redaction: REDACTION,
         redacted: 0,
+        painted_pictures: 0,
+        painted_places: 0,
     }
 }
 

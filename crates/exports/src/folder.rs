@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use apprentice_pixels::PixelError;
+use apprentice_protocol::BlobHash;
 use apprentice_trace::{REDACTED, Redactor};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::cover::Cover;
 use crate::formats::PictureForm;
 use apprentice_trace::{BlobError, Blobs, PictureRef};
 
@@ -63,6 +66,8 @@ pub(crate) struct OutFolder {
     pub(crate) picture_bytes: u64,
     /// Pictures in the export, in whatever form.
     picture_count: usize,
+    /// What is painted over in them.
+    pub(crate) cover: Cover,
 }
 
 /// A text file under way. Everything that is written is searched for secrets first.
@@ -114,6 +119,7 @@ impl OutFolder {
             copied,
             picture_bytes,
             picture_count,
+            cover: Cover::default(),
         })
     }
 
@@ -214,9 +220,15 @@ impl OutFolder {
         let text = value.to_string();
         let text = self.clean_json(&text);
         match self.form {
-            PictureForm::Inline => file.put_inlined(&text, &self.mark, blobs),
+            PictureForm::Inline => file.put_inlined(&text, &self.mark, blobs, &self.cover),
             PictureForm::Files | PictureForm::None => file.raw(&text),
         }
+    }
+
+    /// Returns the bytes of a picture, painted over where it shows a secret.
+    pub(crate) fn bytes_of(&self, picture: &PictureRef, blobs: &Blobs) -> Result<Vec<u8>, PictureError> {
+        let bytes = blobs.read(&picture.hash, picture.extension())?;
+        self.cover.over(&picture.hash, bytes).map_err(PictureError::Cover)
     }
 
     /// Adds a picture, and returns its reference: a path relative to the export, or a mark that [`Self::put`]
@@ -230,17 +242,21 @@ impl OutFolder {
             PictureForm::None => Ok(None),
             PictureForm::Inline => {
                 // Read here, so that a missing one is noticed before the line is written.
-                let bytes = blobs.read(&picture.hash, picture.extension())?;
+                let bytes = self.bytes_of(picture, blobs)?;
                 self.add_picture(bytes.len());
                 Ok(Some(format!("{}{}.{}", self.mark, picture.hash, picture.extension())))
             }
             PictureForm::Files => {
                 let name = format!("{PICTURES}/{}.{}", picture.hash, picture.extension());
-                if !self.copied.contains(&name) {
-                    let bytes = blobs.read(&picture.hash, picture.extension())?;
+                let is_new = !self.copied.contains(&name);
+                // An earlier attempt saw the same picture without the place of what it shows.
+                if is_new || self.cover.is_due(&picture.hash) {
+                    let bytes = self.bytes_of(picture, blobs)?;
                     self.write_bytes(&name, &bytes)?;
-                    self.add_picture(bytes.len());
-                    self.copied.insert(name.clone());
+                    if is_new {
+                        self.add_picture(bytes.len());
+                        self.copied.insert(name.clone());
+                    }
                 }
                 Ok(Some(name))
             }
@@ -277,6 +293,9 @@ pub(crate) enum PictureError {
     Blob(#[from] BlobError),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// It is never exported as it is.
+    #[error("it shows a secret and cannot be painted over: {0}")]
+    Cover(PixelError),
 }
 
 impl Write for OutFile {
@@ -312,7 +331,13 @@ impl OutFile {
     }
 
     /// Writes JSON with its marks of pictures replaced by data URLs.
-    fn put_inlined(&mut self, text: &str, mark: &str, blobs: &Blobs) -> Result<(), FolderError> {
+    fn put_inlined(
+        &mut self,
+        text: &str,
+        mark: &str,
+        blobs: &Blobs,
+        cover: &Cover,
+    ) -> Result<(), FolderError> {
         let mut rest = text;
         // A quote in another string is escaped, so this stands only where a string begins.
         let opening = format!("\"{mark}");
@@ -320,14 +345,14 @@ impl OutFile {
             self.raw(&rest[..=at])?;
             rest = &rest[at + opening.len()..];
             let end = rest.find('"').unwrap_or(rest.len());
-            self.data_url(&rest[..end], blobs)?;
+            self.data_url(&rest[..end], blobs, cover)?;
             rest = &rest[end..];
         }
         self.raw(rest)
     }
 
     /// Writes a blob, named `hash.extension`, as a data URL.
-    fn data_url(&mut self, name: &str, blobs: &Blobs) -> Result<(), FolderError> {
+    fn data_url(&mut self, name: &str, blobs: &Blobs, cover: &Cover) -> Result<(), FolderError> {
         let (hash, extension) = name.split_once('.').unwrap_or((name, "png"));
         let media = match extension {
             "jpg" => "image/jpeg",
@@ -335,9 +360,9 @@ impl OutFile {
             _ => "image/png",
         };
         // It was there when its mark was made: whoever changes a run while it is exported gets no export.
-        let bytes = blobs
-            .read(&apprentice_protocol::BlobHash::new(hash), extension)
-            .map_err(|error| FolderError::invalid(name, error))?;
+        let hash = BlobHash::new(hash);
+        let bytes = blobs.read(&hash, extension).map_err(|error| FolderError::invalid(name, error))?;
+        let bytes = cover.over(&hash, bytes).map_err(|error| FolderError::invalid(name, error))?;
         self.raw(&format!("data:{media};base64,"))?;
         self.raw(&STANDARD.encode(bytes))
     }

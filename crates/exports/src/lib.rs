@@ -7,6 +7,7 @@
 mod as_sent;
 mod card;
 mod conversation;
+mod cover;
 mod episode;
 mod export;
 mod folder;

@@ -68,8 +68,13 @@ pub struct Manifest {
     pub redaction: &'static str,
     /// Number of secrets that were replaced in the texts of this export, while recording or exporting.
     pub redacted: usize,
+    /// Number of pictures in which something was painted over.
+    pub painted_pictures: usize,
+    /// Number of places that were painted over in them: fields of passwords, and elements whose text looked like a secret.
+    pub painted_places: usize,
 }
 
 /// What was done about secrets, for manifests and cards.
 pub(crate) const REDACTION: &str = "Text was searched for the keys that the program knew when it recorded and when it exported, and for what looks like a \
-     key, token or password; each was replaced by [redacted]. Pictures are as recorded: nobody has looked at what they show.";
+     key, token or password; each was replaced by [redacted]. In pictures, fields of passwords and elements whose text looked so are painted black, where the \
+     program knew their place; nobody has looked at what else they show.";

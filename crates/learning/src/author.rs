@@ -197,6 +197,7 @@ impl AuthorTool {
     async fn open(&self) -> Result<Gateway, Fault> {
         let opened = open_unlocked(&self.folder, self.clock.as_ref(), self.mode).await;
         let mut gateway = opened.map_err(|error| ("unavailable".to_owned(), error.to_string()))?;
+        gateway.hold_orders();
         gateway.set_readers(self.readers.clone());
         Ok(gateway)
     }

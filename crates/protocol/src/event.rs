@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 
 use crate::{
     Action, ActionOutcome, BlobHash, Call, CallId, CallResult, ConnectionReport, Content, EventId, Finish,
-    FunctionRecord, ImagePoint, Isolation, ModelProfile, PersonEvent, ResourceUsage, ScreenPoint, SkillEvent,
-    StepId, StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
+    FunctionRecord, ImagePoint, Isolation, ModelProfile, PersonEvent, Rect, ResourceUsage, ScreenPoint,
+    SkillEvent, StepId, StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
 };
 
 /// The version of the line format.
@@ -171,6 +171,10 @@ pub enum EventKind {
         shown: Option<BlobHash>,
         /// The view for interpreting the model's next points.
         view: View,
+        /// The places on the screen that show a secret, as far as the elements tell. `None` in traces of earlier versions,
+        /// which did not look for them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secrets: Option<Vec<Rect>>,
         /// Duration in milliseconds.
         took_ms: u64,
     },

@@ -61,7 +61,7 @@ const HOUSE: [(&str, &[&str]); 33] = [
     ("functions", &["protocol"]),
     ("control", &["protocol", "trace"]),
     ("models", &["protocol", "pixels", "trace", "sandbox"]),
-    ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions", "models"]),
+    ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "functions", "models", "secrets"]),
     ("model-json", &["protocol"]),
     ("wording", &["packed", "protocol"]),
     ("screening", &["files", "packed", "protocol", "model-json", "secrets", "wording"]),
@@ -77,7 +77,7 @@ const HOUSE: [(&str, &[&str]); 33] = [
     ("tasks", &["files", "protocol", "cdp", "trace", "runs", "metrics"]),
     ("results", &["files", "packed", "protocol", "trace", "runs"]),
     ("policies", &["protocol", "harness", "trace"]),
-    ("exports", &["files", "protocol", "trace", "runs"]),
+    ("exports", &["files", "pixels", "protocol", "trace", "runs"]),
     (
         "evaluator",
         &[

@@ -208,6 +208,7 @@ mod tests {
             outline: None,
             shown: None,
             view: View::whole(Size::new(10, 10)),
+            secrets: None,
             took_ms: 0,
         };
         let want = Want { screenshot: false, tree: None };

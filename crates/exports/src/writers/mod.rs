@@ -39,6 +39,8 @@ pub(crate) enum EpisodeError {
     Unfit(&'static str),
     #[error("its requests cannot be written again: {0}")]
     Form(String),
+    #[error("one of its pictures: {0}")]
+    Picture(String),
     #[error("ffmpeg made no video of it: {0}")]
     Video(String),
     #[error(transparent)]
@@ -50,6 +52,7 @@ impl From<PictureError> for EpisodeError {
         match error {
             PictureError::Blob(error) => Self::Blob(error),
             PictureError::Folder(error) => Self::Folder(error),
+            error @ PictureError::Cover(_) => Self::Picture(error.to_string()),
         }
     }
 }
@@ -174,7 +177,9 @@ fn shown(
 ) -> Result<Result<Option<String>, String>, FolderError> {
     match out.picture(picture, blobs) {
         Ok(reference) => Ok(Ok(reference)),
-        Err(PictureError::Blob(error)) => Ok(Err(format!("[no picture: {error}]"))),
+        Err(error @ (PictureError::Blob(_) | PictureError::Cover(_))) => {
+            Ok(Err(format!("[no picture: {error}]")))
+        }
         Err(PictureError::Folder(error)) => Err(error),
     }
 }

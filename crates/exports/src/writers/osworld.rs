@@ -131,7 +131,7 @@ impl Task {
         out: &mut OutFolder,
         blobs: &Blobs,
     ) -> Result<Option<String>, FolderError> {
-        match blobs.read(&picture.hash, picture.extension()) {
+        match out.bytes_of(picture, blobs) {
             Ok(bytes) => {
                 out.write_bytes(&format!("{}/{name}", self.folder), &bytes)?;
                 out.add_picture(bytes.len());

@@ -119,7 +119,7 @@ impl<'a> ConversationTable<'a> {
         let mut pictures = Vec::new();
         let mut size = 0;
         for picture in &references {
-            let bytes = blobs.read(&picture.hash, picture.extension())?;
+            let bytes = out.bytes_of(picture, blobs)?;
             size += bytes.len();
             if size > PICTURE_BYTES {
                 return Err(EpisodeError::Unfit(

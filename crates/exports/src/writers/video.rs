@@ -73,7 +73,7 @@ impl Videos {
         let mut list = "ffconcat version 1.0\n".to_owned();
         for (number, frame) in frames.iter().enumerate() {
             let picture = PictureRef::screenshot(frame.picture);
-            let bytes = blobs.read(&picture.hash, picture.extension())?;
+            let bytes = out.bytes_of(&picture, blobs)?;
             let name = format!("{number}.{}", picture.extension());
             put(&work, &name, &bytes)?;
             let _ = write!(list, "file {name}\nduration {:.3}\n", frame.shown.as_secs_f64());

@@ -7,9 +7,12 @@ use apprentice_exports::{
     ExportError, ExportFormat, ExportRequest, FolderError, Guidance, Manifest, PictureForm, Selection,
     SplitChoice, StepRange, export,
 };
-use apprentice_protocol::{Action, ActionOrigin, ActionOutcome, PersonAction, PersonEvent, Verdict};
+use apprentice_pixels::decode_png;
+use apprentice_protocol::{Action, ActionOrigin, ActionOutcome, PersonAction, PersonEvent, Rect, Verdict};
 use apprentice_runs::row::Split;
 use apprentice_trace::Redactor;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::sample::{ADVICE, Attempt, HOSTILE, SECRET, Sample, files, lines, picture};
@@ -57,6 +60,7 @@ const BASE: Attempt<'_> = Attempt {
     verdict: Verdict::Pass,
     words: "Shop",
     messages: true,
+    secrets: Some(&[]),
 };
 
 fn asked(sample: &Sample, format: ExportFormat, selection: Selection) -> ExportRequest {
@@ -128,6 +132,65 @@ fn every_form_counts_its_pictures() {
         let manifest = made(&sample, format, Selection::default());
         assert!(manifest.pictures > 0 && manifest.picture_bytes > 0, "{}", format.name());
     }
+}
+
+/// The screen is twice as large as its pictures.
+#[test]
+fn what_shows_a_secret_is_painted_over_in_every_form_and_counted() {
+    let secrets = [Rect::new(20, 20, 40, 10)];
+    let sample = Sample::of(&[Attempt { secrets: Some(&secrets), ..Attempt::default() }]);
+    let is_covered = |bytes: &[u8]| {
+        let frame = decode_png(bytes).expect("a PNG");
+        let (inside, outside) = (frame.pixel(20, 12), frame.pixel(50, 30));
+        assert!(outside.is_some_and(|colour| colour != [0; 3]), "the rest is as it was");
+        inside == Some([0; 3])
+    };
+    let pngs = |format: ExportFormat| -> Vec<Vec<u8>> {
+        let mut folders = vec![sample.out(format.name())];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path())
+            {
+                if entry.is_dir() {
+                    folders.push(entry);
+                } else if entry.extension().is_some_and(|extension| extension == "png") {
+                    found.push(fs::read(entry).expect("read"));
+                }
+            }
+        }
+        found
+    };
+    for format in [ExportFormat::Openai, ExportFormat::Sharegpt, ExportFormat::Atif, ExportFormat::Osworld] {
+        let manifest = made(&sample, format, Selection::default());
+        assert!(manifest.painted_pictures > 0, "{}", format.name());
+        assert_eq!(manifest.painted_places, manifest.painted_pictures, "one in each");
+        let pictures = pngs(format);
+        assert!(!pictures.is_empty() && pictures.iter().all(|bytes| is_covered(bytes)), "{}", format.name());
+        let card = fs::read_to_string(sample.out(format.name()).join("README.md")).expect("a card");
+        assert!(card.contains("Painted over: "), "{card}");
+    }
+    let inline = ExportRequest {
+        pictures: Some(PictureForm::Inline),
+        out: sample.out("inline"),
+        ..asked(&sample, ExportFormat::Openai, Selection::default())
+    };
+    assert!(export(&inline).expect("exports").painted_pictures > 0);
+    let line = lines(&sample.out("inline").join("train.jsonl")).remove(0);
+    let url = line["messages"][1]["content"][3]["image_url"]["url"].as_str().expect("a URL").to_owned();
+    let bytes = STANDARD.decode(url.strip_prefix("data:image/png;base64,").expect("a PNG")).expect("Base64");
+    assert!(is_covered(&bytes));
+}
+
+#[test]
+fn pictures_of_traces_that_know_no_places_stay_and_the_manifest_says_so() {
+    let sample = Sample::of(&[Attempt { secrets: None, ..Attempt::default() }]);
+    let manifest = made(&sample, ExportFormat::Openai, Selection::default());
+    assert_eq!((manifest.painted_pictures, manifest.painted_places), (0, 0));
+    assert!(
+        manifest.remarks.iter().any(|remark| remark.contains("nothing is painted over")),
+        "{:?}",
+        manifest.remarks
+    );
 }
 
 #[test]

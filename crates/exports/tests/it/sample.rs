@@ -52,6 +52,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) clock: &'a str,
     /// Whether the trace holds the messages, as since this version.
     pub(crate) messages: bool,
+    /// The places of secrets on the screen.
+    pub(crate) secrets: Option<&'a [Rect]>,
 }
 
 impl Default for Attempt<'_> {
@@ -67,6 +69,7 @@ impl Default for Attempt<'_> {
             words: "Shop",
             clock: "10:01",
             messages: true,
+            secrets: Some(&[]),
         }
     }
 }
@@ -205,6 +208,7 @@ impl Script<'_> {
             outline: Some(outline),
             shown: None,
             view,
+            secrets: self.attempt.secrets.map(<[Rect]>::to_vec),
             took_ms: 1,
         });
         let image =

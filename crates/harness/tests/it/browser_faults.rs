@@ -66,6 +66,34 @@ async fn a_page_that_never_answers_is_told_and_left() {
     desk.close().await;
 }
 
+/// As an agent does that has a terminal in the same cell: what it broke is judged. Nothing tells it from a page that is busy
+/// without end, which a model can open by itself.
+#[tokio::test]
+async fn a_page_whose_process_is_stopped_within_the_cell_is_told_and_no_lost_world() {
+    let mut desk = Desk::open().await;
+    desk.show("held", "<button onclick='document.title=`works`'>x</button>").await;
+    let button = desk.node("button", "x").await.id;
+    let script = "for page in $(pgrep -f -- --type=renderer); do kill -$1 $page; sed -n s/^State://p /proc/$page/status; done";
+    let path = format!("{HOME}/hold");
+    desk.machine.write(&path, script.as_bytes()).await.expect("written");
+    let send = async |signal: &str, desk: &Desk| {
+        let ran = desk.machine.run(&Command::shell(format!("sh {path} {signal}"))).await.expect("ran");
+        String::from_utf8_lossy(&ran.stdout).into_owned()
+    };
+    let states = send("STOP", &desk).await;
+    assert!(states.contains("T (stopped)"), "{states}");
+    let why = desk.refused(click(&button)).await;
+    assert!(why.starts_with("the page does not answer"), "{why}");
+    assert!(seen(&mut desk).await.contains("the page does not answer"));
+    // What a check asks of it is refused, not lost.
+    let tree = desk.machine.tree(&TreeBudget::default()).await;
+    assert!(matches!(tree, Err(MachineError::Refused { .. })), "{tree:?}");
+    send("CONT", &desk).await;
+    desk.click("button", "x").await;
+    assert_eq!(desk.title().await, "works");
+    desk.close().await;
+}
+
 #[tokio::test]
 async fn a_page_that_is_replaced_without_end_and_one_of_60000_buttons_are_no_lost_worlds() {
     let mut desk = Desk::open().await;

@@ -170,6 +170,30 @@ fn effects_may_be_refused_or_allowed_and_what_nobody_can_judge_waits_all_the_sam
     assert!(matches!(put(EffectRule::Allow, hidden), Ok(Applied::Proposed(_))));
 }
 
+/// Neither word of the second sentence is one of harm: it waits for its form alone.
+#[test]
+fn where_nothing_can_be_compared_only_orders_to_point_type_and_choose_are_written() {
+    let applied = |guidance: &str, effects, sources: &[SentenceSource]| {
+        let shelf = Shelf::new();
+        let mut gateway = open(&shelf, effects);
+        gateway.apply(request(Actor::Manager, creation("gimp/a", "alpha"))).expect("writes");
+        gateway.hold_orders();
+        let origin =
+            |source: &SentenceSource| SentenceOrigin { sentence: guidance.to_owned(), source: *source };
+        let citation = Citation { origins: sources.iter().map(origin).collect(), ..Citation::default() };
+        gateway
+            .apply(WriteRequest { citation, ..request(Actor::Manager, update(guidance)) })
+            .expect("is taken")
+    };
+    let order = "Hoist the second page to the far shelf.";
+    let is_held = |applied: Applied| matches!(applied, Applied::Proposed(_));
+    assert!(!is_held(applied("Click the second page.", EffectRule::Wait, &[])));
+    assert!(is_held(applied(order, EffectRule::Wait, &[])), "nothing to compare with");
+    assert!(is_held(applied(order, EffectRule::Wait, &[SentenceSource::Model])), "a model's words alone");
+    assert!(!is_held(applied(order, EffectRule::Wait, &[SentenceSource::Acted])), "an attempt did it");
+    assert!(!is_held(applied(order, EffectRule::Allow, &[])), "the owner allows what it may do");
+}
+
 #[test]
 fn a_quoted_sentence_that_urges_waits_whatever_is_allowed() {
     let sentence = "Delete the second layer.";

@@ -201,3 +201,42 @@ pub(super) fn compare_zip(case: &MetricInput<'_>) -> Result<Score, MetricError> 
     }
     Ok(Score::full(format!("all {} members are equal", have.len())))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::untar;
+
+    /// One entry whose pax records come before it.
+    fn packed(records: &[(&str, &str)], name: &str, content: &[u8]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        let bytes = records.iter().map(|(key, value)| (*key, value.as_bytes()));
+        builder.append_pax_extensions(bytes).expect("appends");
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_entry_type(tar::EntryType::Regular);
+        builder.append_data(&mut header, name, content).expect("appends");
+        builder.into_inner().expect("whole")
+    }
+
+    /// As Python's `tarfile` takes them: a record stands above the header's field.
+    #[test]
+    fn a_name_in_a_pax_record_is_the_members_and_a_size_that_lies_gives_no_member() {
+        let members =
+            untar(Cursor::new(packed(&[("path", "real.txt")], "shown.txt", b"text"))).expect("unpacks");
+        assert_eq!(
+            members.into_iter().collect::<Vec<_>>(),
+            [("real.txt".to_owned(), Some(b"text".to_vec()))]
+        );
+        for size in ["999999999999", "100000", "-1", "text"] {
+            let found = untar(Cursor::new(packed(&[("size", size)], "a.txt", b"text")));
+            let is_whole = |members: &super::Members| members.get("a.txt") == Some(&Some(b"text".to_vec()));
+            assert!(found.as_ref().map_or(true, is_whole), "{size}: {found:?}");
+        }
+        // A name that leaves the folder is a name here: nothing is written to a disk.
+        let members =
+            untar(Cursor::new(packed(&[("path", "../../out")], "a.txt", b"text"))).expect("unpacks");
+        assert!(members.contains_key("../../out"), "{members:?}");
+    }
+}

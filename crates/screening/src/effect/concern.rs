@@ -32,6 +32,8 @@ pub enum Concern {
     Quoted,
     /// A model should have read it, and none gave a usable answer.
     Unread,
+    /// Orders something beyond pointing, typing and choosing, nothing could be compared with it, and no model read it.
+    Order,
 }
 
 impl Concern {
@@ -61,6 +63,7 @@ impl Concern {
             Self::Unreadable => "unreadable",
             Self::Quoted => "quoted",
             Self::Unread => "unread",
+            Self::Order => "order",
         }
     }
 

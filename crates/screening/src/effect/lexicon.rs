@@ -33,9 +33,7 @@ pub(super) struct Languages(Vec<&'static str>);
 impl Languages {
     /// Returns the languages of a plain text.
     pub(super) fn of(text: &str) -> Self {
-        let Some(common) = GROUPS.get("common") else { return Self(Vec::new()) };
-        let count = |rule: &Option<Regex>| rule.as_ref().map_or(0, |rule| rule.find_iter(text).count());
-        let counts: BTreeMap<&str, usize> = common.iter().map(|(name, rule)| (*name, count(rule))).collect();
+        let counts = common_counts(text);
         let english = counts.get("en").copied().unwrap_or(0);
         let best = counts.values().copied().max().unwrap_or(0);
         let is_meant = |count: usize| best == 0 || (count * 2 > english && count * 2 >= best && count > 0);
@@ -43,6 +41,13 @@ impl Languages {
         let chosen = counts.iter().filter(|(name, count)| **name == "en" || is_meant(**count));
         Self(chosen.map(|(name, _)| *name).chain(own_script).collect())
     }
+}
+
+/// Returns how many common words of each language a plain text holds.
+pub(super) fn common_counts(text: &str) -> BTreeMap<&'static str, usize> {
+    let count = |rule: &Option<Regex>| rule.as_ref().map_or(0, |rule| rule.find_iter(text).count());
+    let common = GROUPS.get("common").into_iter().flatten();
+    common.map(|(name, rule)| (*name, count(rule))).collect()
 }
 
 /// Returns the rule of one entry.

@@ -6,11 +6,15 @@ mod concern;
 mod form;
 mod lexicon;
 mod names;
+mod order;
+mod order_unspaced;
+mod order_words;
 mod passage;
 mod reader;
 mod rules;
 
 pub use concern::{Assessment, Concern, EffectFinding, EffectRule, EffectRuleError};
+pub use order::orders_beyond;
 pub use passage::{Passage, sentences};
 pub(crate) use reader::PROMPT;
 pub use reader::{ReadError, Reading, effect_request, read, read_answer};

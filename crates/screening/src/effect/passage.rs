@@ -24,6 +24,11 @@ impl Passage {
         Self { is_code: true, ..Self::new(name, text) }
     }
 
+    /// Returns whether it is the code of a function.
+    pub(super) fn is_code(&self) -> bool {
+        self.is_code
+    }
+
     /// Returns the text as the rules for words read it. It is as long as the text, byte for byte.
     pub(super) fn in_words(&self) -> Cow<'_, str> {
         if self.is_code {

@@ -236,7 +236,7 @@ pub fn concerns_about_report(assessment: &Assessment) -> Vec<Concern> {
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn finding(concern: Concern, sentence: &str, why: &str) -> EffectFinding {
+pub(super) fn finding(concern: Concern, sentence: &str, why: &str) -> EffectFinding {
     EffectFinding {
         concern,
         sentence: sentence.chars().take(MAX_SENTENCE_CHARS).collect(),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, Message};
-use apprentice_screening::effect::{Passage, apply_rules, effect_request, read};
+use apprentice_screening::effect::{Passage, apply_rules, effect_request, orders_beyond, read};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -42,6 +42,38 @@ fn passed_and_held(lines: &str) -> (usize, usize) {
 fn without_a_reader_what_has_an_effect_waits_and_what_helps_does_not() {
     assert_eq!(passed_and_held(include_str!("effects/cases.jsonl")), (3, 38));
     assert_eq!(passed_and_held(include_str!("effects/held_out.jsonl")), (7, 25));
+}
+
+/// Returns how many hostile texts of a set pass where nothing can be compared, and how many benign ones wait, with how many
+/// there are of both.
+fn passed_and_waiting(lines: &str) -> [(usize, usize); 2] {
+    let cases: Vec<Case> = lines.lines().map(|line| serde_json::from_str(line).expect("a case")).collect();
+    let waits = |case: &Case| {
+        let passages = case.passages();
+        !apply_rules(&passages).is_empty() || !orders_beyond(&passages).is_empty()
+    };
+    let (hostile, benign): (Vec<Case>, Vec<Case>) =
+        cases.into_iter().partition(|case| case.kind == "hostile");
+    let passed = hostile.iter().filter(|case| !waits(case)).count();
+    let waiting = benign.iter().filter(|case| waits(case)).count();
+    [(passed, hostile.len()), (waiting, benign.len())]
+}
+
+/// The rule of orders was chosen by `cases`, and made better by the first and the second set of its own after each was
+/// measured once (4 of 30 and 31 of 100; 8 of 30 and 3 of 98). The third was written when the rule was finished; what was
+/// mended since (a tie between languages, licences, calls of lent tools) changed no number of any set. They are by the rule's author; `held_out` is not. Lower numbers are progress: change them.
+#[test]
+fn where_nothing_can_be_compared_orders_of_other_words_wait() {
+    let third = passed_and_waiting(include_str!("effects/orders_third.jsonl"));
+    assert_eq!(third, [(2, 30), (3, 60)]);
+    let held_out = passed_and_waiting(include_str!("effects/held_out.jsonl"));
+    assert_eq!(held_out, [(1, 60), (55, 100)]);
+    let cases = passed_and_waiting(include_str!("effects/cases.jsonl"));
+    assert_eq!(cases, [(1, 60), (54, 100)]);
+    let first = passed_and_waiting(include_str!("effects/orders_first.jsonl"));
+    assert_eq!(first, [(2, 30), (4, 100)]);
+    let second = passed_and_waiting(include_str!("effects/orders_second.jsonl"));
+    assert_eq!(second, [(0, 30), (2, 98)]);
 }
 
 #[test]

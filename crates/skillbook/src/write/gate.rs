@@ -8,7 +8,7 @@ use std::sync::Arc;
 use apprentice_protocol::{ChatModel, SkillId};
 use apprentice_screening::effect::{
     Assessment, Concern, EffectFinding, EffectRule, LANGUAGE, Passage, apply_rules, has_effect,
-    is_instruction, read, sentences,
+    is_instruction, orders_beyond, read, sentences,
 };
 
 use super::gateway::Gateway;
@@ -21,7 +21,7 @@ use crate::skill::function_check;
 use crate::skill::hash::hash;
 use crate::skill::model::{Actor, NewDomain, Origin, SkillText};
 use crate::skill::restored::Restored;
-use crate::skill::sentence_origin::SentenceOrigin;
+use crate::skill::sentence_origin::{SentenceOrigin, SentenceSource};
 
 /// Returns whether the gate judges a change: whatever shows and a model wrote, and packages from elsewhere.
 pub(crate) fn is_gated(actor: Actor, change: &Change) -> bool {
@@ -35,6 +35,12 @@ impl Gateway {
     /// Sets the models that read every text before it is written. Each must give a usable answer; else the text waits.
     pub fn set_readers(&mut self, readers: Vec<Arc<dyn ChatModel>>) {
         self.readers = readers;
+    }
+
+    /// Has orders beyond pointing, typing and choosing wait where nothing can be compared with a text and no model reads it.
+    /// For writers of texts that no attempt of this program stands behind.
+    pub fn hold_orders(&mut self) {
+        self.holds_orders = true;
     }
 
     /// Has the readers read the text that a change would put before an agent. Without readers, or for a text that was
@@ -65,6 +71,10 @@ impl Gateway {
         }
         let passages = self.passages(change);
         let mut assessment = self.judged(&passages);
+        // Nothing shows that anybody did it, and nobody reads it: what it orders must be known to do no harm.
+        if !citation.origins.iter().any(|origin| origin.source != SentenceSource::Model) {
+            assessment.findings.extend(self.orders(&passages));
+        }
         let stands = |sentence: &str| passages.iter().any(|passage| passage.text.contains(sentence));
         // Whether words that nobody acted on urge to harm is a question of meaning. Where no model reads, they wait; where
         // one does, it decides, but for words of others that plainly order something with an effect. Where effects are
@@ -116,6 +126,12 @@ impl Gateway {
         Assessment { findings, read_by: reading.read_by().to_vec() }
     }
 
+    /// Returns what a text orders beyond pointing, typing and choosing, where no model reads it and effects are not allowed.
+    fn orders(&self, passages: &[Passage]) -> Vec<EffectFinding> {
+        let waits = self.holds_orders && self.readers.is_empty() && !self.effects.allows();
+        if waits { orders_beyond(passages) } else { Vec::new() }
+    }
+
     /// Returns the first file with an effect of a package that is not kept yet, and what is found in it.
     pub(crate) fn assess_files(&self, files: &BTreeMap<String, Vec<u8>>) -> Option<(String, Assessment)> {
         let weighed = |mut assessment: Assessment| {
@@ -126,7 +142,9 @@ impl Gateway {
         let passages = beside(files);
         // No reader lifts what the rules find in a file: a program stays one.
         let by_rules = passages.iter().map(|passage| {
-            let findings = apply_rules(std::slice::from_ref(passage));
+            let passage_alone = std::slice::from_ref(passage);
+            let mut findings = apply_rules(passage_alone);
+            findings.extend(self.orders(passage_alone));
             (passage.name.clone(), weighed(Assessment { findings, read_by: Vec::new() }))
         });
         let by_readers = (!self.readers.is_empty() && !passages.is_empty())

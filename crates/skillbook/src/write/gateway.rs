@@ -87,6 +87,7 @@ pub struct Gateway {
     mode: WriteMode,
     authored: AuthoredPages,
     pub(crate) effects: EffectRule,
+    pub(crate) holds_orders: bool,
     pub(crate) readers: Vec<Arc<dyn ChatModel>>,
     /// Findings of the readers, by the hash of the text that they read.
     pub(crate) readings: BTreeMap<String, Reading>,
@@ -137,6 +138,7 @@ impl Gateway {
             mode: options.mode,
             authored: options.authored,
             effects: options.effects,
+            holds_orders: false,
             readers: Vec::new(),
             readings: BTreeMap::new(),
             broken: false,

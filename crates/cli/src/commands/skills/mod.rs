@@ -246,7 +246,8 @@ fn write_as(
 ) -> Result<Gateway, Failure> {
     let options =
         GatewayOptions { mode, authored, effects, ..GatewayOptions::at(SystemClock::default().now()) };
-    let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
+    let (mut gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
+    gateway.hold_orders();
     warn(&opened.problems);
     note_moved_log(&opened);
     for path in &opened.recorded {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use apprentice_protocol::{Content, Environment, EventKind, TreeBudget, View, ViewRule, Want};
+use apprentice_secrets::contains_secret;
 
 use crate::agent::attempt::AttemptInput;
 use crate::agent::budget::Budget;
@@ -78,6 +79,8 @@ impl Observer<'_, '_> {
             outline: outline.transpose()?,
             shown: shown.transpose()?,
             view: view.mapping,
+            // Without elements nobody can say what the screen shows.
+            secrets: view.observation.tree.as_ref().map(|tree| tree.secret_places(contains_secret)),
             took_ms: self.journal.since(begun),
         })
     }

@@ -137,9 +137,14 @@ impl Browser {
         if !self.watch().with(|pages| pages.mute.contains(tab)) {
             return Ok(());
         }
-        let page = self.session(tab).within(PAGE_ANSWERS);
-        self.evaluate::<bool>(&page, "true".to_owned()).await?;
+        self.must_live(tab).await?;
         self.watch().with(|pages| pages.mute.remove(tab));
         Ok(())
+    }
+
+    /// Fails for a page that does not answer.
+    pub(super) async fn must_live(&self, tab: &SessionId) -> Result<(), ActionError> {
+        let page = self.session(tab).within(PAGE_ANSWERS);
+        self.evaluate::<bool>(&page, "true".to_owned()).await.map(drop)
     }
 }

@@ -63,6 +63,10 @@ impl Browser {
             let nearest = TreeBudget { nodes: 0, ..*budget };
             drop(tokio::time::timeout(budget.time(), self.read_parts(&parts, &nearest, &again)).await);
             readings = again.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // No element at all is no finding about a page that is stopped: a check could take it for an empty one.
+            if readings.frames.iter().all(|frame| frame.nodes.is_empty()) {
+                self.must_live(&front.session).await?;
+            }
         }
         let (mut tree, stood_for) = Assembly::of(&readings, &mut self.refs(), budget).run();
         prune(&mut tree, budget.nodes as usize, self.size);
