@@ -73,6 +73,12 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("gedit", &["gedit"]),
 ];
 
+/// Returns the executables that provide a program here.
+pub(super) fn executables(name: &str) -> Vec<&str> {
+    let known = PROGRAMS.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| vec![name], |(_, options)| options.to_vec())
+}
+
 /// The program that opens a file, by file extension.
 const OPENERS: &[(&str, &str)] = &[
     ("xlsx", "calc"),
@@ -338,6 +344,10 @@ impl RequirementCollector {
                 let known =
                     GETTERS.iter().copied().chain(UNSUPPORTED_GETTERS.iter().map(|(known, _)| *known));
                 self.unknown("getter", name, known);
+            }
+            if check::is_judged_by_model(spec) {
+                let what = "a model has to judge one of its checks by pictures of the screen";
+                self.grades.add(format!("getter {name:?}: {what}, which no setting such as role.judge does yet"));
             }
             if name == "cloud_file" {
                 let path = spec.get("path");
