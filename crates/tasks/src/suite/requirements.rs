@@ -100,6 +100,9 @@ const WINDOWS: &[(&str, &str)] =
 const NETWORK_COMMANDS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
 
+/// Those of them that need it only for an address elsewhere.
+const FETCHERS: &[&str] = &["curl ", "wget "];
+
 /// Returns the unmet requirements of a task.
 pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements {
     let mut all = RequirementCollector::default();
@@ -187,7 +190,10 @@ impl RequirementCollector {
                 self.opens(host(tab), named, here);
             }
             let command = command_text(step);
-            if let Some(word) = NETWORK_COMMANDS.iter().find(|word| command.contains(**word)) {
+            // What asks the world itself needs no network.
+            let asks_itself = command.find("http").is_some_and(|at| !is_live(&command[at..]));
+            let of_network = |word: &&&str| command.contains(**word) && !(asks_itself && FETCHERS.contains(*word));
+            if let Some(word) = NETWORK_COMMANDS.iter().find(of_network) {
                 self.live(&format!("its setup runs {:?}", word.trim()));
             }
             if let Some(at) = command.find("http").filter(|at| is_live(&command[*at..])) {
