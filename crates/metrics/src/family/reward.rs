@@ -36,7 +36,9 @@ pub(super) fn opencomputer(case: &MetricInput<'_>) -> Result<Score, MetricError>
     let told = [&check["description"], &check["command"]].into_iter().find_map(Value::as_str);
     let told = told.unwrap_or("a check");
     if check["judge"] == "llm" {
-        return Err(task_error(format!("{told}: a model has to judge it by pictures of the screen, which is not done")));
+        return Err(task_error(format!(
+            "{told}: a model has to judge it by pictures of the screen, which is not done"
+        )));
     }
     if let Some(fault) = found["fault"].as_str() {
         return Err(task_error(format!("{told}: {fault}")));
@@ -47,7 +49,9 @@ pub(super) fn opencomputer(case: &MetricInput<'_>) -> Result<Score, MetricError>
     let why = match (passed, check["eval"].as_str()) {
         (true, _) => return Ok(Score::full(told)),
         (false, Some(condition)) => format!("{condition} does not hold of {}", show(&found["result"])),
-        (false, None) => format!("{}: {}", show(&check["key"]), difference(&found["actual"], &check["expected"])),
+        (false, None) => {
+            format!("{}: {}", show(&check["key"]), difference(&found["actual"], &check["expected"]))
+        }
     };
     let error = found["result"]["error"].as_str().filter(|_| check["eval"].is_null());
     let error = error.map_or_else(String::new, |error| format!(" ({})", show(&error.into())));

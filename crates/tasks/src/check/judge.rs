@@ -275,7 +275,9 @@ fn combined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
         Conjunction::Or => scores.iter().copied().fold(0.0, f64::max),
     };
     // Of many checks, only those that fail are told.
-    let told = |check: &&CheckRecord| conj != Conjunction::Mean || is_full(score) || !check.score.is_some_and(is_full);
+    let told = |check: &&CheckRecord| {
+        conj != Conjunction::Mean || is_full(score) || !check.score.is_some_and(is_full)
+    };
     let said: Vec<&str> = checks.iter().filter(told).map(|check| check.explanation.as_str()).collect();
     verdict(score, said.join("; "), checks.to_vec())
 }

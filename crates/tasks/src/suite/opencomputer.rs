@@ -162,7 +162,9 @@ fn setup(planned: &PlannedTask) -> Vec<Value> {
             PlannedStep::File { local, path } => upload(&planned.file(local), path),
             PlannedStep::Write { path, text } => step("write_file", &json!({"path": path, "content": text})),
             PlannedStep::Run { command, may_fail: false } => run(command),
-            PlannedStep::Run { command, may_fail: true } => step("execute", &json!({"command": bash(command)})),
+            PlannedStep::Run { command, may_fail: true } => {
+                step("execute", &json!({"command": bash(command)}))
+            }
             PlannedStep::Launch { command } => step("launch", &json!({"command": bash(command)})),
         });
     }

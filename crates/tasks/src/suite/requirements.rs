@@ -192,7 +192,8 @@ impl RequirementCollector {
             let command = command_text(step);
             // What asks the world itself needs no network.
             let asks_itself = command.find("http").is_some_and(|at| !is_live(&command[at..]));
-            let of_network = |word: &&&str| command.contains(**word) && !(asks_itself && FETCHERS.contains(*word));
+            let of_network =
+                |word: &&&str| command.contains(**word) && !(asks_itself && FETCHERS.contains(*word));
             if let Some(word) = NETWORK_COMMANDS.iter().find(of_network) {
                 self.live(&format!("its setup runs {:?}", word.trim()));
             }
@@ -353,7 +354,8 @@ impl RequirementCollector {
             }
             if check::is_judged_by_model(spec) {
                 let what = "a model has to judge one of its checks by pictures of the screen";
-                self.grades.add(format!("getter {name:?}: {what}, which no setting such as role.judge does yet"));
+                self.grades
+                    .add(format!("getter {name:?}: {what}, which no setting such as role.judge does yet"));
             }
             if name == "cloud_file" {
                 let path = spec.get("path");

@@ -56,3 +56,67 @@ fn tail(text: &str) -> String {
     let text = text.trim_end();
     text.chars().skip(text.chars().count().saturating_sub(300)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use serde_json::{Value, json};
+
+    use super::RUNNER;
+
+    /// Runs the runner on this machine; `None` without Python.
+    fn run(source: &str, command: &str, check: &Value) -> Option<Value> {
+        let mut child = Command::new("python3")
+            .args(["-c", RUNNER])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let case = json!({"source": source, "path": "/v/x.py", "command": command, "check": check});
+        child.stdin.take()?.write_all(case.to_string().as_bytes()).expect("written");
+        let output = child.wait_with_output().expect("it ends");
+        Some(serde_json::from_slice(&output.stdout).expect("JSON"))
+    }
+
+    #[test]
+    fn answers_are_told_from_faults() {
+        const ANSWER: &str = "import sys, json\nprint(json.dumps({'args': sys.argv, 'n': 1.0, 'bad': float('nan')}))\nsys.exit(1)";
+        let key = json!({"key": "n", "expected": true});
+        let Some(found) = run(ANSWER, "a 'b c'", &key) else { return };
+        assert_eq!((&found["passed"], &found["code"]), (&json!(true), &json!(1)), "{found}");
+        assert_eq!(found["result"]["args"], json!(["/v/x.py", "a", "b c"]));
+        assert_eq!(found["result"]["bad"], "nan");
+        let faulty = |source: &str, command: &str| {
+            let found = run(source, command, &key).expect("Python is there");
+            assert_eq!(found["passed"], false, "{found}");
+            found["fault"].as_str().unwrap_or("none").to_owned()
+        };
+        assert_eq!(faulty("", "a"), "the verifier prints no JSON: ''");
+        assert_eq!(faulty("print([1])", "a"), "the verifier prints no JSON object");
+        let lacking = "the Python module nobody_has_it is not installed, which the verifier needs";
+        assert_eq!(faulty("import nobody_has_it", "a"), lacking);
+        assert_eq!(faulty("import nobody_has_it", "a /none/of/these"), "none");
+        let shell = "import subprocess\nsubprocess.run('true && nobody_has_it 1 2>/dev/null', shell=True)\nprint('{\"error\": \"x\"}')";
+        assert_eq!(
+            faulty(shell, "a"),
+            "the program nobody_has_it is not installed, which the verifier needs"
+        );
+        assert_eq!(faulty("import os\nos.kill(os.getpid(), 9)", "a"), "the verifier was ended by signal 9");
+        assert_eq!(faulty("raise ValueError('what the attempt wrote')", "a"), "none");
+        // Without an error the answer counts: the verifier has another way.
+        let other = "try:\n    import nobody_has_it\nexcept ImportError:\n    print('{\"n\": 2}')";
+        assert_eq!(faulty(other, "a"), "none");
+    }
+
+    #[test]
+    fn conditions_are_python_and_answers_are_bounded() {
+        const LONG: &str = "print('{\"text\": \"' + 'x' * 9000 + '\"}')";
+        let holds = |condition: &str| run(LONG, "a", &json!({"eval": condition}));
+        let Some(found) = holds("len(result['text']) == 9000") else { return };
+        assert_eq!((&found["passed"], &found["result"]["bytes"]), (&json!(true), &json!(9012)));
+        let found = holds("result['none']").expect("Python is there");
+        assert_eq!((&found["passed"], &found["fault"]), (&json!(false), &Value::Null));
+    }
+}

@@ -111,7 +111,9 @@ pub(super) fn record(clone: &Path) -> Result<Plan, ConversionError> {
     let mut command = confined(clone);
     command.args(["python3", "-I", "-c", PLAN]).arg(clone).current_dir(clone);
     let (status, output, errors) = run(&mut command).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => bad(&core, "its code needs the program \"python3\" on this machine".into()),
+        io::ErrorKind::NotFound => {
+            bad(&core, "its code needs the program \"python3\" on this machine".into())
+        }
         io::ErrorKind::TimedOut => bad(&core, format!("its code took more than {} s", DEADLINE.as_secs())),
         _ => ConversionError::Io { path: core.clone(), source: error },
     })?;
@@ -127,15 +129,32 @@ pub(super) fn record(clone: &Path) -> Result<Plan, ConversionError> {
     if output.len() as u64 > RECORD {
         return Err(bad(&core, format!("its code asks for more than {RECORD} bytes of setup")));
     }
-    serde_json::from_slice(&output).map_err(|error| bad(&core, format!("what its code does is not clear: {error}")))
+    serde_json::from_slice(&output)
+        .map_err(|error| bad(&core, format!("what its code does is not clear: {error}")))
 }
 
 /// Returns the beginning of a command that runs with nothing to write to and without a network, if this machine can do that.
 fn confined(clone: &Path) -> Command {
     let build = || {
         let mut command = Command::new("bwrap");
-        command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--ro-bind"]);
-        command.arg(clone).arg(clone).args(["--unshare-all", "--die-with-parent", "--new-session", "--chdir"]);
+        command.args([
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--tmpfs",
+            "/tmp",
+            "--ro-bind",
+        ]);
+        command.arg(clone).arg(clone).args([
+            "--unshare-all",
+            "--die-with-parent",
+            "--new-session",
+            "--chdir",
+        ]);
         command.arg(clone);
         command
     };
@@ -149,7 +168,9 @@ fn run(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>, Vec<u8>)> {
     let output = child.stdout.take().map(|pipe| read_in_background(pipe, RECORD + 1));
     let errors = child.stderr.take().map(|pipe| read_in_background(pipe, ERRORS));
     let status = wait(&mut child)?;
-    let all = |reader: Option<Reader>| reader.and_then(|reader| reader.join().ok()).unwrap_or_else(|| Ok(Vec::new()));
+    let all = |reader: Option<Reader>| {
+        reader.and_then(|reader| reader.join().ok()).unwrap_or_else(|| Ok(Vec::new()))
+    };
     Ok((status, all(output)?, all(errors)?))
 }
 
