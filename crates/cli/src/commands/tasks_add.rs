@@ -163,7 +163,7 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
             report(&create_harbor_suite(from, to, options).kind(Kind::Config)?, to);
         }
         What::OpenComputer(OpenComputer { from, to }) => {
-            report(&create_opencomputer_suite(from, to).kind(Kind::Config)?, to);
+            report(&create_opencomputer_suite(from, to, &process_env::is_in_cell).kind(Kind::Config)?, to);
         }
     }
     Ok(())

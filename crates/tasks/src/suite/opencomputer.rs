@@ -4,7 +4,7 @@
 mod recorded;
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use apprentice_protocol::EnvironmentKind;
 use serde_json::{Value, json};
@@ -27,8 +27,16 @@ const CORE: &str = "evaluation";
 /// Programs that every task's own steps start.
 const PROGRAMS: [&str; 4] = ["bash", "python3", "xdotool", "xprop"];
 
-/// Writes a suite of all tasks of a clone into a new folder.
-pub fn add(from: &Path, to: &Path) -> Result<Conversion, ConversionError> {
+/// Writes a suite of all tasks of a clone into a new folder. `has_program` says whether a cell of this machine has a program.
+///
+/// # Errors
+///
+/// Returns an error if the folder holds no clone, its code has another form, or the suite cannot be written.
+pub fn add(
+    from: &Path,
+    to: &Path,
+    has_program: &dyn Fn(&str) -> bool,
+) -> Result<Conversion, ConversionError> {
     let nothing = || ConversionError::Nothing {
         path: from.to_owned(),
         what: "clone of OpenComputer: a folder with evaluation/ and tasks/",
@@ -56,7 +64,7 @@ pub fn add(from: &Path, to: &Path) -> Result<Conversion, ConversionError> {
         if verifiers.insert(&planned.verifier) {
             copied.copy(&suite, &planned.verifier, &verifier_file(planned))?;
         }
-        for need in needs(planned) {
+        for need in needs(planned, has_program) {
             *done.needs.entry(need).or_default() += 1;
         }
         let mut task = task(planned);
@@ -101,14 +109,14 @@ fn verifier_file(planned: &PlannedTask) -> String {
 }
 
 /// Says what a task needs beyond what every machine has.
-fn needs(planned: &PlannedTask) -> Vec<String> {
+fn needs(planned: &PlannedTask, has_program: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut needs = Vec::new();
     let started = planned.steps.iter().filter_map(|step| match step {
         PlannedStep::Launch { command } => Some(programs_of_line(command)),
         _ => None,
     });
     for program in started.flatten() {
-        if !executables(&program).into_iter().any(is_on_this_machine) {
+        if !executables(&program).into_iter().any(has_program) {
             needs.push(format!("the program {program:?} is not on this machine"));
         }
     }
@@ -120,12 +128,6 @@ fn needs(planned: &PlannedTask) -> Vec<String> {
         needs.push(what.into());
     }
     needs
-}
-
-/// Whether this machine finds a program.
-fn is_on_this_machine(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder: PathBuf| folder.join(program).is_file())
 }
 
 fn step(kind: &str, parameters: &Value) -> Value {

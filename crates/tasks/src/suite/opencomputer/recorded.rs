@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +14,6 @@ use super::super::conversion::ConversionError;
 const PLAN: &str = include_str!("plan.py");
 /// How long the clone's code may take for all tasks.
 const DEADLINE: Duration = Duration::from_secs(300);
-const PAUSE: Duration = Duration::from_millis(20);
 /// Largest size of the record, and of what the code writes as an error, in bytes.
 const RECORD: u64 = 64 << 20;
 const ERRORS: u64 = 64 << 10;
@@ -165,38 +165,28 @@ fn confined(clone: &Path) -> Command {
 /// Runs a command to its end or the deadline; returns its status, its output and its errors, the latter two bounded.
 fn run(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>, Vec<u8>)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let output = child.stdout.take().map(|pipe| read_in_background(pipe, RECORD + 1));
-    let errors = child.stderr.take().map(|pipe| read_in_background(pipe, ERRORS));
-    let status = wait(&mut child)?;
-    let all = |reader: Option<Reader>| {
-        reader.and_then(|reader| reader.join().ok()).unwrap_or_else(|| Ok(Vec::new()))
+    let pipes = child.stdout.take().zip(child.stderr.take());
+    let (output, errors) = pipes.ok_or_else(|| io::Error::other("its output is not connected"))?;
+    let (output, errors) = (in_background(output, RECORD + 1), in_background(errors, ERRORS));
+    // Its output ends with it.
+    let Ok(output) = output.recv_timeout(DEADLINE) else {
+        child.kill()?;
+        child.wait()?;
+        return Err(io::ErrorKind::TimedOut.into());
     };
-    Ok((status, all(output)?, all(errors)?))
+    let status = child.wait()?;
+    Ok((status, output?, errors.recv_timeout(DEADLINE).map_err(|_| io::ErrorKind::TimedOut)??))
 }
 
-type Reader = std::thread::JoinHandle<io::Result<Vec<u8>>>;
-
-fn read_in_background(pipe: impl Read + Send + 'static, limit: u64) -> Reader {
+/// Reads a pipe to its end; what is over the limit is passed over, since a full pipe would hold up the writer.
+fn in_background(mut pipe: impl Read + Send + 'static, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let (mut pipe, mut bytes) = (pipe, Vec::new());
-        pipe.by_ref().take(limit).read_to_end(&mut bytes)?;
-        // A full pipe would hold up the code until the deadline.
-        io::copy(&mut pipe, &mut io::sink())?;
-        Ok(bytes)
-    })
-}
-
-fn wait(child: &mut Child) -> io::Result<ExitStatus> {
-    let end = Instant::now() + DEADLINE;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if Instant::now() >= end {
-            child.kill()?;
-            child.wait()?;
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        std::thread::sleep(PAUSE);
-    }
+        let mut bytes = Vec::new();
+        let read = pipe.by_ref().take(limit).read_to_end(&mut bytes);
+        let read = read.and_then(|_| io::copy(&mut pipe, &mut io::sink())).map(|_| bytes);
+        // Nobody waits for it after the deadline.
+        drop(sender.send(read));
+    });
+    receiver
 }
