@@ -24,7 +24,8 @@ def begin():
     import builtins, os, shutil, sys
     source, report, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     with os.fdopen(source, "rb") as file:
-        code = compile(file.read(), path, "exec")
+        text = file.read().decode()
+    code = compile(text, path, "exec")
     del sys.argv[:3]
     os.set_inheritable(report, False)
     imported, which = builtins.__import__, shutil.which
@@ -63,6 +64,19 @@ def begin():
             else:
                 tell("program", os.fsdecode(program))
 
+    def broken(kind, error, trace):
+        import linecache, traceback
+        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+        told = traceback.TracebackException(kind, error, trace)
+        ahead = [told]
+        while ahead:
+            one = ahead.pop()
+            # As if the verifier had been started by its name.
+            one.stack[:] = [frame for frame in one.stack if frame.filename != "<string>"]
+            ahead += [other for other in (one.__cause__, one.__context__) if other is not None]
+        sys.stderr.write("".join(told.format()))
+
+    sys.excepthook = broken
     builtins.__import__, shutil.which = own_import, own_which
     sys.addaudithook(heard)
     import __main__
