@@ -9,7 +9,7 @@ use crate::place::{Place, rows, text, worlds_can_start};
 use crate::starter::is_installed;
 
 /// The evaluation code of the clone, in files of the names that upstream's has.
-const CODE: [(&str, &str); 6] = [
+const CODE: [(&str, &str); 7] = [
     (
         "computer_env/backends/base.py",
         "class CommandExitException(RuntimeError):\n    def __init__(self, command, exit_code):\n        self.command = command\n",
@@ -17,6 +17,10 @@ const CODE: [(&str, &str); 6] = [
     (
         "evaluation/apps/launcher_contract.py",
         "class Wrapper:\n    name, target, base_args = 'editor', '/usr/bin/mousepad', ('--disable-server',)\n\nWRAPPER_SPECS = (Wrapper,)\n",
+    ),
+    (
+        "computer_env/provision/docker/entrypoint.sh",
+        "seed_editor_profile() {\n  if true; then\n    mkdir -p ~/seeded\n  fi\n}\n\nseed_other_profile() {\n  exit 1\n}\nexec sleep 1\n",
     ),
     (
         "evaluation/runtime/run_config.py",
@@ -106,7 +110,8 @@ const FILE: &str = "'/home/user/Documents/a b.txt'";
 fn tasks() -> Vec<(&'static str, Value)> {
     let holds = |word: &str| json!({"command": format!("holds {FILE} {word}"), "key": "holds", "expected": true, "description": word});
     let text = json!({"command": format!("text {FILE}"), "eval": "'one' in result['text'] and result['text'].count('two') == 1"});
-    let made = json!({"command": "holds /home/user/notes/made.txt made", "key": "holds", "expected": 1});
+    let made =
+        json!({"command": "holds /home/user/seeded/../notes/made.txt made", "key": "holds", "expected": 1});
     let failing = json!({"command": "holds /home/user/none.txt x", "key": "holds", "expected": true});
     vec![
         ("fileless", json!([made])),

@@ -221,6 +221,15 @@ def checked(task):
     raise LookupError(f"its ready check asks for what no plan tells: {tried.checks}")
 
 
+def seeds(app):
+    """What the image's start script puts into the home for a program: its functions `seed_PROGRAM_profile`."""
+    script = CLONE / "computer_env" / "provision" / "docker" / "entrypoint.sh"
+    text = script.read_text() if script.is_file() else ""
+    for found in re.finditer(r"^(seed_(\w+)_profile)\(\) \{\n.*?^\}\n", text, re.MULTILINE | re.DOTALL):
+        if app.startswith(found[2]):
+            yield {"do": "run", "command": f"set -euo pipefail\n{found[0]}{found[1]}"}
+
+
 def plan(task):
     spec = registry.get_app_spec(task["app"])
     verifier = Path(spec.verifier_local)
@@ -243,7 +252,7 @@ def plan(task):
         "id": task["id"],
         "app": task["app"],
         "instruction": task["task"],
-        "steps": sandbox.steps,
+        "steps": [*seeds(task["app"]), *sandbox.steps],
         "ready": {"commands": checks, "until": condition} if checks else None,
         "window": windows[-1],
         "save": save if spec.save_shortcut else None,
