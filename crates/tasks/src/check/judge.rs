@@ -382,7 +382,12 @@ mod tests {
         check(three.clone(), "and", &[1, 1, 1], ended, (Verdict::Pass, 1.0));
         check(three.clone(), "and", &[1, 0, 1], ended, (Verdict::Fail, 0.0));
         check(three.clone(), "or", &[0, 0, 1], ended, (Verdict::Pass, 1.0));
-        check(three, "or", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+        check(three.clone(), "or", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+        // Ours: the share of the metrics that pass, where none decides alone.
+        check(three.clone(), "mean", &[1, 1, 1], ended, (Verdict::Pass, 1.0));
+        check(three.clone(), "mean", &[0, 1, 0], ended, (Verdict::Fail, 1.0 / 3.0));
+        check(three, "mean", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+        check(json!(["exact_match", "no_such"]), "mean", &[0, 1], ended, (Verdict::Void, 0.0));
     }
 
     #[test]
