@@ -17,8 +17,7 @@ use crate::world_io::programs_of_line;
 
 /// Waits for windows and saves, in the world.
 const WINDOWS: &str = include_str!("opencomputer/windows.py");
-/// The suite's copy of that script, and its place in the world.
-const WINDOWS_FILE: &str = "files/windows.py";
+/// Its place in the world. Each task writes it: a file of the suite that all tasks share would tie them together in a split.
 const WINDOWS_PLACE: &str = "/tmp/.opencomputer/windows.py";
 /// Seconds that upstream waits before it runs the first verifier.
 const BEFORE_CHECKS: u32 = 3;
@@ -73,7 +72,6 @@ pub fn add(
         suite.add(&planned.app, &planned.id, &task)?;
         done.tasks += 1;
     }
-    suite.write(WINDOWS_FILE, WINDOWS.as_bytes())?;
     suite.finish()?;
     Ok(done)
 }
@@ -143,6 +141,10 @@ fn run(line: &str) -> Value {
     step("execute", &json!({"command": bash(line), "until": {"returncode": 0}}))
 }
 
+fn write(path: &str, text: &str) -> Value {
+    step("write_file", &json!({"path": path, "content": text}))
+}
+
 fn upload(local: &str, path: &str) -> Value {
     step("upload_file", &json!({"files": [{"local_path": local, "path": path}]}))
 }
@@ -158,11 +160,11 @@ fn windows(what: &str, of: &Value, until: Option<Value>) -> Value {
 
 /// The setup: what upstream's session did, in its order, then its ready check and its wait for the window.
 fn setup(planned: &PlannedTask) -> Vec<Value> {
-    let mut steps = vec![upload(WINDOWS_FILE, WINDOWS_PLACE)];
+    let mut steps = vec![write(WINDOWS_PLACE, WINDOWS)];
     for one in &planned.steps {
         steps.push(match one {
             PlannedStep::File { local, path } => upload(&planned.file(local), path),
-            PlannedStep::Write { path, text } => step("write_file", &json!({"path": path, "content": text})),
+            PlannedStep::Write { path, text } => write(path, text),
             PlannedStep::Run { command, may_fail: false } => run(command),
             PlannedStep::Run { command, may_fail: true } => {
                 step("execute", &json!({"command": bash(command)}))
@@ -200,7 +202,7 @@ fn task(planned: &PlannedTask) -> Value {
     });
     let mut before_checks = Vec::new();
     if let Some(save) = &planned.save {
-        before_checks.push(upload(WINDOWS_FILE, WINDOWS_PLACE));
+        before_checks.push(write(WINDOWS_PLACE, WINDOWS));
         before_checks.push(windows("save", save, None));
     }
     before_checks.push(step("sleep", &json!({"seconds": BEFORE_CHECKS})));
