@@ -116,6 +116,9 @@ mod tests {
         let holds = |condition: &str| run(LONG, "a", &json!({"eval": condition}));
         let Some(found) = holds("len(result['text']) == 9000") else { return };
         assert_eq!((&found["passed"], &found["result"]["bytes"]), (&json!(true), &json!(9012)));
+        let list =
+            run("print('[1, 2]')", "a", &json!({"eval": "len(result) == 2"})).expect("Python is there");
+        assert_eq!(list["passed"], true, "{list}");
         let found = holds("result['none']").expect("Python is there");
         assert_eq!((&found["passed"], &found["fault"]), (&json!(false), &Value::Null));
     }
