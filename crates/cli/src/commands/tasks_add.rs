@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{AllowedHost, EnvironmentKind, counted, did_you_mean};
 use apprentice_tasks::suite::{
     Conversion, HarborOptions, MiniwobOptions, WEBARENA_SITES, WebArenaOptions, create_harbor_suite,
-    create_miniwob_suite, create_webarena_suite,
+    create_miniwob_suite, create_opencomputer_suite, create_webarena_suite,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -26,6 +26,8 @@ enum What {
     #[command(name = "webarena")]
     WebArena(WebArena),
     Harbor(Harbor),
+    #[command(name = "opencomputer")]
+    OpenComputer(OpenComputer),
 }
 
 /// MiniWoB++: small web pages with one task each, served inside the world.
@@ -83,6 +85,17 @@ struct Harbor {
     /// This machine has what the tasks' images install: skip those lines.
     #[arg(long)]
     installed: bool,
+}
+
+/// OpenComputer: tasks with desktop programs, each graded by verifiers of its own.
+#[derive(Debug, Args)]
+struct OpenComputer {
+    /// A clone of the repository. Its evaluation code is run to learn how it prepares and starts each task.
+    #[arg(long, value_name = "DIR")]
+    from: PathBuf,
+    /// The suite's folder; must be new or empty.
+    #[arg(long, value_name = "DIR", default_value = "opencomputer")]
+    to: PathBuf,
 }
 
 /// A kind of world with a screen.
@@ -148,6 +161,9 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
         What::Harbor(Harbor { from, to, environment, installed }) => {
             let options = HarborOptions { environment: environment.kind(), installed: *installed };
             report(&create_harbor_suite(from, to, options).kind(Kind::Config)?, to);
+        }
+        What::OpenComputer(OpenComputer { from, to }) => {
+            report(&create_opencomputer_suite(from, to, &process_env::is_in_cell).kind(Kind::Config)?, to);
         }
     }
     Ok(())

@@ -40,6 +40,7 @@ mod miniwob;
 mod models;
 mod monitors;
 mod offline;
+mod opencomputer;
 mod osworld;
 mod other_suites;
 mod own_attempts;

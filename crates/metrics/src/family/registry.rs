@@ -400,4 +400,5 @@ pub const METRICS: &[Metric] = &[
     implemented("webarena_url_match", WebArena, Value, Value, web_arena::url_match),
     implemented("webarena_program_html", WebArena, Value, Value, web_arena::program_html),
     implemented("harbor_reward", Reward, Value, Nothing, reward::harbor),
+    implemented("opencomputer_check", Reward, Value, Nothing, reward::opencomputer),
 ];

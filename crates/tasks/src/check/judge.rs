@@ -254,6 +254,7 @@ fn combined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
     let decides = |score: f64| match conj {
         Conjunction::And => score == 0.0,
         Conjunction::Or => is_full(score),
+        Conjunction::Mean => false,
     };
     let mut scores = Vec::new();
     for check in checks {
@@ -267,13 +268,17 @@ fn combined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
         }
     }
     let score = match conj {
-        Conjunction::And if scores.is_empty() => 0.0,
-        Conjunction::And => {
+        Conjunction::And | Conjunction::Mean if scores.is_empty() => 0.0,
+        Conjunction::And | Conjunction::Mean => {
             scores.iter().sum::<f64>() / f64::from(u32::try_from(scores.len()).unwrap_or(u32::MAX))
         }
         Conjunction::Or => scores.iter().copied().fold(0.0, f64::max),
     };
-    let said: Vec<&str> = checks.iter().map(|check| check.explanation.as_str()).collect();
+    // Of many checks, only those that fail are told.
+    let told = |check: &&CheckRecord| {
+        conj != Conjunction::Mean || is_full(score) || !check.score.is_some_and(is_full)
+    };
+    let said: Vec<&str> = checks.iter().filter(told).map(|check| check.explanation.as_str()).collect();
     verdict(score, said.join("; "), checks.to_vec())
 }
 
@@ -377,7 +382,12 @@ mod tests {
         check(three.clone(), "and", &[1, 1, 1], ended, (Verdict::Pass, 1.0));
         check(three.clone(), "and", &[1, 0, 1], ended, (Verdict::Fail, 0.0));
         check(three.clone(), "or", &[0, 0, 1], ended, (Verdict::Pass, 1.0));
-        check(three, "or", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+        check(three.clone(), "or", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+        // Ours: the share of the metrics that pass, where none decides alone.
+        check(three.clone(), "mean", &[1, 1, 1], ended, (Verdict::Pass, 1.0));
+        check(three.clone(), "mean", &[0, 1, 0], ended, (Verdict::Fail, 1.0 / 3.0));
+        check(three, "mean", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+        check(json!(["exact_match", "no_such"]), "mean", &[0, 1], ended, (Verdict::Void, 0.0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 /// Limit on the total size of the files that a suite takes, in bytes.
-const LIMIT: u64 = 256 << 20;
+pub(super) const LIMIT: u64 = 256 << 20;
 
 /// The reason a suite was not created.
 #[derive(Debug, thiserror::Error)]

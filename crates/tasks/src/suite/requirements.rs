@@ -73,6 +73,12 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("gedit", &["gedit"]),
 ];
 
+/// Returns the executables that provide a program here.
+pub(super) fn executables(name: &str) -> Vec<&str> {
+    let known = PROGRAMS.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| vec![name], |(_, options)| options.to_vec())
+}
+
 /// The program that opens a file, by file extension.
 const OPENERS: &[(&str, &str)] = &[
     ("xlsx", "calc"),
@@ -93,6 +99,9 @@ const WINDOWS: &[(&str, &str)] =
 /// Substrings of commands that use the network or change the system.
 const NETWORK_COMMANDS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
+
+/// Those of them that need it only for an address elsewhere.
+const FETCHERS: &[&str] = &["curl ", "wget "];
 
 /// Returns the unmet requirements of a task.
 pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements {
@@ -181,7 +190,11 @@ impl RequirementCollector {
                 self.opens(host(tab), named, here);
             }
             let command = command_text(step);
-            if let Some(word) = NETWORK_COMMANDS.iter().find(|word| command.contains(**word)) {
+            // What asks the world itself needs no network.
+            let asks_itself = command.find("http").is_some_and(|at| !is_live(&command[at..]));
+            let of_network =
+                |word: &&&str| command.contains(**word) && !(asks_itself && FETCHERS.contains(*word));
+            if let Some(word) = NETWORK_COMMANDS.iter().find(of_network) {
                 self.live(&format!("its setup runs {:?}", word.trim()));
             }
             if let Some(at) = command.find("http").filter(|at| is_live(&command[*at..])) {
@@ -338,6 +351,11 @@ impl RequirementCollector {
                 let known =
                     GETTERS.iter().copied().chain(UNSUPPORTED_GETTERS.iter().map(|(known, _)| *known));
                 self.unknown("getter", name, known);
+            }
+            if check::is_judged_by_model(spec) {
+                let what = "a model has to judge one of its checks by pictures of the screen";
+                self.grades
+                    .add(format!("getter {name:?}: {what}, which no setting such as role.judge does yet"));
             }
             if name == "cloud_file" {
                 let path = spec.get("path");

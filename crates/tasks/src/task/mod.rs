@@ -42,6 +42,8 @@ pub enum Conjunction {
     And,
     /// One metric must pass; the score is the best one.
     Or,
+    /// All metrics must pass; the score is their mean, also where one of them is zero.
+    Mean,
 }
 
 /// A task's check: the evidence to collect and the metrics to apply.

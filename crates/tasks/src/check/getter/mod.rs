@@ -7,6 +7,7 @@ mod devtools_page;
 mod external;
 mod in_slide;
 mod machine;
+mod opencomputer;
 mod output;
 mod page_content;
 mod relative_date;
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use accessibility::{terminal_text, tree_document};
 pub(super) use delayed_write::is_written_late;
+pub(crate) use opencomputer::is_judged_by_model;
 
 pub(super) use self::output::GetterOutput;
 use super::collect_context::{CollectContext, CollectError};
@@ -55,6 +57,7 @@ pub const GETTERS: &[&str] = &[
     "list_directory",
     "new_startup_page",
     "open_tabs_info",
+    "opencomputer_check",
     "page_contents",
     "page_info",
     "profile_name",
@@ -127,6 +130,7 @@ pub(super) async fn look(
         "page_info" => devtools_page::named(spec, context).await,
         "active_page_url" => page_content::active_url(context).await,
         "page_contents" => page_content::contents(spec, context).await,
+        opencomputer::NAME => opencomputer::check(spec, context).await,
         "harbor_reward" => reward::harbor(spec, context).await,
         "active_tab_url_parse" => tab_url::query_parameters(spec, context).await,
         "url_dashPart" => tab_url::url_part(spec, context).await,
