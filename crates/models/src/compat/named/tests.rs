@@ -149,7 +149,7 @@ fn each_prompt_begins_with_the_one_before() {
 fn the_example_turns_are_in_the_form_that_is_asked_for() {
     let messages = serde_json::to_value(examples()).expect("JSON");
     let messages = messages.as_array().expect("messages");
-    assert!(messages.len() >= 8 && messages.len() % 2 == 0);
+    assert!(messages.len() >= 8 && messages.len().is_multiple_of(2));
     for pair in messages.chunks(2) {
         let (told, reply) =
             (pair[0]["content"].as_str().expect("text"), pair[1]["content"].as_str().expect("text"));
