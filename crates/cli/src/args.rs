@@ -170,7 +170,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Step(step) => steer::step(step, &settings()?.config()?),
         Command::Stop(stop) => steer::stop(stop, &settings()?.config()?),
         Command::Trace(trace) => trace::run(trace),
-        Command::Doctor(doctor) => doctor::run(doctor),
+        Command::Doctor(doctor) => doctor::run(doctor, || settings()?.config()),
         Command::Init(init) => init::run(init),
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Split(split) => split::run(split),

@@ -263,3 +263,20 @@ fn a_suite_begins_with_its_first_task() {
     let listed = place.output(&["tasks", "list", "mine"]);
     assert!(said(&listed).contains("first") && said(&listed).contains("second"), "{}", said(&listed));
 }
+
+#[test]
+fn the_doctor_names_the_programs_that_a_suite_lacks() {
+    let place = Place::new();
+    let suite = place.suite(&without_their_program());
+    let output = place.output(&["doctor", "--suite", &suite.to_string_lossy()]);
+    let told = said(&output);
+    assert_eq!(output.status.code(), Some(21), "{told}");
+    assert!(told.contains("MISSING nosuchprog\n        effect: 6 tasks of the suite"), "{told}");
+    assert!(told.contains("6 of 8 tasks cannot run or be graded here:"), "{told}");
+    let as_json = place.output(&["doctor", "--suite", &suite.to_string_lossy(), "--json"]);
+    let report: Value = serde_json::from_slice(&as_json.stdout).expect("one object");
+    let lacked = report["findings"].as_array().expect("findings").iter().find(|one| one["group"] == "suite");
+    assert_eq!(lacked.map(|one| (&one["name"], &one["ok"])), Some((&"nosuchprog".into(), &false.into())));
+    let refused = place.output(&["doctor", "--suite", "nowhere"]);
+    assert!(said(&refused).contains("nowhere: it does not exist"), "{refused:?}");
+}

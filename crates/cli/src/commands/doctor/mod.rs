@@ -12,8 +12,10 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{process_env, terminal};
+use crate::preflight::Preflight;
+use crate::{packages, process_env, suite, terminal};
 use requirement::{Group, NAMESPACES, REQUIREMENTS, Requirement};
 use system::{Engine, Family, Marks, System};
 
@@ -32,6 +34,9 @@ pub(crate) struct Doctor {
     /// Also require Xorg and its dummy driver, for desktops with several monitors.
     #[arg(long)]
     monitors: bool,
+    /// Also require the programs of a suite's tasks, and say what else keeps tasks from running here.
+    #[arg(long, value_name = "SUITE")]
+    suite: Option<PathBuf>,
     /// Print one JSON object (`apprentice.doctor/1`).
     #[arg(long)]
     json: bool,
@@ -63,16 +68,30 @@ pub(crate) struct Report {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
-    let mut report = examine(arguments);
+pub(crate) fn run(
+    arguments: &Doctor,
+    config: impl FnOnce() -> Result<Config, Failure>,
+) -> Result<(), Failure> {
+    // Without a suite the settings do not matter, and may be what is broken.
+    let suite = match &arguments.suite {
+        Some(path) => Some((suite::load(path)?, config()?)),
+        None => None,
+    };
+    let look = || suite.as_ref().map(|(suite, config)| Preflight::of(suite, suite.tasks.iter(), config));
+    let mut tasks = look();
+    let mut report = examine(arguments, tasks.as_ref());
     if arguments.fix && report.install.is_some() {
         install(report.system.family, &missing_packages(&report.findings))?;
-        report = examine(arguments);
+        tasks = look();
+        report = examine(arguments, tasks.as_ref());
     }
     if arguments.json {
         terminal::json(&report)?;
     } else {
         print(&report);
+    }
+    if let Some((tasks, path)) = tasks.zip(arguments.suite.as_deref()) {
+        tasks.print(path);
     }
     if report.ok { Ok(()) } else { Err(failure(&report)) }
 }
@@ -87,17 +106,29 @@ fn failure(report: &Report) -> Failure {
     }
 }
 
-fn examine(arguments: &Doctor) -> Report {
+/// Looks for what every machine needs, and for the programs that tasks of a suite lack.
+fn examine(arguments: &Doctor, tasks: Option<&Preflight>) -> Report {
     let system = this_system();
     let wanted = |need: &&Requirement| match need.group {
         Group::Office => arguments.office,
         Group::Ocr => arguments.ocr,
         Group::Monitors => arguments.monitors,
         Group::Isolation | Group::Desktop | Group::Browser | Group::Starter => true,
+        Group::Suite => false,
     };
     let mut findings: Vec<Finding> =
         REQUIREMENTS.iter().filter(wanted).map(|need| look_for(need, &system)).collect();
     findings.push(try_namespaces(system.container.as_ref()));
+    let lacked = tasks.into_iter().flat_map(|tasks| &tasks.programs);
+    findings.extend(lacked.map(|(program, count)| Finding {
+        name: program.clone(),
+        group: Group::Suite,
+        ok: false,
+        found: None,
+        costs: format!("{} of the suite", counted(*count, "task")),
+        // The packages of other systems were not looked up.
+        remedy: packages::package_of(program).filter(|_| system.family == Family::Debian).map(str::to_owned),
+    }));
     let packages = missing_packages(&findings);
     let line = if packages.is_empty() { None } else { system.install(&packages) };
     Report {

@@ -52,6 +52,8 @@ pub(super) enum Group {
     Ocr,
     /// What desktops with several monitors need.
     Monitors,
+    /// What tasks of the suite of `--suite` start.
+    Suite,
 }
 
 /// The one requirement that no package installs.
@@ -268,7 +270,7 @@ mod tests {
             let within = match need.group {
                 Group::Isolation | Group::Desktop => &depends,
                 Group::Browser | Group::Starter => &recommends,
-                Group::Office | Group::Ocr | Group::Monitors => &suggests,
+                Group::Office | Group::Ocr | Group::Monitors | Group::Suite => &suggests,
             };
             for package in need.packages.on(Family::Debian).expect("known").split_whitespace() {
                 assert!(within.contains(package), "{package}, for {}, is not in {within:?}", need.name);
