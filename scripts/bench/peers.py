@@ -71,9 +71,11 @@ def pages(folder):
         for row in range(500)
     )
     small = "<h1>Cups</h1><p>Twelve kinds of cups.</p><button>Add to basket</button><button>Remove</button>"
+    # A click that changes nothing would measure nothing: the page counts what it gets.
+    count = "<p id=count>0 clicks</p><script>let n = 0; onclick = () => count.textContent = `${++n} clicks`</script>"
     for name, body in (("small", small), ("big", f"<table>{rows}</table>")):
         with open(os.path.join(folder, f"{name}.html"), "w") as file:
-            file.write(f"<!doctype html><meta charset=utf-8><title>{name}</title>{body}")
+            file.write(f"<!doctype html><meta charset=utf-8><title>{name}</title>{count}{body}")
     with open(os.path.join(folder, "text.txt"), "w") as file:
         file.write("\n".join(f"{line}: " + "the quick brown fox jumps over the lazy dog " * 3 for line in range(80)))
     with open(os.path.join(folder, "tree.py"), "w") as file:
@@ -92,6 +94,14 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def text_corner():
+    """Where the editor's text begins, below its menu bar, as the window manager says of the window."""
+    said = subprocess.run(["wmctrl", "-lG"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 7) for line in said.splitlines()]
+    row = next(row for row in rows if "text.txt" in row[-1])
+    return int(row[2]), int(row[3]) + 40
 
 
 def desktop(folder, rounds):
@@ -143,17 +153,30 @@ def desktop(folder, rounds):
 
         await_true("the server", answers)
         report("osworld-picture", timed(rounds, lambda: ask("/screenshot")))
+        left, top = text_corner()
         place = [0]
 
         def click():
-            place[0] = (place[0] + 37) % 200
-            line = f"import pyautogui; import time; pyautogui.FAILSAFE = False; pyautogui.click({300 + place[0]}, 300)"
+            place[0] = (place[0] + 1) % 10
+            x, y = left + 60 + 20 * place[0], top + 20 + 30 * place[0]
+            line = f"import pyautogui; import time; pyautogui.FAILSAFE = False; pyautogui.click({x}, {y})"
             done = json.loads(ask("/execute", {"command": ["python", "-c", line], "shell": False}))
             if done["returncode"] != 0:
                 sys.exit("the click failed: " + done["error"])
             ask("/screenshot")
 
+        def proven():
+            """The caret stands where it was clicked: its lines of the picture differ from those before."""
+            lines = (left, top + 12 + 30 * ((place[0] + 1) % 10), 400, 16)
+            area = {"left": lines[0], "top": lines[1], "width": lines[2], "height": lines[3]}
+            with mss.MSS() as screen:
+                before = screen.grab(area).rgb
+                click()
+                if screen.grab(area).rgb == before:
+                    sys.exit("the click moved no caret")
+
         report("osworld-click", timed(rounds, click))
+        proven()
     finally:
         for one in reversed(started):
             with contextlib.suppress(ProcessLookupError):
@@ -206,12 +229,16 @@ def browser(program, folder, page, rounds):
         action_mapping=HighLevelActionSet(subsets=["bid", "coord"]).to_python_code)
     try:
         resets = timed(max(1, min(rounds, 10) // 2), lambda: env.reset(seed=1))
-        seen = []
+        seen, clicks = [], [0]
 
         def step():
             seen[:] = [env.step("mouse_click(160, 205)")[0]]
             if seen[0]["last_action_error"]:
                 sys.exit("the click failed: " + seen[0]["last_action_error"])
+            clicks[0] += 1
+            names = (node.get("name", {}).get("value", "") for node in seen[0]["axtree_object"]["nodes"])
+            if f"{clicks[0]} clicks" not in names:
+                sys.exit(f"the page does not count {clicks[0]} clicks")
 
         row = page if program == "chromium" else program.removeprefix("chromium-")
         report(f"browsergym-step-{row}", timed(rounds, step), nodes=len(seen[0]["axtree_object"]["nodes"]))

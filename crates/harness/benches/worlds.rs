@@ -1,6 +1,7 @@
 //! What worlds cost: pictures, actions until they are seen, fresh worlds, trees, and many cells at once.
 //!
-//! Prints one line of JSON for each row. `scripts/bench/worlds` runs it beside the programs that it is compared with.
+//! Each click of a row changes something, which is read back from the program or page that was clicked; a row whose click did nothing
+//! is no row. Prints one line of JSON for each row. `scripts/bench/worlds` runs it beside the programs that it is compared with.
 //! `cargo bench -p apprentice-harness --bench worlds -- --pages FOLDER [--rounds N] [ROW…]`.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a benchmark prints, and may panic")]
 
@@ -10,8 +11,9 @@ use std::time::Duration;
 
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
-    Action, Button, ChangeWait, Chord, Clock as _, Command, EnvironmentKind, EnvironmentSource as _,
-    Observation, ScreenPoint, Size, Target, TreeBudget, Want, World, WorldSpec,
+    Action, Button, ChangeWait, Chord, Clock as _, Command, DetailKind, EnvironmentKind,
+    EnvironmentSource as _, Observation, ScreenPoint, Size, Target, TreeBudget, UiNode, Want, World,
+    WorldSpec,
 };
 use apprentice_sandbox::{CellLimits, SystemClock};
 
@@ -157,15 +159,42 @@ async fn desktop(bench: &Bench, plan: &Plan) {
         machine.screenshot().await.expect("a picture");
     });
     print("picture", pictures.await);
-    let mut place = 0;
-    let clicks = bench.time(plan.rounds, async || {
-        place = (place + 37) % 200;
-        act(&mut world, &click(300 + place, 300)).await;
-        see(&mut world, Want { screenshot: true, tree: None }).await;
-    });
-    let clicks = clicks.await;
-    print("click", clicks);
+    print("click", clicks_into_text(bench, &mut world, plan.rounds).await);
     close(world).await;
+}
+
+/// Times clicks into the editor's text until they are settled and seen, each on another line than the one before.
+async fn clicks_into_text(bench: &Bench, world: &mut World, rounds: usize) -> Vec<f64> {
+    let tree = Want { screenshot: false, tree: Some(TreeBudget::default()) };
+    let text = |seen: &Observation| -> UiNode {
+        let nodes = seen.tree.as_ref().map(|tree| tree.nodes.as_slice()).unwrap_or_default();
+        nodes
+            .iter()
+            .find(|node| node.role.as_str() == "textbox" && node.bounds.is_some())
+            .expect("the text")
+            .clone()
+    };
+    let node = text(&see(world, tree).await);
+    let area = node.bounds.expect("a place");
+    let mut caret = caret_of(&node);
+    let mut times = Vec::new();
+    // The first round warms up.
+    for round in 0..=rounds {
+        let line = i32::try_from(round % 10).expect("few");
+        let begun = bench.clock().mono();
+        act(world, &click(area.x + 60 + 20 * line, area.y + 20 + 30 * line)).await;
+        see(world, Want { screenshot: true, tree: None }).await;
+        times.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
+        let now = caret_of(&text(&see(world, tree).await));
+        assert!(now.is_some() && now != caret, "the click moved no caret: {caret:?}, then {now:?}");
+        caret = now;
+    }
+    times.split_off(1)
+}
+
+/// Where the caret of a text stands, as its program says.
+fn caret_of(text: &UiNode) -> Option<String> {
+    text.details.iter().find(|detail| detail.kind == DetailKind::Caret).map(|detail| detail.text.clone())
 }
 
 /// A step in a browser: a click, the picture, and the whole tree.
@@ -174,17 +203,26 @@ async fn step(bench: &Bench, plan: &Plan, page: &str, row: &str) {
     let want = Want { screenshot: true, tree: Some(WHOLE) };
     let nodes = see(&mut world, want).await.tree.map_or(0, |tree| tree.nodes.len());
     let mut clicks = Vec::new();
+    let mut seen = Observation::default();
     let steps = bench.time(plan.rounds, async || {
         let begun = bench.clock().mono();
         act(&mut world, &click(160, 205)).await;
         clicks.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
-        see(&mut world, want).await;
+        seen = see(&mut world, want).await;
+        assert_eq!(counted_clicks(&seen), Some(clicks.len()), "the page counts what was clicked on it");
     });
-    print(&format!("step-{row}"), steps.await);
+    let steps = steps.await;
+    print(&format!("step-{row}"), steps);
     // The first round warms up.
     print(&format!("step-{row}-click"), clicks.split_off(1));
     println!("{}", serde_json::json!({ "row": format!("nodes-{row}"), "value": nodes }));
     close(world).await;
+}
+
+/// How many clicks a page says that it got.
+fn counted_clicks(seen: &Observation) -> Option<usize> {
+    let nodes = &seen.tree.as_ref()?.nodes;
+    nodes.iter().find_map(|node| node.name.strip_suffix(" clicks")?.parse().ok())
 }
 
 /// What of a look is the picture, and what the tree. The page is at rest when an action returns, so a look that follows waits
@@ -195,6 +233,7 @@ async fn looks(bench: &Bench, plan: &Plan, page: &str) {
         ("picture", Want { screenshot: true, tree: None }),
         ("tree", Want { screenshot: false, tree: Some(WHOLE) }),
     ];
+    let mut clicked = 0;
     for (name, want) in looks {
         let mut times = Vec::new();
         for _ in 0..=plan.rounds {
@@ -203,6 +242,9 @@ async fn looks(bench: &Bench, plan: &Plan, page: &str) {
             see(&mut world, want).await;
             times.push((bench.clock().mono() - begun).as_secs_f64() * 1000.0);
         }
+        clicked += times.len();
+        let seen = see(&mut world, Want { screenshot: false, tree: Some(WHOLE) }).await;
+        assert_eq!(counted_clicks(&seen), Some(clicked), "the page counts what was clicked on it");
         print(&format!("step-{page}-{name}"), times.split_off(1));
     }
     close(world).await;
