@@ -260,7 +260,11 @@ pub(crate) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
 /// Returns the situation and the steps of a skill, as delivered to a reader of few words, with the trace event.
 pub(crate) fn viewed_briefly(skill: &Skill) -> (String, SkillEvent) {
     let words = format!("{}\n{}", skill.text.situation.trim(), skill.text.guidance.trim());
-    let text = fence::note(skill, &words);
+    delivered(skill, fence::note(skill, &words))
+}
+
+/// A text of a skill as delivered, with its trace event.
+fn delivered(skill: &Skill, text: String) -> (String, SkillEvent) {
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),
@@ -281,14 +285,7 @@ fn viewed_part(book: &Snapshot, skill: &Skill, whole: &str, from: usize) -> (Str
         .map(|remark| format!("\n{remark}\n"))
         .unwrap_or_default();
     let room = VIEW_BUDGET.saturating_sub(remark.chars().count());
-    let text = fence::note(skill, &package_file::part_of(whole, from, room)) + "\n" + remark.as_str();
-    let event = SkillEvent {
-        skill: Some(skill.id.clone()),
-        version: Some(skill.version),
-        text: Some(text.clone()),
-        ..happened(SkillEventKind::Viewed, &text)
-    };
-    (text, event)
+    delivered(skill, fence::note(skill, &package_file::part_of(whole, from, room)) + "\n" + remark.as_str())
 }
 
 /// Finds a skill by id, following redirects. A bare name is sufficient if it is unique.

@@ -60,6 +60,7 @@ pub(super) struct AgentLoop<'a> {
     conversation: Conversation,
     progress: AskingProgress,
     last_view: LastView,
+    advised: String,
     finish: Option<Finish>,
     /// The person's hold on the attempt, if there may be one.
     steering: Option<&'a dyn Steering>,
@@ -77,6 +78,7 @@ impl<'a> AgentLoop<'a> {
         let display = profile.images.fit(screen).unwrap_or(screen);
         let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
         let tools = attempt.tools().map(|tool| tool.spec().clone());
+        let advised = attempt.guidance.opening.as_str().to_owned();
         Self {
             conversation: Conversation::new(profile, world, tools, attempt.seed),
             budget: Budget::new(attempt.brief.limits, attempt.clock),
@@ -85,6 +87,7 @@ impl<'a> AgentLoop<'a> {
             environment,
             progress: AskingProgress::default(),
             last_view: LastView::default(),
+            advised,
             finish: None,
             steering: None,
         }
@@ -103,6 +106,7 @@ impl<'a> AgentLoop<'a> {
             journal: &mut self.journal,
             budget: &self.budget,
             last_view: &mut self.last_view,
+            advised: &mut self.advised,
         }
     }
 

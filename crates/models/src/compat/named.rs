@@ -13,7 +13,7 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::advice_steps::AdviceSteps;
-use super::references::texts;
+use super::references::{reference, texts};
 use crate::action_format::{FINISH, chord};
 use crate::http::{Json, object};
 
@@ -122,10 +122,10 @@ fn contents_mut(message: &mut Message) -> Box<dyn Iterator<Item = &mut Content> 
     }
 }
 
-/// Splits `#n7 Save (button)`.
+/// Splits `#n7 Save (button)`. A heading of a note (`# gimp/export`) is no element.
 fn split_reference(line: &str) -> Option<(&str, &str)> {
-    let (reference, rest) = line.strip_prefix('#')?.split_once(' ')?;
-    reference.chars().all(|c| c.is_ascii_alphanumeric()).then_some((reference, rest))
+    let (word, rest) = line.split_once(' ')?;
+    Some((reference(word)?, rest))
 }
 
 /// An element of a list.

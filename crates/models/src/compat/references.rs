@@ -36,13 +36,16 @@ pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
 
 /// The words of the form `#n7` that stand alone.
 fn references(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().filter_map(|word| {
-        let reference = word.strip_prefix('#')?;
-        let named = reference.starts_with(|c: char| c.is_ascii_alphabetic())
-            && reference.chars().all(|c| c.is_ascii_alphanumeric())
-            && reference.contains(|c: char| c.is_ascii_digit());
-        named.then_some(reference)
-    })
+    text.split_whitespace().filter_map(reference)
+}
+
+/// The reference in a word of the form `#n7`.
+pub(super) fn reference(word: &str) -> Option<&str> {
+    let reference = word.strip_prefix('#')?;
+    let named = reference.starts_with(|c: char| c.is_ascii_alphabetic())
+        && reference.chars().all(|c| c.is_ascii_alphanumeric())
+        && reference.contains(|c: char| c.is_ascii_digit());
+    named.then_some(reference)
 }
 
 #[cfg(test)]

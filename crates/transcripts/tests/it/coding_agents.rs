@@ -357,7 +357,7 @@ fn the_last_line_of_pi_is_the_branch_that_counts() {
     place.lines(
         "s.jsonl",
         &[
-            json!({ "type": "session", "version": 3, "id": "s", "cwd": "/work/example" }),
+            json!({ "type": "session", "version": 3, "id": "s", "cwd": "/srv/notes" }),
             entry("a", Value::Null, asks("One?")),
             entry("b", json!("a"), says("One.")),
             entry("c", json!("b"), asks("Two?")),

@@ -23,6 +23,8 @@ pub(crate) struct Observer<'r, 'a> {
     pub(crate) journal: &'r mut Journal<'a>,
     pub(crate) budget: &'r Budget<'a>,
     pub(crate) last_view: &'r mut LastView,
+    /// All advice so far, which a short view lists by.
+    pub(crate) advised: &'r mut String,
 }
 
 impl Observer<'_, '_> {
@@ -49,8 +51,8 @@ impl Observer<'_, '_> {
             ViewRule::Whole => None,
             ViewRule::Changes => Some(delta_view::write(&view, self.last_view, profile, limits, &spent)),
             ViewRule::Short => {
-                let (instruction, advice) = (&self.attempt.brief.instruction, &self.attempt.guidance.opening);
-                let attempted = Attempted { limits, spent: &spent, instruction, advice: advice.as_str() };
+                let instruction = &self.attempt.brief.instruction;
+                let attempted = Attempted { limits, spent: &spent, instruction, advice: self.advised };
                 Some(short_view::write(&view, self.last_view, attempted))
             }
         };
@@ -94,6 +96,7 @@ impl Observer<'_, '_> {
             ViewRule::Whole | ViewRule::Changes => refresh.refresh(at, seen),
         };
         let Some((text, events)) = refreshed.filter(|(text, _)| !text.is_empty()) else { return Ok(None) };
+        self.advised.push_str(text.as_str());
         let advice = prompt::advice(&text);
         self.journal.deliver_with(&text, &advice, events)?;
         Ok(Some(advice))

@@ -81,6 +81,15 @@ fn what_was_done_on_this_screen_is_no_choice_and_the_first_act_is_no_end() {
 }
 
 #[test]
+fn a_note_that_was_read_is_no_list_and_stays_as_it_is() {
+    let note = "# gimp/export\nFor the next file.\n1. click \"File\"";
+    let read = acted(request(&[LIST], false), "{\"skill_view\": {\"skill\": \"gimp/export\"}}", note);
+    assert_eq!(choices(&read, "click").len(), 5, "the list of the screen still holds");
+    let Message::Results { results, .. } = &as_shown(&read.messages)[2] else { panic!("results") };
+    assert_eq!(results[0].content[0].as_text(), Some(note));
+}
+
+#[test]
 fn writing_depends_on_what_is_written_into() {
     let act = |text: &str, browser| {
         let request = request(&[LIST], browser);
