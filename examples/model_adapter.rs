@@ -6,8 +6,8 @@
 
 use apprentice_models::http::{HttpResponse, Transport};
 use apprentice_protocol::{
-    Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule,
-    ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop, Timing,
+    BoxFuture, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace,
+    HistoryRule, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, RawContent, ReplyStop, Timing,
     ToolRule, ToolSpec, Usage, ViewRule,
 };
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl ChatModel for Ollama {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_models::http::{AwsKeys, Endpoint, ExtraHeaders, Secret, TokenSource};
-use apprentice_protocol::{Clock, ModelError, ModelErrorKind, PortFuture, Retry};
+use apprentice_protocol::{BoxFuture, Clock, ModelError, ModelErrorKind, Retry};
 use tokio::process::Command;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -87,7 +87,7 @@ impl CommandTokens {
 }
 
 impl TokenSource for CommandTokens {
-    fn token(&self) -> PortFuture<'_, Result<Secret, ModelError>> {
+    fn token(&self) -> BoxFuture<'_, Result<Secret, ModelError>> {
         Box::pin(self.fresh())
     }
 }

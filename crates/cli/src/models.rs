@@ -30,7 +30,7 @@ use apprentice_models::price::{PriceList, Tariff};
 use apprentice_models::safety::{Approver, SafetyPolicy};
 use apprentice_models::scripted::Scripted;
 use apprentice_policies::{BuiltInModel, Policy};
-use apprentice_protocol::{ChatModel, Clock, ModelProfile, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, Clock, ModelProfile};
 use apprentice_trace::Redactor;
 use apprentice_wording::EmbeddingModel;
 use tokio::sync::mpsc::UnboundedSender;
@@ -444,7 +444,7 @@ impl ModelSource for Models {
         self.get_for_trial(&trial.model, &trial_label(trial)).map_err(|failure| failure.to_string())
     }
 
-    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+    fn identity<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {
         Box::pin(self.identify(model))
     }
 
@@ -452,7 +452,7 @@ impl ModelSource for Models {
         self.chosen_profile(model).ok().flatten()
     }
 
-    fn gone<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<String>> {
+    fn gone<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move { self.reach([model]).await.err().map(|failure| failure.source.to_string()) })
     }
 
@@ -472,7 +472,7 @@ impl ModelSource for Models {
 struct TerminalApprover;
 
 impl Approver for TerminalApprover {
-    fn approve<'a>(&'a self, concerns: &'a [String]) -> PortFuture<'a, bool> {
+    fn approve<'a>(&'a self, concerns: &'a [String]) -> BoxFuture<'a, bool> {
         Box::pin(async move {
             terminal::note(format_args!("the provider raised a safety check: {}", concerns.join("; ")));
             terminal::note(format_args!(

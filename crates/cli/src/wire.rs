@@ -12,7 +12,7 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
-    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
+    BoxFuture, Clock, EnvironmentKind, EnvironmentSource, World, WorldError, WorldErrorKind, WorldSpec,
 };
 use apprentice_sandbox::{self, CellIsolation, CellLimits, CellSpec, NetworkPolicy};
 use tokio::runtime::Runtime;
@@ -82,7 +82,7 @@ struct Worlds {
 }
 
 impl EnvironmentSource for Worlds {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         match (spec.environment, &self.vm) {
             (EnvironmentKind::Vm, Some(vm)) => vm.open(spec),
             (EnvironmentKind::Desktop, Some(vm)) if self.desktop_on_vm => vm.open(spec),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActionDetail, ActionOutcome, ActionRecord, BlobHash, Clock, EventKind, Limits, PersonEvent, PortFuture,
+    ActionDetail, ActionOutcome, ActionRecord, BlobHash, BoxFuture, Clock, EventKind, Limits, PersonEvent,
     Steering, SteeringAnswer, SteeringOrder,
 };
 use apprentice_trace::Redactor;
@@ -295,7 +295,7 @@ impl LiveTrial {
 }
 
 impl Steering for LiveTrial {
-    fn next(&self) -> PortFuture<'_, SteeringOrder> {
+    fn next(&self) -> BoxFuture<'_, SteeringOrder> {
         Box::pin(self.next_order())
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    Action, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish, HistoryRule,
-    ImagePoint, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent,
+    Action, BoxFuture, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish,
+    HistoryRule, ImagePoint, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, RawContent,
     ReplyStop, ScreenPoint, Timing, ToolRule, Usage, ViewRule,
 };
 
@@ -110,7 +110,7 @@ impl ChatModel for PersonModel {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(std::future::ready(self.answer(request)))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_guidance::{ContributedTools, Gating, ToolFormat, ToolServers};
 use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{PortFuture, Tool};
+use apprentice_protocol::{BoxFuture, Tool};
 use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
@@ -20,7 +20,7 @@ impl ToolServers for BookServers {
         self.0.names()
     }
 
-    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+    fn tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
         Box::pin(async move { self.0.tools(server).await.map_err(|error| error.to_string()) })
     }
 }

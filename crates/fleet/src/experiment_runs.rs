@@ -11,7 +11,7 @@ use apprentice_evaluator::experiment::{RunsElsewhere, SharedRun};
 use apprentice_evaluator::run::{
     Progress, RunControl, RunError, RunFolder, RunSummary, TrialSpec, frozen_book,
 };
-use apprentice_protocol::{PortFuture, Why};
+use apprentice_protocol::{BoxFuture, Why};
 use apprentice_runs::layout::{LOCK_FILE, PROBE_FILE};
 use apprentice_tasks::suite::root_of;
 
@@ -208,11 +208,11 @@ impl ExperimentRuns {
 }
 
 impl RunsElsewhere for ExperimentRuns {
-    fn carry_out(&self, run: SharedRun) -> PortFuture<'_, Result<RunSummary, RunError>> {
+    fn carry_out(&self, run: SharedRun) -> BoxFuture<'_, Result<RunSummary, RunError>> {
         Box::pin(async move { self.measured(run).await.map_err(RunError::from) })
     }
 
-    fn keep_copy(&self) -> PortFuture<'_, Result<(), RunError>> {
+    fn keep_copy(&self) -> BoxFuture<'_, Result<(), RunError>> {
         Box::pin(async move { self.copy().await.map_err(RunError::from) })
     }
 }

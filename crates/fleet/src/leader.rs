@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::run::RunControl;
-use apprentice_protocol::{PortFuture, Why};
+use apprentice_protocol::{BoxFuture, Why};
 use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::ArtifactError;
@@ -22,7 +22,7 @@ const POLL: Duration = Duration::from_secs(5);
 /// Carries out an experiment as its leader.
 pub trait LeadExperiment: Send + Sync {
     /// Starts or goes on with an experiment. It ends early when the control of `led` is cancelled.
-    fn lead(&self, led: Led) -> PortFuture<'_, Leaving>;
+    fn lead(&self, led: Led) -> BoxFuture<'_, Leaving>;
 }
 
 /// An experiment that this worker leads.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture, Why,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, Why,
 };
 
 use tokio_postgres::types::ToSql;
@@ -170,7 +170,7 @@ impl ChatModel for Metered {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }

@@ -10,7 +10,7 @@ use apprentice_evaluator::run::{
     CarriedOut, Claim, Delivery, Lease, QueueError, RunControl, RunDeps, RunError, RunFolder, RunPlan,
     Runner, TrialQueue, TrialSpec, work,
 };
-use apprentice_protocol::{PortFuture, RunId, Why};
+use apprentice_protocol::{BoxFuture, RunId, Why};
 use apprentice_runs::layout::{LOCK_FILE, PLAN_FILE, PROBE_FILE, ROWS_FILE};
 use apprentice_runs::row::TrialRow;
 use apprentice_tasks::suite::Suite;
@@ -35,7 +35,7 @@ const LONGEST_POLL: Duration = Duration::from_secs(5);
 /// Makes a run of the queue ready on this machine.
 pub trait PrepareRun: Send + Sync {
     /// Prepares a run whose record was read. The error says why this machine cannot carry it out.
-    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>>;
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> BoxFuture<'a, Result<Prepared, UnfitRun>>;
 
     /// Whether this machine has what a trial needs.
     fn offers(&self, need: &str) -> bool;
@@ -464,11 +464,11 @@ fn key(lease: &Lease, row: &TrialRow) -> Renewed {
 }
 
 impl TrialQueue for Worker {
-    fn claim(&self) -> PortFuture<'_, Result<Claim, QueueError>> {
+    fn claim(&self) -> BoxFuture<'_, Result<Claim, QueueError>> {
         Box::pin(self.next())
     }
 
-    fn changed(&self) -> PortFuture<'_, ()> {
+    fn changed(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             let (database, poll) = (self.queue.database(), self.poll());
             tokio::select! {
@@ -478,7 +478,7 @@ impl TrialQueue for Worker {
         })
     }
 
-    fn keep<'a>(&'a self, lease: &'a Lease) -> PortFuture<'a, ()> {
+    fn keep<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, ()> {
         let run = lease.runner.folder().plan().run.clone();
         let held = Renewed { run, trial: lease.trial.trial.clone(), attempt: lease.attempt };
         let token = self.lock().held.get(&held).cloned();
@@ -494,7 +494,7 @@ impl TrialQueue for Worker {
         &'a self,
         lease: &'a Lease,
         carried: &'a CarriedOut,
-    ) -> PortFuture<'a, Result<Delivery, QueueError>> {
+    ) -> BoxFuture<'a, Result<Delivery, QueueError>> {
         Box::pin(self.store(lease, carried))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock};
 
 use apprentice_protocol::{
-    FunctionAnswer, FunctionEnd, FunctionFailure, FunctionRequest, PortFuture, WorldFunction,
+    BoxFuture, FunctionAnswer, FunctionEnd, FunctionFailure, FunctionRequest, WorldFunction,
 };
 use rhai::{AST, CallFnOptions, Dynamic, Engine, EvalAltResult, Scope};
 use tokio::sync::mpsc::{Receiver, channel as requests_channel};
@@ -56,7 +56,7 @@ impl Running {
 }
 
 impl WorldFunction for Running {
-    fn next(&mut self, answer: FunctionAnswer) -> PortFuture<'_, FunctionRequest> {
+    fn next(&mut self, answer: FunctionAnswer) -> BoxFuture<'_, FunctionRequest> {
         // A function that has ended takes no more answers, and its last request is gone: the same end is told.
         let sent = self.answers.send(answer).is_ok();
         Box::pin(async move {

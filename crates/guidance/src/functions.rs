@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use apprentice_functions::Source;
 use apprentice_protocol::{
-    FunctionCall, PortFuture, SkillId, StepRef, Tool, ToolOutcome, ToolSpec, did_you_mean,
+    BoxFuture, FunctionCall, SkillId, StepRef, Tool, ToolOutcome, ToolSpec, did_you_mean,
 };
 use apprentice_skillbook::{SkillFunction, Snapshot, check_function, hash};
 use schemars::JsonSchema;
@@ -158,7 +158,7 @@ impl Tool for FunctionTool {
         })
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let why = match self.callable.source.start(arguments) {
             Ok(_) => "the function cannot be run here".to_owned(),
             Err(why) => format!("{why}\n{}", self.callable.source.signature().told()),
@@ -206,7 +206,7 @@ impl Tool for CallTool {
         Some(FunctionCall { skill, name: call.function, version, arguments: call.arguments, function })
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(std::future::ready(ToolOutcome::error(self.refusal(arguments))))
     }
 }

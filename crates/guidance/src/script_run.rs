@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, Command, EventKind, Guidance, Machine, PortFuture, SkillEvent, SkillEventKind, SkillId,
+    BoundedText, BoxFuture, Command, EventKind, Guidance, Machine, SkillEvent, SkillEventKind, SkillId,
     StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skillbook::{Skill, Snapshot};
@@ -215,7 +215,7 @@ impl Tool for RunTool {
         &self.0.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             match read::<RunArguments>(arguments) {
                 Ok(asked) => self.0.run(asked).await.unwrap_or_else(ToolOutcome::error),

@@ -10,8 +10,8 @@ use apprentice_harness::agent::{self, AttemptInput};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock, EnvironmentKind, EnvironmentSource as _, Guidance, Header,
-    Limits, ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Why, WorldSpec,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Clock, EnvironmentKind, EnvironmentSource as _, Guidance,
+    Header, Limits, ModelError, ModelProfile, Size, TaskBrief, TaskId, Why, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_trace::{Recorder, Redactor};
@@ -35,7 +35,7 @@ impl ChatModel for Slow {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let asked = self.clock.mono();
             {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use apprentice_host::{HostSource, STOP_KEY};
 use apprentice_protocol::{
-    Action, Button, Clock, EnvironmentKind, EnvironmentSource as _, PortFuture, ScreenPoint, Size, Target,
+    Action, BoxFuture, Button, Clock, EnvironmentKind, EnvironmentSource as _, ScreenPoint, Size, Target,
     Want, Why, WorldSpec,
 };
 
@@ -23,7 +23,7 @@ impl Clock for NoClock {
         Duration::ZERO
     }
 
-    fn pause(&self, _: Duration, _: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, _: Duration, _: Why) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }

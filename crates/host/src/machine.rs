@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
-    PortForward, PortFuture, Size, TreeBudget, UiTree, Window,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo,
+    Output, PortForward, Size, TreeBudget, UiTree, Window,
 };
 
 /// A machine that offers only the size of its screen.
@@ -20,7 +20,7 @@ impl HostMachine {
     }
 }
 
-fn unsupported<'a, T: Send + 'a>(what: Capability) -> PortFuture<'a, Result<T, MachineError>> {
+fn unsupported<'a, T: Send + 'a>(what: Capability) -> BoxFuture<'a, Result<T, MachineError>> {
     Box::pin(std::future::ready(Err(MachineError::Unsupported(what))))
 }
 
@@ -29,47 +29,47 @@ impl Machine for HostMachine {
         &self.offers
     }
 
-    fn read<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         unsupported(Capability::Files)
     }
 
-    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         unsupported(Capability::Files)
     }
 
-    fn list<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         unsupported(Capability::Files)
     }
 
-    fn remove<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         unsupported(Capability::Files)
     }
 
-    fn run<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         unsupported(Capability::Commands)
     }
 
-    fn spawn<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    fn spawn<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         unsupported(Capability::Processes)
     }
 
-    fn launch<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         unsupported(Capability::Commands)
     }
 
-    fn tree<'a>(&'a self, _: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, _: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         unsupported(Capability::Tree)
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         unsupported(Capability::Screenshots)
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         unsupported(Capability::Windows)
     }
 
-    fn dial(&self, _: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, _: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         unsupported(Capability::Ports)
     }
 }

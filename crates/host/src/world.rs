@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Clock, Environment, EnvironmentKind, EnvironmentSource, Image, Isolation, Observation,
-    PortFuture, ScreenPoint, Size, Want, Why, World, WorldError, WorldErrorKind, WorldSpec,
+    ActReport, Action, BoxFuture, Clock, Environment, EnvironmentKind, EnvironmentSource, Image, Isolation,
+    Observation, ScreenPoint, Size, Want, Why, World, WorldError, WorldErrorKind, WorldSpec,
 };
 use device_query::{DeviceQuery as _, DeviceState, Keycode};
 use tokio::sync::oneshot;
@@ -46,7 +46,7 @@ struct HostEnvironment {
 }
 
 impl EnvironmentSource for HostSource {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             if spec.environment != EnvironmentKind::Host {
                 return Err(WorldError::new(
@@ -115,7 +115,7 @@ impl HostEnvironment {
 }
 
 impl Environment for HostEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(async move {
             let screenshot = if want.screenshot { Some(self.ask(Request::Picture).await?) } else { None };
             Ok(Observation { screenshot, ..Observation::default() })
@@ -125,7 +125,7 @@ impl Environment for HostEnvironment {
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             if let Action::Wait { ms } = action {
                 self.clock.pause(Duration::from_millis(u64::from(*ms)), Why::ModelAsked).await;
@@ -135,7 +135,7 @@ impl Environment for HostEnvironment {
         })
     }
 
-    fn close(self: Box<Self>, _: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, _: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(async { Ok(()) })
     }
 }

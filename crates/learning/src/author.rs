@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, ChatModel, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, SkillId,
+    BoundedText, BoxFuture, ChatModel, Clock, EventKind, Prompt, SkillEvent, SkillEventKind, SkillId,
     StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skillbook::{
@@ -129,7 +129,7 @@ impl Tool for AuthorTool {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             self.answer(arguments).await.unwrap_or_else(|(code, why)| {
                 let named = arguments["id"].as_str().and_then(|id| SkillId::parse(id).ok());

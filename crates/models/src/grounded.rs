@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    Call, CallBody, ChatModel, ChatReply, ChatRequest, Content, HistoryRule, Image, ImageRule, Message,
-    ModelError, ModelProfile, PortFuture, Prompt, ToolSpec, WorldTool,
+    BoxFuture, Call, CallBody, ChatModel, ChatReply, ChatRequest, Content, HistoryRule, Image, ImageRule,
+    Message, ModelError, ModelProfile, Prompt, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ impl ChatModel for Grounded {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{ChatModel, ModelError, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, ModelError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -116,7 +116,7 @@ impl ModelIdentity {
 /// A model behind a server that reports what it serves.
 pub trait IdentitySource: ChatModel {
     /// Asks the server for the model's identity.
-    fn identity(&self) -> PortFuture<'_, ModelIdentity>;
+    fn identity(&self) -> BoxFuture<'_, ModelIdentity>;
 }
 
 /// Returns the text of a JSON value, or `None` when it is empty or not a text.

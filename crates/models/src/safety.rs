@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::PortFuture;
+use apprentice_protocol::BoxFuture;
 
 /// Asks a person for confirmation.
 pub trait Approver: Send + Sync {
     /// Returns whether the model may continue, given the provider's concerns in words. Dropping the future means no.
-    fn approve<'a>(&'a self, concerns: &'a [String]) -> PortFuture<'a, bool>;
+    fn approve<'a>(&'a self, concerns: &'a [String]) -> BoxFuture<'a, bool>;
 }
 
 /// Who confirms a safety check.

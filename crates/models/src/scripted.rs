@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apprentice_protocol::{
-    Action, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish, HistoryRule,
-    ImagePoint, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent,
+    Action, BoxFuture, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish,
+    HistoryRule, ImagePoint, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, RawContent,
     ReplyStop, Timing, ToolRule, Usage, ViewRule,
 };
 use serde::{Deserialize, Serialize};
@@ -287,7 +287,7 @@ impl ChatModel for Scripted {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(std::future::ready(self.answer(request)))
     }
 }

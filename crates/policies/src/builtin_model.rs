@@ -4,8 +4,8 @@
 //! state is kept between calls.
 
 use apprentice_protocol::{
-    Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule, ImageRule,
-    ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop, Timing, ToolRule, Usage,
+    BoxFuture, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule,
+    ImageRule, ModelError, ModelErrorKind, ModelProfile, RawContent, ReplyStop, Timing, ToolRule, Usage,
     ViewRule,
 };
 use serde_json::json;
@@ -43,7 +43,7 @@ impl ChatModel for BuiltInModel {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let (received, bytes) = over_the_wire(request)?;
             let said = dispatch::answer(self.policy, &received);

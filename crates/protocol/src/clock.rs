@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::PortFuture;
+use crate::BoxFuture;
 
 /// The reason for a pause. Waiting for an event is not a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub trait Clock: Send + Sync {
     /// Returns the monotonic time since a fixed moment of this process.
     fn mono(&self) -> Duration;
     /// Pauses for this duration.
-    fn pause(&self, time: Duration, why: Why) -> PortFuture<'_, ()>;
+    fn pause(&self, time: Duration, why: Why) -> BoxFuture<'_, ()>;
 }
 
 /// A clock that stands still except for the pauses asked of it, which pass at once. With it a run of
@@ -66,7 +66,7 @@ impl Clock for VirtualClock {
         Duration::from_micros(self.micros.load(Ordering::Relaxed))
     }
 
-    fn pause(&self, time: Duration, _why: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, time: Duration, _why: Why) -> BoxFuture<'_, ()> {
         self.advance(time);
         Box::pin(std::future::ready(()))
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::PortFuture;
+use crate::BoxFuture;
 
 /// An error of an embedding request.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -28,5 +28,5 @@ pub trait Embedder: Send + Sync {
         &'a self,
         side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
 }

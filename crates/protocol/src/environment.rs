@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Action, AllowedHost, ConnectionReport, Machine, Monitors, Observation, PortFuture, RootFolder,
+    Action, AllowedHost, BoxFuture, ConnectionReport, Machine, Monitors, Observation, RootFolder,
     ScreenPoint, Size, VoidCause, Want,
 };
 
@@ -216,21 +216,19 @@ pub enum ChangeWait {
 /// The agent's interface to a running world.
 pub trait Environment: Send {
     /// Observes the world. Called once per batch of actions, after the world has settled.
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>>;
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>>;
     /// Performs one action and waits for its delivery. Dropping the future releases held keys and buttons.
-    fn act<'a>(
-        &'a mut self,
-        action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>>;
+    fn act<'a>(&'a mut self, action: &'a Action<ScreenPoint>)
+    -> BoxFuture<'a, Result<ActReport, WorldError>>;
     /// Opens the page with which a task begins. Its address is the task's, so that no setting about a model's addresses holds.
-    fn open_page<'a>(&'a mut self, url: &'a str) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    fn open_page<'a>(&'a mut self, url: &'a str) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         let navigate = Action::Navigate { url: url.to_owned() };
         Box::pin(async move { self.act(&navigate).await })
     }
     /// Waits until what was observed last may have changed, for at most `cap`. What changes later than it is drawn, or before
     /// the wait begins, may be missed: whoever waits looks again after the cap. A world that no event tells of changes
     /// answers [`ChangeWait::Untold`] at once.
-    fn await_change(&mut self, _cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+    fn await_change(&mut self, _cap: Duration) -> BoxFuture<'_, Result<ChangeWait, WorldError>> {
         Box::pin(std::future::ready(Ok(ChangeWait::Untold)))
     }
     /// The connections that programs of the world asked for since the last call, where they go through a proxy.
@@ -238,13 +236,13 @@ pub trait Environment: Send {
         ConnectionReport::default()
     }
     /// Closes the world within the deadline. `Drop` kills it synchronously as a last resort.
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>>;
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>>;
 }
 
 /// Opens fresh worlds.
 pub trait EnvironmentSource: Send + Sync {
     /// Opens one world.
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>>;
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>>;
 
     /// Returns the names of isolation features that are switched off, for the record of a run.
     fn concessions(&self) -> Vec<String> {

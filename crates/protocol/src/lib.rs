@@ -27,7 +27,6 @@ mod observation;
 mod outline;
 mod page_reading;
 mod picture_size;
-mod port;
 mod profile;
 mod prompt;
 mod root_folder;
@@ -57,6 +56,7 @@ pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
     SinkError, TurnStart,
 };
+pub use futures_core::future::BoxFuture;
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
@@ -75,7 +75,6 @@ pub use network::{AllowedHost, AllowedHostError, ConnectionOutcome, ConnectionRe
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, is_listed, outline, outline_line};
 pub use page_reading::{FieldValue, PageReading, READ_DEPTH, ReadFilter};
-pub use port::PortFuture;
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule, ViewRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use root_folder::{RootFolder, RootFolderError};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Image, PortFuture, Rect, TreeBudget, UiTree};
+use crate::{BoxFuture, Image, Rect, TreeBudget, UiTree};
 
 /// A command to run inside the world, never on the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,15 +92,15 @@ impl Output {
 /// A process started inside the world with piped standard streams. Dropping it kills the process.
 pub trait ChildProcess: Send {
     /// Writes all bytes to the process's standard input.
-    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>>;
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>>;
     /// Closes the process's standard input.
-    fn close_input(&mut self) -> PortFuture<'_, Result<(), MachineError>>;
+    fn close_input(&mut self) -> BoxFuture<'_, Result<(), MachineError>>;
     /// Reads the next bytes of standard output; empty at the end.
-    fn read(&mut self) -> PortFuture<'_, Result<Vec<u8>, MachineError>>;
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<u8>, MachineError>>;
     /// Waits for the end of the process and returns the exit code.
-    fn wait(&mut self) -> PortFuture<'_, Result<i32, MachineError>>;
+    fn wait(&mut self) -> BoxFuture<'_, Result<i32, MachineError>>;
     /// Kills the process and its child processes.
-    fn kill(&mut self) -> PortFuture<'_, Result<(), MachineError>>;
+    fn kill(&mut self) -> BoxFuture<'_, Result<(), MachineError>>;
 }
 
 /// The kind of a directory entry.
@@ -218,33 +218,33 @@ pub trait Machine: Send + Sync {
     /// Returns the capabilities and parameters of the world.
     fn offers(&self) -> &MachineInfo;
     /// Reads a whole file (`POST /file`).
-    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>>;
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>>;
     /// Writes a file and creates its parent folders (`POST /setup/upload`).
-    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>>;
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>>;
     /// Lists a folder recursively, sorted by path (`POST /list_directory`).
-    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>>;
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>>;
     /// Removes a file, or a folder with its contents (`POST /execute`).
-    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>>;
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>>;
     /// Runs a command and waits for its end (`POST /execute`).
-    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>>;
+    fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>>;
     /// Starts a process with piped standard streams (`POST /setup/launch`, which has no pipes).
     fn spawn<'a>(
         &'a self,
         command: &'a Command,
-    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>>;
+    ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>>;
     /// Starts a program that keeps running after the call, until the world closes (`POST /setup/launch`).
-    fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>>;
+    fn launch<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<(), MachineError>>;
     /// Reads the accessibility tree (`GET /accessibility`).
-    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>>;
+    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>>;
     /// Returns the accessibility tree in the machine's own document format, if it has one (`GET /accessibility`). The
     /// document contains details that [`UiTree`] does not represent; OSWorld's checks read them.
-    fn tree_document(&self) -> PortFuture<'_, Result<Option<String>, MachineError>> {
+    fn tree_document(&self) -> BoxFuture<'_, Result<Option<String>, MachineError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
     /// Takes a screenshot (`GET /screenshot`).
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>>;
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>>;
     /// Lists top-level windows, front to back (`POST /execute` with the window tools of the image).
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>>;
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>>;
     /// Opens a connection path to a TCP port inside the world (for a VM: the port itself, at the VM's address).
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>>;
+    fn dial(&self, port: u16) -> BoxFuture<'_, Result<PortForward, MachineError>>;
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Action, CallId, Content, Finish, ImagePoint, ModelProfile, PortFuture, Size, VoidCause};
+use crate::{Action, BoxFuture, CallId, Content, Finish, ImagePoint, ModelProfile, Size, VoidCause};
 
 /// The purpose of a call, for cost accounting. It is not sent to the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -372,5 +372,5 @@ pub trait ChatModel: Send + Sync {
     /// Returns the model's profile.
     fn profile(&self) -> &ModelProfile;
     /// Sends one request. Dropping the future cancels it.
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>>;
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>>;
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, ActionOutcome, BlobHash, Image, PortFuture, ScreenPoint};
+use crate::{Action, ActionOutcome, BlobHash, BoxFuture, Image, ScreenPoint};
 
 /// What the agent loop does next, by the will of the person who steers it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct SteeringAnswer {
 /// proceed.
 pub trait Steering: Send + Sync {
     /// Waits for the next order. Returns at once while nobody interferes. Dropping the future loses no order.
-    fn next(&self) -> PortFuture<'_, SteeringOrder>;
+    fn next(&self) -> BoxFuture<'_, SteeringOrder>;
     /// Takes the answer to the last `Act` or `Look`.
     fn answer(&self, answer: SteeringAnswer);
     /// Who stopped the attempt, if a person did. Its cancellation token is then cancelled.

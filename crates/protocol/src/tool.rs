@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Content, EventKind, FunctionCall, PortFuture, StepId, ToolSpec};
+use crate::{BoxFuture, Content, EventKind, FunctionCall, StepId, ToolSpec};
 
 /// A position in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,5 +63,5 @@ pub trait Tool: Send + Sync {
         None
     }
     /// Runs the tool. Invalid arguments give an outcome with `is_error`, never a panic.
-    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome>;
+    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> BoxFuture<'a, ToolOutcome>;
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Action, ImagePoint, Observation, PortFuture, SkillId};
+use crate::{Action, BoxFuture, ImagePoint, Observation, SkillId};
 
 /// What a function asks of the agent loop.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl fmt::Display for FunctionFailure {
 /// A running function. Dropping it ends it.
 pub trait WorldFunction: Send {
     /// Gives the answer to the last request, and returns the next one.
-    fn next(&mut self, answer: FunctionAnswer) -> PortFuture<'_, FunctionRequest>;
+    fn next(&mut self, answer: FunctionAnswer) -> BoxFuture<'_, FunctionRequest>;
 }
 
 /// One call of a function of a skill.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use apprentice_protocol::{Clock, PortFuture, Why};
+use apprentice_protocol::{BoxFuture, Clock, Why};
 use jiff::Timestamp;
 
 /// This machine's clock.
@@ -36,7 +36,7 @@ impl Clock for SystemClock {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one adapter that pauses")]
-    fn pause(&self, time: Duration, why: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, time: Duration, why: Why) -> BoxFuture<'_, ()> {
         tracing::trace!(?time, ?why, "pause");
         Box::pin(tokio::time::sleep(time))
     }

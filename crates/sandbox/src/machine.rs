@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use apprentice_files::must_be_plain;
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Monitors, Output,
-    PortForward, PortFuture, TreeBudget, UiTree, View, Window,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo,
+    Monitors, Output, PortForward, TreeBudget, UiTree, View, Window,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -142,7 +142,7 @@ impl Machine for CellMachine {
         &self.offers
     }
 
-    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
             let file = File::from(self.descriptor(Operation::Read { path: path.to_owned() }).await?);
             blocking(path.to_owned(), move || {
@@ -164,7 +164,7 @@ impl Machine for CellMachine {
         })
     }
 
-    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(async move {
             let mut file = File::from(self.descriptor(Operation::Write { path: path.to_owned() }).await?);
             let bytes = bytes.to_vec();
@@ -176,7 +176,7 @@ impl Machine for CellMachine {
         })
     }
 
-    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         Box::pin(async move {
             match self.ask(Operation::List { path: path.to_owned() }).await?.head {
                 Reply::Entries(entries) => Ok(entries),
@@ -185,11 +185,11 @@ impl Machine for CellMachine {
         })
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(async move { self.ask(Operation::Remove { path: path.to_owned() }).await.map(|_| ()) })
     }
 
-    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         Box::pin(async move {
             let frame = self.client.ask(Operation::Run(program(command)), command.stdin.clone()).await?;
             let Reply::Output { code, stdout, timed_out, cut } = frame.head else {
@@ -207,7 +207,7 @@ impl Machine for CellMachine {
     fn spawn<'a>(
         &'a self,
         command: &'a Command,
-    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         Box::pin(async move {
             let frame = self.ask(Operation::Spawn(program(command))).await?;
             let Reply::Child { child } = frame.head else { return Err(unexpected_reply()) };
@@ -230,18 +230,18 @@ impl Machine for CellMachine {
         })
     }
 
-    fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(async move { self.ask(Operation::Launch(program(command))).await.map(|_| ()) })
     }
 
-    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             self.display(Capability::Tree)?;
             self.ask_tree(budget, None).await
         })
     }
 
-    fn tree_document(&self) -> PortFuture<'_, Result<Option<String>, MachineError>> {
+    fn tree_document(&self) -> BoxFuture<'_, Result<Option<String>, MachineError>> {
         Box::pin(async move {
             self.display(Capability::Tree)?;
             let body = self.ask(Operation::Document).await?.body;
@@ -249,7 +249,7 @@ impl Machine for CellMachine {
         })
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         Box::pin(async move {
             let display = self.display(Capability::Screenshots)?;
             display
@@ -259,7 +259,7 @@ impl Machine for CellMachine {
         })
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         Box::pin(async move {
             let display = self.display(Capability::Windows)?;
             display
@@ -269,7 +269,7 @@ impl Machine for CellMachine {
         })
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, port: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         Box::pin(async move {
             let fault = |error: std::io::Error| refused(format!("port {port}"), &error);
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(fault)?;
@@ -316,19 +316,19 @@ struct CellChild {
 }
 
 impl ChildProcess for CellChild {
-    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(async move {
             let input = self.input.as_mut().ok_or_else(|| refused("a process's input", &"it is closed"))?;
             input.write_all(bytes).await.map_err(|error| refused("a process's input", &error))
         })
     }
 
-    fn close_input(&mut self) -> PortFuture<'_, Result<(), MachineError>> {
+    fn close_input(&mut self) -> BoxFuture<'_, Result<(), MachineError>> {
         self.input = None;
         Box::pin(async { Ok(()) })
     }
 
-    fn read(&mut self) -> PortFuture<'_, Result<Vec<u8>, MachineError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
             let mut buffer = vec![0; 64 << 10];
             let read = self.output.read(&mut buffer).await;
@@ -338,7 +338,7 @@ impl ChildProcess for CellChild {
         })
     }
 
-    fn wait(&mut self) -> PortFuture<'_, Result<i32, MachineError>> {
+    fn wait(&mut self) -> BoxFuture<'_, Result<i32, MachineError>> {
         Box::pin(async move {
             match self.client.ask(Operation::Wait { child: self.number }, Vec::new()).await?.head {
                 Reply::Exit { code } => {
@@ -350,7 +350,7 @@ impl ChildProcess for CellChild {
         })
     }
 
-    fn kill(&mut self) -> PortFuture<'_, Result<(), MachineError>> {
+    fn kill(&mut self) -> BoxFuture<'_, Result<(), MachineError>> {
         Box::pin(async move {
             self.client.ask(Operation::Kill { child: self.number }, Vec::new()).await.map(|_| ())
         })

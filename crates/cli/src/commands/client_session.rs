@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use apprentice_harness::agent::TurnReport;
 use apprentice_protocol::{
-    ActReport, Action, ActionOrigin, ActionOutcome, ChangeWait, ConnectionReport, Delivery, Environment,
-    Observation, PersonAction, PortFuture, ScreenPoint, Size, TurnStart, Want, World, WorldError,
+    ActReport, Action, ActionOrigin, ActionOutcome, BoxFuture, ChangeWait, ConnectionReport, Delivery,
+    Environment, Observation, PersonAction, ScreenPoint, Size, TurnStart, Want, World, WorldError,
     WorldErrorKind,
 };
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -172,14 +172,14 @@ impl RecordedEnvironment {
 }
 
 impl Environment for RecordedEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         self.world.observe(want)
     }
 
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             let report = self.world.act(action).await?;
             self.record(action.clone(), &report).await?;
@@ -187,7 +187,7 @@ impl Environment for RecordedEnvironment {
         })
     }
 
-    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+    fn await_change(&mut self, cap: Duration) -> BoxFuture<'_, Result<ChangeWait, WorldError>> {
         self.world.await_change(cap)
     }
 
@@ -196,7 +196,7 @@ impl Environment for RecordedEnvironment {
     }
 
     /// Does nothing: the session closes the world.
-    fn close(self: Box<Self>, _deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, _deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -206,7 +206,7 @@ fn gone() -> WorldError {
 }
 
 impl Environment for SharedEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(async move {
             let mut slot = self.0.lock().await;
             slot.as_mut().ok_or_else(gone)?.observe(want).await
@@ -216,14 +216,14 @@ impl Environment for SharedEnvironment {
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             let mut slot = self.0.lock().await;
             slot.as_mut().ok_or_else(gone)?.act(action).await
         })
     }
 
-    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+    fn await_change(&mut self, cap: Duration) -> BoxFuture<'_, Result<ChangeWait, WorldError>> {
         Box::pin(async move {
             let mut slot = self.0.lock().await;
             slot.as_mut().ok_or_else(gone)?.await_change(cap).await
@@ -238,7 +238,7 @@ impl Environment for SharedEnvironment {
         report.unwrap_or_default()
     }
 
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(async move {
             let taken = self.0.lock().await.take();
             match taken {

@@ -15,7 +15,7 @@ use apprentice_models::middleware::AdaptiveLimit;
 use apprentice_models::openai::OpenAi;
 use apprentice_models::options::{CacheLifetime, CallOptions, Streaming};
 use apprentice_models::price::{Price, PriceList, Tariff};
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile};
 
 use super::Models;
 use crate::access::{Access, CommandTokens, aws_keys};
@@ -365,7 +365,7 @@ impl ChatModel for Adapter {
         self.0.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.0.reply(request)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile};
 
 use super::Models;
 use crate::failure::Failure;
@@ -59,7 +59,7 @@ impl ChatModel for Heard {
         self.model.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let replied = self.model.reply(request).await;
             self.live.end();

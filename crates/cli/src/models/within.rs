@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_models::middleware::{Budgeted, Ledger};
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile};
 
 use super::{Models, client};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ impl ChatModel for SharedModel {
         self.0.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.0.reply(request)
     }
 }

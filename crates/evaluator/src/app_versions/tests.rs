@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::{
-    Capability, ChildProcess, Command as WorldCommand, DirEntry, EnvironmentKind, EnvironmentSource as _,
-    EventKind, Image, Machine, MachineError, MachineInfo, Output, PortForward, PortFuture, Size, TreeBudget,
-    UiTree, Versions, Window, WorldSpec,
+    BoxFuture, Capability, ChildProcess, Command as WorldCommand, DirEntry, EnvironmentKind,
+    EnvironmentSource as _, EventKind, Image, Machine, MachineError, MachineInfo, Output, PortForward, Size,
+    TreeBudget, UiTree, Versions, Window, WorldSpec,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -128,7 +128,7 @@ impl Bare {
     }
 }
 
-fn lacks<'a, T: Send + 'a>(what: Capability) -> PortFuture<'a, Result<T, MachineError>> {
+fn lacks<'a, T: Send + 'a>(what: Capability) -> BoxFuture<'a, Result<T, MachineError>> {
     Box::pin(std::future::ready(Err(MachineError::Unsupported(what))))
 }
 
@@ -137,23 +137,23 @@ impl Machine for Bare {
         &self.offers
     }
 
-    fn read<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         lacks(Capability::Files)
     }
 
-    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         lacks(Capability::Files)
     }
 
-    fn list<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         lacks(Capability::Files)
     }
 
-    fn remove<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         lacks(Capability::Files)
     }
 
-    fn run<'a>(&'a self, command: &'a WorldCommand) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, command: &'a WorldCommand) -> BoxFuture<'a, Result<Output, MachineError>> {
         let patience = self.patience.load(Ordering::Relaxed);
         if patience == 0 {
             return Box::pin(std::future::pending());
@@ -169,27 +169,27 @@ impl Machine for Bare {
     fn spawn<'a>(
         &'a self,
         _: &'a WorldCommand,
-    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         lacks(Capability::Processes)
     }
 
-    fn launch<'a>(&'a self, _: &'a WorldCommand) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, _: &'a WorldCommand) -> BoxFuture<'a, Result<(), MachineError>> {
         lacks(Capability::Processes)
     }
 
-    fn tree<'a>(&'a self, _: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, _: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         lacks(Capability::Tree)
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         lacks(Capability::Screenshots)
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         lacks(Capability::Windows)
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, port: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         match self.browser.filter(|_| port == 9222) {
             Some(address) => Box::pin(std::future::ready(Ok(PortForward { address, guard: Box::new(()) }))),
             None => lacks(Capability::Ports),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::PortFuture;
+use apprentice_protocol::BoxFuture;
 use apprentice_tasks::suite::Suite;
 
 use super::SharedGuidance;
@@ -24,9 +24,9 @@ pub struct SharedRun {
 /// another machine can go on with it.
 pub trait RunsElsewhere: Send + Sync {
     /// Has every unfinished trial of a run carried out, and brings its results into its folder.
-    fn carry_out(&self, run: SharedRun) -> PortFuture<'_, Result<RunSummary, RunError>>;
+    fn carry_out(&self, run: SharedRun) -> BoxFuture<'_, Result<RunSummary, RunError>>;
 
     /// Keeps a copy of the experiment's folder, replicates included, as it is now. It is called while nothing is being written
     /// there. An error ends the experiment here: somebody else may have taken it over.
-    fn keep_copy(&self) -> PortFuture<'_, Result<(), RunError>>;
+    fn keep_copy(&self) -> BoxFuture<'_, Result<(), RunError>>;
 }

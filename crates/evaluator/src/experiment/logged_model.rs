@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +49,7 @@ impl ChatModel for LoggedModel {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let reply = tokio::select! {
                 biased;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_harness::fork::{ForkPoint, ForkedModel, Parting, PriorTurns};
 use apprentice_models::identity::ModelIdentity;
-use apprentice_protocol::{ChatModel, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel};
 use apprentice_results::arm::Arm;
 use apprentice_tasks::suite::Suite;
 use jiff::Timestamp;
@@ -249,7 +249,7 @@ impl ModelSource for ForkedModels {
         forked.map(|model| Arc::new(model) as _).map_err(|error| error.to_string())
     }
 
-    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+    fn identity<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {
         self.live.identity(model)
     }
 

@@ -13,7 +13,7 @@ use apprentice_learning::{
     FigureSource, LearnError, LearnOptions, LearnResult, LearnerModels, LearningInput, Refusal,
     UnreadReflection, clean_book,
 };
-use apprentice_protocol::{JudgedBy, PortFuture, SkillId, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{BoxFuture, JudgedBy, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skillbook::review::{Fallback, ReflectMode};
 use apprentice_skillbook::{Gateway, Snapshot};
 use futures_util::future::join_all;
@@ -64,10 +64,10 @@ pub trait AttemptSource: Sync {
         &'a self,
         wanted: &'a AttemptRequest,
         book: &'a Snapshot,
-    ) -> PortFuture<'a, Result<AttemptOutcome, String>>;
+    ) -> BoxFuture<'a, Result<AttemptOutcome, String>>;
 
     /// Called between attempts and learning, while neither run nor skillbook is being written. The error ends the cycle.
-    fn between(&self) -> PortFuture<'_, Result<(), String>> {
+    fn between(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{BlobHash, BoxFuture, TaskId, Trajectory, Verdict};
 use apprentice_skillbook::Snapshot;
 use apprentice_skillbook::review::ReflectMode;
 use apprentice_trace::{Trace, TraceError, blob_path};
@@ -122,7 +122,7 @@ pub struct LearningRun {
 }
 
 /// What is done while neither run nor skillbook is being written.
-pub type BetweenAttempts = Box<dyn Fn() -> PortFuture<'static, Result<(), RunError>> + Send + Sync>;
+pub type BetweenAttempts = Box<dyn Fn() -> BoxFuture<'static, Result<(), RunError>> + Send + Sync>;
 
 /// The reason an attempt of a run cannot be learned from.
 #[derive(Debug, thiserror::Error)]
@@ -215,11 +215,11 @@ impl AttemptSource for LearningRun {
         &'a self,
         wanted: &'a AttemptRequest,
         book: &'a Snapshot,
-    ) -> PortFuture<'a, Result<AttemptOutcome, String>> {
+    ) -> BoxFuture<'a, Result<AttemptOutcome, String>> {
         Box::pin(async move { self.run(wanted, book).await.map_err(|error| error_chain(&error)) })
     }
 
-    fn between(&self) -> PortFuture<'_, Result<(), String>> {
+    fn between(&self) -> BoxFuture<'_, Result<(), String>> {
         match &self.between {
             Some(between) => {
                 let done = between();

@@ -12,9 +12,9 @@ use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Content, EnvironmentSource as _, EventKind, EventSink as _, Header,
-    ImageRule, Message, ModelError, ModelProfile, PortFuture, Purpose, RawContent, ReplyStop, RunId,
-    TaskBrief, TaskId, Timing, Usage, Verdict,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Content, EnvironmentSource as _, EventKind, EventSink as _,
+    Header, ImageRule, Message, ModelError, ModelProfile, Purpose, RawContent, ReplyStop, RunId, TaskBrief,
+    TaskId, Timing, Usage, Verdict,
 };
 use apprentice_screening::effect::EffectRule;
 use apprentice_screening::leak::HeldOutIndex as _;
@@ -214,7 +214,7 @@ impl AttemptSource for Studio {
         &'a self,
         wanted: &'a AttemptRequest,
         book: &'a Snapshot,
-    ) -> PortFuture<'a, Result<AttemptOutcome, String>> {
+    ) -> BoxFuture<'a, Result<AttemptOutcome, String>> {
         Box::pin(async move { Ok(self.run(wanted, book, None).await) })
     }
 }
@@ -322,7 +322,7 @@ impl ChatModel for Parrot {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.asked.lock().expect("unpoisoned").push(request.clone());
         let reply = ChatReply {
             raw: RawContent::default(),
@@ -544,7 +544,7 @@ impl ChatModel for Remembering {
         self.0.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         if request.purpose == Purpose::Reflect && request.world.is_some() {
             self.1.lock().expect("unpoisoned").push(request.clone());
         }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, ActionOutcome, BlobHash, ChangeWait, ConnectionReport, Environment, EventId,
-    EventKind, EventSink, Machine, Observation, PortFuture, ScreenPoint, SinkError, StepId, Want, WorldError,
+    ActReport, Action, ActionOutcome, BlobHash, BoxFuture, ChangeWait, ConnectionReport, Environment,
+    EventId, EventKind, EventSink, Machine, Observation, ScreenPoint, SinkError, StepId, Want, WorldError,
 };
 use apprentice_tasks::check::CheckedState;
 
@@ -53,7 +53,7 @@ impl<'a> CheckWatch<'a> {
 }
 
 impl Environment for WatchedEnvironment<'_> {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(async move {
             let seen = self.environment.observe(want).await?;
             self.watch.look().await;
@@ -64,12 +64,12 @@ impl Environment for WatchedEnvironment<'_> {
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         self.watch.is_due = true;
         self.environment.act(action)
     }
 
-    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+    fn await_change(&mut self, cap: Duration) -> BoxFuture<'_, Result<ChangeWait, WorldError>> {
         self.environment.await_change(cap)
     }
 
@@ -78,7 +78,7 @@ impl Environment for WatchedEnvironment<'_> {
     }
 
     /// Does nothing: the owner of the world closes it.
-    fn close(self: Box<Self>, _deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, _deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -128,9 +128,9 @@ mod tests {
 
     use apprentice_harness::env::scene::SceneSource;
     use apprentice_protocol::{
-        ActReport, Action, ActionOutcome, ActionRecord, BlobHash, CallId, Environment,
-        EnvironmentSource as _, EventId, EventKind, EventSink, Observation, PortFuture, ScreenPoint,
-        SinkError, Size, StepId, View, Want, World, WorldError,
+        ActReport, Action, ActionOutcome, ActionRecord, BlobHash, BoxFuture, CallId, Environment,
+        EnvironmentSource as _, EventId, EventKind, EventSink, Observation, ScreenPoint, SinkError, Size,
+        StepId, View, Want, World, WorldError,
     };
     use apprentice_tasks::check::CheckedState;
     use apprentice_tasks::task::Task;
@@ -146,14 +146,14 @@ mod tests {
     }
 
     impl Environment for Typewriter {
-        fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+        fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
             self.world.environment.observe(want)
         }
 
         fn act<'a>(
             &'a mut self,
             action: &'a Action<ScreenPoint>,
-        ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
             Box::pin(async move {
                 if let Action::Type { text } = action {
                     self.world.machine.write(self.file, text.as_bytes()).await.expect("writes");
@@ -162,7 +162,7 @@ mod tests {
             })
         }
 
-        fn close(self: Box<Self>, _: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+        fn close(self: Box<Self>, _: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
             Box::pin(std::future::ready(Ok(())))
         }
     }

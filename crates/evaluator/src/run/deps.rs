@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_models::identity::ModelIdentity;
-use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, Clock, EnvironmentSource};
 use apprentice_tasks::suite::SuiteOptions;
 use apprentice_trace::Redactor;
 
@@ -19,7 +19,7 @@ pub trait ModelSource: Send + Sync {
 
     /// Returns the identity that a model's server reports; `None` without a server. It is called before a run's
     /// first trial, never fails, and takes seconds at most.
-    fn identity<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+    fn identity<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -30,7 +30,7 @@ pub trait ModelSource: Send + Sync {
 
     /// Asks the server of a model once whether it is there, after retries were used up. Returns why not; `None` if it answers
     /// or there is no server. It takes seconds at most.
-    fn gone<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<String>> {
+    fn gone<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(std::future::ready(None))
     }
 

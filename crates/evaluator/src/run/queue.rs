@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use apprentice_protocol::PortFuture;
+use apprentice_protocol::BoxFuture;
 
 use tokio_util::sync::CancellationToken;
 
@@ -68,13 +68,13 @@ impl From<QueueError> for RunError {
 /// Hands out trials, one attempt at a time, and takes their results.
 pub trait TrialQueue: Send + Sync {
     /// Claims the next attempt.
-    fn claim(&self) -> PortFuture<'_, Result<Claim, QueueError>>;
+    fn claim(&self) -> BoxFuture<'_, Result<Claim, QueueError>>;
 
     /// Completes when a claim that was answered [`Claim::Later`] may succeed without a delivery by the caller.
-    fn changed(&self) -> PortFuture<'_, ()>;
+    fn changed(&self) -> BoxFuture<'_, ()>;
 
     /// Keeps a lease while it is polled. It completes only when the lease is lost.
-    fn keep<'a>(&'a self, lease: &'a Lease) -> PortFuture<'a, ()>;
+    fn keep<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, ()>;
 
     /// Stores the result of an attempt. When this returns, the result is on disk. Where no further attempt of the run can
     /// succeed ([`CarriedOut::ends_run`]), the queue hands out no more of it.
@@ -82,7 +82,7 @@ pub trait TrialQueue: Send + Sync {
         &'a self,
         lease: &'a Lease,
         carried: &'a CarriedOut,
-    ) -> PortFuture<'a, Result<Delivery, QueueError>>;
+    ) -> BoxFuture<'a, Result<Delivery, QueueError>>;
 }
 
 /// The trials of one run in its folder, which this process alone writes. Leases are lost when the run is stopped.
@@ -173,15 +173,15 @@ impl FolderState {
 }
 
 impl TrialQueue for FolderQueue {
-    fn claim(&self) -> PortFuture<'_, Result<Claim, QueueError>> {
+    fn claim(&self) -> BoxFuture<'_, Result<Claim, QueueError>> {
         Box::pin(std::future::ready(Ok(self.next())))
     }
 
-    fn changed(&self) -> PortFuture<'_, ()> {
+    fn changed(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 
-    fn keep<'a>(&'a self, _lease: &'a Lease) -> PortFuture<'a, ()> {
+    fn keep<'a>(&'a self, _lease: &'a Lease) -> BoxFuture<'a, ()> {
         Box::pin(self.stop.cancelled())
     }
 
@@ -189,7 +189,7 @@ impl TrialQueue for FolderQueue {
         &'a self,
         lease: &'a Lease,
         carried: &'a CarriedOut,
-    ) -> PortFuture<'a, Result<Delivery, QueueError>> {
+    ) -> BoxFuture<'a, Result<Delivery, QueueError>> {
         Box::pin(std::future::ready(self.take(lease, carried)))
     }
 }

@@ -8,7 +8,7 @@ use apprentice_evaluator::experiment::Experiment;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelProfile, PortFuture, TaskId,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelProfile, TaskId,
 };
 use apprentice_results::arm::Arm;
 use apprentice_runs::row::{Role, Split};
@@ -45,7 +45,7 @@ impl ChatModel for Ear {
         self.model.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         if let Some(key) = &self.key {
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
             heard.entry(key.clone()).or_insert_with(|| request.clone());

@@ -14,8 +14,8 @@ use apprentice_evaluator::run::{ModelSource, RunControl, RunDeps, TrialSpec};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::{
-    CallBody, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, ModelProfile,
-    PortFuture, TaskId, VirtualClock,
+    BoxFuture, CallBody, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind,
+    ModelProfile, TaskId, VirtualClock,
 };
 use apprentice_skillbook::{Gateway, GatewayOptions};
 use apprentice_trace::Redactor;
@@ -146,7 +146,7 @@ impl ChatModel for Learner {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             {
                 let mut left = self.left.lock().expect("unpoisoned");
@@ -183,7 +183,7 @@ impl ChatModel for Acting {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let text = serde_json::to_string(&request.messages).unwrap_or_default();
             let done = request

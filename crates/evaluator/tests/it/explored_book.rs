@@ -17,7 +17,7 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture, TaskId, Verdict, VirtualClock,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, TaskId, Verdict, VirtualClock,
 };
 use apprentice_runs::row::Role;
 use apprentice_screening::effect::EffectRule;
@@ -169,7 +169,7 @@ impl ChatModel for Proposer {
         self.rules.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let said = match request.schema.as_ref().map(|schema| schema.name.as_str()) {
                 Some("practice.task.v1") => self.propose(request),

@@ -16,8 +16,8 @@ use apprentice_evaluator::run::{
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::Scripted;
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, Finish, ImagePoint,
-    Message, ModelError, ModelProfile, Outline, OutlineNode, PortFuture, RawContent, ReplyStop, SkillId,
+    Action, BoxFuture, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, Finish,
+    ImagePoint, Message, ModelError, ModelProfile, Outline, OutlineNode, RawContent, ReplyStop, SkillId,
     State, StepId, Target, Timing, Usage, Verdict, VirtualClock, VoidCause,
 };
 use apprentice_runs::row::Role;
@@ -119,7 +119,7 @@ impl ChatModel for Follower {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(std::future::ready(Ok(self.decide(request))))
     }
 }

@@ -16,7 +16,7 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_learning::{LearnOptions, LearnerModels};
 use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::{
-    ChatModel, EnvironmentSource, EventKind, FunctionEnd, PortFuture, SkillId, TaskId, Verdict, VirtualClock,
+    BoxFuture, ChatModel, EnvironmentSource, EventKind, FunctionEnd, SkillId, TaskId, Verdict, VirtualClock,
     World, WorldError, WorldErrorKind, WorldSpec,
 };
 use apprentice_results::arm::Arm;
@@ -357,7 +357,7 @@ async fn what_cannot_be_decided_records_nothing() {
 struct Broken;
 
 impl EnvironmentSource for Broken {
-    fn open<'a>(&'a self, _spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, _spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, "no display"))))
     }
 }

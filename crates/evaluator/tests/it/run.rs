@@ -18,8 +18,8 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::Scripted;
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    ActReport, Action, ChatModel, Environment, EnvironmentSource, EventKind, Finish, Isolation, ModelError,
-    ModelErrorKind, Observation, PortFuture, ScreenPoint, StopReason, TaskId, Verdict, VoidCause, Want,
+    ActReport, Action, BoxFuture, ChatModel, Environment, EnvironmentSource, EventKind, Finish, Isolation,
+    ModelError, ModelErrorKind, Observation, ScreenPoint, StopReason, TaskId, Verdict, VoidCause, Want,
     World, WorldError, WorldSpec,
 };
 use apprentice_runs::row::{Role, TrialRow};
@@ -513,7 +513,7 @@ struct Counted {
 }
 
 impl EnvironmentSource for Counting {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             let mut world = self.inner.open(spec).await?;
             let counted = Counted { inner: world.environment, _open: self.open.clone() };
@@ -526,18 +526,18 @@ impl EnvironmentSource for Counting {
 }
 
 impl Environment for Counted {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         self.inner.observe(want)
     }
 
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         self.inner.act(action)
     }
 
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         self.inner.close(deadline)
     }
 }
@@ -652,7 +652,7 @@ impl ChatModel for FailingModel {
     fn reply<'a>(
         &'a self,
         request: &'a apprentice_protocol::ChatRequest,
-    ) -> PortFuture<'a, Result<apprentice_protocol::ChatReply, ModelError>> {
+    ) -> BoxFuture<'a, Result<apprentice_protocol::ChatReply, ModelError>> {
         let left = self.passes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         match left {
             Ok(_) => self.inner.reply(request),
@@ -671,7 +671,7 @@ impl ModelSource for FailingServer {
         Ok(Arc::new(FailingModel { error: self.error.clone(), passes: Arc::clone(&self.passes), inner }))
     }
 
-    fn gone<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<String>> {
+    fn gone<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Option<String>> {
         let gone = self.gone.then(|| "nobody listens there".to_owned());
         Box::pin(std::future::ready(gone))
     }

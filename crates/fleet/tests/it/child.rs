@@ -10,7 +10,7 @@ use apprentice_fleet::{
     Artifacts, Database, Patience, PrepareRun, Prepared, Queue, RunRecord, StoreSettings, UnfitRun, Worker,
     WorkerLimits, build,
 };
-use apprentice_protocol::{Clock, PortFuture, RunId, Why};
+use apprentice_protocol::{BoxFuture, Clock, RunId, Why};
 use apprentice_sandbox::SystemClock;
 use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
@@ -42,7 +42,7 @@ const DELAY: Duration = Duration::from_millis(1500);
 pub(crate) struct Ready(pub(crate) PathBuf, pub(crate) Duration, pub(crate) StoreSettings);
 
 impl PrepareRun for Ready {
-    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> BoxFuture<'a, Result<Prepared, UnfitRun>> {
         Box::pin(async move {
             let unfit = |error: &dyn std::fmt::Display| UnfitRun { why: error.to_string(), passing: false };
             let plan: RunPlan = serde_json::from_str(&record.plan).map_err(|error| unfit(&error))?;
@@ -119,7 +119,7 @@ impl Clock for SkewedClock {
         self.0.mono()
     }
 
-    fn pause(&self, duration: Duration, why: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, duration: Duration, why: Why) -> BoxFuture<'_, ()> {
         self.0.pause(duration, why)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use apprentice_fleet::{Cap, CapKind, CapStatus, Metered, RunRecord, Stored};
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, PortFuture, TrialId, Why,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, TrialId, Why,
 };
 use apprentice_runs::row::TrialRow;
 use apprentice_sandbox::SystemClock;
@@ -139,7 +139,7 @@ impl ChatModel for Dear {
         &self.0
     }
 
-    fn reply<'a>(&'a self, _request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, _request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async {
             Ok(ChatReply { cost_usd: Some(0.25), ..FixedModel::noop().reply(&ChatRequest::default()).await? })
         })

@@ -9,7 +9,7 @@ use apprentice_fleet::{
     Cap, CapKind, Claimant, Claimed, Metered, Queue, RateLimit, RateUnit, RunRecord, Stored, build,
 };
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, PortFuture, RunId, StopReason,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Clock as _, ModelError, ModelProfile, RunId, StopReason,
     Verdict, VoidCause, Why,
 };
 use apprentice_runs::row::TrialRow;
@@ -351,7 +351,7 @@ impl ChatModel for Waited {
         self.0.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             SystemClock::default().pause(Duration::from_millis(600), Why::Backoff).await;
             let mut reply = self.0.reply(request).await?;

@@ -11,7 +11,7 @@ use apprentice_evaluator::run::{
 use apprentice_fleet::{Artifacts, ExperimentRecord, Queue, Submission, build, submit};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::{
-    ChatModel, Clock, EnvironmentSource, PortFuture, Why, World, WorldError, WorldSpec,
+    BoxFuture, ChatModel, Clock, EnvironmentSource, Why, World, WorldError, WorldSpec,
 };
 use apprentice_runs::row::Role;
 use apprentice_sandbox::SystemClock;
@@ -132,7 +132,7 @@ struct SlowWorlds {
 }
 
 impl EnvironmentSource for SlowWorlds {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             self.clock.pause(self.delay, Why::TaskStep).await;
             self.inner.open(spec).await

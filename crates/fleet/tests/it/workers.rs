@@ -12,7 +12,7 @@ use apprentice_fleet::{
     Artifacts, Claimant, ExperimentRecord, LeadExperiment, Leaving, Led, PrepareRun, Prepared, Queue,
     RunRecord, StoreSettings, UnfitRun, Worker, WorkerLimits, build,
 };
-use apprentice_protocol::{Clock as _, PortFuture, RunId, StopReason, Verdict, Why};
+use apprentice_protocol::{BoxFuture, Clock as _, RunId, StopReason, Verdict, Why};
 use apprentice_runs::row::{Role, TrialRow};
 use apprentice_sandbox::SystemClock;
 use tempfile::TempDir;
@@ -87,7 +87,7 @@ struct Ready {
 }
 
 impl PrepareRun for Ready {
-    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> BoxFuture<'a, Result<Prepared, UnfitRun>> {
         Box::pin(async move {
             let left =
                 self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
@@ -252,7 +252,7 @@ async fn a_damaged_trace_makes_the_trial_void_that_needs_it_and_ends_no_worker()
 struct Troubled(Arc<AtomicUsize>);
 
 impl LeadExperiment for Troubled {
-    fn lead(&self, _led: Led) -> PortFuture<'_, Leaving> {
+    fn lead(&self, _led: Led) -> BoxFuture<'_, Leaving> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { Leaving::Trouble("the scratch disk is full".into()) })
     }

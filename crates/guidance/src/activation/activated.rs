@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, TextMark,
+    BoundedText, BoxFuture, EventKind, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, TextMark,
     Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skillbook::{Skill, Snapshot};
@@ -53,7 +53,7 @@ pub trait ToolServers: Send + Sync {
     /// Returns the names of the servers.
     fn names(&self) -> Vec<String>;
     /// Returns the tools of one server, or the reason why there are none.
-    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>>;
+    fn tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, String>>;
 }
 
 /// Tools that already exist, by server.
@@ -62,7 +62,7 @@ impl ToolServers for BTreeMap<String, Vec<Arc<dyn Tool>>> {
         self.keys().cloned().collect()
     }
 
-    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+    fn tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
         let tools = self.get(server).cloned().ok_or_else(|| "there is no such server".to_owned());
         Box::pin(std::future::ready(tools))
     }
@@ -181,7 +181,7 @@ impl Tool for ActivationTool {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let wrong = |why: serde_json::Error| {
             ToolOutcome::error(format!("the arguments of {} do not fit: {why}", self.spec.name))
         };

@@ -75,7 +75,7 @@ pub(crate) fn answered(tool: &str, mut outcome: ToolOutcome) -> ToolOutcome {
 mod tests {
     use std::sync::Arc;
 
-    use apprentice_protocol::{Content, PortFuture, StepRef, Tool, ToolOutcome, ToolSpec};
+    use apprentice_protocol::{BoxFuture, Content, StepRef, Tool, ToolOutcome, ToolSpec};
     use serde_json::{Value, json};
 
     use super::{LEFT_OUT, SCHEMA_BUDGET, SPEAKS, answered, described, frame};
@@ -87,7 +87,7 @@ mod tests {
             &self.0
         }
 
-        fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> PortFuture<'a, ToolOutcome> {
+        fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> BoxFuture<'a, ToolOutcome> {
             Box::pin(std::future::ready(ToolOutcome::text(self.0.name.clone())))
         }
     }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextMark, Tool, ToolOutcome,
-    ToolSpec,
+    BoxFuture, EventKind, SkillEvent, SkillEventKind, SkillId, StepRef, TextMark, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skillbook::{Searched, Skill, Snapshot, skill_line, with_captions};
 use apprentice_wording::{domain_name, is_for_program};
@@ -141,7 +140,7 @@ impl Tool for SkillTool {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let outcome = match self.kind {
             Kind::List => read(arguments).map(|arguments| list(&self.context.book, &arguments)),
             Kind::Search => match read::<SearchArguments>(arguments) {

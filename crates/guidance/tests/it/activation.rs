@@ -8,7 +8,7 @@ use apprentice_guidance::{
     reading_tools,
 };
 use apprentice_protocol::{
-    EventKind, Guidance, PortFuture, SkillEventKind, StepId, StepRef, TextMark, Tool, ToolOutcome, ToolSpec,
+    BoxFuture, EventKind, Guidance, SkillEventKind, StepId, StepRef, TextMark, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skillbook::Snapshot;
 use apprentice_skillbook::package::{ImportOptions, import_configs};
@@ -196,7 +196,7 @@ impl ToolServers for Silent {
         vec!["books".to_owned()]
     }
 
-    fn tools<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+    fn tools<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
         Box::pin(std::future::ready(Err("no answer within 10 s".to_owned())))
     }
 }
@@ -252,7 +252,7 @@ impl Tool for Named {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(std::future::ready(ToolOutcome::text(self.0.name.clone())))
     }
 }
@@ -265,7 +265,7 @@ impl ToolServers for OneUnreachable {
         self.0.keys().cloned().chain(["elsewhere".to_owned()]).collect()
     }
 
-    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+    fn tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
         let tools = self.0.get(server).cloned().ok_or_else(|| self.1.clone());
         Box::pin(std::future::ready(tools))
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use apprentice_guidance::{SKILL_RUN, SkillScripts};
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, Guidance, Image, Machine, MachineError, MachineInfo, Output,
-    PortForward, PortFuture, StepId, StepRef, ToolOutcome, TreeBudget, UiTree, Window,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, Guidance, Image, Machine, MachineError,
+    MachineInfo, Output, PortForward, StepId, StepRef, ToolOutcome, TreeBudget, UiTree, Window,
 };
 use apprentice_skillbook::package::{ImportOptions, Package, SKILL_FILE, import};
 use jiff::Timestamp;
@@ -21,11 +21,11 @@ struct World {
     ran: Mutex<Vec<Command>>,
 }
 
-fn ready<'a, T: Send + 'a>(answer: T) -> PortFuture<'a, T> {
+fn ready<'a, T: Send + 'a>(answer: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(answer))
 }
 
-fn lacks<'a, T: Send + 'a>() -> PortFuture<'a, Result<T, MachineError>> {
+fn lacks<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, MachineError>> {
     ready(Err(MachineError::Unsupported(Capability::Processes)))
 }
 
@@ -34,48 +34,48 @@ impl Machine for World {
         &self.info
     }
 
-    fn read<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         lacks()
     }
 
-    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         ready(Ok(()))
     }
 
-    fn list<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         lacks()
     }
 
-    fn remove<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         lacks()
     }
 
-    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         self.ran.lock().expect("unpoisoned").push(command.clone());
         ready(Ok(Output { stdout: self.says.clone(), ..Output::default() }))
     }
 
-    fn spawn<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    fn spawn<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         lacks()
     }
 
-    fn launch<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         lacks()
     }
 
-    fn tree<'a>(&'a self, _: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, _: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         lacks()
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         lacks()
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         lacks()
     }
 
-    fn dial(&self, _: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, _: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         lacks()
     }
 }

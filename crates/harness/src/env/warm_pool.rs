@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Delivery, EnvironmentSource, PortFuture, Want, World, WorldError, WorldErrorKind, WorldSpec,
+    BoxFuture, Delivery, EnvironmentSource, Want, World, WorldError, WorldErrorKind, WorldSpec,
 };
 
 /// How long a waiting world may take to show that it still works.
@@ -50,7 +50,7 @@ impl WarmPool {
 }
 
 impl EnvironmentSource for WarmPool {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             let kind = WorldSpec { url: None, ..spec.clone() };
             let opened = match self.shared.take_working(&kind).await {

@@ -12,7 +12,7 @@ mod screen;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, ModelProfile,
     RawContent, ReplyStop, StepId, Timing, Usage, ViewRule,
 };
 
@@ -158,7 +158,7 @@ impl ChatModel for ForkedModel {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.answer(request))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    Action, ActionOutcome, Call, CallBody, CallId, CallResult, ChatModel, ChatReply, ChatRequest, Content,
-    Message, ModelError, ModelProfile, PortFuture, RawContent, ReplyStop, Size, StepId, View, VoidCause,
+    Action, ActionOutcome, BoxFuture, Call, CallBody, CallId, CallResult, ChatModel, ChatReply, ChatRequest,
+    Content, Message, ModelError, ModelProfile, RawContent, ReplyStop, Size, StepId, View, VoidCause,
 };
 
 use super::{ForkPoint, ForkedModel, Parting, PriorTurns, RecordedScreen, RecordedTurn};
@@ -22,7 +22,7 @@ impl ChatModel for Live {
         self.script.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
         self.script.reply(request)
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use apprentice_models::scripted::ScriptedReply;
 use apprentice_protocol::{
-    ActionOutcome, BlobHash, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace,
-    EventKind, Guidance, GuidanceRefresh, HistoryRule, Image, ImageBytes, ImageRule, MediaType, Message,
-    ModelProfile, Observation, PortFuture, Size, SkillEvent, SkillEventKind, SkillId, StepId, StepRef,
-    StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec, ViewRule, VoidCause,
+    ActionOutcome, BlobHash, BoundedText, BoxFuture, CallBody, ChatRequest, Content, ContextRule,
+    CoordinateSpace, EventKind, Guidance, GuidanceRefresh, HistoryRule, Image, ImageBytes, ImageRule,
+    MediaType, Message, ModelProfile, Observation, Size, SkillEvent, SkillEventKind, SkillId, StepId,
+    StepRef, StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec, ViewRule, VoidCause,
 };
 use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ impl Tool for Echo {
         &self.0
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let viewed = SkillEvent {
             happening: SkillEventKind::Viewed,
             skill: SkillId::parse("notes/capitals").ok(),
@@ -313,7 +313,7 @@ impl Tool for Opener {
         &self.0
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let key = "guide".to_owned();
         let outcome = match arguments["open"].as_bool() {
             Some(true) => ToolOutcome {
@@ -454,7 +454,7 @@ impl Tool for Figure {
         &self.0
     }
 
-    fn call<'a>(&'a self, _arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, _arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let size = Size::new(640, 400);
         let pixels = vec![0; 640 * 400 * 3];
         let frame = apprentice_pixels::Frame::from_rgb(size.width, size.height, pixels).expect("a frame");

@@ -7,9 +7,8 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::{Scripted, ScriptedCall, ScriptedReply};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    BlobHash, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,
-    Limits, Machine, ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, TurnStart,
-    WorldSpec,
+    BlobHash, BoxFuture, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance,
+    Header, Limits, Machine, ModelError, ModelProfile, Size, TaskBrief, TaskId, Tool, TurnStart, WorldSpec,
 };
 use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ impl ChatModel for Listening {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.heard.lock().expect("unpoisoned").push(request.clone());
         self.inner.reply(request)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_models::scripted::ScriptedReply;
 use apprentice_protocol::{
-    ActionOutcome, EventKind, Limits, ModelError, ModelErrorKind, PortFuture, ReplyStop, StepRef, StopReason,
+    ActionOutcome, BoxFuture, EventKind, Limits, ModelError, ModelErrorKind, ReplyStop, StepRef, StopReason,
     Timing, Tool, ToolOutcome, ToolSpec, Usage, VoidCause,
 };
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
@@ -228,7 +228,7 @@ impl Tool for Broken {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> BoxFuture<'a, ToolOutcome> {
         panic!("a bug in a tool")
     }
 }

@@ -8,9 +8,9 @@ use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
-    ActionRecord, ChangeWait, ChatModel, Command, Environment, EnvironmentKind, EnvironmentSource as _,
-    EventKind, FunctionCall, FunctionEnd, FunctionRecord, Guidance, Header, Limits, PortFuture, Size,
-    SkillId, StepRef, StopReason, TaskBrief, TaskId, Tool, ToolOutcome, ToolSpec, TreeBudget, Want,
+    ActionRecord, BoxFuture, ChangeWait, ChatModel, Command, Environment, EnvironmentKind,
+    EnvironmentSource as _, EventKind, FunctionCall, FunctionEnd, FunctionRecord, Guidance, Header, Limits,
+    Size, SkillId, StepRef, StopReason, TaskBrief, TaskId, Tool, ToolOutcome, ToolSpec, TreeBudget, Want,
     WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
@@ -49,7 +49,7 @@ impl Tool for Caller {
         })
     }
 
-    fn call<'a>(&'a self, _arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, _arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(std::future::ready(ToolOutcome::error("the arguments do not fit")))
     }
 }

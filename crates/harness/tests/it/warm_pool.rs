@@ -7,7 +7,7 @@ use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScript
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::env::warm_pool::WarmPool;
 use apprentice_protocol::{
-    EnvironmentKind, EnvironmentSource, PortFuture, Size, Want, World, WorldError, WorldSpec,
+    BoxFuture, EnvironmentKind, EnvironmentSource, Size, Want, World, WorldError, WorldSpec,
 };
 use apprentice_sandbox::{NetworkPolicy, SystemClock};
 use serde_json::json;
@@ -24,7 +24,7 @@ struct Counted<S> {
 }
 
 impl<S: EnvironmentSource> EnvironmentSource for Counted<S> {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             let opened = self.source.open(spec).await;
             self.opened.send_modify(|count| *count += 1);

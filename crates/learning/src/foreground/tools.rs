@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, EventKind, Guidance, PortFuture, Prompt, SkillEvent, SkillEventKind, StepRef, TextBudget,
+    BoundedText, BoxFuture, EventKind, Guidance, Prompt, SkillEvent, SkillEventKind, StepRef, TextBudget,
     Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ impl Tool for LearningTool {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             let outcome = match self.action {
                 LearningAction::Start => match read(arguments) {

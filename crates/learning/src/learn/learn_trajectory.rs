@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, ChatModel, ModelError, PortFuture, TextBudget};
+use apprentice_protocol::{BoundedText, BoxFuture, ChatModel, ModelError, TextBudget};
 use apprentice_screening::{Finding, scan};
 use apprentice_skillbook::review::{Checked, Fallback, ReflectMode, TrajectoryReflection};
 use apprentice_skillbook::{Actor, Change, Gateway, Stage, WriteRefusal};
@@ -117,7 +117,7 @@ pub fn learn_trajectory<'a>(
     models: &'a LearnerModels,
     input: &'a LearningInput<'_>,
     options: &'a LearnOptions,
-) -> PortFuture<'a, Result<LearnResult, LearnError>> {
+) -> BoxFuture<'a, Result<LearnResult, LearnError>> {
     Box::pin(async move {
         let done = input.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
         let mut result = LearnResult::default();

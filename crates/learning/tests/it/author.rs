@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_learning::author_tools;
-use apprentice_protocol::{Clock, EventKind, PortFuture, SkillEventKind, StepId, StepRef, ToolOutcome, Why};
+use apprentice_protocol::{BoxFuture, Clock, EventKind, SkillEventKind, StepId, StepRef, ToolOutcome, Why};
 use apprentice_skillbook::WriteMode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ impl Clock for Standing {
         Duration::ZERO
     }
 
-    fn pause(&self, time: Duration, _: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, time: Duration, _: Why) -> BoxFuture<'_, ()> {
         std::thread::park_timeout(time);
         Box::pin(std::future::ready(()))
     }

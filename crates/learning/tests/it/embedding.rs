@@ -8,7 +8,7 @@ use apprentice_learning::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings,
 use apprentice_learning::manage::{ManageOptions, WorkItem, manage};
 use apprentice_learning::{LearnOptions, LearnerModels, LearningInput, clean_book, trajectory_by_name};
 use apprentice_protocol::{
-    ChatModel, EmbedError, Embedder, EventKind, PortFuture, Side, SkillEventKind, SkillId, StepId, StepRef,
+    BoxFuture, ChatModel, EmbedError, Embedder, EventKind, Side, SkillEventKind, SkillId, StepId, StepRef,
     Verdict,
 };
 use apprentice_skillbook::review::Learning;
@@ -32,7 +32,7 @@ impl Embedder for Letters {
         &'a self,
         _side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         let one = |text: &String| {
             let mut counts = vec![0f32; 26 * 26];
             let letters: Vec<usize> = text
@@ -60,7 +60,7 @@ impl Embedder for Nonsense {
         &'a self,
         _side: Side,
         _texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(std::future::ready(Ok(self.0.clone())))
     }
 }
@@ -245,7 +245,7 @@ impl Embedder for Failing {
         &'a self,
         _side: Side,
         _texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(std::future::ready(Err(EmbedError("x".repeat(self.0)))))
     }
 }
@@ -274,7 +274,7 @@ impl Embedder for Same {
         &'a self,
         _side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(std::future::ready(Ok(vec![vec![1.0, 0.0]; texts.len()])))
     }
 }

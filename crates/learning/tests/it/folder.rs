@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::{fs, io};
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError, MachineInfo,
-    Output, PortForward, PortFuture, TreeBudget, UiTree, Window,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError,
+    MachineInfo, Output, PortForward, TreeBudget, UiTree, Window,
 };
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ impl<T, F: FnOnce() -> T + Unpin> Future for Later<F> {
     }
 }
 
-fn later<'a, T: Send + 'a>(work: impl FnOnce() -> T + Send + Unpin + 'a) -> PortFuture<'a, T> {
+fn later<'a, T: Send + 'a>(work: impl FnOnce() -> T + Send + Unpin + 'a) -> BoxFuture<'a, T> {
     Box::pin(Later(Some(work), false))
 }
 
@@ -86,11 +86,11 @@ impl Machine for Folder {
         &self.offers
     }
 
-    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         later(move || fs::read(self.at(path)).map_err(|error| refused(path.as_ref(), &error)))
     }
 
-    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         later(move || {
             let place = self.at(path);
             let made = fs::create_dir_all(place.parent().expect("a parent"));
@@ -98,7 +98,7 @@ impl Machine for Folder {
         })
     }
 
-    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         later(move || {
             let (root, mut found) = (self.at(path), Vec::new());
             below(&root, &root, &mut found).map_err(|error| refused(path.as_ref(), &error))?;
@@ -107,11 +107,11 @@ impl Machine for Folder {
         })
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         later(move || fs::remove_dir_all(self.at(path)).map_err(|error| refused(path.as_ref(), &error)))
     }
 
-    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         later(move || match command.argv.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["mkdir", "-p", folder] => {
                 let made = fs::create_dir_all(self.at(folder));
@@ -121,27 +121,27 @@ impl Machine for Folder {
         })
     }
 
-    fn spawn<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    fn spawn<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Processes)))
     }
 
-    fn launch<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Processes)))
     }
 
-    fn tree<'a>(&'a self, _: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, _: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Tree)))
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Screenshots)))
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Windows)))
     }
 
-    fn dial(&self, _: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, _: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Ports)))
     }
 }

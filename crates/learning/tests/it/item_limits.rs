@@ -6,7 +6,7 @@ use apprentice_guidance::{ArmPolicy, SKILL_VIEW, TaskView, build_guidance};
 use apprentice_learning::manage::{ManageItem, ManageOptions, WorkItem, item, manage};
 use apprentice_learning::{HandlerOptions, LearningInput, apply_reviews};
 use apprentice_protocol::{
-    EmbedError, Embedder, PortFuture, Side, StepAction, StepId, Trajectory, TrajectoryStep, Verdict,
+    BoxFuture, EmbedError, Embedder, Side, StepAction, StepId, Trajectory, TrajectoryStep, Verdict,
 };
 use apprentice_skillbook::package::{ImportOptions, Package, SKILL_FILE, import};
 use apprentice_skillbook::review::{Checked, Learning, SkillReview};
@@ -137,7 +137,7 @@ impl Embedder for Counting {
         &'a self,
         _side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         self.0.lock().expect("unpoisoned").push(texts.len());
         Box::pin(std::future::ready(Ok(vec![vec![1.0]; texts.len()])))
     }

@@ -13,7 +13,7 @@ use apprentice_learning::foreground::{
     expand, review, summarize_events,
 };
 use apprentice_protocol::{
-    ChatModel, Clock, Event, EventId, EventKind, Finish, Guidance, Machine, PortFuture, SkillEvent,
+    BoxFuture, ChatModel, Clock, Event, EventId, EventKind, Finish, Guidance, Machine, SkillEvent,
     SkillEventKind, StepId, StepRef, ToolOutcome, Why,
 };
 use apprentice_screening::effect::Concern;
@@ -42,7 +42,7 @@ impl Clock for Standing {
         Duration::ZERO
     }
 
-    fn pause(&self, _: Duration, _: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, _: Duration, _: Why) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }

@@ -13,7 +13,7 @@ use apprentice_learning::manage::ManageOptions;
 use apprentice_learning::reflect::ReflectOptions;
 use apprentice_learning::{HandlerOptions, author_tools};
 use apprentice_protocol::{
-    Clock, EmbedError, Embedder, Guidance, PortFuture, Side, StepId, StepRef, ToolOutcome, Why,
+    BoxFuture, Clock, EmbedError, Embedder, Guidance, Side, StepId, StepRef, ToolOutcome, Why,
 };
 use apprentice_skillbook::package::{
     ImportOptions, Package, SKILL_FILE as PACKAGE_PAGE, check, export, import,
@@ -174,7 +174,7 @@ impl Clock for Counting {
         Duration::ZERO
     }
 
-    fn pause(&self, time: Duration, _: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, time: Duration, _: Why) -> BoxFuture<'_, ()> {
         self.pauses.fetch_add(1, Ordering::Relaxed);
         self.waited_ms.fetch_add(u32::try_from(time.as_millis()).expect("short"), Ordering::Relaxed);
         Box::pin(std::future::ready(()))
@@ -510,11 +510,7 @@ fn meaning_needs_two_skills_to_compare() {
             "broken"
         }
 
-        fn embed<'a>(
-            &'a self,
-            _: Side,
-            _: &'a [String],
-        ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        fn embed<'a>(&'a self, _: Side, _: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
             Box::pin(std::future::ready(Err(EmbedError("asked".into()))))
         }
     }

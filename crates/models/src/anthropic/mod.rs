@@ -8,7 +8,7 @@ mod encode;
 mod model_defaults;
 mod stream;
 
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
@@ -134,13 +134,13 @@ impl ChatModel for Anthropic {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
 
 impl IdentitySource for Anthropic {
-    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+    fn identity(&self) -> BoxFuture<'_, ModelIdentity> {
         if self.config.endpoint.platform != Platform::Direct {
             // Other platforms describe no models at this address.
             return Box::pin(std::future::ready(ModelIdentity::default()));

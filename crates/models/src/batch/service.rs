@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use apprentice_protocol::{ChatReply, ChatRequest, ModelError, ModelErrorKind, PortFuture, Retry};
+use apprentice_protocol::{BoxFuture, ChatReply, ChatRequest, ModelError, ModelErrorKind, Retry};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -75,19 +75,19 @@ pub trait BatchService: Send + Sync {
         &'a self,
         entries: &'a [BatchEntry],
         mark: &'a str,
-    ) -> PortFuture<'a, Result<String, ModelError>>;
+    ) -> BoxFuture<'a, Result<String, ModelError>>;
     /// Looks for a batch that may have been sent, and returns its id if the provider has it.
-    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> PortFuture<'a, Result<Option<String>, ModelError>>;
+    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> BoxFuture<'a, Result<Option<String>, ModelError>>;
     /// Asks how far a batch is.
-    fn state<'a>(&'a self, id: &'a str) -> PortFuture<'a, Result<BatchState, ModelError>>;
+    fn state<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<BatchState, ModelError>>;
     /// Reads the answers of an ended batch.
-    fn answers<'a>(&'a self, ended: &'a EndedBatch) -> PortFuture<'a, Result<BatchAnswers, ModelError>>;
+    fn answers<'a>(&'a self, ended: &'a EndedBatch) -> BoxFuture<'a, Result<BatchAnswers, ModelError>>;
     /// Reads the body of a reply.
     fn read<'a>(
         &'a self,
         body: &'a [u8],
         request: &'a ChatRequest,
-    ) -> PortFuture<'a, Result<ChatReply, ModelError>>;
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>>;
 }
 
 /// The error of a request that its batch did not answer. Asking at once again would wait another day.

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile,
 };
 
 use adaptation::{Concession, MOST_CONCESSIONS, Sent, adapted};
@@ -222,13 +222,13 @@ impl ChatModel for Compat {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
 
 impl IdentitySource for Compat {
-    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+    fn identity(&self) -> BoxFuture<'_, ModelIdentity> {
         Box::pin(identity::ask(&self.config, &self.transport))
     }
 }

@@ -9,7 +9,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
+use apprentice_protocol::{BoxFuture, EmbedError, Embedder, Side};
 use apprentice_trace::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -162,7 +162,7 @@ impl<E: Embedder> Embedder for Cached<E> {
         &'a self,
         side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(self.ask(side, texts))
     }
 }

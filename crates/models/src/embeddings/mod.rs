@@ -8,7 +8,7 @@ mod cached;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use apprentice_protocol::{Clock, EmbedError, Embedder, ModelError, PortFuture, Purpose, Side};
+use apprentice_protocol::{BoxFuture, Clock, EmbedError, Embedder, ModelError, Purpose, Side};
 use apprentice_trace::hex;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -161,7 +161,7 @@ impl Embedder for Embeddings {
         &'a self,
         side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(async move { self.ask(side, texts).await.map_err(|error| EmbedError(error.message)) })
     }
 }

@@ -6,7 +6,7 @@ mod encode;
 mod stream;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, ReplyStop,
 };
 use serde_json::Value;
 
@@ -81,13 +81,13 @@ impl ChatModel for Gemini {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
 
 impl IdentitySource for Gemini {
-    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+    fn identity(&self) -> BoxFuture<'_, ModelIdentity> {
         if self.config.endpoint.platform != Platform::Direct {
             // Other platforms describe no models at this address.
             return Box::pin(std::future::ready(ModelIdentity::default()));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use apprentice_protocol::{ModelError, PortFuture};
+use apprentice_protocol::{BoxFuture, ModelError};
 use jiff::Timestamp;
 
 use super::header::Header;
@@ -13,7 +13,7 @@ use super::signing::{AwsKeys, sign};
 /// A source of tokens that expire.
 pub trait TokenSource: Send + Sync {
     /// Returns a token that is valid now.
-    fn token(&self) -> PortFuture<'_, Result<Secret, ModelError>>;
+    fn token(&self) -> BoxFuture<'_, Result<Secret, ModelError>>;
 }
 
 /// Who serves a vendor's API. It decides paths and the header of the key.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture, Purpose};
+use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, Purpose};
 
 /// A model whose replies have a limit of the user's.
 pub struct OutputLimited<M> {
@@ -49,7 +49,7 @@ impl<M: ChatModel> ChatModel for OutputLimited<M> {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     use std::sync::Mutex;
 
     use apprentice_protocol::{
-        ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture, Purpose,
+        BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, Purpose,
     };
 
     use super::OutputLimited;
@@ -73,7 +73,7 @@ mod tests {
             self.0.profile()
         }
 
-        fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
             *self.1.lock().expect("unpoisoned") = request.max_output_tokens;
             Box::pin(std::future::ready(Err(ModelError::never(ModelErrorKind::Request, "asked"))))
         }

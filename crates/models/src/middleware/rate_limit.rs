@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelErrorKind, ModelProfile, PortFuture,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelErrorKind, ModelProfile,
 };
 use tokio::sync::Notify;
 
@@ -126,7 +126,7 @@ impl<M: ChatModel> ChatModel for Limited<M> {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }

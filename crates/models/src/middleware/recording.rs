@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelErrorKind, ModelProfile,
-    PortFuture, Side,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelErrorKind,
+    ModelProfile, Side,
 };
 
 use super::cassette::{CassetteError, Exchange, ExchangeCounters, Line, VERSION, Vector, parts, text_hash};
@@ -120,7 +120,7 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
@@ -160,7 +160,7 @@ impl<E: Embedder> Embedder for RecordedVectors<E> {
         &'a self,
         side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(self.ask(side, texts))
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelErrorKind, ModelProfile,
-    PortFuture, Side,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelErrorKind,
+    ModelProfile, Side,
 };
 
 use super::cassette::{CassetteError, Exchange, ExchangeCounters, Line, Vector, lines, parts, text_hash};
@@ -52,7 +52,7 @@ impl Embedder for ReplayedVectors {
         &'a self,
         side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         let one = |text: &String| {
             let found = self.vectors.get(&(side == Side::Query, text_hash(text))).cloned();
             let start: String = text.chars().take(60).collect();
@@ -150,7 +150,7 @@ impl ChatModel for ReplayedModel {
         &self.cassette.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(std::future::ready(self.answer(request)))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture, Retry, Why,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, Retry, Why,
 };
 
 /// Limits and delays of retries.
@@ -112,7 +112,7 @@ impl<M: ChatModel> ChatModel for Retrying<M> {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelErrorKind, ModelProfile, PortFuture, Purpose,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelErrorKind, ModelProfile, Purpose,
     Usage, estimated_tokens,
 };
 use serde::{Deserialize, Serialize};
@@ -254,7 +254,7 @@ impl<M: ChatModel> ChatModel for Budgeted<M> {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }

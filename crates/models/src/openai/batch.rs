@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{ChatReply, ChatRequest, ModelError, ModelErrorKind, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatReply, ChatRequest, ModelError, ModelErrorKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -206,19 +206,19 @@ impl BatchService for OpenAi {
         &'a self,
         entries: &'a [BatchEntry],
         mark: &'a str,
-    ) -> PortFuture<'a, Result<String, ModelError>> {
+    ) -> BoxFuture<'a, Result<String, ModelError>> {
         Box::pin(self.submit(entries, mark))
     }
 
-    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> PortFuture<'a, Result<Option<String>, ModelError>> {
+    fn find<'a>(&'a self, sent: &'a UnconfirmedBatch) -> BoxFuture<'a, Result<Option<String>, ModelError>> {
         Box::pin(self.find(sent))
     }
 
-    fn state<'a>(&'a self, id: &'a str) -> PortFuture<'a, Result<BatchState, ModelError>> {
+    fn state<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<BatchState, ModelError>> {
         Box::pin(self.batch_state(id))
     }
 
-    fn answers<'a>(&'a self, ended: &'a EndedBatch) -> PortFuture<'a, Result<BatchAnswers, ModelError>> {
+    fn answers<'a>(&'a self, ended: &'a EndedBatch) -> BoxFuture<'a, Result<BatchAnswers, ModelError>> {
         Box::pin(self.batch_answers(ended))
     }
 
@@ -226,7 +226,7 @@ impl BatchService for OpenAi {
         &'a self,
         body: &'a [u8],
         request: &'a ChatRequest,
-    ) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.read_reply(request, body, Duration::ZERO))
     }
 }

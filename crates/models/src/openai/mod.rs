@@ -9,7 +9,7 @@ mod stream;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
+    BoxFuture, ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, ReplyStop,
 };
 use serde_json::Value;
 
@@ -81,13 +81,13 @@ impl ChatModel for OpenAi {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
 
 impl IdentitySource for OpenAi {
-    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+    fn identity(&self) -> BoxFuture<'_, ModelIdentity> {
         Box::pin(fetch_identity(self.describe(), identity, &self.transport))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_models::http::{Endpoint, Platform, Secret, TokenSource};
 use apprentice_models::options::{CallOptions, Streaming};
-use apprentice_protocol::{ChatRequest, ModelError, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatRequest, ModelError};
 use serde_json::{Value, json};
 
 use super::PLANTED;
@@ -17,7 +17,7 @@ use crate::server::{Server, Speak};
 struct Token;
 
 impl TokenSource for Token {
-    fn token(&self) -> PortFuture<'_, Result<Secret, ModelError>> {
+    fn token(&self) -> BoxFuture<'_, Result<Secret, ModelError>> {
         Box::pin(std::future::ready(Ok(Secret::new(PLANTED))))
     }
 }

@@ -7,8 +7,8 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
-    BoundedText, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,
-    Limits, ModelError, ModelProfile, PortFuture, Size, StepRef, TaskBrief, TaskId, TextBudget, Tool,
+    BoundedText, BoxFuture, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance,
+    Header, Limits, ModelError, ModelProfile, Size, StepRef, TaskBrief, TaskId, TextBudget, Tool,
     ToolOutcome, ToolSpec, WorldSpec,
 };
 use apprentice_trace::{Recorder, Redactor};
@@ -38,7 +38,7 @@ impl Tool for Shelf {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         let line = |note: &Note| format!("- {}: {}\n", note.id, note.description);
         let asked = arguments["skill"].as_str().unwrap_or_default();
         let viewed = self.notes.iter().find(|note| note.id == asked).map(|note| {
@@ -85,7 +85,7 @@ impl ChatModel for Listening {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
             let reply = self.inner.reply(request).await?;
             self.heard.lock().expect("unpoisoned").push((request.clone(), reply.clone()));

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use apprentice_protocol::{
-    Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, ContextRule, CoordinateSpace, HistoryRule,
-    ImageRule, Limits, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop,
+    BoxFuture, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, ContextRule, CoordinateSpace,
+    HistoryRule, ImageRule, Limits, Message, ModelError, ModelErrorKind, ModelProfile, RawContent, ReplyStop,
     ResourceUsage, RetrievedSkill, Seen, SkillId, StepAction, StepId, StopReason, Timing, ToolRule,
     Trajectory, TrajectoryStep, Usage, Verdict, Versions, ViewRule,
 };
@@ -127,7 +127,7 @@ impl ChatModel for Written {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.requests.lock().expect("unpoisoned").push(request.clone());
         let next = self.replies.lock().expect("unpoisoned").pop_front();
         let none = || ModelError::never(ModelErrorKind::Unavailable, "the replies are used up");
@@ -194,7 +194,7 @@ impl ChatModel for Clerk {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         let mut left = self.left.lock().expect("unpoisoned");
         let answer = match left.checked_sub(1) {
             Some(rest) => {

@@ -5,7 +5,7 @@ use apprentice_metrics::{
     EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue, Reading, ReadingKind, files_to_read, named,
     tested_files,
 };
-use apprentice_protocol::{Machine, MachineError, PortFuture};
+use apprentice_protocol::{BoxFuture, Machine, MachineError};
 use serde_json::{Map, Value};
 
 use super::collect_context::{CollectContext, CollectError};
@@ -20,7 +20,7 @@ use crate::task::{CheckSpec, OneOrMany};
 pub fn collect<'a>(
     spec: &'a CheckSpec,
     context: &'a CollectContext<'_>,
-) -> PortFuture<'a, Result<Evidence, CollectError>> {
+) -> BoxFuture<'a, Result<Evidence, CollectError>> {
     Box::pin(async move {
         let mut evidence = Evidence {
             schema: EVIDENCE_SCHEMA.to_owned(),
@@ -72,7 +72,7 @@ fn readings<'a>(
     spec: &'a CheckSpec,
     evidence: &'a Evidence,
     machine: &'a dyn Machine,
-) -> PortFuture<'a, Result<Vec<Reading>, CollectError>> {
+) -> BoxFuture<'a, Result<Vec<Reading>, CollectError>> {
     Box::pin(async move {
         let mut readings: Vec<Reading> = Vec::new();
         let names: Vec<&String> = spec.func.iter().collect();

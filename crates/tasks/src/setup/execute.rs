@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use apprentice_protocol::{Capability, Command, MachineError, Output, PortFuture, Why, Window};
+use apprentice_protocol::{BoxFuture, Capability, Command, MachineError, Output, Why, Window};
 
 use super::context::{SetupContext, SetupPhase, SleepMode};
 use super::error::{SetupError, StepError};
@@ -38,7 +38,7 @@ pub struct CompletedStep {
 pub fn prepare<'a>(
     steps: &'a [SetupStep],
     context: &'a SetupContext<'_>,
-) -> PortFuture<'a, Result<Vec<CompletedStep>, SetupError>> {
+) -> BoxFuture<'a, Result<Vec<CompletedStep>, SetupError>> {
     Box::pin(async move {
         let mut launched = None;
         let mut done = Vec::new();

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{
-    Action, ActionOutcome, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content,
-    CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline,
-    OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
+    Action, ActionOutcome, BoxFuture, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest,
+    Content, CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef,
+    Outline, OutlineNode, RawContent, ReplyStop, Target, Timing, ToolRule, Usage, ViewRule,
 };
 
 use super::script::{Condition, Script, ScriptAction, ScriptEnd, ScriptError, TargetSelector};
@@ -100,7 +100,7 @@ impl ChatModel for SolutionModel {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         let body = self.answer(request);
         Box::pin(std::future::ready(Ok(reply(request, body))))
     }
@@ -111,7 +111,7 @@ impl ChatModel for FixedModel {
         &self.profile
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(std::future::ready(Ok(reply(request, CallBody::Finish(self.finish.clone())))))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use apprentice_packed::{unpack, unpack_text};
-use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
+use apprentice_protocol::{BoxFuture, EmbedError, Embedder, Side};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
@@ -37,7 +37,7 @@ impl Embedder for WordVectors {
         &'a self,
         _side: Side,
         texts: &'a [String],
-    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(std::future::ready(Ok(texts.iter().map(|text| vector(text)).collect())))
     }
 }

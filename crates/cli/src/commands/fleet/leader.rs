@@ -7,7 +7,7 @@ use apprentice_evaluator::experiment::{BookSource, Experiment, Prereg, RunsElsew
 use apprentice_evaluator::run::TrialSpec;
 use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Database, ExperimentRuns, LeadExperiment, LeaderPlace, Leaving, Led, Metered};
-use apprentice_protocol::{ChatModel, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel};
 
 use super::experiment::{FILE, Layout};
 use super::metered_models::MeteredModels;
@@ -114,7 +114,7 @@ fn metered(model: Arc<dyn ChatModel>, database: &Arc<Database>, experiment: &str
 }
 
 impl LeadExperiment for LeaderHere {
-    fn lead(&self, led: Led) -> PortFuture<'_, Leaving> {
+    fn lead(&self, led: Led) -> BoxFuture<'_, Leaving> {
         let (here, cancel) = (self.clone(), led.control.cancel.clone());
         // An experiment is made for a command's main task: it gets a thread of its own.
         let runtime = tokio::runtime::Handle::current();

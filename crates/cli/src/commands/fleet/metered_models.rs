@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_fleet::{Database, Metered};
 use apprentice_models::identity::ModelIdentity;
-use apprentice_protocol::{ChatModel, PortFuture};
+use apprentice_protocol::{BoxFuture, ChatModel};
 
 /// Models whose calls take a token of their provider's bucket.
 pub(super) struct MeteredModels {
@@ -25,7 +25,7 @@ impl ModelSource for MeteredModels {
         })
     }
 
-    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+    fn identity<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<ModelIdentity>> {
         self.inner.identity(model)
     }
 

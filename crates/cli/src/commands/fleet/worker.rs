@@ -11,7 +11,7 @@ use apprentice_fleet::{
     ArtifactError, Artifacts, DEFAULT_LEASE, Database, PrepareRun, Prepared, RunRecord, UnfitRun, Worker,
     WorkerLimits, build_of,
 };
-use apprentice_protocol::{EnvironmentKind, PortFuture, RunId};
+use apprentice_protocol::{BoxFuture, EnvironmentKind, RunId};
 use apprentice_runs::layout::BOOK_FOLDER;
 use apprentice_tasks::suite::requirements::{HostCapabilities, missing};
 use apprentice_tasks::task::Task;
@@ -254,7 +254,7 @@ fn unusable(error: ArtifactError) -> Failure {
 }
 
 impl PrepareRun for Preparation {
-    fn prepare<'a>(&'a self, record: &'a RunRecord) -> PortFuture<'a, Result<Prepared, UnfitRun>> {
+    fn prepare<'a>(&'a self, record: &'a RunRecord) -> BoxFuture<'a, Result<Prepared, UnfitRun>> {
         Box::pin(async move {
             self.ready(record).await.map_err(|failure| {
                 terminal::note(format_args!("this worker leaves a run to others: {failure}"));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
-    PortForward, PortFuture, TreeBudget, UiTree, Window,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo,
+    Output, PortForward, TreeBudget, UiTree, Window,
 };
 
 use super::driver::{ActionError, Browser};
@@ -56,7 +56,7 @@ impl Machine for BrowserMachine {
         &self.offers
     }
 
-    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
             if self.is_in_profile(path) {
                 self.write_profile().await?;
@@ -65,34 +65,34 @@ impl Machine for BrowserMachine {
         })
     }
 
-    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         self.cell.write(path, bytes)
     }
 
-    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         self.cell.list(path)
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         self.cell.remove(path)
     }
 
-    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         self.cell.run(command)
     }
 
     fn spawn<'a>(
         &'a self,
         command: &'a Command,
-    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         self.cell.spawn(command)
     }
 
-    fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         self.cell.launch(command)
     }
 
-    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             match self.browser.tree(budget).await {
                 Err(ActionError::Dialog(dialog)) => Ok(dialog_tree(dialog.describe())),
@@ -101,15 +101,15 @@ impl Machine for BrowserMachine {
         })
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         Box::pin(async { self.browser.picture().await.map_err(|trouble| refuse("a picture", trouble)) })
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         self.cell.windows()
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, port: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         self.cell.dial(port)
     }
 }

@@ -10,7 +10,7 @@ use apprentice_cdp::domain::page::Crash;
 use apprentice_cdp::domain::runtime::{Evaluate, TerminateExecution};
 use apprentice_cdp::domain::target::GetTargets;
 use apprentice_cdp::{CallError, SessionId};
-use apprentice_protocol::PortFuture;
+use apprentice_protocol::BoxFuture;
 
 use super::driver::{ActionError, Browser, lost, trouble};
 use super::page_state::{Death, PageTab};
@@ -106,7 +106,7 @@ impl Browser {
     }
 
     /// Awaits a dialog or a crash of the active tab; forever when chromium is gone, which the call itself tells.
-    fn stopped(&self, page: bool) -> PortFuture<'_, ActionError> {
+    fn stopped(&self, page: bool) -> BoxFuture<'_, ActionError> {
         Box::pin(async move {
             let stop = self.watch().until(|pages| {
                 let tab = pages.front()?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use apprentice_cdp::Connection;
 use apprentice_cdp::domain::browser::{DownloadBehavior, SetDownloadBehavior};
 use apprentice_protocol::{
-    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
+    BoxFuture, Clock, EnvironmentKind, EnvironmentSource, World, WorldError, WorldErrorKind, WorldSpec,
 };
 
 use super::driver::Browser;
@@ -38,7 +38,7 @@ pub struct BrowserSource {
 }
 
 impl EnvironmentSource for BrowserSource {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(self.open_one(spec))
     }
 }

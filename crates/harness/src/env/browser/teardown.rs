@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{PortFuture, WorldError, WorldErrorKind};
+use apprentice_protocol::{BoxFuture, WorldError, WorldErrorKind};
 use apprentice_sandbox::Cell;
 
 use super::launch::Chromium;
@@ -26,7 +26,7 @@ impl Teardown {
     }
 
     /// Ends all parts within the deadline.
-    pub(super) fn end(self, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    pub(super) fn end(self, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         let Self { chromium, cell } = self;
         drop(chromium);
         Box::pin(cell.close(deadline))

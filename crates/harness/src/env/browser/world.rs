@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use apprentice_cdp::domain::browser::DownloadState;
 use apprentice_protocol::{
-    ActReport, Action, Button, ChangeWait, Chord, Clock, ConnectionReport, Environment, History, Machine,
-    Observation, PageReading, PortFuture, ScreenPoint, TabAction, Target, Want, WorldError,
+    ActReport, Action, BoxFuture, Button, ChangeWait, Chord, Clock, ConnectionReport, Environment, History,
+    Machine, Observation, PageReading, ScreenPoint, TabAction, Target, Want, WorldError,
 };
 
 use super::driver::{ActionError, Browser, lost};
@@ -43,7 +43,7 @@ pub(super) struct BrowserEnvironment {
 }
 
 impl Environment for BrowserEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(async move {
             match self.look(want).await {
                 Ok(seen) => Ok(seen),
@@ -55,7 +55,7 @@ impl Environment for BrowserEnvironment {
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             match self.do_one(action).await {
                 Ok(report) => Ok(report.also(&self.ending.cell.take_notices())),
@@ -64,7 +64,7 @@ impl Environment for BrowserEnvironment {
         })
     }
 
-    fn open_page<'a>(&'a mut self, url: &'a str) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    fn open_page<'a>(&'a mut self, url: &'a str) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             let of_model = std::mem::replace(&mut self.scripts, PageScripts::On);
             let opened = self.act(&Action::Navigate { url: url.to_owned() }).await;
@@ -73,7 +73,7 @@ impl Environment for BrowserEnvironment {
         })
     }
 
-    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+    fn await_change(&mut self, cap: Duration) -> BoxFuture<'_, Result<ChangeWait, WorldError>> {
         self.calm = false;
         Box::pin(async move {
             match self.browser.await_change(cap).await {
@@ -87,7 +87,7 @@ impl Environment for BrowserEnvironment {
         self.ending.cell.take_connections()
     }
 
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         self.ending.end(deadline)
     }
 }

@@ -16,8 +16,8 @@ mod window_names;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, ChangeWait, Chord, ConnectionReport, Environment, MachineError, Monitors, NodeRef,
-    Observation, PortFuture, ScreenPoint, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
+    ActReport, Action, BoxFuture, ChangeWait, Chord, ConnectionReport, Environment, MachineError, Monitors,
+    NodeRef, Observation, ScreenPoint, Target, TreeBudget, UiTree, Want, WorldError, WorldErrorKind,
 };
 
 use apprentice_sandbox::{Cell, NodeFacts, Pointer, was_closed};
@@ -394,14 +394,14 @@ impl DesktopEnvironment {
 }
 
 impl Environment for DesktopEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(self.look(want))
     }
 
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             let done = self.perform(action).await;
             self.awaits_effect = done.is_ok() && should_change(action);
@@ -414,7 +414,7 @@ impl Environment for DesktopEnvironment {
         })
     }
 
-    fn await_change(&mut self, cap: Duration) -> PortFuture<'_, Result<ChangeWait, WorldError>> {
+    fn await_change(&mut self, cap: Duration) -> BoxFuture<'_, Result<ChangeWait, WorldError>> {
         let seen = self.seen_changes;
         Box::pin(async move {
             let changed =
@@ -427,7 +427,7 @@ impl Environment for DesktopEnvironment {
         self.cell.take_connections()
     }
 
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(self.cell.close(deadline))
     }
 }

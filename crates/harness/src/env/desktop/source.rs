@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_protocol::{Clock, EnvironmentSource, PortFuture, World, WorldError, WorldSpec};
+use apprentice_protocol::{BoxFuture, Clock, EnvironmentSource, World, WorldError, WorldSpec};
 use apprentice_sandbox::{Cell, CellIsolation, CellLimits, CellSpec, NetworkPolicy};
 
 use super::DesktopEnvironment;
@@ -85,7 +85,7 @@ impl DesktopSource {
 }
 
 impl EnvironmentSource for DesktopSource {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(self.start(spec))
     }
 }

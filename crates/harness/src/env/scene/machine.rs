@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError, MachineInfo,
-    Output, PortForward, PortFuture, Rect, TreeBudget, UiTree, Window, WorldError,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError,
+    MachineInfo, Output, PortForward, Rect, TreeBudget, UiTree, Window, WorldError,
 };
 
 use super::definition::{Fault, FaultPlace};
@@ -77,7 +77,7 @@ impl SceneMachine {
     fn work<'a, T: Send + 'a>(
         &'a self,
         work: impl FnOnce(&mut SceneState) -> Result<T, MachineError> + Send + 'a,
-    ) -> PortFuture<'a, Result<T, MachineError>> {
+    ) -> BoxFuture<'a, Result<T, MachineError>> {
         Box::pin(async move {
             let lost = |error: WorldError| MachineError::Lost(error.message);
             self.shared.raise_due_fault(FaultPlace::Machine).await.map_err(lost)?;
@@ -86,7 +86,7 @@ impl SceneMachine {
     }
 }
 
-fn unsupported<T: Send + 'static>(what: Capability) -> PortFuture<'static, Result<T, MachineError>> {
+fn unsupported<T: Send + 'static>(what: Capability) -> BoxFuture<'static, Result<T, MachineError>> {
     Box::pin(std::future::ready(Err(MachineError::Unsupported(what))))
 }
 
@@ -95,7 +95,7 @@ impl Machine for SceneMachine {
         &self.offers
     }
 
-    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         self.work(move |stage| match stage.files.get(path) {
             Some(bytes) => Ok(bytes.clone()),
             None if path == STATE_FILE => Ok(stage.as_file()),
@@ -103,7 +103,7 @@ impl Machine for SceneMachine {
         })
     }
 
-    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         self.work(move |stage| {
             if !path.starts_with('/') {
                 let why = "the path is not absolute".into();
@@ -114,7 +114,7 @@ impl Machine for SceneMachine {
         })
     }
 
-    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         self.work(move |stage| {
             let folder = format!("{}/", path.trim_end_matches('/'));
             let mut entries = std::collections::BTreeMap::new();
@@ -132,7 +132,7 @@ impl Machine for SceneMachine {
         })
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         self.work(move |stage| {
             let folder = format!("{}/", path.trim_end_matches('/'));
             let before = stage.files.len();
@@ -142,37 +142,37 @@ impl Machine for SceneMachine {
         })
     }
 
-    fn run<'a>(&'a self, _command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, _command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         unsupported(Capability::Commands)
     }
 
     fn spawn<'a>(
         &'a self,
         _command: &'a Command,
-    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         unsupported(Capability::Processes)
     }
 
-    fn launch<'a>(&'a self, _command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, _command: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         unsupported(Capability::Commands)
     }
 
-    fn tree<'a>(&'a self, _budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, _budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         self.work(|stage| Ok(stage.tree()))
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         self.work(|stage| {
             let tree = stage.tree();
             paint(&tree, stage.screen()).map_err(|error| MachineError::Lost(error.to_string()))
         })
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         Box::pin(std::future::ready(Ok(self.shared.windows())))
     }
 
-    fn dial(&self, _port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, _port: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         unsupported(Capability::Ports)
     }
 }

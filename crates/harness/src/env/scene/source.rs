@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Capability, Environment, EnvironmentSource, Isolation, MachineInfo, Observation,
-    PortFuture, ScreenPoint, Want, World, WorldError, WorldErrorKind, WorldSpec,
+    ActReport, Action, BoxFuture, Capability, Environment, EnvironmentSource, Isolation, MachineInfo,
+    Observation, ScreenPoint, Want, World, WorldError, WorldErrorKind, WorldSpec,
 };
 
 use super::definition::{Effect, FaultPlace, Scene};
@@ -31,7 +31,7 @@ impl SceneSource {
 }
 
 impl EnvironmentSource for SceneSource {
-    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             let size = spec.only_monitor()?;
             let before = self.count(spec);
@@ -96,7 +96,7 @@ struct SceneEnvironment {
 }
 
 impl Environment for SceneEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(async move {
             self.shared.raise_due_fault(FaultPlace::Observe).await?;
             let picture = want.screenshot.then(|| self.shared.picture()).transpose();
@@ -112,14 +112,14 @@ impl Environment for SceneEnvironment {
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
             self.shared.raise_due_fault(FaultPlace::Act).await?;
             Ok(self.shared.with(|stage| stage.act(action)))
         })
     }
 
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(async move {
             let closing = self.shared.raise_due_fault(FaultPlace::Close);
             tokio::time::timeout(deadline, closing).await.unwrap_or_else(|_| {

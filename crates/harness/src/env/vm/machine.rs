@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError, MachineInfo,
-    Output, PortForward, PortFuture, Size, TreeBudget, TruncationCause, UiTree, Window,
+    BoxFuture, Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError,
+    MachineInfo, Output, PortForward, Size, TreeBudget, TruncationCause, UiTree, Window,
 };
 use serde_json::Value;
 
@@ -149,15 +149,15 @@ impl Machine for VmMachine {
         &self.offers
     }
 
-    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+    fn read<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(self.server.read(path))
     }
 
-    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(self.server.write(path, bytes))
     }
 
-    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+    fn list<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         Box::pin(async move {
             let missing = || MachineError::NotFound(path.to_owned());
             let tree = self.server.list(path).await?.ok_or_else(missing)?;
@@ -168,7 +168,7 @@ impl Machine for VmMachine {
         })
     }
 
-    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+    fn remove<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(async move {
             let words = ["rm", "-r", "--", path].map(str::to_owned);
             let output = self.plain(&words).await?;
@@ -183,7 +183,7 @@ impl Machine for VmMachine {
         })
     }
 
-    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+    fn run<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<Output, MachineError>> {
         Box::pin(async move {
             let long = Duration::from_millis(command.timeout_ms) >= SERVER_TIMEOUT;
             let bare = command.cwd.is_none() && command.env.is_empty() && command.stdin.is_empty();
@@ -199,11 +199,11 @@ impl Machine for VmMachine {
     fn spawn<'a>(
         &'a self,
         _command: &'a Command,
-    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         Box::pin(std::future::ready(Err(MachineError::Unsupported(Capability::Processes))))
     }
 
-    fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+    fn launch<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, Result<(), MachineError>> {
         Box::pin(async move {
             if command.cwd.is_none() && command.env.is_empty() {
                 return self.server.launch(&command.argv).await;
@@ -214,7 +214,7 @@ impl Machine for VmMachine {
         })
     }
 
-    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> BoxFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             let xml = match self.server.tree().await {
                 // Some programs' trees take minutes there. The world is still usable.
@@ -239,15 +239,15 @@ impl Machine for VmMachine {
         })
     }
 
-    fn tree_document(&self) -> PortFuture<'_, Result<Option<String>, MachineError>> {
+    fn tree_document(&self) -> BoxFuture<'_, Result<Option<String>, MachineError>> {
         Box::pin(async move { self.server.tree().await.map(Some) })
     }
 
-    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+    fn screenshot(&self) -> BoxFuture<'_, Result<Image, MachineError>> {
         Box::pin(self.server.screenshot())
     }
 
-    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+    fn windows(&self) -> BoxFuture<'_, Result<Vec<Window>, MachineError>> {
         Box::pin(async move {
             let words = ["sh", "-c", windows::LINE].map(str::to_owned);
             let output = self.plain(&words).await?;
@@ -258,7 +258,7 @@ impl Machine for VmMachine {
         })
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+    fn dial(&self, port: u16) -> BoxFuture<'_, Result<PortForward, MachineError>> {
         Box::pin(async move {
             let place = self.server.place();
             let refused = |why: String| MachineError::Refused {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, EnvironmentSource, Image, Isolation, PortFuture, Size, Why, World, WorldError, WorldErrorKind,
+    BoxFuture, Clock, EnvironmentSource, Image, Isolation, Size, Why, World, WorldError, WorldErrorKind,
     WorldSpec,
 };
 
@@ -119,7 +119,7 @@ impl VmSource {
 }
 
 impl EnvironmentSource for VmSource {
-    fn open<'a>(&'a self, _spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+    fn open<'a>(&'a self, _spec: &'a WorldSpec) -> BoxFuture<'a, Result<World, WorldError>> {
         Box::pin(self.start())
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Clock, Environment, Image, Machine, MachineError, NodeRef, Observation, PortFuture,
+    ActReport, Action, BoxFuture, Clock, Environment, Image, Machine, MachineError, NodeRef, Observation,
     ScreenPoint, Size, Target, TreeBudget, Want, Why, WorldError, WorldErrorKind,
 };
 
@@ -156,18 +156,18 @@ fn input(error: &MachineError) -> WorldError {
 }
 
 impl Environment for VmEnvironment {
-    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         Box::pin(self.look(want))
     }
 
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(self.perform(action))
     }
 
-    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(async move { self.lease.end(deadline).await })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    BoundedText, Clock, Machine, PortFuture, StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
+    BoundedText, BoxFuture, Clock, Machine, StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
 };
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientRequest, ContentBlock, CustomResult, ListToolsRequest,
@@ -218,7 +218,7 @@ impl Tool for ServerTool {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             let mut params = CallToolRequestParams::new(self.spec.name.clone());
             match arguments {

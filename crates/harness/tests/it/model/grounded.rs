@@ -6,9 +6,9 @@ use apprentice_models::grounded::Grounded;
 use apprentice_models::middleware::{Cassette, Recorded, Recording};
 use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
-    BlobHash, CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, Image,
-    ImageBytes, ImageRule, MediaType, Message, ModelError, ModelProfile, PortFuture, ReplyStop, Size,
-    StopReason, ToolRule, Usage, ViewRule, WorldTool,
+    BlobHash, BoxFuture, CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule,
+    Image, ImageBytes, ImageRule, MediaType, Message, ModelError, ModelProfile, ReplyStop, Size, StopReason,
+    ToolRule, Usage, ViewRule, WorldTool,
 };
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl ChatModel for Heard {
         self.inner.profile()
     }
 
-    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         self.requests.lock().expect("unpoisoned").push(request.clone());
         self.inner.reply(request)
     }

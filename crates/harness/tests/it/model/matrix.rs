@@ -376,7 +376,7 @@ impl ChatModel for Boxed {
     fn reply<'a>(
         &'a self,
         request: &'a apprentice_protocol::ChatRequest,
-    ) -> apprentice_protocol::PortFuture<
+    ) -> apprentice_protocol::BoxFuture<
         'a,
         Result<apprentice_protocol::ChatReply, apprentice_protocol::ModelError>,
     > {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use apprentice_harness::agent::AttemptResult;
 use apprentice_protocol::{
-    ActReport, Action, ActionOutcome, BlobHash, CallResult, Environment, EnvironmentKind, Image, ImageBytes,
-    MediaType, Message, Observation, PortFuture, ScreenPoint, Size, StopReason, Want, WorldError,
+    ActReport, Action, ActionOutcome, BlobHash, BoxFuture, CallResult, Environment, EnvironmentKind, Image,
+    ImageBytes, MediaType, Message, Observation, ScreenPoint, Size, StopReason, Want, WorldError,
 };
 use apprentice_trace::hex;
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ impl Gallery {
 }
 
 impl Environment for Gallery {
-    fn observe(&mut self, _want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+    fn observe(&mut self, _want: Want) -> BoxFuture<'_, Result<Observation, WorldError>> {
         self.shown += 1;
         let screenshot = Some(self.photos[self.shown % self.photos.len()].clone());
         Box::pin(std::future::ready(Ok(Observation { screenshot, ..Observation::default() })))
@@ -213,11 +213,11 @@ impl Environment for Gallery {
     fn act<'a>(
         &'a mut self,
         _action: &'a Action<ScreenPoint>,
-    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+    ) -> BoxFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(std::future::ready(Ok(ActReport::delivered())))
     }
 
-    fn close(self: Box<Self>, _deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+    fn close(self: Box<Self>, _deadline: Duration) -> BoxFuture<'static, Result<(), WorldError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
