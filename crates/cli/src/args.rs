@@ -12,7 +12,7 @@ use crate::commands::{
     skills, split, sql, steer, tasks, trace, view, watch,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::overrides::{self, Overrides};
+use crate::settings::overrides::{self, Overrides};
 
 /// Runs computer-use agents on real desktops and in browsers, distils a skillbook from a capable model's attempts,
 /// and measures how much the skillbook helps a smaller model.

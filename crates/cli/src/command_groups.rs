@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::wrap;
+use crate::terminal::wrap;
 
 /// What an old terminal shows in a line, and what a page of documentation does.
 const MAX_COLUMNS: usize = 80;

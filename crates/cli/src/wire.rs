@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::run::{GuidanceFactory, ModelSource, RunDeps, RunError, StoreError, TrialSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource, PageScripts};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource, Sight};
@@ -19,11 +19,11 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{
-    Cells, Config, IsolationChoice, Machines, OnOff, SandboxChoice, ScriptChoice, WorldChoice,
-};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
+use crate::settings::config::{
+    Cells, Config, IsolationChoice, Machines, OnOff, SandboxChoice, ScriptChoice, WorldChoice,
+};
 use crate::{process_env, terminal};
 
 /// The hidden argument with which this program starts as the first process of a cell.

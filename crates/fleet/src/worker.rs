@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use apprentice_evaluator::arm::ArmError;
+use apprentice_evaluator::arms::ArmError;
 use apprentice_evaluator::run::{
     CarriedOut, Claim, Delivery, Lease, QueueError, RunControl, RunDeps, RunError, RunFolder, RunPlan,
     Runner, TrialQueue, TrialSpec, work,

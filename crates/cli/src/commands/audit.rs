@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
-use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
+use apprentice_evaluator::arms::guidance::ArmGuidance;
+use apprentice_evaluator::audits::suite::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, PlanRequest, RunSummary, start};
 use apprentice_protocol::{Clock, EventKind, Finish, TaskId, counted};
 use apprentice_runs::layout::EVENTS_FILE;
@@ -17,9 +17,9 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind};
-use crate::run_progress::RunProgress;
+use crate::settings::config::Config;
+use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// Tests a suite's checks: each task's solution must pass; its near miss, doing nothing and giving up must fail.
@@ -31,7 +31,7 @@ pub(crate) struct Audit {
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
     /// Number of variations per task, for tasks whose world varies.
-    #[arg(long, default_value_t = 1, value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, default_value_t = 1, value_parser = crate::options::count::at_least_one::<u32>)]
     seeds: u32,
     /// Print one JSON object (`apprentice.audit/1`).
     #[arg(long)]

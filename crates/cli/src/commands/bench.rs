@@ -20,13 +20,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::experiment_command;
-use crate::config::Config;
-use crate::experiment_progress::{Verbosity, parts};
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
-use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
-use crate::pick::Pick;
+use crate::options::guidance_args::GuidanceArgs;
+use crate::settings::config::Config;
+use crate::suite::pick::Pick;
+use crate::terminal::experiment_progress::{Verbosity, parts};
 use crate::{process_env, terminal, wire};
 
 /// Measures the effect of a skillbook on a model: the same tasks and variations with and without it, in pairs.
@@ -49,7 +49,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
     /// Number of variations per task, for tasks whose world varies.
-    #[arg(long, default_value_t = 3, value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, default_value_t = 3, value_parser = crate::options::count::at_least_one::<u32>)]
     seeds: u32,
     /// The locked split [default: `split.json` beside the suite, if there is one].
     #[arg(long, value_name = "FILE")]
@@ -60,7 +60,7 @@ pub(crate) struct Bench {
     #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
     order_seed: u64,
     /// Maximum working time per trial in seconds, without the time in which the model answers, in place of the tasks' own.
-    #[arg(long, value_name = "SECONDS", value_parser = crate::count::at_least_one::<u64>)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::options::count::at_least_one::<u64>)]
     working_s: Option<u64>,
     /// Folder for the run and the report; must be new, empty, or the folder of this bench
     /// [default: a new folder under the setting `runs`].

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::signature;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::run_place::WholePlace;
+use crate::runs::run_place::WholePlace;
 use crate::terminal;
 
 /// Number of contradictions of a claim that are printed; `--json` lists all.

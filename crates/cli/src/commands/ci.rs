@@ -11,8 +11,8 @@ use clap::Args;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::task_words::TaskWords;
-use crate::{run_progress, terminal};
+use crate::suite::task_words::TaskWords;
+use crate::{terminal, terminal::run_progress};
 
 /// The file of results in a run's folder.
 const JUNIT_FILE: &str = "junit.xml";
@@ -179,7 +179,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::task_words::TaskWords;
+    use crate::suite::task_words::TaskWords;
 
     use super::{CiArgs, Counts, annotations, data, decide, junit, property};
     use crate::failure::Kind;

@@ -8,10 +8,10 @@ use clap::Args;
 
 use super::export::{self, ExportArgs, Place, collected};
 use super::run::{CollectedRun, Run, execute};
-use crate::config::Config;
+use crate::commands::forecast::SpendingArgs;
 use crate::failure::{Failure, Kind};
-use crate::forecast::SpendingArgs;
-use crate::{run_progress, terminal};
+use crate::settings::config::Config;
+use crate::{terminal, terminal::run_progress};
 
 /// Runs each task of a suite several times with one model, and exports the attempts that passed.
 ///
@@ -24,7 +24,7 @@ pub(crate) struct Collect {
     #[arg(long, short)]
     model: String,
     /// Number of variations per task, for tasks whose world varies; others are attempted once.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 1, value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 1, value_parser = crate::options::count::at_least_one::<u32>)]
     count: u32,
     /// Number of tries at each variation; a model that accepts a seed gets another one in each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]

@@ -12,11 +12,11 @@ use clap::Args;
 use super::distill::{LoadedExperiment, ModelUse, load_experiment_with};
 use super::experiment_command;
 use super::learn::Reflection;
-use crate::config::Config;
-use crate::experiment_progress::Verbosity;
+use crate::commands::forecast::{Proceed, SpendingArgs};
 use crate::failure::Failure;
-use crate::forecast::{Proceed, SpendingArgs};
-use crate::servers::Servers;
+use crate::options::servers::Servers;
+use crate::settings::config::Config;
+use crate::terminal::experiment_progress::Verbosity;
 use crate::{process_env, terminal, wire};
 
 /// Checks the mechanism: one rule-based policy fills a skillbook, another is measured with and without it.

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::cost_estimate::Pricing;
+use apprentice_evaluator::arms::tool_servers::ToolSettings;
+use apprentice_evaluator::estimates::cost::Pricing;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentConfig, Prereg, ProgramDefaults, ResolveContext, ResolvedConfig,
     finished_rows, forecast,
 };
 use apprentice_evaluator::run::ModelSource as _;
-use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_learning::reflect::ReflectOptions;
 use apprentice_protocol::Clock;
 use apprentice_runs::layout::PREREG_FILE;
@@ -18,13 +18,13 @@ use apprentice_tasks::suite::requirements::needs_judge;
 use clap::Args;
 
 use super::{experiment_command, forecast_table};
-use crate::config::Config;
-use crate::experiment_progress::Verbosity;
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs, learning_models};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs, learning_models};
 use crate::models::Models;
-use crate::role::RoleSettings;
-use crate::servers::Servers;
+use crate::options::servers::Servers;
+use crate::settings::config::Config;
+use crate::settings::role::RoleSettings;
+use crate::terminal::experiment_progress::Verbosity;
 use crate::{process_env, terminal, wire};
 
 /// Runs the experiment that a file describes: a teacher fills a skillbook on training tasks, students are measured on

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_evaluator::tool_servers::{ToolPolicy, tool_contribution};
+use apprentice_evaluator::arms::tool_servers::{ToolPolicy, tool_contribution};
 use apprentice_guidance::{GuidanceError, SkillScripts, TaskView, build_guidance_with_tools};
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_learning::foreground::AttemptLearning;
@@ -13,7 +13,7 @@ use apprentice_skillbook::Snapshot;
 use apprentice_skillbook::shipped::ShippedPart;
 
 use crate::failure::Failure;
-use crate::role::DeliveryChoice;
+use crate::settings::role::DeliveryChoice;
 use crate::terminal;
 
 /// The skillbook of an attempt, and how it is delivered.

@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::skills::learning::{self as review, ReviewOptions, Reviewed};
 use super::skills::proposals::{WriteModeArg, conclude as conclude_proposals};
-use crate::config::{BackgroundChoice, Config};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
+use crate::settings::config::{BackgroundChoice, Config};
 use crate::terminal;
 
 /// The attempt's report, beside its trace.

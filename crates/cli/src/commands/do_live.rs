@@ -8,8 +8,8 @@ use apprentice_protocol::{Clock, EventSink, Header};
 use apprentice_trace::Redactor;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
-use crate::control_socket::ControlSocket;
+use crate::runs::control_socket::ControlSocket;
+use crate::settings::config::Config;
 
 /// The one attempt of the command, offered to watchers.
 pub(super) struct LiveDo {

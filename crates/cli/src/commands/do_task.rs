@@ -25,14 +25,14 @@ use super::do_guidance::{Lent, SkillSource, guidance_for};
 use super::do_learning::{Learning, SessionLearning};
 use super::do_live::{LiveDo, LiveParts};
 use super::do_setup::{self, SetupFailure};
-use crate::config::Config;
-use crate::event_printer::EventPrinter;
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
-use crate::interrupts::SessionInterrupts;
 use crate::models::Models;
-use crate::preflight::check_app;
-use crate::servers::Servers;
+use crate::options::servers::Servers;
+use crate::settings::config::Config;
+use crate::suite::preflight::check_app;
+use crate::terminal::event_printer::EventPrinter;
+use crate::terminal::interrupts::SessionInterrupts;
 use crate::{host, terminal, wire};
 
 /// The instruction of a trace whose turns come from a client.
@@ -74,7 +74,7 @@ pub(crate) struct Do {
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
     /// Maximum number of actions.
-    #[arg(long, alias = "steps", value_name = "N", default_value_t = 50, value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, alias = "steps", value_name = "N", default_value_t = 50, value_parser = crate::options::count::at_least_one::<u32>)]
     max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, RunsElsewhere, run_experiment,
 };
@@ -16,12 +16,12 @@ use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::requirements::needs_judge;
 use apprentice_tasks::suite::{Selection, Suite};
 
-use crate::config::{Config, OnOff};
-use crate::control_socket::offered_run;
-use crate::experiment_progress::{ExperimentProgress, Verbosity};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::live_lines::LiveLines;
 use crate::models::Models;
+use crate::runs::control_socket::offered_run;
+use crate::settings::config::{Config, OnOff};
+use crate::terminal::experiment_progress::{ExperimentProgress, Verbosity};
+use crate::terminal::live_lines::LiveLines;
 use crate::{terminal, wire};
 
 /// Returns the clock of a command.
@@ -67,7 +67,7 @@ pub(crate) struct Performance {
 #[cfg(feature = "fleet")]
 pub(crate) fn bound_to_a_machine(
     names_folder: bool,
-    servers: &crate::servers::Servers,
+    servers: &crate::options::servers::Servers,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<&'static str>, Failure> {
     let has_servers = !servers.tool_box(clock)?.fingerprint().is_empty();

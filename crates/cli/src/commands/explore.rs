@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::explore::{
     EXPLORE_SCHEMA, Episode, ExploreEnd, ExploreError, ExploreFolder, ExploreLimits, ExplorePlan, Explorer,
     Outcome, Start, training_starts,
@@ -20,12 +20,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::skills::curate::{apply_failure, learner};
-use crate::config::{Config, WorldChoice};
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
-use crate::preflight::check_app;
-use crate::run_progress::RunProgress;
+use crate::settings::config::{Config, WorldChoice};
+use crate::suite::preflight::check_app;
+use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// World actions for which the forecast is made where only money limits an exploration.
@@ -65,13 +65,13 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     skillbook: Option<PathBuf>,
     /// Stop after so much money, in US dollars, over all model calls.
-    #[arg(long, value_name = "USD", conflicts_with = "resume", value_parser = crate::count::dollars)]
+    #[arg(long, value_name = "USD", conflicts_with = "resume", value_parser = crate::options::count::dollars)]
     budget: Option<f64>,
     /// Stop after so many world actions.
-    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = crate::options::count::at_least_one::<u32>)]
     steps: Option<u32>,
     /// Stop after so many episodes.
-    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = crate::options::count::at_least_one::<u32>)]
     episodes: Option<u32>,
     /// Go on with the exploration in this folder.
     #[arg(long, value_name = "DIR")]

@@ -16,7 +16,7 @@ use apprentice_trace::{FileSource, Redactor};
 use clap::Args;
 
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::run_place::RunPlace;
+use crate::runs::run_place::RunPlace;
 use crate::{process_env, terminal};
 
 /// Number of left-out attempts and remarks that are printed; the manifest has all.

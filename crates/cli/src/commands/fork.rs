@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::fork::{Fork, ForkError, ForkOutcome, ForkSite, Variant, find_trial, fork_text};
 use apprentice_evaluator::run::{ArmPlan, frozen_book};
 use apprentice_protocol::{Clock, SkillId, StepId};
@@ -15,11 +15,11 @@ use apprentice_skillbook::verification::admit;
 use clap::Args;
 
 use super::run::{ParseCommand, StartedBy};
-use crate::config::Config;
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
-use crate::guidance_args::GuidanceArgs;
-use crate::run_progress::RunProgress;
+use crate::options::guidance_args::GuidanceArgs;
+use crate::settings::config::Config;
+use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// Goes on from a step of a recorded trial, several times with its own help and with one thing changed in it.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::answer_judge::AnswerJudge;
-use apprentice_evaluator::grade::{GradeComparison, GradeReport, Regraded, grade};
-use apprentice_evaluator::judge_attempts::{judge_attempts, open_attempts};
+use apprentice_evaluator::grading::answer_judge::AnswerJudge;
+use apprentice_evaluator::grading::grade::{GradeComparison, GradeReport, Regraded, grade};
+use apprentice_evaluator::grading::judge_attempts::{judge_attempts, open_attempts};
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_protocol::{Clock, counted};
 use apprentice_runs::Wanted;
@@ -14,10 +14,10 @@ use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
 
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs, comparisons};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs, comparisons};
-use crate::overrides::{self, Overrides};
-use crate::run_place::RunPlace;
+use crate::runs::run_place::RunPlace;
+use crate::settings::overrides::{self, Overrides};
 use crate::{terminal, wire};
 
 /// Regrades a finished run from its stored evidence, without a world; every score must be the same.

@@ -27,10 +27,10 @@ use super::learn_foreign::{ForeignTally, Inputs};
 use super::learn_own::{self, Judging, OpenBook, OwnTally};
 use super::skills::curate::{apply_failure, learner};
 use super::skills::proposals::WriteModeArg;
-use crate::config::Config;
+use crate::commands::forecast::{AttemptReview, Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{AttemptReview, Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// The suite of runs, if none is named.

@@ -16,8 +16,8 @@ use apprentice_skillbook::{Gateway, Judgement, State};
 use clap::{Args, ValueEnum};
 
 use super::skills::curate::apply_failure;
+use crate::commands::forecast::{Forecast, SmallRequests};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, SmallRequests};
 use crate::models::Models;
 use crate::terminal;
 

@@ -22,9 +22,9 @@ use serde_json::Value;
 use super::mcp_act::{self, ActArgs};
 use super::mcp_streams::serve_streams;
 use super::skills::proposals::WriteModeArg;
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{bounded_stdin, wire};
+use crate::settings::config::Config;
+use crate::{terminal::bounded_stdin, wire};
 
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";

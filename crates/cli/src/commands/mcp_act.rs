@@ -25,11 +25,11 @@ use super::do_chat::Chat;
 use super::do_setup::check_screen;
 use super::do_task::{ClientWorld, serve_client};
 use super::mcp_streams::serve_streams;
-use crate::config::Config;
 use crate::failure::Failure;
-use crate::interrupts::SessionInterrupts;
-use crate::preflight::check_app;
-use crate::{bounded_stdin, wire};
+use crate::settings::config::Config;
+use crate::suite::preflight::check_app;
+use crate::terminal::interrupts::SessionInterrupts;
+use crate::{terminal::bounded_stdin, wire};
 
 const ACT: &str = "act";
 const OBSERVE: &str = "observe";
@@ -62,7 +62,7 @@ pub(super) struct ActArgs {
     #[arg(long, short, requires = "act")]
     model: Option<String>,
     /// Maximum number of actions of one instruction.
-    #[arg(long, value_name = "N", default_value_t = 50, requires = "act", value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "act", value_parser = crate::options::count::at_least_one::<u32>)]
     max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR", requires = "act")]

@@ -3,8 +3,8 @@
 use rmcp::service::DynService;
 use rmcp::{RoleServer, ServiceExt as _};
 
-use crate::bounded_stdin;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::terminal::bounded_stdin;
 
 /// Answers a client on the standard streams until it leaves. The service is boxed, so that the protocol is compiled once.
 pub(super) async fn serve_streams(server: Box<dyn DynService<RoleServer>>) -> Result<(), Failure> {

@@ -23,6 +23,7 @@ pub(crate) mod explore;
 pub(crate) mod export;
 #[cfg(feature = "fleet")]
 pub(crate) mod fleet;
+pub(crate) mod forecast;
 pub(crate) mod forecast_table;
 pub(crate) mod fork;
 pub(crate) mod functions;

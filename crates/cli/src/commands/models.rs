@@ -16,12 +16,12 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::Config;
+use crate::commands::forecast::{Forecast, Proceed, SmallRequests, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SmallRequests, SpendingArgs};
 use crate::models::{BASELINES, Models};
-use crate::provider::{PROVIDERS, ProviderApi, ProviderEntry, provider_of};
-use crate::{key, terminal, wire};
+use crate::settings::config::Config;
+use crate::settings::provider::{PROVIDERS, ProviderApi, ProviderEntry, provider_of};
+use crate::{models::key, terminal, wire};
 
 /// System prompt of the test request.
 const SYSTEM: &str = "Answer with the one word ready.";

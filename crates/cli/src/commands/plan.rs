@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::cost_estimate::Pricing;
+use apprentice_evaluator::arms::tool_servers::ToolSettings;
+use apprentice_evaluator::estimates::cost::Pricing;
 use apprentice_evaluator::experiment::{Definition, Forecast, Prereg, forecast};
-use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_results::report::Deviation;
 use clap::Args;
 use schemars::JsonSchema;
@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
 use super::{experiment_command, forecast_table};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// Forecasts the cost and statistical power of an experiment; runs no trials and needs no key.
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let experiment = loaded.experiment(Vec::new(), ToolSettings::default())?;
     let LoadedExperiment { models, draft, .. } = loaded;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Pricing::free());
-    let learning = crate::forecast::learning_models(&models, draft.learner.as_deref())?;
+    let learning = crate::commands::forecast::learning_models(&models, draft.learner.as_deref())?;
     let told = forecast(&experiment, draft.config.design, &learning, &quote, &[]);
     let forecast = told.map_err(experiment_command::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use apprentice_wording::line_diff::LineDiff;
 use clap::{Args, Subcommand};
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind};
-use crate::{prompts, terminal};
+use crate::settings::config::Config;
+use crate::{settings::prompts, terminal};
 
 /// Lists, exports and compares the program's prompts; `--prompts DIR` replaces them, file by file.
 #[derive(Debug, Args)]

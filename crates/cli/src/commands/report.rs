@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::{bench, experiment_command};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::run_place::RunPlace;
+use crate::runs::run_place::RunPlace;
 use crate::terminal;
 
 /// Rebuilds report.html, report.json and report.md from the stored rows. Runs no trials and needs no suite, world or

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arms::GuidanceProvider;
 #[cfg(feature = "fleet")]
 use apprentice_evaluator::experiment::SharedGuidance;
 use apprentice_evaluator::run::{
@@ -33,19 +33,19 @@ use super::bench::Bench;
 use super::ci::{self, CiArgs};
 use super::demo::Demo;
 use super::distill::Distill;
-use crate::config::Config;
-#[cfg(feature = "fleet")]
-use crate::config::WorldChoice;
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
-use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
+use crate::options::guidance_args::GuidanceArgs;
+use crate::settings::config::Config;
 #[cfg(feature = "fleet")]
-use crate::overrides;
-use crate::overrides::Overrides;
-use crate::pick::Pick;
-use crate::preflight::Preflight;
-use crate::run_progress::{RunProgress, run_failure};
+use crate::settings::config::WorldChoice;
+#[cfg(feature = "fleet")]
+use crate::settings::overrides;
+use crate::settings::overrides::Overrides;
+use crate::suite::pick::Pick;
+use crate::suite::preflight::Preflight;
+use crate::terminal::run_progress::{RunProgress, run_failure};
 use crate::{process_env, wire};
 
 /// Runs tasks of a suite with one model.
@@ -83,16 +83,16 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PART", requires = "split", value_parser = part)]
     only: Option<Split>,
     /// Number of variations per task, for tasks whose world varies.
-    #[arg(long, default_value_t = 1, value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, default_value_t = 1, value_parser = crate::options::count::at_least_one::<u32>)]
     seeds: u32,
     /// Number of tries at each variation, in the arm `none`; a model that accepts a seed gets another one in each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     tries: u32,
     /// Maximum number of actions per trial, and twice as many turns, in place of the tasks' own.
-    #[arg(long, alias = "steps", value_name = "N", value_parser = crate::count::at_least_one::<u32>)]
+    #[arg(long, alias = "steps", value_name = "N", value_parser = crate::options::count::at_least_one::<u32>)]
     max_steps: Option<u32>,
     /// Maximum working time per trial in seconds, without the time in which the model answers, in place of the tasks' own.
-    #[arg(long, value_name = "SECONDS", value_parser = crate::count::at_least_one::<u64>)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::options::count::at_least_one::<u64>)]
     working_s: Option<u64>,
     /// Seed for the order of trials.
     #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema};
 
 use super::printed::{OF_A_FLEET, PRINTED};
 use super::{functions, skills};
-use crate::{args, forecast, run_progress};
+use crate::{args, commands::forecast, terminal::run_progress};
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"))
@@ -186,7 +186,10 @@ fn what_is_said_of_functions_is_as_published() {
     found.check("functions-check-1", &written::<functions::Checked<'_>>());
     found.check("functions-retire-1", &written::<functions::Retired<'_>>());
     found.check("functions-learn-1", &written::<functions::learn::Written<'_>>());
-    found.check("functions-admit-1", &written::<apprentice_evaluator::function_admission::AdmissionReport>());
+    found.check(
+        "functions-admit-1",
+        &written::<apprentice_evaluator::functions::admission::AdmissionReport>(),
+    );
     found.end();
 }
 

@@ -15,9 +15,9 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 
 use super::do_setup::{check_screen, home_file};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::preflight::check_app;
+use crate::settings::config::Config;
+use crate::suite::preflight::check_app;
 use crate::{process_env, suite, terminal, wire};
 
 /// The environment variable with the token.

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::failure::{Failure, Kind};
-use crate::run_place::RunPlace;
+use crate::runs::run_place::RunPlace;
 use crate::terminal;
 
 /// The most characters of a cell in the printed table.

@@ -4,9 +4,9 @@ use apprentice_control::{Answer, Order, OrderKind};
 use clap::Args;
 
 use super::watch::find;
-use crate::config::Config;
-use crate::control_socket;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::runs::control_socket;
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// Pauses a running trial before its next step, or all that a process runs.

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new, tasks_record};
-use crate::config::Config;
 use crate::failure::Failure;
-use crate::pick::Pick;
+use crate::settings::config::Config;
+use crate::suite::pick::Pick;
 use crate::{suite, terminal};
 
 /// Lists, checks, audits and imports tasks of suites.

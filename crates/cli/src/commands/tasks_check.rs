@@ -13,9 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::preflight::lacks;
+use crate::settings::config::Config;
+use crate::suite::preflight::lacks;
 use crate::terminal;
 
 /// Checks whether each task loads, can be graded and can run here, with a reason for each "no".

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// Computes one metric of OSWorld's checks; arguments are paths or JSON, as for its Python function.

@@ -7,10 +7,10 @@ use apprentice_protocol::Verdict;
 use clap::Args;
 
 use super::run::{CollectedRun, Run, execute};
-use crate::config::Config;
+use crate::commands::forecast::SpendingArgs;
 use crate::failure::Failure;
-use crate::forecast::SpendingArgs;
-use crate::{run_progress, terminal};
+use crate::settings::config::Config;
+use crate::{terminal, terminal::run_progress};
 
 /// Opens the world of a task for a person, who does it on the page Live of `apprentice view`; the attempt is kept and judged like a
 /// model's.

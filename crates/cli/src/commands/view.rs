@@ -16,10 +16,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::run_place::RunPlace;
-use crate::{control_socket, event_printer, process_env, terminal, wire};
+use crate::runs::run_place::RunPlace;
+use crate::settings::config::Config;
+use crate::{process_env, runs::control_socket, terminal, terminal::event_printer, wire};
 
 /// Shows a run, an experiment or a bundle in a browser: results, attempts step by step, two attempts side by side, and the
 /// skillbook. Works offline.

@@ -8,9 +8,9 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::{control_socket, terminal, wire};
+use crate::settings::config::Config;
+use crate::{runs::control_socket, terminal, wire};
 
 /// The most characters of words and acts in a line.
 const BRIEF: usize = 100;

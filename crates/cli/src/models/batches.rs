@@ -11,8 +11,8 @@ use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
 use super::Models;
-use crate::call_checks::BATCH;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::models::call_checks::BATCH;
 use crate::process_env;
 
 /// How long a batch may take by default: an hour more than the providers allow it.
@@ -22,7 +22,7 @@ impl Models {
     /// Returns whether a model's reviews go in batches.
     pub(crate) fn waits_for_batches(&self, name: &str) -> Result<bool, Failure> {
         let name = self.resolve(name)?;
-        if crate::provider::provider_of(name).is_none() {
+        if crate::settings::provider::provider_of(name).is_none() {
             return Ok(false);
         }
         Ok(self.settings(name)?.calls.service_tier.as_deref() == Some(BATCH))

@@ -18,15 +18,15 @@ use apprentice_models::price::{Price, PriceList, Tariff};
 use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile};
 
 use super::Models;
-use crate::access::{Access, CommandTokens, aws_keys};
-use crate::call_checks::{
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::models::access::{Access, CommandTokens, aws_keys};
+use crate::models::call_checks::{
     BATCH, anthropic_defaults, check_each, check_output, check_together, headers, platform,
 };
-use crate::call_settings::CallSettings;
-use crate::config::ScriptChoice;
-use crate::failure::{Failure, Kind, WithKind as _};
-use crate::provider::{Provider, ProviderApi, ProviderEntry, provider_of};
-use crate::{key, process_env, terminal};
+use crate::models::call_settings::CallSettings;
+use crate::settings::config::ScriptChoice;
+use crate::settings::provider::{Provider, ProviderApi, ProviderEntry, provider_of};
+use crate::{models::key, process_env, terminal};
 
 /// Limit until the head of a streamed response. In one piece, the head comes with the whole.
 const FIRST_BYTE: Duration = Duration::from_secs(120);

@@ -6,8 +6,8 @@ use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelErr
 
 use super::Models;
 use crate::failure::Failure;
-use crate::live_words::LiveWords;
 use crate::terminal;
+use crate::terminal::live_words::LiveWords;
 
 impl Models {
     /// Returns a model as [`Models::get`] does. Where there is a terminal, its words are shown on it as they come.

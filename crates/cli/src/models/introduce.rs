@@ -9,7 +9,7 @@ use apprentice_protocol::{ChatModel as _, HistoryRule, ImageRule, Size, WorldToo
 
 use super::Models;
 use crate::failure::{Failure, Kind};
-use crate::provider::{ProviderApi, provider_of};
+use crate::settings::provider::{ProviderApi, provider_of};
 use crate::terminal;
 
 /// Tokens of a small first view: of 12 starter tasks the least had 222.

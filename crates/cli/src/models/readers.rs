@@ -8,7 +8,7 @@ use apprentice_screening::effect::EffectRule;
 
 use super::Models;
 use crate::failure::{Failure, Kind};
-use crate::provider::provider_of;
+use crate::settings::provider::provider_of;
 
 impl Models {
     /// Returns what happens to a text with an effect that this model writes. A rule-based model puts the program's own

@@ -12,9 +12,9 @@ use apprentice_policies::Policy;
 use apprentice_protocol::{ChatModel, did_you_mean};
 
 use super::{BASELINES, Models};
-use crate::access::Access;
 use crate::failure::{Failure, Kind};
-use crate::provider::{PROVIDERS, ProviderApi, provider_of};
+use crate::models::access::Access;
+use crate::settings::provider::{PROVIDERS, ProviderApi, provider_of};
 use crate::terminal;
 
 /// Served models that are named where one is not among them.

@@ -7,7 +7,7 @@ use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelErr
 
 use super::{Models, client};
 use crate::failure::Failure;
-use crate::provider::provider_of;
+use crate::settings::provider::provider_of;
 
 /// A model that is shared with others.
 pub(super) struct SharedModel(pub(super) Arc<dyn ChatModel>);

@@ -10,13 +10,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::arms::GuidanceProvider;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
+use apprentice_evaluator::arms::hidden_skills::HiddenSkills;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
 };
-use apprentice_evaluator::function_scope::FunctionScope;
-use apprentice_evaluator::hidden_skills::HiddenSkills;
+use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, Progress, RunControl, RunDeps, TrialSpec, start,
@@ -134,7 +134,7 @@ impl Studio {
             functions: FunctionScope::default(),
             demonstrations: Vec::new(),
             replicates: 1,
-            tools: apprentice_evaluator::tool_servers::ToolSettings::default(),
+            tools: apprentice_evaluator::arms::tool_servers::ToolSettings::default(),
             registered: None,
             command: vec!["proofs".into()],
             program: "test".into(),

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
-use apprentice_evaluator::audit::{contenders, findings};
+use apprentice_evaluator::arms::guidance::ArmGuidance;
+use apprentice_evaluator::audits::suite::{contenders, findings};
 use apprentice_evaluator::run::{
     Conversations, ModelSource, PlanRequest, Progress, RunControl, RunDeps, TrialSpec, start,
 };

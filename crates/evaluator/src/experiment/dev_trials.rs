@@ -15,8 +15,8 @@ use super::definition::Definition;
 use super::open_run::open_or_create;
 use super::stored_run::StoredRun;
 use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun};
-use crate::arm::GuidanceProvider;
-use crate::auto_arms::AutoArms;
+use crate::arms::GuidanceProvider;
+use crate::arms::auto::AutoArms;
 use crate::run::{ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, TrialSpec, plan};
 
 /// Too few dev trials are planned for `auto` to choose by.

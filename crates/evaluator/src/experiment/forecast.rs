@@ -15,12 +15,12 @@ use super::power_forecast::{Power, estimate_power};
 use super::{
     BookSource, Experiment, ExperimentError, PrimaryComparison, dev_trials, measure, replicate, validate,
 };
-use crate::answer_judge::MAX_OUTPUT_TOKENS;
-use crate::cost_estimate::{CostSpread, Pricing};
+use crate::estimates::cost::{CostSpread, Pricing};
+use crate::estimates::review::{CountRange, CountedCost};
+use crate::estimates::work::WorkSpread;
+use crate::grading::answer_judge::MAX_OUTPUT_TOKENS;
 use crate::learn::attempt_requests;
-use crate::review_estimate::{CountRange, CountedCost};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, final_results, plan, read_run, scaled_limits};
-use crate::work_estimate::WorkSpread;
 use apprentice_results::ablations::AblationArm;
 use apprentice_results::stats::{MIN_BOOKS, MIN_TEMPLATES};
 use apprentice_runs::latest_run;

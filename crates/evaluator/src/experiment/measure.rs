@@ -11,8 +11,8 @@ use apprentice_skillbook::Snapshot;
 use super::open_run::open_or_create;
 use super::trial_guidance::trial_guidance;
 use super::{Experiment, ExperimentDeps, ExperimentError, SharedGuidance, SharedRun, dev_trials};
-use crate::arm::GuidanceProvider;
-use crate::demonstration::Demonstration;
+use crate::arms::GuidanceProvider;
+use crate::arms::demonstration::Demonstration;
 use crate::learn::demonstrations;
 use crate::run::{
     ArmPlan, Contender, PlanRequest, PlannedArm, RunDeps, RunError, RunSummary, TrialSpec, final_results,

@@ -38,17 +38,17 @@ use apprentice_skillbook::{At, BookError, Snapshot};
 use apprentice_wording::EmbeddingModel;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::arm::ArmError;
-use crate::contamination::examine;
-use crate::function_scope::FunctionScope;
-use crate::hidden_skills::HiddenSkills;
+use crate::arms::ArmError;
+use crate::arms::hidden_skills::HiddenSkills;
+use crate::arms::tool_servers::ToolSettings;
+use crate::audits::contamination::examine;
+use crate::functions::scope::FunctionScope;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
 use crate::run::{
     ArmPlan, Contender, Conversations, PlanRequest, RunControl, RunDeps, RunError, RunPlan, RunSummary,
     Runner, StoreError, execute_plan, plan,
 };
 use crate::split::{SplitError, SplitLock};
-use crate::tool_servers::ToolSettings;
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::{PageError, Report, ReportFileError, write_report};

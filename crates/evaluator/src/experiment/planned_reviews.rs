@@ -2,8 +2,8 @@
 
 use apprentice_learning::reflect::ReflectOptions;
 
-use crate::cost_estimate::{CostRange, Pricing};
-use crate::review_estimate::{CountRange, CountedCost, ReviewWork};
+use crate::estimates::cost::{CostRange, Pricing};
+use crate::estimates::review::{CountRange, CountedCost, ReviewWork};
 
 /// An attempt that is to be reviewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::trial_guidance::trial_guidance;
-use crate::arm::{GuidanceProvider, Provenance, open_inert_skills};
-use crate::auto_arms::AutoArms;
-use crate::demonstration::Demonstration;
-use crate::function_scope::FunctionScope;
-use crate::hidden_skills::HiddenSkills;
+use crate::arms::auto::AutoArms;
+use crate::arms::demonstration::Demonstration;
+use crate::arms::hidden_skills::HiddenSkills;
+use crate::arms::{GuidanceProvider, Provenance, open_inert_skills};
+use crate::functions::scope::FunctionScope;
 use crate::run::{ArmPlan, GuidanceFactory, RunPlan, TrialSpec};
 use apprentice_results::arm::Arm;
 use apprentice_runs::row::TrialRow;

@@ -5,8 +5,8 @@ use std::path::Path;
 use apprentice_protocol::{EventKind, SkillEventKind, Verdict};
 use apprentice_trace::Trace;
 
-use crate::arm::{ArmError, GuidanceProvider};
-use crate::arm_guidance::{ArmGuidance, TrialHelp};
+use crate::arms::guidance::{ArmGuidance, TrialHelp};
+use crate::arms::{ArmError, GuidanceProvider};
 use crate::run::TrialSpec;
 use apprentice_results::arm::Arm;
 use apprentice_runs::layout::{EVENTS_FILE, ROWS_FILE};
@@ -64,8 +64,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::trial_guidance;
-    use crate::arm::{ArmError, GuidanceProvider};
-    use crate::arm_guidance::ArmGuidance;
+    use crate::arms::guidance::ArmGuidance;
+    use crate::arms::{ArmError, GuidanceProvider};
     use crate::run::TrialSpec;
     use crate::sample::row;
 

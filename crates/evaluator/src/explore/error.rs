@@ -10,7 +10,7 @@ use apprentice_tasks::check::EvidenceError;
 use apprentice_tasks::suite::SuiteError;
 use apprentice_tasks::variation::VariationError;
 
-use crate::function_admission::AdmissionError;
+use crate::functions::admission::AdmissionError;
 use crate::learn::{CycleError, LockedSuitesError, OwnAttemptError, PictureError, RecordedAttemptError};
 use crate::run::{PlanError, RunError, StoreError};
 use crate::split::SplitError;

@@ -18,8 +18,8 @@ use super::episode::{FunctionOutcome, LearnedPart, Outcome};
 use super::error::ExploreError;
 use super::folder::{read_json, write_json};
 use super::practice_suite::PracticeSuite;
-use crate::function_admission::{Admission, AdmissionError};
-use crate::function_synthesis::{Lesson, LessonError};
+use crate::functions::admission::{Admission, AdmissionError};
+use crate::functions::synthesis::{Lesson, LessonError};
 use crate::learn::{
     JudgedAttempt, LearningRecord, LockedSuites, OwnAttempt, learn_from, learn_from_own, recorded_attempt,
 };

@@ -12,7 +12,7 @@ use apprentice_skillbook::{At, Snapshot};
 
 use super::error::ExploreError;
 use super::practice_suite::PracticeSuite;
-use crate::arm::GuidanceProvider;
+use crate::arms::GuidanceProvider;
 use crate::run::{
     ArmPlan, Contender, Conversations, PlanRequest, PlannedRun, ResumeInputs, RunControl, RunDeps,
     RunSummary, StoreError, TrialSpec, frozen_book, plan, resume, start_plan,

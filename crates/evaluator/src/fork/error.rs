@@ -7,7 +7,7 @@ use apprentice_protocol::{BlobHash, SkillId, StepId};
 use apprentice_runs::WrongPlace;
 use apprentice_trace::TraceError;
 
-use crate::arm::ArmError;
+use crate::arms::ArmError;
 use crate::run::{PlanError, RunError, StoreError};
 
 /// Why a recorded trial cannot be forked.

@@ -8,8 +8,8 @@ use apprentice_results::arm::Arm;
 use apprentice_skillbook::Snapshot;
 
 use super::error::ForkError;
-use crate::arm::{ArmError, GuidanceProvider};
-use crate::arm_guidance::{ArmGuidance, TrialHelp};
+use crate::arms::guidance::{ArmGuidance, TrialHelp};
+use crate::arms::{ArmError, GuidanceProvider};
 use crate::run::TrialSpec;
 
 const WITH: &str = "with:";

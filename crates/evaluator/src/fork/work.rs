@@ -15,8 +15,8 @@ use super::error::ForkError;
 use super::load::ForkSite;
 use super::report::{FORK_SCHEMA, ForkAttempt, ForkReport, History, PartingRecord, RecordedAttempt};
 use super::variant::{Variant, help};
-use crate::arm::GuidanceProvider;
-use crate::arm_guidance::TrialHelp;
+use crate::arms::GuidanceProvider;
+use crate::arms::guidance::TrialHelp;
 use crate::run::{
     ArmPlan, Contender, Conversations, ModelSource, PlanRequest, PlannedRun, RunControl, RunDeps, RunPlan,
     RunSummary, TrialSpec, plan, start_plan,

@@ -5,7 +5,7 @@ use std::path::Path;
 use apprentice_protocol::Verdict;
 
 use super::learning_run::{RecordedAttemptError, recorded_attempt};
-use crate::demonstration::Demonstration;
+use crate::arms::demonstration::Demonstration;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::trial_identity::trajectory_id;

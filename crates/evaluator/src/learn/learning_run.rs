@@ -14,8 +14,9 @@ use jiff::Timestamp;
 use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, attempt_requests};
 use super::step_pictures::TraceFiles;
 use super::trajectory::{TrajectoryError, trajectory};
-use crate::arm::{ArmError, GuidanceProvider};
-use crate::arm_guidance::ArmGuidance;
+use crate::arms::guidance::ArmGuidance;
+use crate::arms::tool_servers::ToolSettings;
+use crate::arms::{ArmError, GuidanceProvider};
 use crate::error_chain::error_chain;
 use crate::run::{
     ArmPlan, Contender, Conversations, ModelPlan, RunControl, RunDeps, RunError, RunFolder, RunPlan, Runner,
@@ -23,7 +24,6 @@ use crate::run::{
 };
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
-use crate::tool_servers::ToolSettings;
 use apprentice_runs::layout::{BLOBS_FOLDER, EVENTS_FILE};
 use apprentice_runs::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;

@@ -32,8 +32,8 @@ use super::{
     LearningRecord, LearningRun, Phase, Roles, TraceFiles, TrainingTasks, cycle, last_attempts, learn_from,
     learning_plan, recorded_attempt, step_pictures, training_tasks, trajectory,
 };
-use crate::arm::{GuidanceProvider, Provenance};
-use crate::arm_guidance::ArmGuidance;
+use crate::arms::guidance::ArmGuidance;
+use crate::arms::{GuidanceProvider, Provenance};
 use crate::run::{
     Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, RunFolder, RunPlan, TrialSpec,
     load_conversation, plan,

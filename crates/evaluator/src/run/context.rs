@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::deps::RunDeps;
 use super::plan::TrialSpec;
 use super::store::RunFolder;
-use crate::answer_judge::AnswerJudge;
+use crate::grading::answer_judge::AnswerJudge;
 
 /// The folder, suite and dependencies of a run.
 pub(super) struct RunContext {

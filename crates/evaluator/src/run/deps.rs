@@ -8,9 +8,9 @@ use apprentice_tasks::suite::SuiteOptions;
 use apprentice_trace::Redactor;
 
 use super::plan::{ChosenProfile, JudgePlan, RunPlan, TrialSpec};
-use crate::answer_judge::judge_prompt_hash;
-use crate::arm::ArmError;
-use crate::arm_guidance::ArmGuidance;
+use crate::arms::ArmError;
+use crate::arms::guidance::ArmGuidance;
+use crate::grading::answer_judge::judge_prompt_hash;
 
 /// Creates models by name. The evaluator creates the baselines itself.
 pub trait ModelSource: Send + Sync {

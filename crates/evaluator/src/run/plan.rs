@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{retry_seed, scaled_limits};
 use super::wording::{NoOtherWording, worded};
-use crate::answer_judge::judge_prompt_hash;
+use crate::grading::answer_judge::judge_prompt_hash;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use crate::trial_identity::{Contender, hashed, trial_id};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use apprentice_protocol::TaskId;
 
 use super::plan::ArmPlan;
-use crate::arm::{ArmError, GuidanceProvider};
+use crate::arms::{ArmError, GuidanceProvider};
 use apprentice_results::arm::Arm;
 
 /// An arm of a run before its models are named.

@@ -5,7 +5,7 @@ use apprentice_tasks::check::CollectError;
 use apprentice_tasks::setup::SetupError;
 use apprentice_tasks::task_world::EvidenceError;
 
-use crate::arm::ArmError;
+use crate::arms::ArmError;
 use crate::error_chain::error_chain;
 
 /// The void cause of an attempt, with an explanation.

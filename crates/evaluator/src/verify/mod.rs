@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{self, Definition, ExperimentError};
-use crate::grade::{GradeComparison, GradeError, GradeReport, grade};
+use crate::grading::grade::{GradeComparison, GradeError, GradeReport, grade};
 use crate::run::RunPlan;
 use attempt::Attempt;
 use finding::Findings;

@@ -6,19 +6,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
-use apprentice_evaluator::cost_estimate::Pricing;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
+use apprentice_evaluator::arms::hidden_skills::{HiddenSkill, HiddenSkills};
+use apprentice_evaluator::arms::tool_servers::{ToolPolicy, ToolSettings};
+use apprentice_evaluator::estimates::cost::Pricing;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, LearningModels, LearningPlan,
     PrimaryComparison, experiment_config, finished_rows, forecast, plan_measurement, report, run_experiment,
     runs,
 };
-use apprentice_evaluator::function_scope::FunctionScope;
-use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
+use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{ArmPlan, ModelSource, Progress, RunControl, RunDeps, RunFolder, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
-use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::VirtualClock;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::explore::{
     EXPLORE_SCHEMA, Episode, ExploreError, ExploreFolder, ExploreLimits, ExplorePlan, Explorer, Outcome,
     Start,

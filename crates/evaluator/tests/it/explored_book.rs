@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::arms::GuidanceProvider;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::explore::{
     EXPLORE_SCHEMA, Episode, ExploreFolder, ExploreLimits, ExplorePlan, Explorer, Outcome, Start,
 };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::fork::{
     Fork, ForkError, ForkOutcome, ForkReport, ForkSite, ForkVerdict, FoundTrial, History, Variant,
     find_trial, fork_text,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use apprentice_evaluator::answer_judge::{AnswerJudge, judge_request, judge_use};
-use apprentice_evaluator::cost_estimate::Pricing;
+use apprentice_evaluator::estimates::cost::Pricing;
 use apprentice_evaluator::experiment::{LearningModels, experiment_config, forecast};
+use apprentice_evaluator::grading::answer_judge::{AnswerJudge, judge_request, judge_use};
 use apprentice_models::price::Tariff;
 use apprentice_models::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{ChatRequest, Message};

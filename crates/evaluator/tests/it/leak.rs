@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_evaluator::contamination::examine;
+use apprentice_evaluator::audits::contamination::examine;
 use apprentice_evaluator::experiment::{Experiment, report};
 use apprentice_evaluator::learn::{HeldOutTasks, lock_book};
 use apprentice_evaluator::split::{SplitError, SplitLock};

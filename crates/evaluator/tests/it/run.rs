@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use apprentice_evaluator::arm::ArmError;
-use apprentice_evaluator::arm_guidance::ArmGuidance;
-use apprentice_evaluator::grade::{GradeComparison, GradeReport, grade};
+use apprentice_evaluator::arms::ArmError;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
+use apprentice_evaluator::grading::grade::{GradeComparison, GradeReport, grade};
 use apprentice_evaluator::run::{
     ArmPlan, Contender, Conversations, ModelSource, PlanRequest, Progress, ResumeInputs, RunControl, RunDeps,
     RunError, RunFolder, RunSummary, StoreError, TrialSpec, resume, start,

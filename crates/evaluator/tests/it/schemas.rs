@@ -6,7 +6,7 @@ use std::path::Path;
 use apprentice_evaluator::experiment::{Definition, Prereg, SharedGuidance};
 use apprentice_evaluator::explore::{Episode, ExplorePlan, StoredProposal};
 use apprentice_evaluator::fork::ForkReport;
-use apprentice_evaluator::grade::GradeReport;
+use apprentice_evaluator::grading::grade::GradeReport;
 use apprentice_evaluator::run::{ConversationFile, RunPlan};
 use apprentice_harness::env::scene::Scene;
 use apprentice_learning::reflect::{Material, OutcomeBlock};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_evaluator::cost_estimate::Pricing;
+use apprentice_evaluator::estimates::cost::Pricing;
 use apprentice_evaluator::experiment::{
     BookSource, Definition, Experiment, ExperimentConfig, ExperimentConfigError, LearningModels, Prereg,
     ProgramDefaults, ResolveContext, ResolvedConfig, forecast, plan_measurement, report,
@@ -48,7 +48,7 @@ fn carried(draft: ResolvedConfig) -> Experiment {
         attempts: 2,
         epochs: 1,
         cleanup_every: 7,
-        tools: apprentice_evaluator::tool_servers::ToolSettings::default(),
+        tools: apprentice_evaluator::arms::tool_servers::ToolSettings::default(),
         command: Vec::new(),
         program: "0.0.0".into(),
     })

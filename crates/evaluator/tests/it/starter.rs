@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::arm::open_inert_skills;
+use apprentice_evaluator::arms::open_inert_skills;
 use apprentice_evaluator::learn::HeldOutTasks;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::task_apps::apps_of;

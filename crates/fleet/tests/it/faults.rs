@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-use apprentice_evaluator::grade::grade;
+use apprentice_evaluator::grading::grade::grade;
 use apprentice_evaluator::run::{PlannedRun, RunControl, RunPlan, start_plan};
 use apprentice_fleet::{Artifacts, Depth, FetchError, Queue, StoreSettings, Worker, WorkerLimits, fetch};
 use apprentice_protocol::{Clock as _, RunId, Why};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
+use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, RunDeps, RunPlan, TrialSpec, plan,
 };

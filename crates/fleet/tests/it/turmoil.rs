@@ -250,7 +250,8 @@ impl Turmoil {
                 *all.entry(format!("{} {:?}", row.model, row.verdict)).or_default() += 1;
             }
             let suite = scene::suite(&self.folder.path().join("suite"));
-            let graded = apprentice_evaluator::grade::grade(&fetched.folder, Some(&suite)).expect("grades");
+            let graded =
+                apprentice_evaluator::grading::grade::grade(&fetched.folder, Some(&suite)).expect("grades");
             assert_eq!((graded.differs, graded.missing), (0, 0), "{}", plan.run);
         }
         let half = self.runs.len() * self.plan.trials.len() / 2;

@@ -12,10 +12,10 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::preflight::Preflight;
-use crate::{packages, process_env, suite, terminal};
+use crate::settings::config::Config;
+use crate::suite::preflight::Preflight;
+use crate::{process_env, suite, suite::packages, terminal};
 use requirement::{Group, NAMESPACES, REQUIREMENTS, Requirement};
 use system::{Engine, Family, Marks, System};
 

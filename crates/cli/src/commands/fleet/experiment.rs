@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arms::tool_servers::ToolSettings;
 use apprentice_evaluator::experiment::experiment_config::Located;
 use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
-use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Artifacts, ExperimentRecord, build_of, files_below};
 use apprentice_runs::layout::PREREG_FILE;
 use apprentice_tasks::suite as suites;
@@ -18,13 +18,13 @@ use super::submitted::Submitted;
 use crate::commands::bench::{self, Bench, BenchFiles};
 use crate::commands::distill::{Distill, LoadedExperiment, ModelUse, load_experiment, registration_of};
 use crate::commands::experiment_command;
+use crate::commands::forecast::Proceed;
 use crate::commands::run::{ParseCommand, StartedBy};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::Proceed;
 use crate::models::Models;
-use crate::overrides::{self, Overrides};
-use crate::queue_access::{database_failure, store_settings};
+use crate::runs::queue_access::{database_failure, store_settings};
+use crate::settings::config::Config;
+use crate::settings::overrides::{self, Overrides};
 use crate::{process_env, terminal, wire};
 
 /// The schema name of the list of an experiment's inputs.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use apprentice_evaluator::arms::tool_servers::ToolSettings;
 use apprentice_evaluator::experiment::{BookSource, Experiment, Prereg, RunsElsewhere};
 use apprentice_evaluator::run::TrialSpec;
-use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_fleet::{Database, ExperimentRuns, LeadExperiment, LeaderPlace, Leaving, Led, Metered};
 use apprentice_protocol::{BoxFuture, ChatModel};
 
@@ -16,10 +16,10 @@ use crate::commands::bench;
 use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment_with};
 use crate::commands::experiment_command::{self, Performance, WrapModels, WrapReader};
 use crate::commands::run::{ParseCommand, RecordedCommand, StartedBy};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
-use crate::overrides::{self, Overrides};
+use crate::settings::config::Config;
+use crate::settings::overrides::{self, Overrides};
 use crate::wire;
 
 /// Leads experiments with the settings of this machine.

@@ -15,7 +15,7 @@ use clap::Subcommand;
 
 use super::run::ParseCommand;
 use crate::failure::Failure;
-use crate::overrides::{self, Overrides};
+use crate::settings::overrides::{self, Overrides};
 
 pub(crate) use plan::{FleetPlan, print as print_plan};
 pub(crate) use submit::Submit;

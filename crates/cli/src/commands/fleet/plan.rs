@@ -9,8 +9,8 @@ use apprentice_fleet::{
 use apprentice_protocol::Verdict;
 use clap::Args;
 
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// Options of `plan` for several machines.

@@ -10,9 +10,9 @@ use apprentice_protocol::{RunId, counted};
 use clap::Args;
 
 use super::metrics;
-use crate::config::Config;
 use crate::failure::{Failure, Kind};
-use crate::queue_access::{QueueAddress, database_failure, fetch_failure};
+use crate::runs::queue_access::{QueueAddress, database_failure, fetch_failure};
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// The longest wait between two fetches of a run that is followed.

@@ -14,9 +14,9 @@ use clap::Args;
 use super::submitted::Submitted;
 use crate::commands::bench::Measurement;
 use crate::commands::run::{ParseCommand, PlannedCommand, Run, planned};
-use crate::config::{Config, WorldChoice};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::queue_access::{QueueAddress, database_failure, store_settings};
+use crate::runs::queue_access::{QueueAddress, database_failure, store_settings};
+use crate::settings::config::{Config, WorldChoice};
 use crate::{process_env, suite, terminal, wire};
 
 /// Puts the trials of a run, or an experiment, into a queue, from which workers take them.

@@ -20,11 +20,11 @@ use clap::Args;
 use super::leader::LeaderHere;
 use super::metered_models::MeteredModels;
 use crate::commands::run::{BroughtFiles, BroughtRun, ParseCommand, brought, brought_measurement};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::overrides::Overrides;
-use crate::queue_access::{QueueAddress, patient_store_settings};
-use crate::run_progress::RunProgress;
+use crate::runs::queue_access::{QueueAddress, patient_store_settings};
+use crate::settings::config::Config;
+use crate::settings::overrides::Overrides;
+use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// Programs without which this machine has no desktops.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm_guidance::ArmGuidance;
-use apprentice_evaluator::function_admission::{Admission, AdmissionError, AdmissionReport};
+use apprentice_evaluator::arms::guidance::ArmGuidance;
+use apprentice_evaluator::functions::admission::{Admission, AdmissionError, AdmissionReport};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, SkillId, TaskId, Verdict};
 use apprentice_sandbox::SystemClock;
@@ -13,9 +13,9 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{open, skill, state};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::run_progress::RunProgress;
+use crate::settings::config::Config;
+use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::function_synthesis::{Learned, Lesson, LessonError};
+use apprentice_evaluator::functions::synthesis::{Learned, Lesson, LessonError};
 use apprentice_evaluator::learn::{HeldOutTasks, last_attempts};
 use apprentice_evaluator::run::RunFolder;
 use apprentice_evaluator::split::SplitLock;
@@ -18,10 +18,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{open, refused, skill};
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::commands::skills::curate::learner;
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 #[derive(Debug, Args)]

@@ -21,8 +21,8 @@ use serde_json::Value;
 use self::admit::AdmitArgs;
 use self::learn::LearnArgs;
 use super::skills::writable;
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// Executable skills: functions that do a whole procedure in a page or on a desktop.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::arm::GuidanceProvider;
-use apprentice_evaluator::auto_arms::AutoArms;
+use apprentice_evaluator::arms::GuidanceProvider;
+use apprentice_evaluator::arms::auto::AutoArms;
 use apprentice_evaluator::run::{AdmissionCounts, ArmPlan, RunPlan, frozen_book};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::counted;
@@ -15,10 +15,10 @@ use apprentice_skillbook::verification::{Admission, AdmissionPolicy, admit};
 use apprentice_tasks::suite::Suite;
 
 use super::{ParseCommand, RecordedCommand, Run, StartedBy};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::guidance_args::GuidanceArgs;
 use crate::models::Models;
+use crate::options::guidance_args::GuidanceArgs;
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// What a run is made from: `run` takes it from its arguments, `resume` from the stored plan and command.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_evaluator::arm::GuidanceProvider;
+use apprentice_evaluator::arms::GuidanceProvider;
 use apprentice_evaluator::run::{ArmPlan, PlannedArm};
 use apprentice_protocol::TaskId;
 use apprentice_results::ablations::AblationArm;
@@ -10,8 +10,8 @@ use apprentice_results::arm::Arm;
 
 use super::Run;
 use super::inputs::Loaded;
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// Returns the selected tasks, or a failure that suggests the nearest id.

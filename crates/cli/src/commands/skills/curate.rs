@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::review_estimate::CountRange;
+use apprentice_evaluator::estimates::review::CountRange;
 use apprentice_learning::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings, find_cleanup_tasks};
 use apprentice_learning::manage::{Decision, ItemOutcome, ManageError};
 use apprentice_learning::{
@@ -21,10 +21,10 @@ use serde::Serialize;
 
 use super::proposals::{WriteModeArg, conclude};
 use super::{many, open, write_as};
-use crate::config::Config;
+use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// Applies reflections from elsewhere to the skillbook: counts each review, and lets the manager decide on changes.

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{id, unknown};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// Number of most recent lines to print.

@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::curate::learner;
 use super::proposals::{WriteModeArg, conclude};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// The role whose model reviews.

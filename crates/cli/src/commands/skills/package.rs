@@ -21,8 +21,8 @@ use super::archive::read_archive;
 use super::package_files::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
 use super::skillweaver;
 use super::{open, write};
-use crate::config::Config;
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::settings::config::Config;
 use crate::{terminal, wire};
 
 /// Name prefix of the shipped packages that apply to any task.

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{open, operation, write};
-use crate::config::Config;
 use crate::failure::{Failure, Kind};
+use crate::settings::config::Config;
 use crate::terminal;
 
 /// The option `--write-mode` of commands in which models change the skillbook.

@@ -11,13 +11,13 @@ use apprentice_protocol::{ChatModel, TaskId, did_you_mean};
 use apprentice_skillbook::{At, Snapshot};
 
 use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
+use crate::arms::hidden_skills::{HiddenSkill, HiddenSkills};
+use crate::arms::tool_servers::ToolSettings;
 use crate::experiment::{BookSource, Experiment, LearningPlan};
-use crate::function_scope::FunctionScope;
-use crate::hidden_skills::{HiddenSkill, HiddenSkills};
+use crate::functions::scope::FunctionScope;
 use crate::learn::CycleOptions;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
-use crate::tool_servers::ToolSettings;
 use apprentice_results::arm::Arm;
 use apprentice_runs::layout::PLAN_FILE;
 use apprentice_runs::row::Split;
