@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind};
+use crate::runs::run_progress::RunProgress;
 use crate::settings::config::Config;
-use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// Tests a suite's checks: each task's solution must pass; its near miss, doing nothing and giving up must fail.

@@ -24,9 +24,9 @@ use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::options::guidance_args::GuidanceArgs;
+use crate::runs::experiment_progress::{Verbosity, parts};
 use crate::settings::config::Config;
 use crate::suite::pick::Pick;
-use crate::terminal::experiment_progress::{Verbosity, parts};
 use crate::{process_env, terminal, wire};
 
 /// Measures the effect of a skillbook on a model: the same tasks and variations with and without it, in pairs.

@@ -12,7 +12,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::suite::task_words::TaskWords;
-use crate::{terminal, terminal::run_progress};
+use crate::{runs::run_progress, terminal};
 
 /// The file of results in a run's folder.
 const JUNIT_FILE: &str = "junit.xml";

@@ -11,7 +11,7 @@ use super::run::{CollectedRun, Run, execute};
 use crate::commands::forecast::SpendingArgs;
 use crate::failure::{Failure, Kind};
 use crate::settings::config::Config;
-use crate::{terminal, terminal::run_progress};
+use crate::{runs::run_progress, terminal};
 
 /// Runs each task of a suite several times with one model, and exports the attempts that passed.
 ///

@@ -15,8 +15,8 @@ use super::learn::Reflection;
 use crate::commands::forecast::{Proceed, SpendingArgs};
 use crate::failure::Failure;
 use crate::options::servers::Servers;
+use crate::runs::experiment_progress::Verbosity;
 use crate::settings::config::Config;
-use crate::terminal::experiment_progress::Verbosity;
 use crate::{process_env, terminal, wire};
 
 /// Checks the mechanism: one rule-based policy fills a skillbook, another is measured with and without it.

@@ -22,9 +22,9 @@ use crate::commands::forecast::{Forecast, Proceed, SpendingArgs, learning_models
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::options::servers::Servers;
+use crate::runs::experiment_progress::Verbosity;
 use crate::settings::config::Config;
 use crate::settings::role::RoleSettings;
-use crate::terminal::experiment_progress::Verbosity;
 use crate::{process_env, terminal, wire};
 
 /// Runs the experiment that a file describes: a teacher fills a skillbook on training tasks, students are measured on

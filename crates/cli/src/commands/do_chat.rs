@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::client_session::{ClientRequest, ClientSession};
 use super::do_learning::SessionLearning;
+use crate::commands::interrupts::SessionInterrupts;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 use crate::terminal::chat_input::{ChatInput, ChatLine};
-use crate::terminal::interrupts::SessionInterrupts;
 
 /// Who talks, and how they stop the agent.
 pub(super) struct Chat {

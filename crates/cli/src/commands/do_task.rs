@@ -26,13 +26,13 @@ use super::do_learning::{Learning, SessionLearning};
 use super::do_live::{LiveDo, LiveParts};
 use super::do_setup::{self, SetupFailure};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::commands::interrupts::SessionInterrupts;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::options::servers::Servers;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
 use crate::terminal::event_printer::EventPrinter;
-use crate::terminal::interrupts::SessionInterrupts;
 use crate::{host, terminal, wire};
 
 /// The instruction of a trace whose turns come from a client.

@@ -19,8 +19,8 @@ use apprentice_tasks::suite::{Selection, Suite};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::runs::control_socket::offered_run;
+use crate::runs::experiment_progress::{ExperimentProgress, Verbosity};
 use crate::settings::config::{Config, OnOff};
-use crate::terminal::experiment_progress::{ExperimentProgress, Verbosity};
 use crate::terminal::live_lines::LiveLines;
 use crate::{terminal, wire};
 

@@ -23,9 +23,9 @@ use super::skills::curate::{apply_failure, learner};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
+use crate::runs::run_progress::RunProgress;
 use crate::settings::config::{Config, WorldChoice};
 use crate::suite::preflight::check_app;
-use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// World actions for which the forecast is made where only money limits an exploration.

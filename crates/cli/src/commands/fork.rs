@@ -18,8 +18,8 @@ use super::run::{ParseCommand, StartedBy};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::options::guidance_args::GuidanceArgs;
+use crate::runs::run_progress::RunProgress;
 use crate::settings::config::Config;
-use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// Goes on from a step of a recorded trial, several times with its own help and with one thing changed in it.

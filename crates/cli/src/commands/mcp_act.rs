@@ -25,10 +25,10 @@ use super::do_chat::Chat;
 use super::do_setup::check_screen;
 use super::do_task::{ClientWorld, serve_client};
 use super::mcp_streams::serve_streams;
+use crate::commands::interrupts::SessionInterrupts;
 use crate::failure::Failure;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
-use crate::terminal::interrupts::SessionInterrupts;
 use crate::{terminal::bounded_stdin, wire};
 
 const ACT: &str = "act";

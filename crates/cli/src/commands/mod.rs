@@ -29,6 +29,7 @@ pub(crate) mod fork;
 pub(crate) mod functions;
 pub(crate) mod grade;
 pub(crate) mod init;
+pub(crate) mod interrupts;
 pub(crate) mod learn;
 mod learn_foreign;
 mod learn_own;

@@ -21,7 +21,7 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::{BASELINES, Models};
 use crate::settings::config::Config;
 use crate::settings::provider::{PROVIDERS, ProviderApi, ProviderEntry, provider_of};
-use crate::{models::key, terminal, wire};
+use crate::{settings::key, terminal, wire};
 
 /// System prompt of the test request.
 const SYSTEM: &str = "Answer with the one word ready.";

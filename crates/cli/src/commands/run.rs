@@ -37,6 +37,7 @@ use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::options::guidance_args::GuidanceArgs;
+use crate::runs::run_progress::{RunProgress, run_failure};
 use crate::settings::config::Config;
 #[cfg(feature = "fleet")]
 use crate::settings::config::WorldChoice;
@@ -45,7 +46,6 @@ use crate::settings::overrides;
 use crate::settings::overrides::Overrides;
 use crate::suite::pick::Pick;
 use crate::suite::preflight::Preflight;
-use crate::terminal::run_progress::{RunProgress, run_failure};
 use crate::{process_env, wire};
 
 /// Runs tasks of a suite with one model.

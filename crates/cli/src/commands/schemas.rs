@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema};
 
 use super::printed::{OF_A_FLEET, PRINTED};
 use super::{functions, skills};
-use crate::{args, commands::forecast, terminal::run_progress};
+use crate::{args, commands::forecast, runs::run_progress};
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"))

@@ -10,7 +10,7 @@ use super::run::{CollectedRun, Run, execute};
 use crate::commands::forecast::SpendingArgs;
 use crate::failure::Failure;
 use crate::settings::config::Config;
-use crate::{terminal, terminal::run_progress};
+use crate::{runs::run_progress, terminal};
 
 /// Opens the world of a task for a person, who does it on the page Live of `apprentice view`; the attempt is kept and judged like a
 /// model's.

@@ -12,8 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::Models;
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::models::call_checks::BATCH;
 use crate::process_env;
+use crate::settings::call_checks::BATCH;
 
 /// How long a batch may take by default: an hour more than the providers allow it.
 const DEADLINE: Duration = Duration::from_hours(25);

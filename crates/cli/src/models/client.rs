@@ -20,13 +20,13 @@ use apprentice_protocol::{BoxFuture, ChatModel, ChatReply, ChatRequest, ModelErr
 use super::Models;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::access::{Access, CommandTokens, aws_keys};
-use crate::models::call_checks::{
+use crate::settings::call_checks::{
     BATCH, anthropic_defaults, check_each, check_output, check_together, headers, platform,
 };
-use crate::models::call_settings::CallSettings;
+use crate::settings::call_settings::CallSettings;
 use crate::settings::config::ScriptChoice;
 use crate::settings::provider::{Provider, ProviderApi, ProviderEntry, provider_of};
-use crate::{models::key, process_env, terminal};
+use crate::{process_env, settings::key, terminal};
 
 /// Limit until the head of a streamed response. In one piece, the head comes with the whole.
 const FIRST_BYTE: Duration = Duration::from_secs(120);

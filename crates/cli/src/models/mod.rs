@@ -3,13 +3,9 @@
 
 pub(crate) mod access;
 mod batches;
-pub(crate) mod call_checks;
-pub(crate) mod call_settings;
 mod client;
-pub(crate) mod embeddings;
 mod heard;
 mod introduce;
-pub(crate) mod key;
 mod readers;
 pub(crate) mod spelling;
 mod uncalled;
@@ -43,8 +39,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::access::Access;
-use crate::models::call_checks::{address, key_variable};
 use crate::models::spelling::{Spelling, spelling};
+use crate::settings::call_checks::{address, key_variable};
 use crate::settings::config::{Config, SafetyChoice};
 use crate::settings::provider::{Provider, ProviderApi, provider_of};
 use crate::terminal::live_words::LiveWords;

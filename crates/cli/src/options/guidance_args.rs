@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::arms::{GuidanceProvider, open_inert_skills};
-use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_protocol::Clock;
 use apprentice_skillbook::Snapshot;
 use apprentice_tasks::suite::Suite;

@@ -12,7 +12,7 @@ use apprentice_tasks::suite::SuiteOptions;
 use apprentice_tasks::world_io::Mirror;
 use serde::{Deserialize, Serialize};
 
-use crate::models::embeddings::EmbeddingsSettings;
+use crate::settings::embeddings::EmbeddingsSettings;
 use crate::settings::provider::Providers;
 use crate::settings::role::Roles;
 

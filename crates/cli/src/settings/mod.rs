@@ -1,7 +1,11 @@
 //! Reads settings from the defaults, files, the environment and flags; later sources override earlier ones. Each value
 //! keeps its origin.
 
+pub(crate) mod call_checks;
+pub(crate) mod call_settings;
 pub(crate) mod config;
+pub(crate) mod embeddings;
+pub(crate) mod key;
 pub(crate) mod overrides;
 pub(crate) mod project_file;
 pub(crate) mod prompts;
@@ -15,10 +19,8 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::models::call_checks::check_providers;
-use crate::models::call_settings;
-use crate::models::embeddings;
 use crate::process_env;
+use crate::settings::call_checks::check_providers;
 use crate::settings::config::Config;
 use crate::settings::project_file::SettingsFile;
 use crate::settings::provider::{PROVIDERS, ProviderEntry};

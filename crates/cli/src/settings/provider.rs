@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::models::call_settings::CallSettings;
+use crate::settings::call_settings::CallSettings;
 use crate::settings::value_type::ValueType;
 
 /// An API that providers speak.

@@ -7,7 +7,7 @@ use apprentice_guidance::ArmPolicy;
 use serde::Deserialize;
 
 use crate::failure::{Failure, Kind};
-use crate::models::call_settings::CallSettings;
+use crate::settings::call_settings::CallSettings;
 use crate::settings::provider::Provider;
 use crate::settings::value_type::ValueType;
 

@@ -6,12 +6,9 @@
 pub(crate) mod bounded_stdin;
 pub(crate) mod chat_input;
 pub(crate) mod event_printer;
-pub(crate) mod experiment_progress;
-pub(crate) mod interrupts;
 pub(crate) mod live_lines;
 pub(crate) mod live_words;
 pub(crate) mod log;
-pub(crate) mod run_progress;
 pub(crate) mod wrap;
 
 use std::borrow::Cow;

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arms::GuidanceProvider;
+use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::arms::hidden_skills::HiddenSkills;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
 };
-use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, Progress, RunControl, RunDeps, TrialSpec, start,

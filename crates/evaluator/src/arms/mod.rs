@@ -2,6 +2,7 @@
 
 pub mod auto;
 pub mod demonstration;
+pub mod function_scope;
 pub mod guidance;
 pub mod hidden_skills;
 pub mod tool_servers;
@@ -18,10 +19,10 @@ use apprentice_skillbook::{At, BookError, Skill, Snapshot};
 
 use crate::arms::auto::AutoArms;
 use crate::arms::demonstration::{Demonstration, nearest};
+use crate::arms::function_scope::FunctionScope;
 use crate::arms::guidance::{ArmGuidance, TrialHelp};
 use crate::arms::hidden_skills::HiddenSkills;
 use crate::arms::tool_servers::{ServerFactory, ToolPolicy, ToolSettings, hash, tool_contribution};
-use crate::functions::scope::FunctionScope;
 use crate::task_apps::apps_of;
 use crate::trial_identity::trajectory_id;
 use apprentice_results::arm::{Arm, Delivery, UnknownArm, is_masked};

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
+use crate::arms::function_scope::FunctionScope;
 use crate::arms::hidden_skills::HiddenSkills;
 use crate::arms::open_inert_skills;
-use crate::functions::scope::FunctionScope;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;
 use apprentice_results::ablations::Ablations;

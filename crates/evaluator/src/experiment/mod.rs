@@ -39,10 +39,10 @@ use apprentice_wording::EmbeddingModel;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::arms::ArmError;
+use crate::arms::function_scope::FunctionScope;
 use crate::arms::hidden_skills::HiddenSkills;
 use crate::arms::tool_servers::ToolSettings;
 use crate::audits::contamination::examine;
-use crate::functions::scope::FunctionScope;
 use crate::learn::{CycleError, CycleOptions, DemonstrationError, LearningRecord, LockedSuitesError};
 use crate::run::{
     ArmPlan, Contender, Conversations, PlanRequest, RunControl, RunDeps, RunError, RunPlan, RunSummary,

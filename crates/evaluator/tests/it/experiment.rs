@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::arms::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::arms::tool_servers::{ToolPolicy, ToolSettings};
@@ -15,7 +16,6 @@ use apprentice_evaluator::experiment::{
     PrimaryComparison, experiment_config, finished_rows, forecast, plan_measurement, report, run_experiment,
     runs,
 };
-use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{ArmPlan, ModelSource, Progress, RunControl, RunDeps, RunFolder, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};

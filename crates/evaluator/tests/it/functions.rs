@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arms::GuidanceProvider;
+use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::guidance::ArmGuidance;
 use apprentice_evaluator::functions::admission::{Admission, AdmissionError, AdmissionReport};
-use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_evaluator::learn::{learn_from, recorded_attempt};
 use apprentice_evaluator::run::{
     Contender, Conversations, ModelSource, PlanRequest, RunControl, RunDeps, RunSummary, TrialSpec, start,

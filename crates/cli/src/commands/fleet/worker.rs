@@ -22,9 +22,9 @@ use super::metered_models::MeteredModels;
 use crate::commands::run::{BroughtFiles, BroughtRun, ParseCommand, brought, brought_measurement};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::runs::queue_access::{QueueAddress, patient_store_settings};
+use crate::runs::run_progress::RunProgress;
 use crate::settings::config::Config;
 use crate::settings::overrides::Overrides;
-use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 /// Programs without which this machine has no desktops.

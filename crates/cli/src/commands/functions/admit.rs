@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::{open, skill, state};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::runs::run_progress::RunProgress;
 use crate::settings::config::Config;
-use crate::terminal::run_progress::RunProgress;
 use crate::{process_env, terminal, wire};
 
 #[derive(Debug, Args)]

@@ -19,9 +19,9 @@ use super::{ParseCommand, StartedBy};
 use crate::commands::ci::{self, CiArgs};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
+use crate::runs::run_progress::{RunProgress, run_failure};
 use crate::settings::config::Config;
 use crate::settings::overrides::{self, Overrides};
-use crate::terminal::run_progress::{RunProgress, run_failure};
 use crate::{commands, wire};
 
 /// Continues a run or an experiment that was stopped.

@@ -11,10 +11,10 @@ use apprentice_protocol::{ChatModel, TaskId, did_you_mean};
 use apprentice_skillbook::{At, Snapshot};
 
 use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
+use crate::arms::function_scope::FunctionScope;
 use crate::arms::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::arms::tool_servers::ToolSettings;
 use crate::experiment::{BookSource, Experiment, LearningPlan};
-use crate::functions::scope::FunctionScope;
 use crate::learn::CycleOptions;
 use crate::split::SplitLock;
 use crate::task_apps::apps_of;

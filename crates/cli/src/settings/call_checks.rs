@@ -7,7 +7,7 @@ use apprentice_models::limits::output_limit;
 use apprentice_models::options::CacheLifetime;
 
 use crate::failure::{Failure, Kind};
-use crate::models::call_settings::CallSettings;
+use crate::settings::call_settings::CallSettings;
 use crate::settings::provider::{PROVIDERS, ProviderApi, Providers};
 
 /// The efforts of OpenAI's models, which other servers spell likewise.
@@ -345,7 +345,7 @@ pub(crate) fn address(calls: &CallSettings) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{ProviderApi, address, check_each, check_output, check_together, headers};
-    use crate::models::call_settings::CallSettings;
+    use crate::settings::call_settings::CallSettings;
 
     fn read(text: &str) -> CallSettings {
         toml::from_str(text).expect("settings")

@@ -7,7 +7,7 @@ use apprentice_models::http::{Endpoint, Secret};
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::models::key;
+use crate::settings::key;
 use crate::settings::value_type::ValueType;
 
 /// Settings of the table `embeddings` that have no default, with their types.
