@@ -19,7 +19,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::experiment_command;
+use crate::commands::experiment_command;
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
@@ -308,7 +308,7 @@ fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skillbook::Snapshot,
     if !arms.iter().any(|arm| arm.needs_book()) {
         return Ok(apprentice_skillbook::Snapshot::empty());
     }
-    let book = super::skills::open(folder)?.clean().kind(Kind::Config)?;
+    let book = crate::commands::skills::open(folder)?.clean().kind(Kind::Config)?;
     match book.is_empty() {
         true => Err(Failure::say(Kind::NothingMatched, format!("{} contains no skills", folder.display()))),
         false => Ok(book),

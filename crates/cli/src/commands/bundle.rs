@@ -10,7 +10,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::signature;
+use crate::commands::signature;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::runs::run_place::WholePlace;
 use crate::terminal;

@@ -6,9 +6,9 @@ use apprentice_exports::ExportFormat;
 use apprentice_protocol::Verdict;
 use clap::Args;
 
-use super::export::{self, ExportArgs, Place, collected};
-use super::run::{CollectedRun, Run, execute};
+use crate::commands::export::{self, ExportArgs, Place, collected};
 use crate::commands::forecast::SpendingArgs;
+use crate::commands::run::{CollectedRun, Run, execute};
 use crate::failure::{Failure, Kind};
 use crate::settings::config::Config;
 use crate::{runs::run_progress, terminal};

@@ -9,10 +9,10 @@ use apprentice_results::arm::Arm;
 use apprentice_skillbook::review::ReflectMode;
 use clap::Args;
 
-use super::distill::{LoadedExperiment, ModelUse, load_experiment_with};
-use super::experiment_command;
-use super::learn::Reflection;
+use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment_with};
+use crate::commands::experiment_command;
 use crate::commands::forecast::{Proceed, SpendingArgs};
+use crate::commands::learn::Reflection;
 use crate::failure::Failure;
 use crate::options::servers::Servers;
 use crate::runs::experiment_progress::Verbosity;

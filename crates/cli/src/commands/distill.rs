@@ -17,8 +17,8 @@ use apprentice_runs::layout::PREREG_FILE;
 use apprentice_tasks::suite::requirements::needs_judge;
 use clap::Args;
 
-use super::{experiment_command, forecast_table};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs, learning_models};
+use crate::commands::{experiment_command, forecast_table};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::options::servers::Servers;

@@ -8,8 +8,8 @@ use apprentice_protocol::{Finish, TurnStart, World};
 
 use tokio_util::sync::CancellationToken;
 
-use super::client_session::{ClientRequest, ClientSession};
-use super::do_learning::SessionLearning;
+use crate::commands::client_session::{ClientRequest, ClientSession};
+use crate::commands::do_learning::SessionLearning;
 use crate::commands::interrupts::SessionInterrupts;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;

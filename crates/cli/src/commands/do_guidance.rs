@@ -45,7 +45,7 @@ pub(super) fn guidance_for(
     let task = TaskView { instruction, present, ..TaskView::default() };
     let book = match learning.is_some() && !source.folder.is_dir() {
         true => Snapshot::empty(),
-        false => super::skills::open(source.folder)?,
+        false => crate::commands::skills::open(source.folder)?,
     };
     let part = if learning.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
     // Scripts run in the world, and the user's own desktop is none.

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::skills::learning::{self as review, ReviewOptions, Reviewed};
-use super::skills::proposals::{WriteModeArg, conclude as conclude_proposals};
+use crate::commands::skills::learning::{self as review, ReviewOptions, Reviewed};
+use crate::commands::skills::proposals::{WriteModeArg, conclude as conclude_proposals};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::settings::config::{BackgroundChoice, Config};

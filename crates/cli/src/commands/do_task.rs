@@ -20,11 +20,11 @@ use apprentice_wording::domain_name;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::do_chat::{Chat, ChatResult};
-use super::do_guidance::{Lent, SkillSource, guidance_for};
-use super::do_learning::{Learning, SessionLearning};
-use super::do_live::{LiveDo, LiveParts};
-use super::do_setup::{self, SetupFailure};
+use crate::commands::do_chat::{Chat, ChatResult};
+use crate::commands::do_guidance::{Lent, SkillSource, guidance_for};
+use crate::commands::do_learning::{Learning, SessionLearning};
+use crate::commands::do_live::{LiveDo, LiveParts};
+use crate::commands::do_setup::{self, SetupFailure};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::commands::interrupts::SessionInterrupts;
 use crate::failure::{Failure, Kind, WithKind as _};

@@ -19,8 +19,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::skills::curate::{apply_failure, learner};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::commands::skills::curate::{apply_failure, learner};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::runs::run_progress::RunProgress;
@@ -160,7 +160,7 @@ fn plan(arguments: &Explore, config: &Config, clock: &dyn Clock) -> Result<(Path
             .hint("set --budget USD, --steps N or --episodes N; the first that is reached ends it"));
     }
     let model = arguments.model.clone().unwrap_or_default();
-    let book = super::skills::writable(arguments.skillbook.as_deref(), config)?;
+    let book = crate::commands::skills::writable(arguments.skillbook.as_deref(), config)?;
     let plan = ExplorePlan {
         schema: EXPLORE_SCHEMA.to_owned(),
         started_at: clock.now(),

@@ -14,8 +14,8 @@ use apprentice_skillbook::Snapshot;
 use apprentice_skillbook::verification::admit;
 use clap::Args;
 
-use super::run::{ParseCommand, StartedBy};
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
+use crate::commands::run::{ParseCommand, StartedBy};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::options::guidance_args::GuidanceArgs;
 use crate::runs::run_progress::RunProgress;
@@ -176,11 +176,11 @@ fn book(
         return Ok((Snapshot::empty(), None));
     }
     if let Some(frozen) = frozen_book(run) {
-        return Ok((super::skills::open(&frozen)?, None));
+        return Ok((crate::commands::skills::open(&frozen)?, None));
     }
     let configured = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
     let note = format!("the run kept no frozen skillbook; guidance comes from: {}", configured.display());
-    let book = super::skills::open(configured)?.clean().kind(Kind::Config)?;
+    let book = crate::commands::skills::open(configured)?.clean().kind(Kind::Config)?;
     let admitted = match &recorded.admission {
         Some(admission) => admit(&book, admission.policy).0,
         None => book,

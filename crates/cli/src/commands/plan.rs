@@ -11,8 +11,8 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
-use super::{experiment_command, forecast_table};
+use crate::commands::distill::{LoadedExperiment, ModelUse, load_experiment, registration_of};
+use crate::commands::{experiment_command, forecast_table};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::terminal;
@@ -36,7 +36,7 @@ pub(crate) struct Plan {
     no_lock: bool,
     #[cfg(feature = "fleet")]
     #[command(flatten)]
-    fleet: super::fleet::FleetPlan,
+    fleet: crate::commands::fleet::FleetPlan,
     /// Print one JSON object (`apprentice.plan/1`).
     #[arg(long)]
     json: bool,
@@ -106,7 +106,7 @@ fn print(told: &PlanOutput) {
         terminal::line(format_args!("registered: {}", path.display()));
     }
     #[cfg(feature = "fleet")]
-    super::fleet::print_plan(&told.fleet);
+    crate::commands::fleet::print_plan(&told.fleet);
     for one in &told.deviations {
         terminal::line(format_args!("deviation from registration: {}: {}", one.field, one.what));
     }

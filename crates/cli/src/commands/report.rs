@@ -9,7 +9,7 @@ use apprentice_results::step_caps::step_caps;
 use apprentice_runs::{StoredRun, Wanted};
 use clap::Args;
 
-use super::{bench, experiment_command};
+use crate::commands::{bench, experiment_command};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::runs::run_place::RunPlace;
 use crate::terminal;

@@ -29,10 +29,10 @@ use clap::Args;
 use self::inputs::{Loaded, RunInputs, load};
 pub(crate) use self::resuming::{Resume, run_resume};
 use self::selection::{eligible, selected, with_tries};
-use super::bench::Bench;
-use super::ci::{self, CiArgs};
-use super::demo::Demo;
-use super::distill::Distill;
+use crate::commands::bench::Bench;
+use crate::commands::ci::{self, CiArgs};
+use crate::commands::demo::Demo;
+use crate::commands::distill::Distill;
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
@@ -378,7 +378,7 @@ pub(crate) fn brought_measurement(
     let loaded = crate::suite::load(&files.suite)?;
     let suite = Suite { name: plan.suite.clone(), ..loaded };
     let book = match &files.book {
-        Some(folder) => super::skills::open(folder)?.clean().kind(Kind::Config)?,
+        Some(folder) => crate::commands::skills::open(folder)?.clean().kind(Kind::Config)?,
         None => Snapshot::empty(),
     };
     let book = book.with_embedding(models.embedding()?);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::printed::{OF_A_FLEET, PRINTED};
-use super::{functions, skills};
+use crate::commands::printed::{OF_A_FLEET, PRINTED};
+use crate::commands::{functions, skills};
 use crate::{args, commands::forecast, runs::run_progress};
 
 fn path(name: &str) -> PathBuf {
@@ -82,25 +82,25 @@ fn each_command_that_takes_json_has_a_schema() {
 
 #[test]
 fn what_runs_is_as_published() {
-    check("ps-1", &written::<super::watch::Listed<'_>>());
+    check("ps-1", &written::<crate::commands::watch::Listed<'_>>());
     check("run-summary-1", &written::<run_progress::Summary<'_>>());
 }
 
 #[test]
 fn what_a_machine_offers_is_as_published() {
-    check("doctor-1", &written::<super::doctor::Report>());
-    check("models-list-1", &written::<super::models::Listing<'_>>());
+    check("doctor-1", &written::<crate::commands::doctor::Report>());
+    check("models-list-1", &written::<crate::commands::models::Listing<'_>>());
 }
 
 #[test]
 fn what_a_suite_holds_is_as_published() {
     let mut found = Differences::default();
-    found.check("tasks-1", &written::<super::tasks::Listing<'_>>());
-    found.check("tasks-check-1", &written::<super::tasks_check::Report>());
-    found.check("task-1", &written::<super::tasks_check::ShownTask<'_>>());
-    found.check("tasks-metric-1", &written::<super::tasks_metric::MetricOutput<'_>>());
-    found.check("split-show-1", &written::<super::split::Shown<'_>>());
-    found.check("audit-1", &written::<super::audit::Report<'_>>());
+    found.check("tasks-1", &written::<crate::commands::tasks::Listing<'_>>());
+    found.check("tasks-check-1", &written::<crate::commands::tasks::check::Report>());
+    found.check("task-1", &written::<crate::commands::tasks::check::ShownTask<'_>>());
+    found.check("tasks-metric-1", &written::<crate::commands::tasks::metric::MetricOutput<'_>>());
+    found.check("split-show-1", &written::<crate::commands::split::Shown<'_>>());
+    found.check("audit-1", &written::<crate::commands::audit::Report<'_>>());
     found.end();
 }
 
@@ -108,7 +108,7 @@ fn what_a_suite_holds_is_as_published() {
 fn forecasts_and_comparisons_are_as_published() {
     let mut found = Differences::default();
     found.check("forecast-1", &written::<forecast::ForecastJson<'_>>());
-    found.check("bench-outline-1", &written::<super::bench::Outline>());
+    found.check("bench-outline-1", &written::<crate::commands::bench::Outline>());
     found.check("compare-1", &written::<apprentice_results::compare::Comparison>());
     found.check("step-caps-1", &written::<apprentice_results::step_caps::StepCaps>());
     found.end();
@@ -116,19 +116,19 @@ fn forecasts_and_comparisons_are_as_published() {
 
 #[test]
 fn what_servers_say_when_they_answer_is_as_published() {
-    check("serve-1", &written::<super::serve::Served>());
-    check("view-1", &written::<super::view::Served>());
+    check("serve-1", &written::<crate::commands::serve::Served>());
+    check("view-1", &written::<crate::commands::view::Served>());
 }
 
 #[test]
 fn examinations_are_as_published() {
-    check("verify-1", &written::<super::bundle::Checked<'_>>());
+    check("verify-1", &written::<crate::commands::bundle::Checked<'_>>());
 }
 
 #[cfg(feature = "fleet")]
 #[test]
 fn plans_are_as_published() {
-    check("plan-1", &written::<super::plan::PlanOutput>());
+    check("plan-1", &written::<crate::commands::plan::PlanOutput>());
 }
 
 #[cfg(feature = "fleet")]
@@ -136,7 +136,7 @@ fn plans_are_as_published() {
 fn what_is_said_of_queues_is_as_published() {
     let mut found = Differences::default();
     found.check("queue-status-1", &written::<apprentice_fleet::QueueStatus>());
-    found.check("submitted-1", &written::<super::fleet::Submitted<'_>>());
+    found.check("submitted-1", &written::<crate::commands::fleet::Submitted<'_>>());
     found.end();
 }
 
@@ -150,7 +150,7 @@ fn plans_are_as_published() {
         let gone = published[place].as_object_mut().and_then(|fields| fields.remove(name));
         assert!(gone.is_some(), "schemas/plan-1.json has no {name} in {place}");
     }
-    let own = serde_json::to_value(written::<super::plan::PlanOutput>()).expect("JSON");
+    let own = serde_json::to_value(written::<crate::commands::plan::PlanOutput>()).expect("JSON");
     assert_eq!(own, published, "schemas/plan-1.json; a test with the feature fleet writes it anew");
 }
 
@@ -161,20 +161,20 @@ fn answers_to_queries_are_as_published() {
 
 #[test]
 fn what_an_exploration_did_is_as_published() {
-    check("explored-1", &written::<super::explore::Explored<'_>>());
+    check("explored-1", &written::<crate::commands::explore::Explored<'_>>());
 }
 
 #[test]
 fn what_was_learned_is_as_published() {
     let mut found = Differences::default();
-    found.check("learn-1", &written::<super::learn::Learned<'_>>());
-    found.check("final-1", &written::<super::do_learning::Final<'_>>());
+    found.check("learn-1", &written::<crate::commands::learn::Learned<'_>>());
+    found.check("final-1", &written::<crate::commands::do_learning::Final<'_>>());
     found.check(
         "trace-read-1",
-        &written::<super::trace_read::TracesRead<apprentice_transcripts::LogSummary<'_>>>(),
+        &written::<crate::commands::trace::read::TracesRead<apprentice_transcripts::LogSummary<'_>>>(),
     );
-    found.check("trace-review-1", &written::<super::trace::ReviewMaterial<'_>>());
-    found.check("trace-event-1", &written::<super::trace::ExpandedEvent<'_>>());
+    found.check("trace-review-1", &written::<crate::commands::trace::ReviewMaterial<'_>>());
+    found.check("trace-event-1", &written::<crate::commands::trace::ExpandedEvent<'_>>());
     found.end();
 }
 

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::do_setup::{check_screen, home_file};
+use crate::commands::do_setup::{check_screen, home_file};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;

@@ -3,7 +3,7 @@
 use apprentice_control::{Answer, Order, OrderKind};
 use clap::Args;
 
-use super::watch::find;
+use crate::commands::watch::find;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::runs::control_socket;
 use crate::settings::config::Config;

@@ -1,5 +1,8 @@
 //! `apprentice mcp`: serves the skillbook over the Model Context Protocol, on standard input and output.
 
+pub(super) mod act;
+pub(super) mod streams;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,9 +22,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
-use super::mcp_act::{self, ActArgs};
-use super::mcp_streams::serve_streams;
-use super::skills::proposals::WriteModeArg;
+use crate::commands::mcp::act::ActArgs;
+use crate::commands::mcp::streams::serve_streams;
+use crate::commands::skills::proposals::WriteModeArg;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::{terminal::bounded_stdin, wire};
@@ -47,11 +50,11 @@ pub(crate) struct Mcp {
 /// Runs the server until the client disconnects.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     if arguments.acting.act {
-        return mcp_act::serve(&arguments.acting, arguments.skillbook.as_ref(), config);
+        return act::serve(&arguments.acting, arguments.skillbook.as_ref(), config);
     }
     let named = arguments.skillbook.as_deref();
     let folder = match arguments.write {
-        true => super::skills::writable(named, config)?,
+        true => crate::commands::skills::writable(named, config)?,
         false => named.unwrap_or(&config.skillbook),
     };
     let folder = folder.to_owned();

@@ -8,7 +8,7 @@ use apprentice_tasks::suite::with_task;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::tasks_keep::write;
+use crate::commands::tasks::keep::write;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 

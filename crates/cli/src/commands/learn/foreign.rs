@@ -13,8 +13,8 @@ use apprentice_sandbox::SystemClock;
 use apprentice_trace::Redactor;
 use apprentice_transcripts::{Found, ReadError, find, read};
 
-use super::learn_own::OpenBook;
-use super::skills::curate::apply_failure;
+use crate::commands::learn::own::OpenBook;
+use crate::commands::skills::curate::apply_failure;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, terminal};
 
@@ -23,26 +23,26 @@ const MAX_TRACES: usize = 1000;
 
 /// What the paths of `learn` hold.
 #[derive(Default)]
-pub(super) struct Inputs<'a> {
+pub(in crate::commands) struct Inputs<'a> {
     /// Attempts of `apprentice do`.
-    pub(super) own: Vec<&'a Path>,
+    pub(in crate::commands) own: Vec<&'a Path>,
     /// Runs.
-    pub(super) runs: Vec<&'a Path>,
+    pub(in crate::commands) runs: Vec<&'a Path>,
     /// Traces of other programs.
-    pub(super) traces: Traces,
+    pub(in crate::commands) traces: Traces,
 }
 
 /// Traces of other programs.
 #[derive(Default)]
-pub(super) struct Traces {
+pub(in crate::commands) struct Traces {
     logs: Vec<Found>,
     /// Replies of each conversation that can be learned from.
-    pub(super) turns: Vec<u32>,
+    pub(in crate::commands) turns: Vec<u32>,
 }
 
 impl<'a> Inputs<'a> {
     /// Sorts paths by what they hold. Traces are read to their ends, so that nothing is written where one is damaged.
-    pub(super) fn of(paths: &'a [PathBuf]) -> Result<Self, Failure> {
+    pub(in crate::commands) fn of(paths: &'a [PathBuf]) -> Result<Self, Failure> {
         let mut inputs = Self::default();
         for path in paths {
             match check(path, Wanted::Attempts) {
@@ -65,7 +65,7 @@ impl<'a> Inputs<'a> {
 }
 
 impl Traces {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::commands) fn is_empty(&self) -> bool {
         self.logs.is_empty()
     }
 
@@ -99,17 +99,17 @@ fn conversations(log: &Found, redactor: &Redactor) -> Result<Vec<Result<ForeignT
 
 /// Counts over traces of other programs.
 #[derive(Default)]
-pub(super) struct ForeignTally {
-    pub(super) records: Vec<LearningRecord>,
+pub(in crate::commands) struct ForeignTally {
+    pub(in crate::commands) records: Vec<LearningRecord>,
     /// Traces whose instruction repeats a held-out task.
-    pub(super) sealed: usize,
+    pub(in crate::commands) sealed: usize,
     /// Traces without an end or an instruction.
-    pub(super) void: usize,
+    pub(in crate::commands) void: usize,
 }
 
 impl ForeignTally {
     /// Learns from traces, in their order.
-    pub(super) async fn learn(
+    pub(in crate::commands) async fn learn(
         &mut self,
         book: &mut OpenBook<'_>,
         held_out: &LockedSuites,

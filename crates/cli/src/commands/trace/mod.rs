@@ -1,5 +1,7 @@
 //! `apprentice trace`: shows a stored attempt as a reviewer would get it, and what other programs logged.
 
+pub(super) mod read;
+
 use std::path::{Path, PathBuf};
 
 use apprentice_learning::foreground::{
@@ -13,8 +15,8 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::trace_read::ReadTraces;
-use super::view::last_attempt;
+use crate::commands::trace::read::ReadTraces;
+use crate::commands::view::last_attempt;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
@@ -87,7 +89,7 @@ pub(super) struct ExpandedEvent<'a> {
 pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
     match &arguments.what {
         What::Review(asked) => review_attempt(asked),
-        What::Read(asked) => super::trace_read::run(asked),
+        What::Read(asked) => crate::commands::trace::read::run(asked),
     }
 }
 
@@ -143,7 +145,7 @@ fn expanded(events: &[SummarizedEvent], wanted: &[String], json: bool) -> Result
 
 fn as_json(bundle: &Bundle, book: Option<&Path>) -> Result<(), Failure> {
     let book = match book {
-        Some(folder) => super::skills::open(folder)?,
+        Some(folder) => crate::commands::skills::open(folder)?,
         None => apprentice_skillbook::Snapshot::empty(),
     };
     let book = book.with_shipped(ShippedPart::All);

@@ -1,6 +1,9 @@
 //! `apprentice learn RUN…`: reviews the attempts of finished runs and of `apprentice do`, and traces of other programs, and updates a
 //! skillbook.
 
+pub(super) mod foreign;
+pub(super) mod own;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,11 +26,11 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::learn_foreign::{ForeignTally, Inputs};
-use super::learn_own::{self, Judging, OpenBook, OwnTally};
-use super::skills::curate::{apply_failure, learner};
-use super::skills::proposals::WriteModeArg;
 use crate::commands::forecast::{AttemptReview, Forecast, Proceed, SpendingArgs};
+use crate::commands::learn::foreign::{ForeignTally, Inputs};
+use crate::commands::learn::own::{Judging, OpenBook, OwnTally};
+use crate::commands::skills::curate::{apply_failure, learner};
+use crate::commands::skills::proposals::WriteModeArg;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::settings::config::Config;
@@ -116,7 +119,7 @@ struct LockedSuite {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
-    let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
+    let folder = crate::commands::skills::writable(arguments.skillbook.as_deref(), config)?;
     let Inputs { own, runs, traces } = Inputs::of(&arguments.runs)?;
     arguments.judging.check(&own)?;
     let suite = match runs.is_empty() && arguments.suite.is_none() {
@@ -175,7 +178,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     drop(gateway);
     models.close_batches()?;
     let concluded = conclude(tally, folder, arguments.json);
-    super::skills::proposals::conclude(folder, mode)?;
+    crate::commands::skills::proposals::conclude(folder, mode)?;
     concluded
 }
 
@@ -195,7 +198,7 @@ fn open_book(
         Some(LockedSuite { suite, lock }) => {
             lock_book(folder, lock, &HeldOutTasks::build(lock, suite)).kind(Kind::Config)?;
         }
-        None => learn_own::check_book(gateway.state(), &held_out)?,
+        None => own::check_book(gateway.state(), &held_out)?,
     }
     Ok((gateway, held_out))
 }
@@ -253,7 +256,7 @@ fn locked_suite(arguments: &Learn) -> Result<LockedSuite, Failure> {
     let suite = crate::suite::load(named)?;
     let split = arguments.split.clone().unwrap_or_else(|| suite.root.join(SPLIT_FILE));
     if arguments.split.is_none() && !split.is_file() {
-        return Err(super::split::unlocked(&suite, named));
+        return Err(crate::commands::split::unlocked(&suite, named));
     }
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     lock.check_suite(&suite).kind(Kind::Config)?;
@@ -455,7 +458,7 @@ fn conclude(mut tally: Tally, folder: &Path, json: bool) -> Result<(), Failure> 
     }
     match (unread.first(), own.unjudged.first()) {
         (None, None) => Ok(()),
-        (None, Some(first)) => Err(learn_own::unjudged(first, own.unjudged.len())),
+        (None, Some(first)) => Err(own::unjudged(first, own.unjudged.len())),
         (Some(first), _) => {
             let count = unread.len();
             let reviews = if count == 1 { "review" } else { "reviews" };

@@ -15,8 +15,8 @@ use apprentice_protocol::{ChatModel, JudgedBy, Size, Verdict, counted};
 use apprentice_skillbook::{Gateway, Judgement, State};
 use clap::{Args, ValueEnum};
 
-use super::skills::curate::apply_failure;
 use crate::commands::forecast::{Forecast, SmallRequests};
+use crate::commands::skills::curate::apply_failure;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::terminal;
@@ -49,7 +49,7 @@ impl Judge {
 
 /// Options for attempts of `apprentice do`.
 #[derive(Debug, Args)]
-pub(super) struct Judging {
+pub(in crate::commands) struct Judging {
     /// Who judges attempts of `do`, which have no checks.
     #[arg(long, value_enum, value_name = "WHO")]
     judged_by: Option<Judge>,
@@ -75,7 +75,7 @@ fn names(name: &str, folder: &Path) -> bool {
 
 impl Judging {
     /// Checks the options against the attempts, before anything is asked or written.
-    pub(super) fn check(&self, own: &[&Path]) -> Result<(), Failure> {
+    pub(in crate::commands) fn check(&self, own: &[&Path]) -> Result<(), Failure> {
         let usage = |message: String| Err(Failure::say(Kind::Usage, message));
         if own.is_empty() && (self.judged_by.is_some() || !self.verdict.is_empty()) {
             return usage(
@@ -132,7 +132,7 @@ impl Judging {
     }
 
     /// Adds the requests to a judging model to a forecast.
-    pub(super) fn add_requests(
+    pub(in crate::commands) fn add_requests(
         &self,
         forecast: &mut Forecast,
         models: &Models,
@@ -149,7 +149,7 @@ impl Judging {
 }
 
 /// Refuses to learn without the suite into a book whose held-out tasks are not known.
-pub(super) fn check_book(state: &State, held_out: &LockedSuites) -> Result<(), Failure> {
+pub(in crate::commands) fn check_book(state: &State, held_out: &LockedSuites) -> Result<(), Failure> {
     let of_a_suite = |attempt: &&String| !state.judgements.contains_key(*attempt);
     if !held_out.is_empty() || !state.templates.keys().any(|attempt| of_a_suite(&attempt)) {
         return Ok(());
@@ -161,14 +161,14 @@ pub(super) fn check_book(state: &State, held_out: &LockedSuites) -> Result<(), F
 
 /// An attempt that was not judged, and why.
 #[derive(Debug)]
-pub(super) struct Unjudged {
+pub(in crate::commands) struct Unjudged {
     attempt: String,
     why: String,
     kind: Kind,
 }
 
 /// Returns the failure of a command that left attempts unjudged.
-pub(super) fn unjudged(first: &Unjudged, count: usize) -> Failure {
+pub(in crate::commands) fn unjudged(first: &Unjudged, count: usize) -> Failure {
     let attempts = if count == 1 { "attempt was" } else { "attempts were" };
     let message =
         format!("{count} {attempts} not judged and stay unlearned ({}: {})", first.attempt, first.why);
@@ -177,25 +177,25 @@ pub(super) fn unjudged(first: &Unjudged, count: usize) -> Failure {
 }
 
 /// A skillbook open for learning, with the models that learn and how they do.
-pub(super) struct OpenBook<'a> {
-    pub(super) gateway: &'a mut Gateway,
-    pub(super) learners: &'a LearnerModels,
-    pub(super) options: &'a LearnOptions,
+pub(in crate::commands) struct OpenBook<'a> {
+    pub(in crate::commands) gateway: &'a mut Gateway,
+    pub(in crate::commands) learners: &'a LearnerModels,
+    pub(in crate::commands) options: &'a LearnOptions,
 }
 
 /// Counts over attempts of `do`.
 #[derive(Debug, Default)]
-pub(super) struct OwnTally {
-    pub(super) records: Vec<LearningRecord>,
+pub(in crate::commands) struct OwnTally {
+    pub(in crate::commands) records: Vec<LearningRecord>,
     /// Attempts whose instruction repeats a held-out task.
-    pub(super) sealed: usize,
-    pub(super) void: usize,
-    pub(super) unjudged: Vec<Unjudged>,
+    pub(in crate::commands) sealed: usize,
+    pub(in crate::commands) void: usize,
+    pub(in crate::commands) unjudged: Vec<Unjudged>,
 }
 
 impl OwnTally {
     /// Has one attempt judged and learns from it. Returns the record, if it was learned from.
-    pub(super) async fn learn(
+    pub(in crate::commands) async fn learn(
         &mut self,
         book: &mut OpenBook<'_>,
         held_out: &LockedSuites,

@@ -32,7 +32,7 @@ pub(crate) struct ReadTraces {
 
 /// The output of `trace read --json`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct TracesRead<L> {
+pub(in crate::commands) struct TracesRead<L> {
     schema: &'static str,
     traces: Vec<L>,
     /// Traces that could not be read, and why.
@@ -47,7 +47,7 @@ struct Unread {
 }
 
 /// Runs the command.
-pub(super) fn run(asked: &ReadTraces) -> Result<(), Failure> {
+pub(in crate::commands) fn run(asked: &ReadTraces) -> Result<(), Failure> {
     let mut found = Vec::new();
     for path in &asked.paths {
         found.extend(find(path).map_err(|error| Failure::new(Kind::Config, error))?);

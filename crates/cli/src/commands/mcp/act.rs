@@ -20,12 +20,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
-use super::client_session::{SessionClient, SharedWorld, client_session};
-use super::do_chat::Chat;
-use super::do_setup::check_screen;
-use super::do_task::{ClientWorld, serve_client};
-use super::mcp_streams::serve_streams;
+use crate::commands::client_session::{SessionClient, SharedWorld, client_session};
+use crate::commands::do_chat::Chat;
+use crate::commands::do_setup::check_screen;
+use crate::commands::do_task::{ClientWorld, serve_client};
 use crate::commands::interrupts::SessionInterrupts;
+use crate::commands::mcp::streams::serve_streams;
 use crate::failure::Failure;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
@@ -41,11 +41,11 @@ const ABOUT: &str = "One isolated world: a desktop program or a page. `observe` 
 
 /// Options of the world for a client.
 #[derive(Debug, Args)]
-pub(super) struct ActArgs {
+pub(in crate::commands) struct ActArgs {
     /// Offer one world instead of the skillbook: tools to act in it and to observe it, and with --model one to have an
     /// instruction carried out.
     #[arg(long, conflicts_with_all = ["write", "write_mode"])]
-    pub(super) act: bool,
+    pub(in crate::commands) act: bool,
     /// Open a desktop world and start this command first.
     #[arg(long, value_name = "CMD", requires = "act", conflicts_with = "url")]
     app: Option<String>,
@@ -92,7 +92,7 @@ impl Default for ObserveArguments {
 }
 
 /// Serves a world until the client disconnects.
-pub(super) fn serve(
+pub(in crate::commands) fn serve(
     arguments: &ActArgs,
     skillbook: Option<&PathBuf>,
     config: &Config,

@@ -65,7 +65,7 @@ struct Line {
 }
 
 /// Prints the table of a suite. `solved` are files with solutions by task.
-pub(super) fn print(path: &Path, solved: &[PathBuf]) -> Result<(), Failure> {
+pub(in crate::commands) fn print(path: &Path, solved: &[PathBuf]) -> Result<(), Failure> {
     let mut solutions = BTreeSet::new();
     for file in solved {
         solutions.extend(solved_in(file)?);

@@ -1,5 +1,13 @@
 //! `apprentice tasks`: lists, checks, audits and imports tasks.
 
+pub(super) mod add;
+pub(super) mod check;
+pub(super) mod keep;
+pub(super) mod metric;
+pub(super) mod new;
+pub(super) mod record;
+pub(super) mod table;
+
 use std::path::PathBuf;
 
 use apprentice_protocol::EnvironmentKind;
@@ -9,7 +17,6 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{tasks_add, tasks_check, tasks_keep, tasks_metric, tasks_new, tasks_record};
 use crate::failure::Failure;
 use crate::settings::config::Config;
 use crate::suite::pick::Pick;
@@ -27,14 +34,14 @@ enum What {
     /// Lists the tasks of a suite.
     List(List),
     /// Shows one task: the content of its file, and what is missing to grade and run it.
-    Show(tasks_check::Show),
-    Check(tasks_check::Check),
-    Metric(tasks_metric::Metric),
-    Audit(super::audit::Audit),
-    Add(tasks_add::Add),
-    New(tasks_new::New),
-    KeepSolution(tasks_keep::KeepSolution),
-    Record(tasks_record::Record),
+    Show(check::Show),
+    Check(check::Check),
+    Metric(metric::Metric),
+    Audit(crate::commands::audit::Audit),
+    Add(add::Add),
+    New(new::New),
+    KeepSolution(keep::KeepSolution),
+    Record(record::Record),
 }
 
 /// Arguments of `tasks list`.
@@ -75,14 +82,14 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     match &arguments.what {
         What::List(arguments) => list(arguments, &config()?),
-        What::Show(show) => tasks_check::show(show, &config()?),
-        What::Check(check) => tasks_check::check(check, &config()?),
-        What::Metric(metric) => tasks_metric::run(metric, &config()?),
-        What::Add(add) => tasks_add::run(add),
-        What::New(new) => tasks_new::run(new),
-        What::KeepSolution(keep) => tasks_keep::run(keep),
-        What::Record(record) => tasks_record::run(record, &config()?),
-        What::Audit(audit) => super::audit::run(audit, &config()?),
+        What::Show(show) => check::show(show, &config()?),
+        What::Check(check) => check::check(check, &config()?),
+        What::Metric(metric) => metric::run(metric, &config()?),
+        What::Add(add) => add::run(add),
+        What::New(new) => new::run(new),
+        What::KeepSolution(keep) => keep::run(keep),
+        What::Record(record) => record::run(record, &config()?),
+        What::Audit(audit) => crate::commands::audit::run(audit, &config()?),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Report {
+pub(in crate::commands) struct Report {
     schema: &'static str,
     tasks: Vec<Row>,
     /// The number of tasks, and the number of "yes" results per column.
@@ -57,7 +57,7 @@ pub(super) struct Report {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Row {
+pub(in crate::commands) struct Row {
     id: String,
     app: String,
     loads: bool,
@@ -82,7 +82,7 @@ pub(super) struct Row {
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let path = crate::suite::found(&arguments.path)?;
     if arguments.table {
-        return super::tasks_table::print(&path, &arguments.solved);
+        return crate::commands::tasks::table::print(&path, &arguments.solved);
     }
     let surveyed = suite::survey(&path).kind(Kind::Config)?;
     let root = suite::root_of(&path);
@@ -206,7 +206,7 @@ fn table(report: &Report) {
 
 /// The output of `tasks show --json`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ShownTask<'a> {
+pub(in crate::commands) struct ShownTask<'a> {
     schema: &'static str,
     app: &'a str,
     /// The task, in the form of its file.

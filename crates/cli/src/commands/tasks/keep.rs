@@ -108,7 +108,7 @@ fn steps(run: &Path, row: &TrialRow, suite: &Suite) -> Result<Vec<serde_json::Va
 }
 
 /// Replaces a file: readers see the old text or the new one.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(in crate::commands) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).kind(Kind::Environment)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).kind(Kind::Environment)?;

@@ -6,8 +6,8 @@ use apprentice_control::PERSON;
 use apprentice_protocol::Verdict;
 use clap::Args;
 
-use super::run::{CollectedRun, Run, execute};
 use crate::commands::forecast::SpendingArgs;
+use crate::commands::run::{CollectedRun, Run, execute};
 use crate::failure::Failure;
 use crate::settings::config::Config;
 use crate::{runs::run_progress, terminal};
@@ -33,7 +33,7 @@ pub(crate) struct Record {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Record, config: &Config) -> Result<(), Failure> {
+pub(in crate::commands) fn run(arguments: &Record, config: &Config) -> Result<(), Failure> {
     terminal::note(format_args!(
         "`apprentice view` in another terminal shows the screen on its page Live: take over, do the task, hand back"
     ));

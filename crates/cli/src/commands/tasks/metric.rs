@@ -37,7 +37,7 @@ pub(crate) struct Metric {
 
 /// The output of `tasks metric --json`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct MetricOutput<'a> {
+pub(in crate::commands) struct MetricOutput<'a> {
     schema: &'static str,
     #[serde(flatten)]
     answer: &'a MetricResponse,
