@@ -7,6 +7,7 @@
 mod document;
 mod draft;
 mod error;
+mod export_index;
 mod find;
 mod json;
 mod lines;

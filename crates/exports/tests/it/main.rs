@@ -3,5 +3,6 @@
 
 mod exports;
 mod lane;
+mod round_trips;
 mod sample;
 mod sql;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
+use crate::export_index::ExportIndex;
 use crate::json::{arguments, content, has, list, some_text, tells_failure, text};
 use crate::lines::Lines;
 use crate::model::{Call, Log, Program, Transcript, Verdict};
@@ -16,21 +17,30 @@ use crate::texts::Texts;
 /// What stands around calls and answers in words.
 const CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 const RESPONSE: [&str; 2] = ["<tool_response>", "</tool_response>"];
+/// Stands in a text of ShareGPT's form for a picture of the list beside it.
+const IMAGE: &str = "<image>";
 const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
 /// Reads conversations of one of both forms.
 pub(crate) fn read(path: &Path, program: Program, texts: &Texts) -> Result<Log, ReadError> {
     let mut log = Log::new(program, path);
+    let index = ExportIndex::beside(path)?;
+    let conversation = |told: &Value| {
+        let mut transcript = conversation(told, texts);
+        let attempt = text(told, "/metadata/attempt").and_then(|attempt| attempt.parse().ok());
+        index.complete(&mut transcript, attempt);
+        transcript
+    };
     if path.extension().is_some_and(|end| end == "json") {
         let document = document::read(path, program.name())?;
         let all = document.as_array().map_or_else(|| std::slice::from_ref(&document), Vec::as_slice);
-        log.transcripts = all.iter().map(|told| conversation(told, texts)).collect();
+        log.transcripts = all.iter().map(conversation).collect();
     } else {
         let mut lines = Lines::open(path)?;
         while let Some(found) = lines.next()? {
             match serde_json::from_slice::<Value>(found.bytes) {
                 Ok(told) => {
-                    let mut transcript = conversation(&told, texts);
+                    let mut transcript = conversation(&told);
                     if transcript.name.is_empty() {
                         transcript.name = format!("line {}", found.number);
                     }
@@ -52,6 +62,9 @@ fn conversation(told: &Value, texts: &Texts) -> Transcript {
     talk.draft.out.model = some_text(told, "/model").map(str::to_owned);
     if has(told, "/conversations") {
         list(told, "/conversations").iter().for_each(|turn| talk.shared(turn));
+        // LLaMA-Factory's form: the paths stand in a list, and a mark in the text for each.
+        let images = list(told, "/images").iter().filter_map(Value::as_str);
+        images.for_each(|image| talk.draft.pictures.add_url(image));
     } else {
         for field in ["/messages", "/prompt", "/completion"] {
             list(told, field).iter().for_each(|message| talk.message(message));
@@ -105,7 +118,7 @@ impl Talk<'_> {
     }
 
     fn shared(&mut self, turn: &Value) {
-        let said = text(turn, "/value").unwrap_or_default();
+        let said = &text(turn, "/value").unwrap_or_default().replace(IMAGE, "");
         match text(turn, "/from") {
             Some("human" | "user") => self.heard(said),
             Some("gpt" | "assistant" | "chatgpt" | "model") => {
