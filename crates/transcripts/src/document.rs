@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::ReadError;
@@ -21,10 +22,24 @@ pub(crate) fn read(path: &Path, program: &'static str) -> Result<Value, ReadErro
 
 /// Reads a document from its bytes.
 pub(crate) fn parse(path: &Path, program: &'static str, bytes: &[u8]) -> Result<Value, ReadError> {
-    serde_json::from_slice(bytes).map_err(|error| ReadError::Damaged {
-        path: path.to_owned(),
-        program,
-        line: None,
-        why: error.to_string(),
-    })
+    serde_json::from_slice(bytes).map_err(|error| damaged(path, program, &error))
+}
+
+/// Reads a document that is one thing, or a list of them.
+pub(crate) fn list_of<'a, T: Deserialize<'a>>(
+    path: &Path,
+    program: &'static str,
+    bytes: &'a [u8],
+) -> Result<Vec<T>, ReadError> {
+    let is_list = bytes.trim_ascii_start().first() == Some(&b'[');
+    let read = if is_list {
+        serde_json::from_slice(bytes)
+    } else {
+        serde_json::from_slice(bytes).map(|one| vec![one])
+    };
+    read.map_err(|error| damaged(path, program, &error))
+}
+
+fn damaged(path: &Path, program: &'static str, error: &serde_json::Error) -> ReadError {
+    ReadError::Damaged { path: path.to_owned(), program, line: None, why: error.to_string() }
 }

@@ -4,9 +4,19 @@ use serde_json::{Map, Value};
 
 use crate::pictures::{Pictures, of_base64};
 
+/// The value at a path of names and indexes, such as `/message/content/0`. `Value::pointer` of serde_json 1.0 does the same and
+/// copies each name to look for escapes, which took a fifth of the time of reading conversations.
+pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('/').skip(1).try_fold(value, |value, name| match value {
+        Value::Object(fields) => fields.get(name),
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    })
+}
+
 /// The text at a pointer.
 pub(crate) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
-    value.pointer(pointer)?.as_str()
+    at(value, pointer)?.as_str()
 }
 
 /// The text at a pointer, if it is not empty.
@@ -16,22 +26,22 @@ pub(crate) fn some_text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> 
 
 /// The number at a pointer; 0 where there is none.
 pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
-    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+    at(value, pointer).and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// The list at a pointer; empty where there is none.
 pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Whether a pointer leads to `true`.
 pub(crate) fn is_true(value: &Value, pointer: &str) -> bool {
-    value.pointer(pointer).and_then(Value::as_bool).unwrap_or_default()
+    at(value, pointer).and_then(Value::as_bool).unwrap_or_default()
 }
 
 /// Whether there is something other than null at a pointer.
 pub(crate) fn has(value: &Value, pointer: &str) -> bool {
-    value.pointer(pointer).is_some_and(|value| !value.is_null())
+    at(value, pointer).is_some_and(|value| !value.is_null())
 }
 
 /// The arguments of a call: an object, or one in a string. `None` where they cannot be read.

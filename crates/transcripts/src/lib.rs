@@ -27,5 +27,5 @@ pub use model::{
     Accuracy, Branch, Call, Continues, Ending, Helper, Log, Program, Target, Tokens, Transcript, Turn,
     Verdict,
 };
-pub use read::read;
+pub use read::{read, read_each};
 pub use summary::{LogSummary, SampleSummary};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::ReadError;
 use crate::find::Found;
-use crate::model::{Log, Program};
+use crate::model::{Log, Program, Transcript};
 use crate::programs::{
     atif, browser_use, claude_code, codex, conversations, cua_agent, gemini_cli, inspect, mini_swe_agent,
     opencode, openhands, osworld, pi, verifiers,
@@ -16,29 +16,85 @@ use crate::texts::Texts;
 /// # Errors
 /// It is damaged, too large, or of a version that is not known.
 pub fn read(found: &Found) -> Result<Log, ReadError> {
+    let mut all = Vec::new();
+    let mut log = read_each(found, &mut |_, transcript| all.push(transcript))?;
+    log.transcripts = all;
+    Ok(log)
+}
+
+/// Reads a log and hands out each conversation as soon as it is read, with what is known of the log by then: whether its
+/// conversations are samples of a list is always known. The log that is returned holds none of them, so that a file with very
+/// many needs no more memory than its largest.
+///
+/// # Errors
+/// It is damaged, too large, or of a version that is not known. Conversations before the damage were handed out.
+pub fn read_each(found: &Found, take: &mut dyn FnMut(&Log, Transcript)) -> Result<Log, ReadError> {
     let path = found.paths.first().map_or_else(|| Path::new(""), |path| path.as_path());
     let texts = Texts::default();
+    let mut replies = 0;
+    let mut counted = |log: &Log, transcript: Transcript| {
+        replies += transcript.turns.len();
+        take(log, transcript);
+    };
     let packed = path.extension().is_none_or(|end| end != "json");
     let mut log = match found.program {
-        Program::ClaudeCode => claude_code::read(path, &texts),
-        Program::Codex => codex::read(path, &texts),
-        Program::GeminiCli => gemini_cli::read(&found.paths, &texts),
-        Program::Opencode => opencode::read(path, &texts),
-        Program::Pi => pi::read(path, &texts),
-        Program::MiniSweAgent => mini_swe_agent::read(path, &texts),
-        Program::BrowserUse => browser_use::read(path, &texts),
-        Program::Verifiers => verifiers::read(path, &texts),
-        Program::OpenHands => openhands::read(path, &texts),
-        Program::CuaAgent => cua_agent::read(path, &texts),
-        Program::Inspect if packed => inspect::read_packed(path, &texts),
-        Program::Inspect => inspect::read_document(path, &texts),
-        Program::Atif => atif::read(path, &texts),
-        Program::Osworld => osworld::read(path, &texts),
-        Program::OpenAi | Program::ShareGpt => conversations::read(path, found.program, &texts),
-    }?;
+        Program::OpenAi | Program::ShareGpt => {
+            conversations::read(path, found.program, &texts, &mut Samples::new(&mut counted))?
+        }
+        Program::ClaudeCode => whole(claude_code::read(path, &texts)?, &mut counted),
+        Program::Codex => whole(codex::read(path, &texts)?, &mut counted),
+        Program::GeminiCli => whole(gemini_cli::read(&found.paths, &texts)?, &mut counted),
+        Program::Opencode => whole(opencode::read(path, &texts)?, &mut counted),
+        Program::Pi => whole(pi::read(path, &texts)?, &mut counted),
+        Program::MiniSweAgent => whole(mini_swe_agent::read(path, &texts)?, &mut counted),
+        Program::BrowserUse => whole(browser_use::read(path, &texts)?, &mut counted),
+        Program::Verifiers => whole(verifiers::read(path, &texts)?, &mut counted),
+        Program::OpenHands => whole(openhands::read(path, &texts)?, &mut counted),
+        Program::CuaAgent => whole(cua_agent::read(path, &texts)?, &mut counted),
+        Program::Inspect if packed => whole(inspect::read_packed(path, &texts)?, &mut counted),
+        Program::Inspect => whole(inspect::read_document(path, &texts)?, &mut counted),
+        Program::Atif => whole(atif::read(path, &texts)?, &mut counted),
+        Program::Osworld => whole(osworld::read(path, &texts)?, &mut counted),
+    };
     log.notes.extend(texts.cut());
-    if log.transcripts.iter().all(|transcript| transcript.turns.is_empty()) {
+    if replies == 0 {
         log.notes.push("no reply of a model is in it".to_owned());
     }
     Ok(log)
+}
+
+/// Hands out the conversations of a log that was read as a whole.
+fn whole(mut log: Log, take: &mut dyn FnMut(&Log, Transcript)) -> Log {
+    for transcript in std::mem::take(&mut log.transcripts) {
+        take(&log, transcript);
+    }
+    log
+}
+
+/// Hands out the conversations of a list one by one. The first waits for the second, which says that it is a list.
+pub(crate) struct Samples<'t> {
+    take: &'t mut dyn FnMut(&Log, Transcript),
+    first: Option<Transcript>,
+}
+
+impl<'t> Samples<'t> {
+    fn new(take: &'t mut dyn FnMut(&Log, Transcript)) -> Self {
+        Self { take, first: None }
+    }
+
+    /// Takes the next conversation of the log.
+    pub(crate) fn add(&mut self, log: &mut Log, transcript: Transcript) {
+        match (self.first.take(), log.sampled) {
+            (None, false) => self.first = Some(transcript),
+            (first, _) => {
+                log.sampled = true;
+                first.into_iter().chain([transcript]).for_each(|next| (self.take)(log, next));
+            }
+        }
+    }
+
+    /// Ends the list.
+    pub(crate) fn end(&mut self, log: &Log) {
+        self.first.take().into_iter().for_each(|only| (self.take)(log, only));
+    }
 }

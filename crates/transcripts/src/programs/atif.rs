@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, list, some_text, tells_failure, text};
+use crate::json::{arguments, at, content, count, list, some_text, tells_failure, text};
 use crate::model::{Call, Ending, Log, Program, Target, Tokens, Verdict};
 use crate::texts::Texts;
 
@@ -96,7 +96,7 @@ fn reply(draft: &mut Draft<'_>, step: &Value) {
 /// What an action of `apprentice` was aimed at.
 fn target(action: &Value) -> Option<Target> {
     let (role, name) = (some_text(action, "/target_role"), some_text(action, "/target_name"));
-    let of = |axis: &str| action.pointer(&format!("/screen_point/{axis}")).and_then(Value::as_f64);
+    let of = |axis: &str| at(action, &format!("/screen_point/{axis}")).and_then(Value::as_f64);
     let point = of("x").zip(of("y"));
     let target = Target { role: role.map(str::to_owned), name: name.map(str::to_owned), point };
     (target != Target::default()).then_some(target)

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{has, is_true, list, some_text, tells_failure, text};
+use crate::json::{at, has, is_true, list, some_text, tells_failure, text};
 use crate::model::{Call, Log, Program, Target, Verdict};
 use crate::pictures::of_base64;
 use crate::texts::{Texts, start};
@@ -81,7 +81,7 @@ fn add_step(draft: &mut Draft<'_>, step: usize, entry: &Value) {
         };
         let id = format!("{step}.{place}");
         let arguments = Some(arguments.as_object().cloned().unwrap_or_else(Map::new));
-        let element = entry.pointer(&format!("/state/interacted_element/{place}"));
+        let element = at(entry, &format!("/state/interacted_element/{place}"));
         let target = target(element.unwrap_or(&Value::Null), results.get(place));
         // What was left out after an action that failed did not happen.
         let failed = results.get(place).is_none();
@@ -113,7 +113,7 @@ fn ending(draft: &mut Draft<'_>, result: &Value) {
     }
     draft.out.own_claim = result.get("success").and_then(Value::as_bool);
     draft.out.final_answer = some_text(result, "/extracted_content").map(|text| draft.texts.keep(text));
-    if let Some(verdict) = result.pointer("/judgement/verdict").and_then(Value::as_bool) {
+    if let Some(verdict) = at(result, "/judgement/verdict").and_then(Value::as_bool) {
         draft.out.verdict = Some(Verdict::Passed(verdict));
         draft.out.judge = Some("a model (judgement.verdict)".to_owned());
     }
@@ -133,7 +133,7 @@ fn pictures(draft: &mut Draft<'_>, entry: &Value, results: &[Value]) {
 
 /// The element of an action: its role, name and point.
 fn target(element: &Value, result: Option<&Value>) -> Option<Target> {
-    let number = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_f64);
+    let number = |value: &Value, pointer: &str| at(value, pointer).and_then(Value::as_f64);
     let point = result.and_then(|result| {
         let of = |act: &str| {
             let (x, y) = (

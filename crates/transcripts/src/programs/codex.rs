@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, has, list, some_text, text};
+use crate::json::{arguments, at, content, count, has, list, some_text, text};
 use crate::lines::Lines;
 use crate::model::{Call, Continues, Ending, Log, Program, Tokens, Transcript};
 use crate::pictures::Pictures;
@@ -213,7 +213,7 @@ impl Rollout {
                 self.version = some_text(payload, "/cli_version").map(str::to_owned);
                 let base = some_text(payload, "/history_base/thread_id");
                 let from = base.or_else(|| some_text(payload, "/forked_from_id").filter(|_| place > 1));
-                let ordinal = payload.pointer("/history_base/end_ordinal_exclusive");
+                let ordinal = at(payload, "/history_base/end_ordinal_exclusive");
                 let ordinal = ordinal.or_else(|| payload.get("forked_from_ordinal_exclusive"));
                 let ordinal = ordinal.and_then(Value::as_u64);
                 self.base = from.map(|from| (from.to_owned(), ordinal));
@@ -423,7 +423,7 @@ fn result(output: &Value, pictures: &mut Pictures) -> (String, bool) {
         && let Ok(told) = serde_json::from_str::<Value>(&whole)
         && let Some(text_of) = text(&told, "/output")
     {
-        let failed = told.pointer("/metadata/exit_code").is_some_and(|code| *code != json!(0));
+        let failed = at(&told, "/metadata/exit_code").is_some_and(|code| *code != json!(0));
         return (text_of.to_owned(), failed);
     }
     let headed =

@@ -1,17 +1,23 @@
 //! Conversations, one per line or in a list: OpenAI's chat form (`messages`, or `prompt` and `completion`), and ShareGPT's
 //! (`conversations`), such as `apprentice export` writes.
 
+use std::borrow::Cow;
 use std::path::Path;
 
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
 use crate::export_index::ExportIndex;
-use crate::json::{arguments, content, has, list, some_text, tells_failure, text};
+use crate::json::{arguments, at, content, list, some_text, tells_failure, text};
 use crate::lines::Lines;
 use crate::model::{Call, Log, Program, Transcript, Verdict};
+use crate::read::Samples;
 use crate::texts::Texts;
 
 /// What stands around calls and answers in words.
@@ -22,63 +28,179 @@ const IMAGE: &str = "<image>";
 const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
 /// Reads conversations of one of both forms.
-pub(crate) fn read(path: &Path, program: Program, texts: &Texts) -> Result<Log, ReadError> {
+pub(crate) fn read(
+    path: &Path,
+    program: Program,
+    texts: &Texts,
+    samples: &mut Samples<'_>,
+) -> Result<Log, ReadError> {
     let mut log = Log::new(program, path);
     let index = ExportIndex::beside(path)?;
-    let conversation = |told: &Value| {
-        let mut transcript = conversation(told, texts);
-        let attempt = text(told, "/metadata/attempt").and_then(|attempt| attempt.parse().ok());
+    let conversation = |told: &Told<'_>| {
+        let (mut transcript, attempt) = conversation(told, texts);
         index.complete(&mut transcript, attempt);
         transcript
     };
     if path.extension().is_some_and(|end| end == "json") {
-        let document = document::read(path, program.name())?;
-        let all = document.as_array().map_or_else(|| std::slice::from_ref(&document), Vec::as_slice);
-        log.transcripts = all.iter().map(conversation).collect();
+        let bytes = document::bytes(path)?;
+        for told in document::list_of::<Told<'_>>(path, program.name(), &bytes)? {
+            samples.add(&mut log, conversation(&told));
+        }
     } else {
         let mut lines = Lines::open(path)?;
         while let Some(found) = lines.next()? {
-            match serde_json::from_slice::<Value>(found.bytes) {
+            match serde_json::from_slice::<Told<'_>>(found.bytes) {
                 Ok(told) => {
                     let mut transcript = conversation(&told);
                     if transcript.name.is_empty() {
                         transcript.name = format!("line {}", found.number);
                     }
-                    log.transcripts.push(transcript);
+                    samples.add(&mut log, transcript);
                 }
                 Err(error) => log.notes.push(found.broken(path, program.name(), &error)?),
             }
         }
     }
-    log.sampled = log.transcripts.len() > 1;
+    samples.end(&log);
     Ok(log)
 }
 
-fn conversation(told: &Value, texts: &Texts) -> Transcript {
+/// A conversation, whose fields are parsed where they are read: most of a file is texts of which little is kept. Values of
+/// `serde_json` take three times as long.
+#[derive(Debug, Deserialize)]
+struct Told<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    example_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    conversations: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    images: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    messages: Option<Vec<Message<'a>>>,
+    #[serde(borrow, default)]
+    prompt: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    completion: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reward: Option<&'a RawValue>,
+}
+
+/// A message of OpenAI's chat form.
+#[derive(Debug, Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    content: MessageContent<'a>,
+    #[serde(borrow, default)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_call_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning: Option<&'a RawValue>,
+}
+
+/// The content of a message, parsed in the one pass over its line.
+#[derive(Debug, Default)]
+enum MessageContent<'a> {
+    #[default]
+    None,
+    Text(Cow<'a, str>),
+    Parts(Value),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for MessageContent<'a> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = MessageContent<'de>;
+
+    fn expecting(&self, form: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        form.write_str("a text, a list of parts, one part, or null")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(MessageContent::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(MessageContent::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(MessageContent::None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(SeqAccessDeserializer::new(parts)).map(MessageContent::Parts)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, part: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(MapAccessDeserializer::new(part)).map(MessageContent::Parts)
+    }
+}
+
+/// A text of JSON, which is borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The text of a field, if it is one and not empty.
+fn some<'a>(field: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
+    let raw = field?.get();
+    let text = raw.starts_with('"').then(|| serde_json::from_str::<Text<'_>>(raw).ok()).flatten()?;
+    (!text.0.is_empty()).then_some(text.0)
+}
+
+/// The value of a field; null where it is absent.
+fn value(field: Option<&RawValue>) -> Value {
+    field.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+fn conversation(told: &Told<'_>, texts: &Texts) -> (Transcript, Option<u32>) {
     let mut talk = Talk { draft: Draft::new(texts), waiting: Vec::new(), next: 0 };
-    let name =
-        ["/id", "/metadata/trial", "/example_id", "/task"].iter().find_map(|place| some_text(told, place));
-    talk.draft.out.name = name.unwrap_or_default().to_owned();
-    talk.draft.out.model = some_text(told, "/model").map(str::to_owned);
-    if has(told, "/conversations") {
-        list(told, "/conversations").iter().for_each(|turn| talk.shared(turn));
+    let metadata = value(told.metadata);
+    let trial = some_text(&metadata, "/trial").map(|trial| Cow::Owned(trial.to_owned()));
+    let name = some(told.id).or(trial).or_else(|| some(told.example_id)).or_else(|| some(told.task));
+    talk.draft.out.name = name.unwrap_or_default().into_owned();
+    talk.draft.out.model = some(told.model).map(Cow::into_owned);
+    if let Some(turns) = told.conversations {
+        list(&value(Some(turns)), "").iter().for_each(|turn| talk.shared(turn));
         // LLaMA-Factory's form: the paths stand in a list, and a mark in the text for each.
-        let images = list(told, "/images").iter().filter_map(Value::as_str);
+        let images = value(told.images);
+        let images = list(&images, "").iter().filter_map(Value::as_str);
         images.for_each(|image| talk.draft.pictures.add_url(image));
     } else {
-        for field in ["/messages", "/prompt", "/completion"] {
-            list(told, field).iter().for_each(|message| talk.message(message));
+        told.messages.iter().flatten().for_each(|message| talk.message(message));
+        for field in [told.prompt, told.completion].into_iter().flatten() {
+            let messages = serde_json::from_str::<Vec<Message<'_>>>(field.get()).unwrap_or_default();
+            messages.iter().for_each(|message| talk.message(message));
         }
-        if let Some(words) = text(told, "/completion") {
-            talk.draft.prompt(text(told, "/prompt").unwrap_or_default());
-            talk.spoken(words);
+        if let Some(words) = some(told.completion) {
+            talk.draft.prompt(&some(told.prompt).unwrap_or_default());
+            talk.spoken(&words);
         }
     }
-    if let Some(reward) = told.get("reward").and_then(Value::as_f64) {
+    if let Some(reward) = value(told.reward).as_f64() {
         talk.draft.out.verdict = Some(Verdict::Reward(reward));
         talk.draft.out.judge = Some("the environment's reward".to_owned());
     }
-    talk.draft.finish()
+    let attempt = text(&metadata, "/attempt").and_then(|attempt| attempt.parse().ok());
+    (talk.draft.finish(), attempt)
 }
 
 /// A talk under way.
@@ -90,25 +212,28 @@ struct Talk<'t> {
 }
 
 impl Talk<'_> {
-    fn message(&mut self, message: &Value) {
-        let said = content(&message["content"], &mut self.draft.pictures);
-        match text(message, "/role") {
-            Some("user") => self.heard(&said),
+    fn message(&mut self, message: &Message<'_>) {
+        let said: &str = match &message.content {
+            MessageContent::None => "",
+            MessageContent::Text(text) => text,
+            MessageContent::Parts(parts) => &content(parts, &mut self.draft.pictures),
+        };
+        match message.role.as_deref() {
+            Some("user") => self.heard(said),
             Some("tool" | "function") => {
-                let failed = tells_failure(&said);
-                let id = text(message, "/tool_call_id").unwrap_or_default().to_owned();
-                self.draft.answer(&id, &Answer { text: said, failed });
+                let failed = tells_failure(said);
+                let id = some(message.tool_call_id).unwrap_or_default();
+                self.draft.answer(&id, &Answer { text: said.to_owned(), failed });
             }
             Some("assistant") => {
-                let turn = self.spoken(&said);
-                let thought =
-                    some_text(message, "/reasoning_content").or_else(|| some_text(message, "/reasoning"));
-                self.draft.think(turn, thought.unwrap_or_default());
-                for call in list(message, "/tool_calls") {
+                let turn = self.spoken(said);
+                let thought = some(message.reasoning_content).or_else(|| some(message.reasoning));
+                self.draft.think(turn, &thought.unwrap_or_default());
+                for call in list(&value(message.tool_calls), "") {
                     let id = text(call, "/id").unwrap_or_default().to_owned();
                     let name =
                         text(call, "/function/name").or_else(|| text(call, "/name")).unwrap_or_default();
-                    let told = call.pointer("/function/arguments").or_else(|| call.get("arguments"));
+                    let told = at(call, "/function/arguments").or_else(|| call.get("arguments"));
                     let arguments = arguments(told.unwrap_or(&Value::Null));
                     self.draft.call(turn, Call { id, name: name.to_owned(), arguments, ..Call::default() });
                 }

@@ -17,7 +17,7 @@ use self::zip::Archive;
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, has, list, some_text, text};
+use crate::json::{arguments, at, content, count, has, list, some_text, text};
 use crate::model::{Accuracy, Call, Ending, Log, Program, Tokens, Transcript, Verdict};
 use crate::texts::Texts;
 
@@ -124,7 +124,7 @@ fn head(log: &mut Log, header: &Value) -> Result<(), ReadError> {
     }
     let results = &header["results"];
     let (of, samples) = (count(results, "/completed_samples"), count(results, "/total_samples"));
-    let told = results.pointer("/scores/0/metrics/accuracy/value").and_then(Value::as_f64);
+    let told = at(results, "/scores/0/metrics/accuracy/value").and_then(Value::as_f64);
     log.accuracy = told.filter(|_| of != samples).map(|told| Accuracy { told, of, samples });
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, has, list, some_text, text};
+use crate::json::{arguments, at, content, count, has, list, some_text, text};
 use crate::model::{Call, Log, Program, Tokens};
 use crate::texts::Texts;
 
@@ -162,7 +162,7 @@ impl Talk<'_> {
         let shown: Option<Value> = serde_json::from_str(&told).ok();
         let of_shown = shown.as_ref().and_then(|shown| text(shown, "/output"));
         let text_of = text(message, "/extra/raw_output").or(of_shown).unwrap_or(&told);
-        let code = message.pointer("/extra/returncode").and_then(Value::as_i64).unwrap_or_default();
+        let code = at(message, "/extra/returncode").and_then(Value::as_i64).unwrap_or_default();
         let answer = Answer { text: text_of.to_owned(), failed: code != 0 };
         self.draft.answer(id, &answer);
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, has, is_true, list, some_text, text};
+use crate::json::{arguments, at, content, count, has, is_true, list, some_text, text};
 use crate::model::{Branch, Call, Ending, Log, Program, Tokens, Transcript};
 use crate::texts::Texts;
 use crate::tree::Tree;
@@ -111,7 +111,7 @@ fn whole(out: &mut Transcript, state: &Value) {
 
 /// The records of tokens, of one use of a model or of all.
 fn usages<'s>(state: &'s Value, of: Option<&str>) -> Vec<&'s Value> {
-    let uses = state.pointer("/stats/usage_to_metrics").and_then(Value::as_object);
+    let uses = at(state, "/stats/usage_to_metrics").and_then(Value::as_object);
     let uses = uses.into_iter().flatten().filter(|(name, _)| of.is_none_or(|of| of == *name));
     let mut known = BTreeSet::new();
     uses.flat_map(|(_, metrics)| list(metrics, "/token_usages"))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::document;
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{has, is_true, some_text, text};
+use crate::json::{at, has, is_true, some_text, text};
 use crate::lines::Lines;
 use crate::model::{Call, Ending, Log, Program, Target, Verdict};
 use crate::pictures::of_bytes;
@@ -118,7 +118,7 @@ fn action(draft: &mut Draft<'_>, turn: usize, line: &Value) {
         }
     };
     let info = &line["info"];
-    let of = |axis: &str| info.pointer(&format!("/point/{axis}")).and_then(Value::as_f64);
+    let of = |axis: &str| at(info, &format!("/point/{axis}")).and_then(Value::as_f64);
     let target = Target {
         role: some_text(info, "/target_role").map(str::to_owned),
         name: some_text(info, "/target_name").map(str::to_owned),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::draft::{Answer, Draft};
 use crate::error::ReadError;
-use crate::json::{arguments, content, count, has, is_true, list, some_text, tells_failure, text};
+use crate::json::{arguments, at, content, count, has, is_true, list, some_text, tells_failure, text};
 use crate::lines::Lines;
 use crate::model::{Branch, Call, Ending, Log, Program, Tokens, Transcript, Verdict};
 use crate::texts::Texts;
@@ -81,7 +81,7 @@ fn read_trace(episode: &Value, trace: &Value, texts: &Texts) -> Transcript {
 fn head(episode: &Value, trace: &Value) -> Transcript {
     let model = some_text(trace, "/agent/config/model").or_else(|| some_text(trace, "/calls/0/model"));
     let failed = !list(trace, "/errors").is_empty() || has(trace, "/error") || is_true(trace, "/is_timeout");
-    let task = episode.pointer("/task/data/idx").or_else(|| episode.pointer("/task/data/id"));
+    let task = at(episode, "/task/data/idx").or_else(|| at(episode, "/task/data/id"));
     let task = task.map(|task| task.as_str().map_or_else(|| task.to_string(), str::to_owned));
     let verdict = reward(trace);
     Transcript {
@@ -137,7 +137,7 @@ fn reply(draft: &mut Draft<'_>, message: &Value) {
     draft.say(turn, &said);
     for call in list(message, "/tool_calls") {
         let name = text(call, "/name").or_else(|| text(call, "/function/name")).unwrap_or_default();
-        let told = call.get("arguments").or_else(|| call.pointer("/function/arguments"));
+        let told = call.get("arguments").or_else(|| at(call, "/function/arguments"));
         let id = text(call, "/id").unwrap_or_default().to_owned();
         let arguments = arguments(told.unwrap_or(&Value::Null));
         draft.call(turn, Call { id, name: name.to_owned(), arguments, ..Call::default() });
