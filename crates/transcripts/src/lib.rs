@@ -28,4 +28,4 @@ pub use model::{
     Verdict,
 };
 pub use read::{read, read_each};
-pub use summary::{LogSummary, SampleSummary};
+pub use summary::{LogSummary, ReadSummary, SampleSummary};

@@ -2,9 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use crate::error::ReadError;
+use crate::find::Found;
 use crate::model::{Accuracy, Branch, Call, Ending, Helper, Log, Target, Tokens, Transcript, Verdict};
+use crate::read::read_each;
 use crate::texts::start;
 
 /// Bytes of a result that are shown.
@@ -12,7 +16,7 @@ const RESULT_BYTES: usize = 200;
 
 /// One log.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct LogSummary<'a> {
+pub struct LogSummary<'a, S = SampleSummary<'a>> {
     /// The file, or the folder.
     file: String,
     program: &'static str,
@@ -26,7 +30,7 @@ pub struct LogSummary<'a> {
     only: Option<TalkSummary<'a>>,
     /// Conversations of a log that holds a list of them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    samples: Option<Vec<SampleSummary<'a>>>,
+    samples: Option<Vec<S>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_of_the_header: Option<Tokens>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,21 +183,60 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-impl<'a> From<&'a Log> for LogSummary<'a> {
-    fn from(log: &'a Log) -> Self {
-        let only = log.transcripts.first().filter(|_| !log.sampled);
-        let sample = |transcript: &'a Transcript| SampleSummary {
-            sample: &transcript.name,
-            model: transcript.model.as_deref(),
-            talk: TalkSummary::from(transcript),
-        };
-        Self {
+/// What was read of a log, one conversation after the other: of a list, each is kept as the JSON that is shown of it.
+#[derive(Debug)]
+pub struct ReadSummary {
+    log: Log,
+    only: Option<Transcript>,
+    samples: Vec<Box<RawValue>>,
+    model: Option<String>,
+}
+
+impl ReadSummary {
+    /// Reads a log.
+    ///
+    /// # Errors
+    /// It is damaged, too large, or of a version that is not known; or what was read of it cannot be written as JSON.
+    pub fn read(found: &Found) -> Result<Self, ReadError> {
+        let (mut only, mut samples, mut model) = (None, Ok(Vec::new()), None);
+        let log = read_each(found, &mut |log, transcript| {
+            if samples.as_ref().is_ok_and(Vec::is_empty) && only.is_none() {
+                model.clone_from(&transcript.model);
+            }
+            if !log.sampled {
+                only = Some(transcript);
+                return;
+            }
+            let sample = SampleSummary {
+                sample: &transcript.name,
+                model: transcript.model.as_deref(),
+                talk: TalkSummary::from(&transcript),
+            };
+            match (to_raw_value(&sample), &mut samples) {
+                (Ok(sample), Ok(samples)) => samples.push(sample),
+                (Err(error), Ok(_)) => samples = Err(error),
+                (_, Err(_)) => {}
+            }
+        })?;
+        let samples = samples.map_err(|error| ReadError::Damaged {
+            path: log.path.clone(),
+            program: log.program.name(),
+            line: None,
+            why: error.to_string(),
+        })?;
+        Ok(Self { log, only, samples, model })
+    }
+
+    /// What is shown of it.
+    pub fn shown(&self) -> LogSummary<'_, &RawValue> {
+        let Self { log, only, samples, model } = self;
+        LogSummary {
             file: log.path.display().to_string(),
             program: log.program.name(),
             version: log.version.as_deref(),
-            model: log.model.as_deref().or_else(|| log.transcripts.first()?.model.as_deref()),
-            only: only.map(TalkSummary::from),
-            samples: log.sampled.then(|| log.transcripts.iter().map(sample).collect()),
+            model: log.model.as_deref().or(model.as_deref()),
+            only: only.as_ref().map(TalkSummary::from),
+            samples: log.sampled.then(|| samples.iter().map(|sample| &**sample).collect()),
             tokens_of_the_header: log.tokens_of_the_header,
             accuracy: log.accuracy,
             notes: log.notes.iter().map(String::as_str).collect(),

@@ -60,14 +60,17 @@ impl ForeignTrace {
     }
 }
 
-/// Returns the conversations of a log as input of learning. `now` is the time of those that have none.
-pub fn foreign_traces(
+/// Returns a conversation of a log as input of learning. `now` is the time of one that has none.
+///
+/// # Errors
+/// It has no end or no instruction.
+pub fn foreign_trace(
     log: &Log,
+    told: &Transcript,
     redactor: &Redactor,
     now: Timestamp,
-) -> Vec<Result<ForeignTrace, NotLearned>> {
-    let reader = Reader { log, redactor, now };
-    log.transcripts.iter().map(|told| reader.read(told)).collect()
+) -> Result<ForeignTrace, NotLearned> {
+    Reader { log, redactor, now }.read(told)
 }
 
 /// Reads the conversations of a log.

@@ -22,7 +22,7 @@ pub use cycle::{
     Phase, UnreadReview, attempt_requests, cycle, learn_from,
 };
 pub use demonstrations::{DemonstrationError, demonstrations};
-pub use foreign_trace::{ForeignTrace, NotLearned, foreign_traces};
+pub use foreign_trace::{ForeignTrace, NotLearned, foreign_trace};
 pub use held_out::HeldOutTasks;
 pub use learning_run::{
     BetweenAttempts, LearningRun, RecordedAttemptError, Roles, TrainingTasks, last_attempts, learning_plan,

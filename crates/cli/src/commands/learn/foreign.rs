@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::learn::{
-    CycleError, ForeignTrace, LearningRecord, LockedSuites, NotLearned, OwnAttempt, foreign_traces,
+    CycleError, ForeignTrace, LearningRecord, LockedSuites, NotLearned, OwnAttempt, foreign_trace,
     learn_from_foreign,
 };
 use apprentice_evaluator::split::SplitError;
@@ -11,7 +11,7 @@ use apprentice_protocol::Clock as _;
 use apprentice_runs::{Place, Wanted, check};
 use apprentice_sandbox::SystemClock;
 use apprentice_trace::Redactor;
-use apprentice_transcripts::{Found, ReadError, find, read};
+use apprentice_transcripts::{Found, ReadError, find, read_each};
 
 use crate::commands::learn::own::OpenBook;
 use crate::commands::skills::curate::apply_failure;
@@ -72,9 +72,10 @@ impl Traces {
     fn count(&mut self) -> Result<(), Failure> {
         let redactor = redactor()?;
         for log in &self.logs {
-            for told in conversations(log, &redactor)?.into_iter().flatten() {
-                self.turns.push(told.trajectory().spent.turns);
-            }
+            // A file may hold very many, of which only the number matters here.
+            each_conversation(log, &redactor, |told| {
+                self.turns.extend(told.map(|told| told.trajectory().spent.turns));
+            })?;
             if self.turns.len().max(self.logs.len()) > MAX_TRACES {
                 let message =
                     format!("there are more than the {MAX_TRACES} traces that one command learns from");
@@ -91,10 +92,15 @@ fn redactor() -> Result<Redactor, Failure> {
     Redactor::new(secrets.iter().map(String::as_str)).kind(Kind::Config)
 }
 
-/// Reads the conversations of one log.
-fn conversations(log: &Found, redactor: &Redactor) -> Result<Vec<Result<ForeignTrace, NotLearned>>, Failure> {
-    let log = read(log).kind(Kind::Config)?;
-    Ok(foreign_traces(&log, redactor, SystemClock::default().now()))
+/// Reads the conversations of one log, and hands each out.
+fn each_conversation(
+    found: &Found,
+    redactor: &Redactor,
+    mut take: impl FnMut(Result<ForeignTrace, NotLearned>),
+) -> Result<(), Failure> {
+    let now = SystemClock::default().now();
+    read_each(found, &mut |log, told| take(foreign_trace(log, &told, redactor, now))).kind(Kind::Config)?;
+    Ok(())
 }
 
 /// Counts over traces of other programs.
@@ -118,7 +124,9 @@ impl ForeignTally {
     ) -> Result<(), Failure> {
         let redactor = redactor()?;
         for log in &traces.logs {
-            for told in conversations(log, &redactor)? {
+            let mut conversations = Vec::new();
+            each_conversation(log, &redactor, |told| conversations.push(told))?;
+            for told in conversations {
                 match told {
                     Ok(trace) => self.learn_one(book, held_out, &trace, shown).await?,
                     Err(not) => {

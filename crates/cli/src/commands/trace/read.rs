@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use apprentice_protocol::counted;
-use apprentice_transcripts::{Call, Log, LogSummary, ReadError, Tokens, Transcript, Verdict, find, read};
+use apprentice_transcripts::{
+    Call, Found, Log, ReadError, ReadSummary, Tokens, Transcript, Verdict, find, read_each,
+};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,10 +57,16 @@ pub(in crate::commands) fn run(asked: &ReadTraces) -> Result<(), Failure> {
     let mut logs = Vec::new();
     let mut unread = Vec::new();
     for trace in &found {
-        match read(trace) {
+        let read = match asked.json {
             // A log may be large, and what is shown of it is not.
-            Ok(log) if asked.json => logs.push(to_raw_value(&LogSummary::from(&log)).kind(Kind::Bug)?),
-            Ok(log) => print(&log),
+            true => ReadSummary::read(trace).map(Some),
+            false => print(trace).map(|()| None),
+        };
+        match read {
+            Ok(summary) => {
+                let shown = summary.map(|summary| to_raw_value(&summary.shown())).transpose();
+                logs.extend(shown.kind(Kind::Bug)?);
+            }
             Err(error) => unread.push((trace.paths[0].display().to_string(), error)),
         }
     }
@@ -90,18 +98,31 @@ fn chain(error: &ReadError) -> String {
     text
 }
 
-fn print(log: &Log) {
-    let version = log.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    terminal::line(format_args!("{}: {}{version}", log.path.display(), log.program.name()));
-    for note in &log.notes {
-        terminal::line(format_args!("  note: {note}"));
-    }
-    for transcript in &log.transcripts {
+/// Prints a log while it is read.
+fn print(found: &Found) -> Result<(), ReadError> {
+    let mut begun = false;
+    let log = read_each(found, &mut |log, transcript| {
+        if !begun {
+            print_head(log);
+            begun = true;
+        }
         if log.sampled {
             terminal::line(format_args!("  {}", transcript.name));
         }
-        print_talk(transcript, log.model.as_deref());
+        print_talk(&transcript, log.model.as_deref());
+    })?;
+    if !begun {
+        print_head(&log);
     }
+    for note in &log.notes {
+        terminal::line(format_args!("  note: {note}"));
+    }
+    Ok(())
+}
+
+fn print_head(log: &Log) {
+    let version = log.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    terminal::line(format_args!("{}: {}{version}", log.path.display(), log.program.name()));
 }
 
 fn print_talk(talk: &Transcript, model: Option<&str>) {
