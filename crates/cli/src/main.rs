@@ -3,6 +3,7 @@
 mod args;
 mod command_groups;
 mod commands;
+mod container;
 mod failure;
 mod host;
 mod models;

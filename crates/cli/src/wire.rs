@@ -19,6 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::container::Engine;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::settings::config::{
@@ -107,14 +108,34 @@ impl EnvironmentSource for Worlds {
     }
 }
 
+/// Says what stands in for namespaces, where worlds have none.
+fn shared_isolation(choice: IsolationChoice) -> Result<Option<String>, Failure> {
+    match choice {
+        IsolationChoice::Cell => Ok(None),
+        IsolationChoice::Plain => Ok(Some("isolation: plain".to_owned())),
+        IsolationChoice::Container => match Engine::of_this_process() {
+            Some(engine) => Ok(Some(format!("isolation: container ({})", engine.name()))),
+            None => {
+                let failure = Failure::say(
+                    Kind::Environment,
+                    "isolation is \"container\", and this runs in no container that is known here",
+                );
+                Err(failure.hint("leave it at \"cell\", or choose `--isolation plain` knowingly"))
+            }
+        },
+    }
+}
+
 /// Creates the source of worlds. First removes the cells of processes that no longer run.
 pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
     let (state, limits) = (state(config)?, limits(&config.cell)?);
     let program = std::env::current_exe().kind(Kind::Bug)?;
     let isolation = match config.isolation {
         IsolationChoice::Cell => CellIsolation::Bubblewrap,
+        IsolationChoice::Container => CellIsolation::Container,
         IsolationChoice::Plain => CellIsolation::Plain,
     };
+    let shared = shared_isolation(config.isolation)?;
     let cell = CellSpec {
         screen: None,
         isolation,
@@ -146,7 +167,6 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let vms = vm.as_ref().filter(|_| desktop_on_vm).map(EnvironmentSource::concessions).unwrap_or_default();
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
-    let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
     let desktop = desktop(config, &cell);
     let worlds = Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
@@ -154,7 +174,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         scene: SceneSource::default(),
         vm,
         desktop_on_vm,
-        concessions: plain
+        concessions: shared
             .into_iter()
             .chain(chosen)
             .chain(no_sandbox)

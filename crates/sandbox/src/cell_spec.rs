@@ -11,14 +11,24 @@ use super::limits::CellLimits;
 pub enum CellIsolation {
     /// Linux namespaces, created by bubblewrap.
     Bubblewrap,
+    /// Only a process group and a home of its own, in a container that is the boundary.
+    Container,
     /// Only a process group and a home of its own.
     Plain,
+}
+
+impl CellIsolation {
+    /// Whether the cell has namespaces of its own.
+    pub(super) fn has_namespaces(self) -> bool {
+        self == Self::Bubblewrap
+    }
 }
 
 impl From<CellIsolation> for Isolation {
     fn from(isolation: CellIsolation) -> Self {
         match isolation {
             CellIsolation::Bubblewrap => Self::Cell,
+            CellIsolation::Container => Self::Container,
             CellIsolation::Plain => Self::Plain,
         }
     }

@@ -95,12 +95,12 @@ fn group(folder: &Path, limits: CellLimits) -> Option<CellGroup> {
 impl Sandbox {
     /// Checks the prerequisites and creates the cell's folder.
     pub(super) fn prepare(spec: &CellSpec) -> Result<Self, WorldError> {
-        if spec.isolation == CellIsolation::Bubblewrap {
+        if spec.isolation.has_namespaces() {
             need("bwrap", "bubblewrap")?;
             need("unshare", "util-linux")?;
         }
         need("dbus-daemon", "dbus")?;
-        if spec.isolation == CellIsolation::Plain && !spec.network.is_empty() {
+        if !spec.isolation.has_namespaces() && !spec.network.is_empty() {
             let story = "without namespaces nothing can hold programs to a list of hosts: they share this machine's network; \
                          leave the setting `network` at \"none\", or isolate worlds as cells";
             return Err(WorldError::new(WorldErrorKind::Start, story));
@@ -109,7 +109,7 @@ impl Sandbox {
             need_display(screen)?;
         }
         let root = rustix::process::geteuid().is_root();
-        let drops = root && spec.isolation == CellIsolation::Bubblewrap;
+        let drops = root && spec.isolation.has_namespaces();
         let place =
             |error: io::Error| failed(format_args!("the state folder {}", spec.state.display()), &error);
         let state_lock = state::lock(&spec.state).map_err(place)?;
@@ -135,7 +135,7 @@ impl Sandbox {
         let plain = |name: &str| folder.path().join(name);
         let (display, home, runtime) = match spec.isolation {
             CellIsolation::Bubblewrap => (Some(0), PathBuf::from(HOME), PathBuf::from(RUNTIME)),
-            CellIsolation::Plain => (None, plain("home"), plain("run")),
+            CellIsolation::Container | CellIsolation::Plain => (None, plain("home"), plain("run")),
         };
         let session =
             Some(SessionConfig { screen: spec.screen.clone(), display, home, runtime, limits: spec.limits });
@@ -160,7 +160,9 @@ impl Sandbox {
     pub(super) fn command(&self, socket: OwnedFd) -> Result<Command, WorldError> {
         let mut command = match self.isolation {
             CellIsolation::Bubblewrap => self.bubblewrap()?,
-            CellIsolation::Plain => self.plain().map_err(|error| failed("the cell's home", &error))?,
+            CellIsolation::Container | CellIsolation::Plain => {
+                self.plain().map_err(|error| failed("the cell's home", &error))?
+            }
         };
         command.stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);

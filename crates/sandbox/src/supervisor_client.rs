@@ -18,7 +18,6 @@ use tokio::process::{Child, ChildStderr};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::cell_spec::CellIsolation;
 use super::control_group::CellGroup;
 use super::launch::Sandbox;
 use super::reap;
@@ -328,7 +327,7 @@ fn start(sandbox: &Sandbox, doom: &KillHandles) -> Result<(UnixStream, Child), W
     };
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
-    if sandbox.isolation == CellIsolation::Plain {
+    if !sandbox.isolation.has_namespaces() {
         // Both this and the starter below are set only here, once.
         let _ = doom.socket.set(ours.try_clone().map_err(failed)?.into());
     }

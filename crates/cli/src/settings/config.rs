@@ -22,6 +22,8 @@ use crate::settings::role::Roles;
 pub(crate) enum IsolationChoice {
     /// Linux namespaces.
     Cell,
+    /// The container around this program is the boundary: as `plain`, and refused outside of a container.
+    Container,
     /// A process group and a home folder of its own, no namespaces.
     Plain,
 }
@@ -31,6 +33,7 @@ impl IsolationChoice {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cell => "cell",
+            Self::Container => "container",
             Self::Plain => "plain",
         }
     }

@@ -236,6 +236,29 @@ fn weaker_isolation_is_recorded_in_every_row() {
 }
 
 #[test]
+fn a_container_without_user_namespaces_is_the_boundary_and_every_row_says_so() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    // As in Docker's default profile: the program's user is root, and nothing in it makes a user namespace.
+    let line = "echo 0 > /proc/sys/user/max_user_namespaces && ! unshare --user true 2> /dev/null && \
+                exec \"$0\" run \"$1\" --model baseline/solution --task \"$2\" --isolation container";
+    let mut inside = Command::new("unshare");
+    inside.args(["--user", "--map-root-user", "sh", "-c", line, PROGRAM]).arg(suite()).arg(QUICK[0]);
+    inside.env("container", "lxc");
+    inside.env("APPRENTICE_STATE", place.path("state")).env("APPRENTICE_RUNS", place.path("runs"));
+    let output = inside.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan = fs::read_to_string(place.run_folder().join("run.json")).expect("a plan");
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    assert_eq!(plan["concessions"], json!(["isolation: container (lxc)"]));
+    let isolations: Vec<Value> =
+        rows(&place.run_folder()).into_iter().map(|row| row["isolation"].clone()).collect();
+    assert_eq!(isolations, ["container"]);
+}
+
+#[test]
 fn a_typo_in_a_task_is_told_with_its_place_and_the_nearest_name() {
     let place = Place::new();
     let task = suite().join("examples/mousepad/mousepad-add-line.json");

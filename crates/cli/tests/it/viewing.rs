@@ -97,7 +97,7 @@ impl Browser {
             // Without a cell, a browser of root has no sandbox of its own.
             sandbox: match isolation {
                 CellIsolation::Bubblewrap => BrowserSandbox::On,
-                CellIsolation::Plain => BrowserSandbox::Off,
+                CellIsolation::Container | CellIsolation::Plain => BrowserSandbox::Off,
             },
             scripts: PageScripts::Off,
             clock: Arc::new(SystemClock::new()),

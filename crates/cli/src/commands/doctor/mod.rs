@@ -5,19 +5,20 @@ mod system;
 
 use apprentice_protocol::counted;
 use apprentice_sandbox::cells_have_control_groups;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::container::Engine;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::Preflight;
 use crate::{process_env, suite, suite::packages, terminal};
 use requirement::{Group, NAMESPACES, REQUIREMENTS, Requirement};
-use system::{Engine, Family, Marks, System};
+use system::{Family, System};
 
 /// Lists programs that are missing on this machine, what does not work without them, and how to install them.
 #[derive(Debug, Args)]
@@ -156,12 +157,7 @@ fn cell_limits() -> String {
 fn this_system() -> System {
     let text = |path: &str| std::fs::read_to_string(path).ok();
     let release = text("/etc/os-release").or_else(|| text("/usr/lib/os-release")).unwrap_or_default();
-    let marks = Marks {
-        dockerenv: Path::new("/.dockerenv").exists(),
-        containerenv: Path::new("/run/.containerenv").exists(),
-        variable: process_env::variable("container").and_then(|name| name.into_string().ok()),
-    };
-    System::of(&release, &marks)
+    System::of(&release, Engine::of_this_process())
 }
 
 fn look_for(need: &Requirement, system: &System) -> Finding {
@@ -201,11 +197,15 @@ fn namespace_remedy(problem: &str, container: Option<&Engine>) -> String {
             as_root()
         ),
         None => match container {
-            Some(engine) => system::rights(engine),
+            Some(engine) => engine.rights(),
             None => "no setting of the system says so".to_owned(),
         },
     };
-    format!("{problem}: {mend}; or choose `--isolation plain` knowingly")
+    let without = match container {
+        Some(_) => "or let the container be the boundary: `--isolation container`",
+        None => "or choose `--isolation plain` knowingly",
+    };
+    format!("{problem}: {mend}; {without}")
 }
 
 /// Tests whether a process can create a user namespace and mount `/proc` in it, as a cell does. Some systems forbid the first by
@@ -238,7 +238,8 @@ fn try_namespaces(container: Option<&Engine>) -> Finding {
         ok: problem.is_none(),
         found: None,
         costs:
-            "no isolated worlds; only `--isolation plain`, which shares files, network and processes with you"
+            "no isolated worlds; only `--isolation container` or `plain`, which share files, network and processes with \
+             you"
                 .into(),
         remedy,
     }
@@ -282,10 +283,8 @@ fn as_administrator(words: &[&str]) -> Result<(), Failure> {
 
 fn print(report: &Report) {
     let inside = match &report.system.container {
-        Some(Engine::Docker) => ", in a container of Docker",
-        Some(Engine::Podman) => ", in a container of Podman",
-        Some(Engine::Other(_)) => ", in a container",
-        None => "",
+        Some(engine) => format!(", in a container ({})", engine.name()),
+        None => String::new(),
     };
     terminal::line(format_args!("{}{inside}", report.system.name));
     if let Some(advice) = &report.system.advice {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::container::Engine;
+
 /// A family of systems that share package names and their package manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -15,29 +17,6 @@ pub(super) enum Family {
     Arch,
     /// Any other.
     Unknown,
-}
-
-/// The engine of a container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Engine {
-    /// Docker.
-    Docker,
-    /// Podman.
-    Podman,
-    /// Another, by the name that it gives itself.
-    Other(String),
-}
-
-/// What a container's engine leaves inside of it.
-#[derive(Debug, Default)]
-pub(super) struct Marks {
-    /// Whether `/.dockerenv` exists.
-    pub(super) dockerenv: bool,
-    /// Whether `/run/.containerenv` exists.
-    pub(super) containerenv: bool,
-    /// The variable `container`, which Podman, LXC and systemd set.
-    pub(super) variable: Option<String>,
 }
 
 /// The system of this machine.
@@ -59,14 +38,14 @@ pub(super) struct System {
 const ELSEWHERE: &str = "the container of deploy/container, or a virtual machine with Debian or Ubuntu";
 
 impl System {
-    /// Decides from the text of `/etc/os-release` (empty where there is none) and the marks of a container.
-    pub(super) fn of(os_release: &str, marks: &Marks) -> Self {
+    /// Decides from the text of `/etc/os-release` (empty where there is none), and the container that was found.
+    pub(super) fn of(os_release: &str, container: Option<Engine>) -> Self {
         let family = family(os_release);
         let name = field(os_release, "PRETTY_NAME").or_else(|| field(os_release, "NAME"));
         Self {
             name: name.unwrap_or_else(|| "a Linux without /etc/os-release".to_owned()),
             family,
-            container: engine(marks),
+            container,
             tested: family == Family::Debian,
             advice: advice(family),
         }
@@ -111,17 +90,6 @@ fn family(os_release: &str) -> Family {
         .unwrap_or(Family::Unknown)
 }
 
-fn engine(marks: &Marks) -> Option<Engine> {
-    match marks.variable.as_deref().filter(|name| !name.is_empty()) {
-        Some("podman") => Some(Engine::Podman),
-        Some("docker") => Some(Engine::Docker),
-        Some(other) => Some(Engine::Other(other.to_owned())),
-        None if marks.containerenv => Some(Engine::Podman),
-        None if marks.dockerenv => Some(Engine::Docker),
-        None => None,
-    }
-}
-
 fn advice(family: Family) -> Option<String> {
     let works = "What needs no world works anywhere (view, report, compare, grade, verify, export, skills), and so \
                  do worlds on other machines (`--world vm --vm-url URL`).";
@@ -143,29 +111,9 @@ fn advice(family: Family) -> Option<String> {
     }
 }
 
-/// The options that let a container start cells, in the words of its engine.
-pub(super) fn rights(engine: &Engine) -> String {
-    match engine {
-        Engine::Docker => {
-            "start the container with `docker run --security-opt seccomp=unconfined --security-opt \
-                           apparmor=unconfined --security-opt systempaths=unconfined`"
-                .to_owned()
-        }
-        Engine::Podman => {
-            "start the container with `podman run --security-opt seccomp=unconfined --security-opt \
-                           label=disable --security-opt unmask=ALL`"
-                .to_owned()
-        }
-        Engine::Other(name) => format!(
-            "this runs in a container ({name}): have it allow user namespaces, mounts in them, and a /proc without \
-             masked parts"
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Engine, Family, Marks, System, rights};
+    use super::{Family, System};
 
     const DEBIAN: &str = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\n\
         VERSION_ID=\"12\"\nVERSION=\"12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\n\
@@ -197,7 +145,7 @@ mod tests {
             (ALPINE, "Alpine Linux v3.20", Family::Unknown),
             ("", "a Linux without /etc/os-release", Family::Unknown),
         ] {
-            let system = System::of(text, &Marks::default());
+            let system = System::of(text, None);
             assert_eq!((system.name.as_str(), system.family), (name, family));
             assert_eq!(system.tested, system.advice.is_none(), "{name}: what is not tested has advice");
             assert_eq!(system.install(&["x".into()]).is_some(), family != Family::Unknown, "{name}");
@@ -206,7 +154,7 @@ mod tests {
 
     #[test]
     fn packages_are_installed_by_the_systems_own_manager() {
-        let line = |text| System::of(text, &Marks::default()).install(&["openbox".into(), "wmctrl".into()]);
+        let line = |text| System::of(text, None).install(&["openbox".into(), "wmctrl".into()]);
         assert_eq!(
             line(UBUNTU).as_deref(),
             Some("apt-get install -y --no-install-recommends openbox wmctrl")
@@ -214,22 +162,5 @@ mod tests {
         assert_eq!(line(FEDORA).as_deref(), Some("dnf install -y openbox wmctrl"));
         assert_eq!(line(MANJARO).as_deref(), Some("pacman -S --needed --noconfirm openbox wmctrl"));
         assert_eq!(line(ALPINE), None);
-    }
-
-    #[test]
-    fn a_container_is_known_by_what_its_engine_leaves() {
-        let of = |dockerenv, containerenv, variable: Option<&str>| {
-            System::of(DEBIAN, &Marks { dockerenv, containerenv, variable: variable.map(str::to_owned) })
-                .container
-        };
-        assert_eq!(of(false, false, None), None);
-        assert_eq!(of(false, false, Some("")), None);
-        assert_eq!(of(true, false, None), Some(Engine::Docker));
-        assert_eq!(of(false, true, None), Some(Engine::Podman));
-        assert_eq!(of(false, true, Some("podman")), Some(Engine::Podman));
-        assert_eq!(of(false, false, Some("lxc")), Some(Engine::Other("lxc".into())));
-        assert!(rights(&Engine::Docker).contains("systempaths=unconfined"));
-        assert!(rights(&Engine::Podman).contains("unmask=ALL"));
-        assert!(rights(&Engine::Other("lxc".into())).contains("(lxc)"));
     }
 }
