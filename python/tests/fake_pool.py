@@ -26,7 +26,17 @@ class Refused(Exception):
 
 class World:
     def __init__(self, given: dict):
-        unknown = set(given) - {"task", "seed", "max_steps", "max_seconds", "reward", "screenshot", "outline", "count", "episode"}
+        unknown = set(given) - {
+            "task",
+            "seed",
+            "max_steps",
+            "max_seconds",
+            "reward",
+            "screenshot",
+            "outline",
+            "count",
+            "episode",
+        }
         if unknown:
             raise Refused(400, "bad_request", f"unknown field `{sorted(unknown)[0]}`")
         if given.get("task", TASK["task"]) != TASK["task"]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SCENES = str(HERE / "scenes")
+PAGES = str(HERE / "pages")
 STARTER = str(HERE.parent.parent / "tasks" / "starter")
 
 has_program = bool(os.environ.get("APPRENTICE") or shutil.which("apprentice"))

@@ -12,7 +12,11 @@ from apprentice_env.actions import ActionError, calls_in, translated, why_refuse
 from .served import HERE
 
 PUBLISHED = json.loads((HERE / "browsergym_examples.json").read_text())
-TABS = [{"id": "t1", "url": "a:", "active": False}, {"id": "t2", "url": "b:", "active": True}, {"id": "t3", "url": "c:", "active": False}]
+TABS = [
+    {"id": "t1", "url": "a:", "active": False},
+    {"id": "t2", "url": "b:", "active": True},
+    {"id": "t3", "url": "c:", "active": False},
+]
 VIEW = {"outline": 'window "W" #n1\n  button "Save" #a26\n  textbox "Name" [editable] #88\n', "tabs": TABS}
 
 
@@ -114,8 +118,37 @@ class TheirPackage(unittest.TestCase):
         from browsergym.core.action.parsers import NamedArgument, highlevel_action_parser
 
         examples = [one for listed in PUBLISHED["examples"].values() for one in listed]
-        odd = ["click", '("a")', "# click('1')\n", "\n", " ", "foo.", "'", '"', "(", ")", "[", "{", ",", "=", "1", "-2.5", "3e4", ".5"]
-        odd += ["True", "{'a': [1,2,]}", "(1,)", "noop(button='x')", "noop('''tri\n'ple''')", '"""x"y"""', "noop( 1 2)", "Truex", "noop(1,)"]
+        odd = [
+            "click",
+            '("a")',
+            "# click('1')\n",
+            "\n",
+            " ",
+            "foo.",
+            "'",
+            '"',
+            "(",
+            ")",
+            "[",
+            "{",
+            ",",
+            "=",
+            "1",
+            "-2.5",
+            "3e4",
+            ".5",
+        ]
+        odd += [
+            "True",
+            "{'a': [1,2,]}",
+            "(1,)",
+            "noop(button='x')",
+            "noop('''tri\n'ple''')",
+            '"""x"y"""',
+            "noop( 1 2)",
+            "Truex",
+            "noop(1,)",
+        ]
         drawn = random.Random(3)
         for _ in range(3000):
             text = "".join(drawn.choice(examples + odd) for _ in range(drawn.randint(1, 5)))

@@ -46,10 +46,13 @@ class Package(unittest.TestCase):
     def test_their_validator_passes(self):
         from pathlib import Path
 
-        import apprentice_env.openenv
         from openenv.validation import Level, load_policy, run_validation
 
-        report = run_validation(Path(apprentice_env.openenv.__file__).parent, max_level=Level.STATIC, policy=load_policy("v1"))
+        import apprentice_env.openenv
+
+        report = run_validation(
+            Path(apprentice_env.openenv.__file__).parent, max_level=Level.STATIC, policy=load_policy("v1")
+        )
         self.assertEqual(report.verdict.value.lower(), "pass")
 
 

@@ -42,7 +42,17 @@ class Spaces(unittest.TestCase):
 
     def test_what_is_an_action(self):
         space = Actions(640, 480)
-        for right in (CLICK, [CLICK, CLICK], [], "DONE", "FAIL", '"DONE"', '{"do": "wait", "ms": 1}', {"answer": "a"}, {"actions": [], "done": True}):
+        for right in (
+            CLICK,
+            [CLICK, CLICK],
+            [],
+            "DONE",
+            "FAIL",
+            '"DONE"',
+            '{"do": "wait", "ms": 1}',
+            {"answer": "a"},
+            {"actions": [], "done": True},
+        ):
             self.assertTrue(space.contains(right), right)
         for wrong in ("done", "click('a')", 1, None, {}, [{"at": 1}], {"do2": 1}, {"answer": "a", "reason": "b"}):
             self.assertFalse(space.contains(wrong), wrong)

@@ -1,6 +1,5 @@
 """The environments over real worlds: needs the program, and for desktops and browsers mousepad and Chromium."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from apprentice_env import BrowserEnv, DesktopEnv, SceneEnv, Server, ServerError
 from apprentice_env.tools import listed
 from apprentice_env.trl import environment
 
-from .served import SCENES, STARTER, needs_program
+from .served import PAGES, SCENES, STARTER, needs_program
 
 CLICK = {"do": "click", "at": {"ref": "n2"}}
 
@@ -189,10 +188,21 @@ class Browser(unittest.TestCase):
             typed = ["keyboard_press('ControlOrMeta+a')", "keyboard_type('Eve')", f"click('{save}')"]
             observation, *_ = env.step("\n".join([f"fill('{name}', 'Bob', True)", *typed]))
             self.assertEqual(env.session.observation["title"], "Eve")
-            pointer = ["scroll(0, 200)", "scroll_at(50, 100, 0, 60)", "mouse_move(65.2, 158.5)", "mouse_down(300, 400)", "mouse_up(310, 400)"]
+            pointer = [
+                "scroll(0, 200)",
+                "scroll_at(50, 100, 0, 60)",
+                "mouse_move(65.2, 158.5)",
+                "mouse_down(300, 400)",
+                "mouse_up(310, 400)",
+            ]
             keys = ["keyboard_down('Shift')", "keyboard_up('Shift')", "noop(10)", "new_tab()", "tab_close()"]
             link = self.bid(observation, "link")
-            elements = [f"hover('{save}')", f"drag_and_drop('{agreed}', '{save}')", f"focus('{link}')", f"press('{link}', 'Tab')"]
+            elements = [
+                f"hover('{save}')",
+                f"drag_and_drop('{agreed}', '{save}')",
+                f"focus('{link}')",
+                f"press('{link}', 'Tab')",
+            ]
             for right in pointer + keys + elements:
                 observation, *_ = env.step(right)
                 self.assertEqual(observation["last_action_error"], "", right)
@@ -202,6 +212,25 @@ class Browser(unittest.TestCase):
             self.assertTrue(terminated)
         finally:
             env.close()
+
+    def test_a_task_in_vector_environments(self):
+        def make():
+            return BrowserEnv(PAGES, "choose-fruit", max_steps=4, screenshot=False)
+
+        envs = AsyncVectorEnv([make, make])
+        try:
+            seen, infos = envs.reset(seed=[1, 2])
+            one = {key: texts[0] for key, texts in seen.items()}
+            wanted = one["goal"].rsplit(" ", 1)[1].rstrip(".")
+            self.assertNotEqual(one["axtree_txt"], seen["axtree_txt"][1])
+            name, button = self.bid(one, 'textbox "Name"'), self.bid(one, f'button "{wanted}"')
+            seen, rewards, *_ = envs.step((f"fill('{name}', 'Ada')", "noop(1)"))
+            self.assertEqual(seen["last_action_error"].tolist(), ["", ""])
+            envs.step((f"click('{button}')", "I cannot see it."))
+            _, rewards, ended, *_ = envs.step(("send_msg_to_user('done')", "report_infeasible('no')"))
+            self.assertEqual((rewards.tolist(), ended.tolist()), ([1.0, 0.0], [True, True]))
+        finally:
+            envs.close()
 
 
 if __name__ == "__main__":

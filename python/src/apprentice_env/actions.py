@@ -26,7 +26,10 @@ _BLANK = re.compile(r"(?:[ \n\t\r]|#.*)*")
 _NAME = re.compile(r"[^\W\d]\w*")
 # The first that fits counts, as there: a number with an exponent, one with a point, a whole one.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[eE][+-]?\d+)|(?:\d+\.\d*)(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|[+-]?\d+")
-_TEXT = re.compile(r'"""(?:[^"\\]|""?(?!")|"(?!"")|\\.)*?"""|\'\'\'(?:[^\'\\]|\'(?!\'\')|\\.)*?\'\'\'|"(?:[^"\n\r\\]|\\.)*"|\'(?:[^\'\n\r\\]|\\.)*\'', re.S)
+_TEXT = re.compile(
+    r'"""(?:[^"\\]|""?(?!")|"(?!"")|\\.)*?"""|\'\'\'(?:[^\'\\]|\'(?!\'\')|\\.)*?\'\'\'|"(?:[^"\n\r\\]|\\.)*"|\'(?:[^\'\n\r\\]|\\.)*\'',
+    re.S,
+)
 _WORDS = {"True": True, "False": False, "None": None}
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 

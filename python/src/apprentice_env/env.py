@@ -64,7 +64,7 @@ class WorldEnv(gymnasium.Env):
         if sum(one is not None for one in (suite, server, world)) != 1:
             raise ValueError("name a suite, a server, or a world without a task: one of the three")
         if reward not in ("end", "step"):
-            raise ValueError(f"the reward is \"end\" or \"step\", not {reward!r}")
+            raise ValueError(f'the reward is "end" or "step", not {reward!r}')
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"the render mode is rgb_array, not {render_mode!r}")
         if render_mode is not None and not screenshot:

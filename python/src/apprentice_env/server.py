@@ -15,6 +15,8 @@ from .program import Process
 OPEN_SECONDS = 900
 #: A step waits until the screen has settled, and may end with a check.
 STEP_SECONDS = 300
+#: Closing a world takes a moment.
+END_SECONDS = 30
 #: Most worlds that a server of ours has open at once, unless it is told otherwise.
 SESSIONS = 64
 
@@ -126,6 +128,7 @@ class Session:
         self.server = server
         # One connection a session: worlds are stepped side by side.
         self._connection = Connection(server.url, server.token)
+        self._owner, self._closed = os.getpid(), False
         self._began(said)
 
     def _began(self, said: dict[str, Any]) -> None:
@@ -188,13 +191,23 @@ class Session:
 
     def close(self) -> None:
         """Ends the session and its world. One that is gone already is no error."""
+        self._closed = True
         try:
-            self._connection.ask("DELETE", f"/sessions/{self.id}")
+            self._connection.ask("DELETE", f"/sessions/{self.id}", seconds=END_SECONDS)
         except ServerError as error:
             if error.code not in ("no_session", "no_server"):
                 raise
         finally:
             self._connection.close()
+
+    def __del__(self) -> None:
+        # A forgotten session would keep its place in the server. A forked process forgets what is its parent's.
+        if getattr(self, "_closed", True) or self._owner != os.getpid():
+            return
+        try:
+            self.close()
+        except Exception:  # noqa: BLE001, S110 - nobody can be told: the object is gone
+            pass
 
     def __enter__(self) -> Session:
         return self

@@ -166,7 +166,9 @@ class _Episode:
                 choice = answer.json()["choices"][0]
                 self.said.append(choice["message"])
                 if choice["finish_reason"] == "length":
-                    return None  # The response is cut: verifiers says that it was truncated, and the world is judged as it is.
+                    return (
+                        None  # The response is cut: verifiers says that it was truncated, and the world is judged as it is.
+                    )
                 await self._answer(choice["message"])
         return None
 
