@@ -38,9 +38,9 @@ class Process:
     """A running `apprentice serve` of this process. It ends with it, also where this process is killed: the server
     reads its input, whose end closes then."""
 
-    def __init__(self, *options: str, bound: bool = True):
-        command = [program(), "serve", "--port", "0", "--json", *(["--until-stdin-ends"] if bound else []), *options]
-        self._owner, self._bound = os.getpid(), bound
+    def __init__(self, *options: str):
+        command = [program(), "serve", "--port", "0", "--json", "--until-stdin-ends", *options]
+        self._owner = os.getpid()
         self._child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -85,12 +85,10 @@ class Process:
         """Ends the server, and its worlds with it. In a forked process it does nothing."""
         if not self.is_ours:
             return
-        # The end of its input ends it; where a forked process holds that open, or it is not bound to it, an interrupt does.
+        # The end of its input ends it; where a forked process holds that open, an interrupt does.
         self._close_input()
         try:
-            if not self._bound:
-                self._child.send_signal(signal.SIGINT)
-            self._child.wait(END_SECONDS if not self._bound else ASKED_SECONDS)
+            self._child.wait(ASKED_SECONDS)
         except subprocess.TimeoutExpired:
             self._stop()
         self._close_pipes()

@@ -16,11 +16,16 @@ class World:
     as in `World("--app", "mousepad")`."""
 
     def __init__(self, *options: str, url: str | None = None, token: str | None = None):
-        self._process = None if url else Process(*options, bound=False)
+        self._process = None if url else Process(*options)
         #: What the program said when it began to serve; empty for a server that runs elsewhere.
         self.began: dict[str, Any] = self._process.began if self._process else {}
         self.url = url or self.began["url"]
         self.connection = Connection(self.url, token or os.environ.get("APPRENTICE_TOKEN"))
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the server, if this process started it."""
+        return self._process.pid if self._process else None
 
     def ask(self, path: str, body: Any = None, seconds: float = STEP_SECONDS) -> Any:
         """Sends a request and returns the JSON of the response: POST with a body, else GET."""
