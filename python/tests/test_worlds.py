@@ -1,8 +1,10 @@
 """The environments over real worlds: needs the program, and for desktops and browsers mousepad and Chromium."""
 
+import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -11,7 +13,7 @@ import gymnasium
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from apprentice_env import BrowserEnv, DesktopEnv, SceneEnv, Server, ServerError, World
+from apprentice_env import BrowserEnv, DesktopEnv, SceneEnv, Server, ServerError, World, WorldError
 from apprentice_env.tools import listed
 from apprentice_env.trl import environment
 
@@ -53,6 +55,37 @@ class Scenes(unittest.TestCase):
         self.assertIn("Write Ada", seen)
         made.click("n2"), made.type_text("Ada"), made.click("#n3"), made.done()
         self.assertEqual(made.get_reward(), 1.0)
+
+    def test_a_reward_at_each_step_adds_up_to_the_score(self):
+        env = SceneEnv(SCENES, "write-name", reward="step")
+        self.addCleanup(env.close)
+        env.reset(seed=0)
+        acts = [CLICK, {"do": "type", "text": "Ada"}, {"do": "click", "at": {"ref": "n3"}}, "DONE"]
+        self.assertEqual([env.step(act)[1] for act in acts], [0.0, 0.0, 1.0, 0.0])
+
+    def test_a_world_that_broke_has_no_reward_anywhere(self):
+        with tempfile.TemporaryDirectory() as suite:
+            for at in ("act", "open"):
+                broken = json.loads((Path(SCENES) / "examples/form/write-name.json").read_text())
+                broken["id"] = broken["apprentice"]["template"] = at
+                broken["apprentice"]["scene"]["faults"] = [{"at": at, "fault": "lost"}]
+                written = Path(suite) / "examples/form" / f"{at}.json"
+                written.parent.mkdir(parents=True, exist_ok=True)
+                written.write_text(json.dumps(broken))
+            (Path(suite) / "suite.json").write_text(json.dumps({"form": ["act", "open"]}))
+            env = SceneEnv(suite, "act", screen=(640, 480))
+            env.reset()
+            with self.assertRaises(WorldError):
+                env.step(CLICK)
+            env.reset()
+            env.close()
+            with self.assertRaises(WorldError):
+                SceneEnv(suite, "open", screen=(640, 480)).reset()
+            made = environment(suite)()
+            for task in ("act", "open"):
+                made.reset(task=task, seed=0)
+                made.click("n2")
+                self.assertIsNone(made.get_reward(), task)
 
     def test_forks_and_groups(self):
         server = Server.of(SCENES)
