@@ -122,7 +122,9 @@ class ApprenticeHarness(vf.Harness[ApprenticeHarnessConfig]):
             episode = _Episode(session, BrowserActs if self.config.browser else Acts, self.config.screenshot)
             system, _ = self.resolve_prompt(data)
             problem = await episode.play(ctx, endpoint, secret, system or SYSTEM_PROMPT, trace)
-            if problem is not None and trace.stop_condition is None:
+            # A limit of verifiers refuses a call, too, and is no error: the world is judged as it stands.
+            stopped = trace.stop_condition
+            if problem is not None and (stopped is None or stopped.endswith("_error")):
                 return ProgramResult(1, "", problem)
             if not session.done:
                 await asyncio.to_thread(session.send, {"done": True})
@@ -164,12 +166,16 @@ class _Episode:
                 if answer.status_code != 200:
                     return f"the model call failed with status {answer.status_code}: {answer.text[:2000]}"
                 choice = answer.json()["choices"][0]
-                self.said.append(choice["message"])
+                # Fields without a value are no part of what a server takes.
+                message = {
+                    name: value for name, value in choice["message"].items() if value is not None or name == "content"
+                }
+                self.said.append(message)
                 if choice["finish_reason"] == "length":
                     return (
                         None  # The response is cut: verifiers says that it was truncated, and the world is judged as it is.
                     )
-                await self._answer(choice["message"])
+                await self._answer(message)
         return None
 
     async def _answer(self, message: dict[str, Any]) -> None:
