@@ -1,5 +1,7 @@
 """What the package promises of any pool, over a fake one: Gymnasium's contract, and TRL's. Needs no program."""
 
+import importlib.util
+import inspect
 import pickle
 import unittest
 import warnings
@@ -12,7 +14,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 import apprentice_env
 from apprentice_env import SceneEnv, Server, ServerError, WorldError
 from apprentice_env.spaces import Actions, AnyText
-from apprentice_env.tools import Acts, public, schemas
+from apprentice_env.tools import Acts, BrowserActs, public, schemas
 from apprentice_env.trl import environment, rows
 
 from .served import FakePool
@@ -179,6 +181,21 @@ class Trl(OverFakePool):
         self.assertEqual([one["function"]["name"] for one in schemas(Acts)], list(public(Acts)))
         for one in schemas(Acts):
             self.assertTrue(one["function"]["description"])
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
+    def test_the_tools_are_read_as_trl_reads_them(self):
+        from transformers.utils import get_json_schema
+
+        made = environment(self.pool.url, browser=True)()
+        ours = {one["function"]["name"]: one["function"] for one in schemas(BrowserActs)}
+        for name, _ in inspect.getmembers(type(made), predicate=inspect.isfunction):
+            if name.startswith("_") or name in ("reset", "get_reward"):
+                continue
+            theirs = get_json_schema(getattr(made, name))["function"]
+            self.assertEqual(theirs["description"], ours[name]["description"])
+            for argument, told in theirs["parameters"]["properties"].items():
+                mine = ours[name]["parameters"]["properties"][argument]
+                self.assertEqual((told["type"], told["description"]), (mine["type"], mine["description"]))
 
     def test_a_rollout(self):
         made = environment(self.pool.url, max_steps=5)()

@@ -43,13 +43,14 @@ def rows(suite: str, tasks: Iterable[str] | None = None, seeds: Iterable[int] = 
     """Returns rows for `Dataset.from_list`: one for each task and seed that there is. TRL gives one row to all rollouts of a group,
     so that they start in the same world."""
     known, seeds = Server.of(suite).tasks(), list(seeds)
-    unknown = [task for task in tasks or [] if task not in known]
+    chosen = sorted(known) if tasks is None else list(tasks)
+    unknown = [task for task in chosen if task not in known]
     if unknown:
         raise ValueError(f"there is no task {unknown[0]!r}; there are {', '.join(sorted(known))}")
     prompt = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": "Your task: "}]
     return [
         {"prompt": prompt, "task": task, "seed": seed}
-        for task in (tasks or sorted(known))
+        for task in chosen
         for seed in seeds
         if known[task].get("variations") is None or seed < known[task]["variations"]
     ]
