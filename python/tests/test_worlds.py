@@ -104,6 +104,10 @@ class Scenes(unittest.TestCase):
             "import sys, time, apprentice_env\n"
             "session = apprentice_env.Server.of(sys.argv[1]).open('tick-box', 0)\n"
             "world = apprentice_env.World('--screen', '640x480')\n"
+            "def make(): return apprentice_env.SceneEnv(sys.argv[1], 'tick-box')\n"
+            "from gymnasium.vector import AsyncVectorEnv\n"
+            "envs = AsyncVectorEnv([make, make])\n"
+            "envs.reset(seed=[1, 2])\n"
             "print(session.server.pid, world.pid, flush=True)\n"
             "time.sleep(600)\n"
         )

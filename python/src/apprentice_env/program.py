@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ class Process:
             self._close_pipes()
             raise ServerError(f"apprentice serve ended with code {code}; its message stands above", "not_started")
         self.began: dict[str, Any] = said
+        _running.add(self)
 
     def _first_object(self) -> dict[str, Any] | None:
         text = ""
@@ -85,7 +87,7 @@ class Process:
         """Ends the server, and its worlds with it. In a forked process it does nothing."""
         if not self.is_ours:
             return
-        # The end of its input ends it; where a forked process holds that open, an interrupt does.
+        # The end of its input ends it; where something holds that open, an interrupt does.
         self._close_input()
         try:
             self._child.wait(ASKED_SECONDS)
@@ -110,3 +112,16 @@ class Process:
     def _close_pipes(self) -> None:
         self._child.stdout.close()
         self._close_input()
+
+
+_running: weakref.WeakSet[Process] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """A forked process, such as a worker of a vector environment, does not keep its parent's servers alive: it may outlive it."""
+    for process in list(_running):
+        process._close_pipes()
+    _running.clear()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
