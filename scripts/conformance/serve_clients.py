@@ -128,9 +128,9 @@ def drive_env(server):
 
 
 def main():
-    from apprentice_env import Server
+    from apprentice_env import World
 
-    server = Server("--screen", "1280x800")
+    server = World("--screen", "1280x800")
     try:
         drive_controllers(server)
         drive_env(server)

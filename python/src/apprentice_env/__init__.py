@@ -1,7 +1,14 @@
-"""Desktops and browsers of Apprentice as Gymnasium environments."""
+"""Desktops, browsers and worlds in memory for trainers: Gymnasium, OpenEnv, verifiers, TRL and BrowserGym's action strings."""
+
+from __future__ import annotations
 
 from .browser import BrowserEnv
-from .desktop import DesktopEnv
-from .server import Server, ServerError
+from .env import DesktopEnv, SceneEnv, WorldEnv
+from .errors import ServerError, WorldError
+from .registration import register_envs
+from .server import Server, Session
+from .world import World
 
-__all__ = ["BrowserEnv", "DesktopEnv", "Server", "ServerError"]
+__all__ = ["BrowserEnv", "DesktopEnv", "SceneEnv", "Server", "ServerError", "Session", "World", "WorldEnv", "WorldError"]
+
+register_envs()
