@@ -66,7 +66,7 @@ pub(super) async fn serve_client(
     models.identify(&arguments.model).await;
     let model = models.get(&arguments.model, "do")?;
     let model = match given.editor {
-        Some(editor) => Editor::watching(editor, model),
+        Some(editor) => Editor::watching(editor, model, clock),
         None => model,
     };
     let listener = given.editor.map(|editor| Arc::clone(editor) as Arc<dyn EventListener>);

@@ -20,7 +20,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
 use super::mcp_act::{self, ActArgs};
-use super::mcp_streams::serve_streams;
+use super::mcp_streams::{join_streams, serve_streams};
 use super::skills::proposals::WriteModeArg;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
@@ -28,6 +28,9 @@ use crate::{terminal::bounded_stdin, wire};
 
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
+
+/// The option with which an agent joins the tools of its world.
+pub(crate) const JOIN: &str = "--join";
 
 /// Serves the skillbook, or with --act a world, to MCP clients over standard input and output.
 #[derive(Debug, Args)]
@@ -42,10 +45,16 @@ pub(crate) struct Mcp {
     writing: WriteModeArg,
     #[command(flatten)]
     acting: ActArgs,
+    /// Pass the standard streams on to the server at this socket: for an agent that `acp:COMMAND` has started.
+    #[arg(long, hide = true, exclusive = true, value_name = "SOCKET")]
+    join: Option<PathBuf>,
 }
 
 /// Runs the server until the client disconnects.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
+    if let Some(socket) = &arguments.join {
+        return wire::runtime()?.block_on(join_streams(socket));
+    }
     if arguments.acting.act {
         return mcp_act::serve(&arguments.acting, arguments.skillbook.as_ref(), config);
     }

@@ -2,6 +2,7 @@
 //! limits, ledgers and the cassette.
 
 pub(crate) mod access;
+mod agents;
 mod batches;
 pub(crate) mod call_checks;
 pub(crate) mod call_settings;
@@ -49,6 +50,7 @@ use crate::settings::config::{Config, SafetyChoice};
 use crate::settings::provider::{Provider, ProviderApi, provider_of};
 use crate::terminal::live_words::LiveWords;
 use crate::{process_env, settings::prompts, terminal};
+use agents::AGENT;
 use within::SharedModel;
 
 /// Baselines that the evaluator derives from a task.
@@ -162,6 +164,9 @@ impl Models {
         if let Some(file) = name.strip_prefix("cassette:") {
             return Ok(Arc::new(self.cassette(file)?.play(trial)));
         }
+        if let Some(command) = name.strip_prefix(AGENT) {
+            return self.agent(name, command, trial);
+        }
         if let Some(policy) = Policy::named(name) {
             return Ok(self.recorded(BuiltInModel::new(policy), trial));
         }
@@ -213,6 +218,9 @@ impl Models {
 
     /// Returns a model's tariff; `None` if its price is unknown.
     pub(crate) fn tariff(&self, name: &str) -> Result<Option<Tariff>, Failure> {
+        if name.starts_with(AGENT) {
+            return Ok(None);
+        }
         if provider_of(name).is_none() {
             return Ok(Some(Tariff::Hour(0.0)));
         }
@@ -224,6 +232,10 @@ impl Models {
     /// Returns what a cost forecast needs to know of a model.
     pub(crate) fn quote(&self, name: &str) -> Result<Pricing, Failure> {
         let name = self.resolve(name)?;
+        if name.starts_with(AGENT) {
+            // What its own model costs is not known here.
+            return Ok(Pricing { tariff: None, ..Pricing::free() });
+        }
         if provider_of(name).is_none() {
             return Ok(Pricing::free());
         }

@@ -317,7 +317,7 @@ fn adapters_do_not_know_each_other() {
         (
             "crates/models/src",
             ["crate", "super"],
-            &["anthropic", "compat", "gemini", "openai", "scripted"][..],
+            &["acp", "anthropic", "compat", "gemini", "openai", "scripted"][..],
         ),
         ("crates/harness/src/env", ["env", "super"], &["browser", "desktop", "scene", "vm"][..]),
     ] {

@@ -2,7 +2,6 @@
 //! before a call that acts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use apprentice_acp::{
     Connection, ContentBlock, OptionKind, PermissionOption, PermissionOutcome, StopReason, method,
@@ -10,7 +9,7 @@ use apprentice_acp::{
 use apprentice_harness::agent::TurnReport;
 use apprentice_protocol::{
     ActionDetail, ActionOutcome, BlobHash, BoundedText, BoxFuture, Call, CallBody, CallId, CallResult,
-    ChatModel, ChatReply, ChatRequest, EventKind, Finish, ModelError, ModelProfile, TextBudget,
+    ChatModel, ChatReply, ChatRequest, Clock, EventKind, Finish, ModelError, ModelProfile, TextBudget,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -85,8 +84,12 @@ impl Editor {
     }
 
     /// Shows what a model replies before it is carried out.
-    pub(crate) fn watching(editor: &Arc<Self>, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
-        Arc::new(WatchedModel { model, editor: Arc::clone(editor) })
+    pub(crate) fn watching(
+        editor: &Arc<Self>,
+        model: Arc<dyn ChatModel>,
+        clock: &Arc<dyn Clock>,
+    ) -> Arc<dyn ChatModel> {
+        Arc::new(WatchedModel { model, editor: Arc::clone(editor), clock: Arc::clone(clock) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -314,6 +317,7 @@ impl EventListener for Editor {
 struct WatchedModel {
     model: Arc<dyn ChatModel>,
     editor: Arc<Editor>,
+    clock: Arc<dyn Clock>,
 }
 
 impl ChatModel for WatchedModel {
@@ -325,10 +329,11 @@ impl ChatModel for WatchedModel {
         Box::pin(async move {
             self.editor.sent().await;
             let mut reply = self.model.reply(request).await?;
-            let shown = Instant::now();
+            let shown = self.clock.mono();
             self.editor.show(&mut reply).await;
             // What a person takes to answer is not the model's time.
-            let waited = u64::try_from(shown.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let waited =
+                u64::try_from(self.clock.mono().saturating_sub(shown).as_millis()).unwrap_or(u64::MAX);
             reply.timing.waiting_ms = reply.timing.waiting_ms.saturating_add(waited);
             Ok(reply)
         })

@@ -226,15 +226,10 @@ impl NewSession {
         closed.cancel();
     }
 
-    /// The folder of the session's trace.
+    /// The folder of the session's trace. An editor starts the agent again with the same arguments, so each has a name of its own.
     fn folder(&self, plan: &SessionPlan) -> PathBuf {
-        match &plan.arguments.out {
-            Some(out) => out.join(&self.id),
-            None => {
-                let stamp = wire::stamp(&*plan.clock);
-                plan.config.runs.join(format!("{stamp}-acp-{}-{}", std::process::id(), self.number))
-            }
-        }
+        let parent = plan.arguments.out.as_ref().unwrap_or(&plan.config.runs);
+        parent.join(format!("{}-acp-{}-{}", wire::stamp(&*plan.clock), std::process::id(), self.number))
     }
 }
 
