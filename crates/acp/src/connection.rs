@@ -176,7 +176,8 @@ impl Drop for PendingRequest {
 
 impl<R: AsyncRead + Unpin> Inbox<R> {
     /// Returns the next request or notification; `None` when the input has ended. Answers go to those who wait for them, and what
-    /// cannot be read is answered with an error under the id null. Dropping the future loses no message.
+    /// cannot be read is answered with an error under the id null. Dropping the future loses no message. After an answer
+    /// it waits once, so that a `select!` which looks at answers first takes all in the order in which it came.
     pub async fn next(&mut self) -> Option<Incoming> {
         loop {
             let line = match self.lines.next().await {
@@ -200,6 +201,9 @@ impl<R: AsyncRead + Unpin> Inbox<R> {
                     let waiting = id.as_u64().and_then(|id| self.connection.waiting().answers.remove(&id));
                     if waiting.is_none_or(|waiting| waiting.send(result).is_err()) {
                         tracing::debug!(%id, "an answer to no request of ours");
+                    } else {
+                        // Who waits for both hears of the answer before what came after it.
+                        tokio::task::yield_now().await;
                     }
                 }
                 Parsed::Junk(error) => {

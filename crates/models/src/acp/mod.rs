@@ -12,6 +12,7 @@ mod tools;
 mod updates;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use apprentice_protocol::{
@@ -57,6 +58,8 @@ pub struct AcpAgent {
     profile: ModelProfile,
     clock: Arc<dyn Clock>,
     running: Arc<Mutex<Option<Running>>>,
+    /// The wait for a reply was dropped, and the agent has not heard of it.
+    interrupted: Arc<AtomicBool>,
 }
 
 impl AcpAgent {
@@ -74,7 +77,7 @@ impl AcpAgent {
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,
         };
-        Self { config, profile, clock, running: Arc::default() }
+        Self { config, profile, clock, running: Arc::default(), interrupted: Arc::default() }
     }
 
     async fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -84,11 +87,15 @@ impl AcpAgent {
         }
         let begun = self.clock.mono();
         let mut slot = Arc::clone(&self.running).lock_owned().await;
+        cancel_interrupted(&mut slot, &self.interrupted).await;
         let running = match slot.as_mut() {
             Some(running) => running,
             None => slot.insert(Running::start(&self.config, request).await?),
         };
-        let unless_done = CancelOnDrop { running: Some(Arc::clone(&self.running)) };
+        let unless_done = CancelOnDrop {
+            running: Some(Arc::clone(&self.running)),
+            interrupted: Arc::clone(&self.interrupted),
+        };
         let replied = running.turn(request, new_messages(request), self.config.silence).await;
         unless_done.defuse();
         if replied.is_err() {
@@ -137,6 +144,18 @@ impl Drop for AcpAgent {
 /// Cancels the agent's turn when the wait for its reply is dropped, as on an interrupt.
 struct CancelOnDrop {
     running: Option<Arc<Mutex<Option<Running>>>>,
+    interrupted: Arc<AtomicBool>,
+}
+
+/// Cancels a turn that nobody waits for any more. An agent that does not end it is ended.
+async fn cancel_interrupted(slot: &mut Option<Running>, interrupted: &AtomicBool) {
+    if interrupted.swap(false, Ordering::Relaxed)
+        && let Some(agent) = slot.as_mut()
+        && let Err(error) = agent.cancel().await
+    {
+        tracing::debug!(%error, "an agent is ended, as it did not end its turn");
+        *slot = None;
+    }
 }
 
 impl CancelOnDrop {
@@ -148,14 +167,10 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(running) = self.running.take() else { return };
+        let interrupted = Arc::clone(&self.interrupted);
+        interrupted.store(true, Ordering::Relaxed);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                let mut slot = running.lock().await;
-                let Some(agent) = slot.as_mut() else { return };
-                if agent.cancel().await.is_err() {
-                    *slot = None;
-                }
-            });
+            runtime.spawn(async move { cancel_interrupted(&mut *running.lock().await, &interrupted).await });
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 /// So much of what an agent says on its standard error is kept, from the end, in bytes.
 const TAIL_BYTES: usize = 2 << 10;
@@ -16,6 +17,8 @@ pub(super) struct AgentProcess {
     child: Child,
     group: Option<Pid>,
     tail: Arc<Mutex<Vec<u8>>>,
+    /// Reads its standard error to the end.
+    reading: JoinHandle<()>,
 }
 
 impl AgentProcess {
@@ -40,7 +43,7 @@ impl AgentProcess {
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let tail = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&tail);
-        tokio::spawn(async move {
+        let reading = tokio::spawn(async move {
             let mut buffer = [0; 1024];
             while let Ok(read @ 1..) = errors.read(&mut buffer).await {
                 let mut tail = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +52,7 @@ impl AgentProcess {
                 tail.drain(..old);
             }
         });
-        Ok((Self { child, group, tail }, input, output))
+        Ok((Self { child, group, tail, reading }, input, output))
     }
 
     /// What it said last on its standard error.
@@ -58,10 +61,16 @@ impl AgentProcess {
         String::from_utf8_lossy(&tail).trim().to_owned()
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and for that of its standard error.
     pub(super) async fn ended(&mut self, within: Duration) {
+        let ended = async {
+            let _ = self.child.wait().await;
+            if !self.reading.is_finished() {
+                let _ = (&mut self.reading).await;
+            }
+        };
         // What is left is killed.
-        let _ = tokio::time::timeout(within, self.child.wait()).await;
+        let _ = tokio::time::timeout(within, ended).await;
     }
 }
 

@@ -62,9 +62,11 @@ fn unavailable(message: impl Into<String>) -> ModelError {
 /// Turns the end of an agent's connection or an error of a request into the model's error.
 fn failed(what: &str, error: &RpcError) -> ModelError {
     // Authentication required: no attempt could begin.
+    let more = error.data.as_ref().map(|data| format!(" {data}")).unwrap_or_default();
+    let told = format!("the agent's {what}: {error}{more}");
     match error.code {
-        -32000 => ModelError::lasting(ModelErrorKind::Unavailable, format!("the agent's {what}: {error}")),
-        _ => unavailable(format!("the agent's {what}: {error}")),
+        -32000 => ModelError::lasting(ModelErrorKind::Unavailable, told),
+        _ => unavailable(told),
     }
 }
 
@@ -224,8 +226,13 @@ impl Running {
             self.settle(silence).await?;
             self.begin(request, &said).await?;
         }
-        let next = self.next(silence).await?;
-        Ok(self.reply(next))
+        match self.next(silence).await? {
+            Next::Ended(StopReason::Cancelled) => {
+                let told = "the agent says that its turn was cancelled, and nobody cancelled it";
+                Err(ModelError::never(ModelErrorKind::Protocol, told))
+            }
+            next => Ok(self.reply(next)),
+        }
     }
 
     /// Waits for the end of a turn that was still going on when it was over here: after `finish`, or after an interrupt.
