@@ -1,3 +1,5 @@
+//! Both halves of a connection over a pipe.
+
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,

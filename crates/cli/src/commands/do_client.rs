@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Clock, Monitors};
 
-use super::acp::Editor;
 use super::do_chat::Chat;
 use super::do_learning::Learning;
 use super::do_task::{Conversation, Do, Wiring, record};
+use super::editor::Editor;
 use crate::commands::forecast::SpendingArgs;
 use crate::failure::Failure;
 use crate::models::Models;

@@ -29,9 +29,6 @@ use crate::{terminal::bounded_stdin, wire};
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
 
-/// The option with which an agent joins the tools of its world.
-pub(crate) const JOIN: &str = "--join";
-
 /// Serves the skillbook, or with --act a world, to MCP clients over standard input and output.
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {

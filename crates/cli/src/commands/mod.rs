@@ -20,6 +20,7 @@ mod do_live;
 mod do_setup;
 pub(crate) mod do_task;
 pub(crate) mod doctor;
+mod editor;
 pub(crate) mod experiment_command;
 pub(crate) mod explore;
 pub(crate) mod export;

@@ -6,9 +6,10 @@ use apprentice_models::acp::{AcpAgent, AcpConfig};
 use apprentice_protocol::ChatModel;
 
 use super::Models;
-use crate::commands::mcp::JOIN;
 use crate::failure::{Failure, Kind, WithKind as _};
 
+/// The option of `apprentice mcp` with which an agent joins the tools of its world.
+const JOIN: &str = "--join";
 /// What the names of such models begin with.
 pub(super) const AGENT: &str = "acp:";
 

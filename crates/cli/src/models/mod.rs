@@ -218,11 +218,9 @@ impl Models {
 
     /// Returns a model's tariff; `None` if its price is unknown.
     pub(crate) fn tariff(&self, name: &str) -> Result<Option<Tariff>, Failure> {
-        if name.starts_with(AGENT) {
-            return Ok(None);
-        }
         if provider_of(name).is_none() {
-            return Ok(Some(Tariff::Hour(0.0)));
+            // What the model of another's agent costs is not known here.
+            return Ok(Some(Tariff::Hour(0.0)).filter(|_| !name.starts_with(AGENT)));
         }
         let settings = self.settings(name)?;
         let hourly = settings.usd_per_hour.map(Tariff::Hour);
@@ -232,12 +230,8 @@ impl Models {
     /// Returns what a cost forecast needs to know of a model.
     pub(crate) fn quote(&self, name: &str) -> Result<Pricing, Failure> {
         let name = self.resolve(name)?;
-        if name.starts_with(AGENT) {
-            // What its own model costs is not known here.
-            return Ok(Pricing { tariff: None, ..Pricing::free() });
-        }
         if provider_of(name).is_none() {
-            return Ok(Pricing::free());
+            return Ok(Pricing { tariff: self.tariff(name)?, ..Pricing::free() });
         }
         let profile = Some(self.profile(name)?);
         Ok(Pricing { tariff: self.tariff(name)?, profile, attempt_cap: self.trial_cap(name)? })

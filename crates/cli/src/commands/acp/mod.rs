@@ -1,7 +1,6 @@
 //! `apprentice acp`: the agent for editors and harnesses that speak the Agent Client Protocol, on standard input and output. Each
 //! session has a fresh world of its own; each prompt is one turn in it.
 
-mod editor;
 mod session;
 
 use std::path::PathBuf;
@@ -16,7 +15,6 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub(super) use self::editor::Editor;
 use self::session::{SessionPlan, Sessions};
 use super::do_setup::check_screen;
 use crate::failure::Failure;
@@ -29,8 +27,9 @@ const CLOSE: Duration = Duration::from_secs(30);
 /// Deadline for writing what is left once the worlds are closed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Serves the agent to an editor or a harness that speaks the Agent Client Protocol (ACP), over standard input and output.
-/// Each session gets a fresh world; `session/prompt` carries out one turn in it.
+/// Serves the agent to an editor or a harness over the Agent Client Protocol
+///
+/// On standard input and output. Each session gets a fresh world; `session/prompt` carries out one turn in it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Acp {
     /// The model of the agent.

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Acp;
-use super::editor::Editor;
 use crate::commands::client_session::{SessionClient, client_session};
 use crate::commands::do_chat::Chat;
 use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
+use crate::commands::editor::Editor;
 use crate::models::Models;
 use crate::settings::config::Config;
 use crate::terminal::interrupts::SessionInterrupts;

@@ -23,6 +23,8 @@ use crate::terminal::event_printer::EventListener;
 const TITLE: TextBudget = TextBudget(200);
 /// Limit on the text of a call's result, in characters.
 const RESULT: TextBudget = TextBudget(4_000);
+/// The tool that ends a turn: nothing to ask about.
+const FINISH: &str = "finish";
 const ALLOW_ONCE: &str = "allow_once";
 const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";
@@ -140,7 +142,11 @@ impl Editor {
             return;
         }
         for (call, (_, id)) in reply.calls.iter_mut().zip(&announced) {
-            let acts = matches!(call.body, CallBody::World { .. } | CallBody::Tool { .. });
+            let acts = match &call.body {
+                CallBody::World { .. } => true,
+                CallBody::Tool { name, .. } => name != FINISH,
+                CallBody::Finish(_) | CallBody::Unusable { .. } => false,
+            };
             if acts && let Err(problem) = self.ask(call, id).await {
                 call.body = CallBody::Unusable { problem };
             }
