@@ -247,7 +247,7 @@ impl Editor {
             Some(Finish::Answer { text }) if text.trim() == said => {}
             Some(Finish::Answer { text }) => self.say("agent_message_chunk", text),
             Some(Finish::GiveUp { reason }) => {
-                self.say("agent_message_chunk", &format!("Given up: {reason}"))
+                self.say("agent_message_chunk", &format!("Given up: {reason}"));
             }
             Some(Finish::Done) if said.is_empty() => self.say("agent_message_chunk", "Done."),
             Some(Finish::Done) => {}
