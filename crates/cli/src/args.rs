@@ -7,9 +7,9 @@ use crate::command_groups;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet;
 use crate::commands::{
-    bench, bundle, collect, compare, completions, config, demo, distill, do_task, doctor, explore, export,
-    fork, functions, grade, init, learn, manual, mcp, models, plan, prompts, report, run, selftest, serve,
-    skills, split, sql, steer, tasks, trace, view, watch,
+    acp, bench, bundle, collect, compare, completions, config, demo, distill, do_task, doctor, explore,
+    export, fork, functions, grade, init, learn, manual, mcp, models, plan, prompts, report, run, selftest,
+    serve, skills, split, sql, steer, tasks, trace, view, watch,
 };
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::overrides::{self, Overrides};
@@ -57,6 +57,7 @@ enum Command {
     Split(split::SplitCommand),
     Skills(skills::Skills),
     Mcp(mcp::Mcp),
+    Acp(acp::Acp),
     Serve(serve::Serve),
     Compare(compare::Compare),
     Export(export::Export),
@@ -175,6 +176,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Split(split) => split::run(split),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
+        Command::Acp(acp) => acp::run(acp, &settings()?.config()?),
         Command::Mcp(mcp) => mcp::run(mcp, &settings()?.config()?),
         Command::Serve(serve) => serve::run(serve, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),

@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Look at what they did", &["view", "report", "trace", "sql", "export", "bundle", "verify"]),
     ("Learn from it", &["learn", "skills", "explore", "functions"]),
     ("Measure", &["demo", "bench", "plan", "distill", "compare", "grade", "fork"]),
-    ("Serve", &["serve", "mcp", "submit", "worker", "queue", "fetch", "cancel", "drain"]),
+    ("Serve", &["serve", "mcp", "acp", "submit", "worker", "queue", "fetch", "cancel", "drain"]),
     (
         "Set up",
         &[

@@ -1,6 +1,7 @@
 //! Model adapters, and what stands around a call: retries, limits, money, recordings. Adapters translate requests and
 //! replies; they never act on a world, and none depends on another.
 
+pub mod acp;
 pub(crate) mod action_format;
 pub mod anthropic;
 pub mod batch;

@@ -3,11 +3,12 @@
 use apprentice_protocol::Prompt;
 
 use crate::action_format::{COMPUTER_PROMPT, DIALOG, PAGE};
-use crate::{calibrate, compat, grounded, probe};
+use crate::{acp, calibrate, compat, grounded, probe};
 
 /// Returns every text of this crate that reaches a model.
 pub fn prompts() -> Vec<Prompt> {
     let own = [
+        acp::WORLD,
         COMPUTER_PROMPT,
         PAGE,
         DIALOG,

@@ -32,55 +32,56 @@ use crate::models::Models;
 use crate::options::servers::Servers;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
-use crate::terminal::event_printer::EventPrinter;
+use crate::commands::interrupts::SessionInterrupts;
+use crate::terminal::event_printer::{EventListener, EventPrinter};
 use crate::{host, terminal, wire};
 
 /// The instruction of a trace whose turns come from a client.
-const OF_A_CLIENT: &str = "Instructions of an MCP client";
+const OF_A_CLIENT: &str = "Instructions of a client";
 
 /// Carries out one instruction in a fresh world and prints every step.
 #[derive(Debug, Args)]
 pub(crate) struct Do {
     /// The instruction for the agent; with --chat the first one, or else the first line of the input.
     #[arg(required_unless_present = "chat")]
-    instruction: Option<String>,
+    pub(super) instruction: Option<String>,
     /// Read further instructions from standard input, one per line, over the same world and conversation. `/remember`
     /// asks for a skill; the end of the input or `/quit` ends the session. Ctrl-C ends the turn, twice the session.
     #[arg(long)]
-    chat: bool,
+    pub(super) chat: bool,
     /// The model of the agent.
     #[arg(long, short, default_value = "builtin/explorer")]
-    model: String,
+    pub(super) model: String,
     /// Open a desktop world and start this command first, for example `mousepad notes.txt`.
     #[arg(long, value_name = "CMD", conflicts_with = "url")]
-    app: Option<String>,
+    pub(super) app: Option<String>,
     /// Open a browser world at this URL.
     #[arg(long)]
-    url: Option<String>,
+    pub(super) url: Option<String>,
     /// Screen size in pixels; + joins the monitors of a desktop, for example 1920x1080+1280x1024.
     #[arg(long, value_name = "WxH[+WxH]", default_value_t)]
-    screen: Monitors,
+    pub(super) screen: Monitors,
     /// Work on your own desktop, without isolation; hold Escape to stop.
     #[arg(long, conflicts_with_all = ["app", "url", "file", "screen"])]
-    host: bool,
+    pub(super) host: bool,
     /// Skillbook for the agent; it sees the domains and requests the skills.
     #[arg(long, value_name = "DIR")]
-    skillbook: Option<PathBuf>,
+    pub(super) skillbook: Option<PathBuf>,
     #[command(flatten)]
-    servers: Servers,
+    pub(super) servers: Servers,
     #[command(flatten)]
-    learning: Learning,
+    pub(super) learning: Learning,
     /// Copy this file into the world's home folder first; may be repeated.
     #[arg(long, value_name = "FILE")]
-    file: Vec<PathBuf>,
+    pub(super) file: Vec<PathBuf>,
     /// Maximum number of actions.
     #[arg(long, alias = "steps", value_name = "N", default_value_t = 50, value_parser = crate::options::count::at_least_one::<u32>)]
-    max_steps: u32,
+    pub(super) max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    consent: SpendingArgs,
+    pub(super) consent: SpendingArgs,
 }
 
 /// Runs the command.
@@ -111,7 +112,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let Some(first) = first_instruction(arguments, chat.as_mut()).await? else { return Ok(()) };
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let wiring = Wiring { config, models: &models, clock: &clock, folder };
-    let conversation = Conversation { first: Some(first), chat };
+    let conversation = Conversation { first: Some(first), chat, listener: None };
     let ended = record(arguments, &wiring, &*model, conversation).await?;
     // A session has told each report at the end of its turn.
     let answer = ended.finish.as_ref().filter(|_| !arguments.chat);
@@ -124,61 +125,22 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     concluded
 }
 
-/// What a client's session begins with.
-pub(super) struct ClientWorld<'a> {
-    pub(super) model: &'a str,
-    pub(super) app: Option<&'a String>,
-    pub(super) url: Option<&'a String>,
-    pub(super) screen: &'a Monitors,
-    pub(super) files: &'a [PathBuf],
-    pub(super) skillbook: Option<&'a PathBuf>,
-    pub(super) max_steps: u32,
-    pub(super) out: Option<&'a PathBuf>,
-}
-
-/// Opens a world for a client, and carries out its instructions, as `do --chat` does, until the client ends the session.
-pub(super) async fn serve_client(given: ClientWorld<'_>, chat: Chat, config: &Config) -> Result<(), Failure> {
-    let arguments = Do {
-        instruction: None,
-        chat: true,
-        model: given.model.to_owned(),
-        app: given.app.cloned(),
-        url: given.url.cloned(),
-        screen: given.screen.clone(),
-        host: false,
-        skillbook: given.skillbook.cloned(),
-        servers: Servers::default(),
-        learning: Learning::default(),
-        file: given.files.to_vec(),
-        max_steps: given.max_steps,
-        out: given.out.cloned(),
-        consent: SpendingArgs::default(),
-    };
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let models = wire::models(config, Arc::clone(&clock))?;
-    models.check(&arguments.model)?;
-    models.identify(&arguments.model).await;
-    let model = models.get(&arguments.model, "do")?;
-    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
-    let wiring = Wiring { config, models: &models, clock: &clock, folder };
-    // What a turn came to was told to the client.
-    record(&arguments, &wiring, &*model, Conversation { first: None, chat: Some(chat) }).await.map(drop)
-}
-
 /// The first instruction, and whoever gives further ones.
-struct Conversation {
+pub(super) struct Conversation {
     /// `None` if the first instruction comes once the world is open.
-    first: Option<TurnStart>,
-    chat: Option<Chat>,
+    pub(super) first: Option<TurnStart>,
+    pub(super) chat: Option<Chat>,
+    /// Who hears of each event while it is recorded.
+    pub(super) listener: Option<Arc<dyn EventListener>>,
 }
 
 /// What the whole command shares.
-struct Wiring<'a> {
-    config: &'a Config,
-    models: &'a Models,
-    clock: &'a Arc<dyn Clock>,
+pub(super) struct Wiring<'a> {
+    pub(super) config: &'a Config,
+    pub(super) models: &'a Models,
+    pub(super) clock: &'a Arc<dyn Clock>,
     /// Folder of the trace.
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 impl Conversation {
@@ -210,7 +172,7 @@ async fn first_instruction(arguments: &Do, chat: Option<&mut Chat>) -> Result<Op
 }
 
 /// Opens a world and a trace, has the work done, and closes both on every path.
-async fn record(
+pub(super) async fn record(
     arguments: &Do,
     wiring: &Wiring<'_>,
     model: &dyn ChatModel,
@@ -237,6 +199,7 @@ async fn record(
     let redactor = models.redactor()?;
     let begun = learning.as_ref().map(|own| SessionLearning::begin(own, folder, redactor.as_ref()));
     let session_learning = begun.transpose()?;
+    sink.set_listener(conversation.listener.clone());
     sink.set_timeline(learning.as_deref().map(AttemptLearning::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
     let parts = LiveParts { config, clock, redactor: models.redactor()?, cancel: &cancel };

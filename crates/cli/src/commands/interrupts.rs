@@ -42,6 +42,13 @@ impl SessionInterrupts {
         interrupts
     }
 
+    /// A session that ends with others, and hears no signals itself.
+    pub(crate) fn under(all: &CancellationToken) -> Arc<Self> {
+        let session = all.child_token();
+        let turn = Mutex::new(session.child_token());
+        Arc::new(Self { session, turn })
+    }
+
     /// Returns the token that ends the session, and with it its turn.
     pub(crate) fn session(&self) -> &CancellationToken {
         &self.session

@@ -1,5 +1,6 @@
 //! The subcommands. Each module contains the arguments of a command and the function that runs it.
 
+pub(crate) mod acp;
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod bundle;
@@ -12,12 +13,14 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod distill;
 mod do_chat;
+mod do_client;
 mod do_guidance;
 mod do_learning;
 mod do_live;
 mod do_setup;
 pub(crate) mod do_task;
 pub(crate) mod doctor;
+mod editor;
 pub(crate) mod experiment_command;
 pub(crate) mod explore;
 pub(crate) mod export;

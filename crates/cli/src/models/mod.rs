@@ -2,6 +2,7 @@
 //! limits, ledgers and the cassette.
 
 pub(crate) mod access;
+mod agents;
 mod batches;
 mod client;
 mod heard;
@@ -45,6 +46,7 @@ use crate::settings::config::{Config, SafetyChoice};
 use crate::settings::provider::{Provider, ProviderApi, provider_of};
 use crate::terminal::live_words::LiveWords;
 use crate::{process_env, settings::prompts, terminal};
+use agents::AGENT;
 use within::SharedModel;
 
 /// Baselines that the evaluator derives from a task.
@@ -158,6 +160,9 @@ impl Models {
         if let Some(file) = name.strip_prefix("cassette:") {
             return Ok(Arc::new(self.cassette(file)?.play(trial)));
         }
+        if let Some(command) = name.strip_prefix(AGENT) {
+            return self.agent(name, command, trial);
+        }
         if let Some(policy) = Policy::named(name) {
             return Ok(self.recorded(BuiltInModel::new(policy), trial));
         }
@@ -210,7 +215,8 @@ impl Models {
     /// Returns a model's tariff; `None` if its price is unknown.
     pub(crate) fn tariff(&self, name: &str) -> Result<Option<Tariff>, Failure> {
         if provider_of(name).is_none() {
-            return Ok(Some(Tariff::Hour(0.0)));
+            // What the model of another's agent costs is not known here.
+            return Ok(Some(Tariff::Hour(0.0)).filter(|_| !name.starts_with(AGENT)));
         }
         let settings = self.settings(name)?;
         let hourly = settings.usd_per_hour.map(Tariff::Hour);
@@ -221,7 +227,7 @@ impl Models {
     pub(crate) fn quote(&self, name: &str) -> Result<Pricing, Failure> {
         let name = self.resolve(name)?;
         if provider_of(name).is_none() {
-            return Ok(Pricing::free());
+            return Ok(Pricing { tariff: self.tariff(name)?, ..Pricing::free() });
         }
         let profile = Some(self.profile(name)?);
         Ok(Pricing { tariff: self.tariff(name)?, profile, attempt_cap: self.trial_cap(name)? })

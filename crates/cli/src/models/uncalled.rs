@@ -11,6 +11,7 @@ use apprentice_models::identity::ModelIdentity;
 use apprentice_policies::Policy;
 use apprentice_protocol::{ChatModel, did_you_mean};
 
+use super::agents::AGENT;
 use super::{BASELINES, Models};
 use crate::failure::{Failure, Kind};
 use crate::models::access::Access;
@@ -58,7 +59,11 @@ impl Models {
     /// Refuses a name that no model has that reads language.
     pub(super) fn check_judge_name(&self, name: &str) -> Result<(), Failure> {
         let full = self.resolve(name)?;
-        if BASELINES.contains(&full) || full == PERSON || Policy::named(full).is_some() {
+        if BASELINES.contains(&full)
+            || full == PERSON
+            || full.starts_with(AGENT)
+            || Policy::named(full).is_some()
+        {
             let told = Failure::say(Kind::Config, format!("{full} cannot judge answers"));
             return Err(told.hint("name a language model with --judge or in role.judge"));
         }
@@ -149,7 +154,7 @@ impl Models {
                 .hint("baselines are for `run`, with the tasks of a suite");
         }
         Failure::say(Kind::Model, format!("unknown model {name:?}")).hint_nearest(name, known).hint(format!(
-            "models: {}, person, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
+            "models: {}, person, acp:COMMAND, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
             own.join(", "),
             PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
             BASELINES.join(", ")

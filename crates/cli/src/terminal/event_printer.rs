@@ -1,5 +1,7 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
+use std::sync::Arc;
+
 use apprentice_learning::foreground::Timeline;
 use apprentice_protocol::{
     ActionDetail, ActionOutcome, ActionRecord, BlobHash, Call, CallBody, EventId, EventKind, EventSink,
@@ -14,17 +16,31 @@ pub(crate) struct EventPrinter<S> {
     inner: S,
     timeline: Option<Timeline>,
     live: Option<LiveWords>,
+    listener: Option<Arc<dyn EventListener>>,
+}
+
+/// Hears of what is recorded, in order, after it is recorded.
+pub(crate) trait EventListener: Send + Sync {
+    /// An event was recorded.
+    fn heard(&self, kind: &EventKind);
+    /// Bytes were stored as a blob.
+    fn kept(&self, hash: &BlobHash, bytes: &[u8], extension: &str);
 }
 
 impl<S> EventPrinter<S> {
     /// Prints events on their way to `inner`. What `live` has shown of a reply is not printed again.
     pub(crate) fn new(inner: S, live: Option<LiveWords>) -> Self {
-        Self { inner, timeline: None, live }
+        Self { inner, timeline: None, live, listener: None }
     }
 
     /// Also records each event from now on in the timeline that the learning tools read.
     pub(crate) fn set_timeline(&mut self, timeline: Option<Timeline>) {
         self.timeline = timeline;
+    }
+
+    /// Also tells this one of each event from now on.
+    pub(crate) fn set_listener(&mut self, listener: Option<Arc<dyn EventListener>>) {
+        self.listener = listener;
     }
 
     /// Returns the wrapped sink.
@@ -41,16 +57,19 @@ impl<S: EventSink> EventSink for EventPrinter<S> {
             let step = step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
             terminal::note(format_args!("{step} {text}"));
         }
-        let told = self.timeline.as_ref().map(|timeline| (timeline, kind.clone()));
-        let (told, id) = (told, self.inner.emit(step, kind)?);
-        if let Some((timeline, kind)) = told {
-            timeline.note(id, &kind);
+        let told = (self.timeline.is_some() || self.listener.is_some()).then(|| kind.clone());
+        let id = self.inner.emit(step, kind)?;
+        if let Some(kind) = told {
+            self.timeline.iter().for_each(|timeline| timeline.note(id, &kind));
+            self.listener.iter().for_each(|listener| listener.heard(&kind));
         }
         Ok(id)
     }
 
     fn keep(&mut self, bytes: &[u8], extension: &str) -> Result<BlobHash, SinkError> {
-        self.inner.keep(bytes, extension)
+        let hash = self.inner.keep(bytes, extension)?;
+        self.listener.iter().for_each(|listener| listener.kept(&hash, bytes, extension));
+        Ok(hash)
     }
 }
 

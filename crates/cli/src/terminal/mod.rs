@@ -49,7 +49,7 @@ pub(crate) fn hide(key: &str) {
 }
 
 /// Returns a text without secrets.
-fn redacted(text: &str) -> String {
+pub(crate) fn redacted(text: &str) -> String {
     let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
     match &hidden.redactor {
         Some(redactor) => redactor.apply_to_json(text).into_owned(),

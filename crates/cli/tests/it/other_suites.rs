@@ -132,7 +132,7 @@ fn tasks_of_harbor_are_graded_by_their_own_script() {
         ("mute", "echo nothing"),
         (
             "right",
-            "test \"$(cat a.txt) $KEY $MORE\" = 'text 1 2' && test -x /tests/tool && test -f made && echo '{\"reward\": 1}' \
+            "#!/bin/sh\ntest \"$(cat a.txt) $KEY $MORE $GREETING\" = 'text 1 2 it is $5' && test \"${BASH_VERSION-none}\" = none && grep -qF GREETING ~/.bashrc && test -x /tests/tool && test -f made && echo '{\"reward\": 1}' \
                    > /logs/verifier/reward.json; echo 0 > /logs/verifier/reward.txt",
         ),
     ];
@@ -141,7 +141,7 @@ fn tasks_of_harbor_are_graded_by_their_own_script() {
         write(
             &root,
             "task.toml",
-            "version = \"1.0\"\n[verifier]\ntimeout_sec = 30.0\n[verifier.env]\nMORE = \"2\"\n",
+            "version = \"1.0\"\n[environment.env]\nGREETING = \"it is $5\"\nMORE = \"1\"\n[verifier]\ntimeout_sec = 30.0\n[verifier.env]\nMORE = \"2\"\n",
         );
         write(&root, "instruction.md", "Do it.\n");
         write(

@@ -1,6 +1,7 @@
 //! The one integration-test binary of the adapters: real ones against servers on the loopback.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod acp;
 mod adapters;
 mod batches;
 #[cfg(feature = "bedrock")]

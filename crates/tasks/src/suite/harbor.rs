@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{EnvironmentKind, RootFolder};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::conversion::{Conversion, ConversionError, Files, NewSuite, read_folder};
 use super::dockerfile::{Dockerfile, read_dockerfile};
+use super::harbor_file::{self, TaskFile};
 
 /// What a suite of Harbor's tasks is made with.
 #[derive(Clone, Copy, Debug)]
@@ -17,44 +17,6 @@ pub struct HarborOptions {
     pub environment: EnvironmentKind,
     /// Whether this machine has what the tasks' images install, so that those lines are skipped.
     pub installed: bool,
-}
-
-/// The fields of `task.toml` that matter here. Others are Harbor's own affair, as it ignores unknown ones.
-#[derive(Debug, Default, Deserialize)]
-struct TaskFile {
-    #[serde(default)]
-    environment: EnvironmentPart,
-    #[serde(default)]
-    verifier: VerifierPart,
-    #[serde(default)]
-    agent: AgentPart,
-    #[serde(default)]
-    steps: Vec<toml::Value>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct EnvironmentPart {
-    docker_image: Option<String>,
-    os: Option<String>,
-    workdir: Option<String>,
-    #[serde(default)]
-    mcp_servers: Vec<toml::Value>,
-    healthcheck: Option<toml::Value>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct VerifierPart {
-    timeout_sec: Option<f64>,
-    #[serde(default)]
-    env: std::collections::BTreeMap<String, String>,
-    environment_mode: Option<String>,
-    environment: Option<toml::Value>,
-    collect: Option<toml::Value>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct AgentPart {
-    timeout_sec: Option<f64>,
 }
 
 /// Writes a suite of a task's folder, or of a folder of such, into a new folder.
@@ -131,11 +93,15 @@ fn convert(
     options: HarborOptions,
 ) -> Result<Result<Converted, String>, ConversionError> {
     let text = |name: &str| files.get(name).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    let settings: TaskFile =
-        toml::from_str(&text("task.toml").unwrap_or_default()).map_err(|error| ConversionError::Content {
-            path: folder.join("task.toml"),
-            problem: error.to_string().trim_end().to_owned(),
-        })?;
+    let read = harbor_file::read(&text("task.toml").unwrap_or_default());
+    let read = read.map_err(|error| ConversionError::Content {
+        path: folder.join("task.toml"),
+        problem: error.to_string().trim_end().to_owned(),
+    })?;
+    let settings = match read {
+        Ok(settings) => settings,
+        Err(why) => return Ok(Err(why)),
+    };
     let Some(instruction) = text("instruction.md") else { return Ok(Err("it has no instruction.md".into())) };
     if !files.contains_key("tests/test.sh") {
         return Ok(Err("it has no tests/test.sh".into()));
@@ -157,6 +123,17 @@ fn convert(
     };
     let mut json = task(id, instruction.trim_end(), &settings, &image, options);
     json["apprentice"]["folders"] = json!(folders);
+    match settings.hosts() {
+        Ok(hosts) if hosts.is_empty() => {}
+        Ok(hosts) => json["apprentice"]["network"] = json!(hosts),
+        Err(why) => return Ok(Err(why)),
+    }
+    if let (Some(program), Some(programs)) =
+        (interpreter(&script), json["apprentice"]["programs"].as_array_mut())
+        && !programs.contains(&json!(program))
+    {
+        programs.push(json!(program));
+    }
     Ok(Ok(Converted { json, copied: image.copied }))
 }
 
@@ -186,25 +163,36 @@ fn root_folders(
 
 /// Says what a task needs that no cell can give.
 fn obstacle(settings: &TaskFile, files: &Files) -> Option<String> {
-    let environment = &settings.environment;
     let named = |name: &str| files.keys().any(|file| file == &format!("environment/{name}"));
-    let verifier = &settings.verifier;
-    let from_outside = verifier.env.values().any(|value| value.contains("${"));
-    let cases = [
-        (!settings.steps.is_empty(), "it has several steps"),
-        (environment.docker_image.is_some(), "it starts from a published image"),
-        (environment.os.as_deref().is_some_and(|os| os != "linux"), "it needs another system than Linux"),
-        (!environment.mcp_servers.is_empty(), "it has tool servers of its own"),
-        (environment.healthcheck.is_some(), "it waits for a service of its image"),
-        (named("docker-compose.yaml") || named("docker-compose.yml"), "it needs several containers"),
-        (verifier.environment_mode.as_deref() == Some("separate"), "it is graded in a container of its own"),
-        (
-            verifier.environment.is_some() || verifier.collect.is_some(),
-            "it is graded in a container of its own",
-        ),
-        (from_outside, "its script needs variables from outside, such as keys"),
-    ];
-    cases.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why.to_owned())
+    let several = named("docker-compose.yaml") || named("docker-compose.yml");
+    several.then(|| "it needs several containers".to_owned()).or_else(|| settings.obstacle())
+}
+
+/// The program that a script's first line names, as its system would start it.
+fn interpreter(script: &str) -> Option<String> {
+    let mut words = script.lines().next()?.strip_prefix("#!")?.split_whitespace();
+    let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    let first = name(words.next()?)?;
+    match first.as_str() {
+        "env" => words.find(|word| !word.starts_with('-') && !word.contains('=')).and_then(name),
+        _ => Some(first),
+    }
+}
+
+/// The variables of the script: those of the image, of the environment, and its own.
+fn script_variables(settings: &TaskFile, image: &Dockerfile) -> Map<String, Value> {
+    let given = image.plain_env().chain(settings.environment.env.clone());
+    given.chain(settings.verifier.env.clone()).map(|(name, value)| (name, value.into())).collect()
+}
+
+/// The lines of a shell that give the variables of the image, and then those of the environment.
+fn shell_variables(settings: &TaskFile, image: &Dockerfile) -> String {
+    let own = settings.environment.env.iter().map(|(name, value)| {
+        // Values have no zero bytes: TOML has none.
+        let quoted = shlex::try_quote(value).unwrap_or_default();
+        format!("export {name}={quoted}\n")
+    });
+    image.env.iter().map(|(name, value)| format!("export {name}={value}\n")).chain(own).collect()
 }
 
 fn task(
@@ -238,10 +226,13 @@ fn task(
     for (folder, line) in &image.run {
         config.push(run(format!("mkdir -p '{folder}' && cd '{folder}' && {exports}{line}")));
     }
-    let mut variables: Map<String, Value> = Map::new();
-    for (name, value) in image.plain_env().chain(settings.verifier.env.clone()) {
-        variables.insert(name, value.into());
+    let shells = shell_variables(settings, image);
+    if !shells.is_empty() {
+        // What Harbor's agents run by a shell of the container, an agent here runs by one of the world.
+        let quoted = shlex::try_quote(&shells).unwrap_or_default();
+        config.push(run(format!("printf %s {quoted} | tee -a ~/.bashrc ~/.profile >/dev/null")));
     }
+    let variables = script_variables(settings, image);
     let mut getter = json!({"type": "harbor_reward", "workdir": workdir, "env": variables});
     if let Some(seconds) = settings.verifier.timeout_sec {
         getter["timeout_sec"] = seconds.into();

@@ -6,6 +6,7 @@ mod doubts;
 mod edit;
 mod foreign;
 mod harbor;
+mod harbor_file;
 mod known_names;
 mod lint;
 pub mod load;

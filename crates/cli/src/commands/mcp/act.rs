@@ -22,9 +22,8 @@ use tokio::sync::Mutex;
 
 use crate::commands::client_session::{SessionClient, SharedWorld, client_session};
 use crate::commands::do_chat::Chat;
+use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
 use crate::commands::do_setup::check_screen;
-use crate::commands::do_task::{ClientWorld, serve_client};
-use crate::commands::interrupts::SessionInterrupts;
 use crate::commands::mcp::streams::serve_streams;
 use crate::failure::Failure;
 use crate::settings::config::Config;
@@ -113,11 +112,18 @@ pub(in crate::commands) fn serve(
             files: &arguments.file,
             skillbook,
             max_steps: arguments.max_steps,
-            out: arguments.out.as_ref(),
+            folder: arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock))),
+            editor: None,
         };
-        let working = serve_client(given, chat, config);
-        let server =
-            WorldServer { client, turn: Mutex::new(()), clock, instructs: arguments.model.is_some() };
+        let models = wire::models(config, Arc::clone(&clock))?;
+        let wiring = ClientWiring { config, models: &models, clock: &clock };
+        let working = serve_client(given, chat, wiring);
+        let server = WorldServer {
+            client,
+            turn: Mutex::new(()),
+            clock: Arc::clone(&clock),
+            instructs: arguments.model.is_some(),
+        };
         let serving = serve_streams(server.into_dyn());
         let (mut working, mut serving) = (std::pin::pin!(working), std::pin::pin!(serving));
         tokio::select! {

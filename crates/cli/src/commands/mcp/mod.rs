@@ -23,7 +23,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
 use crate::commands::mcp::act::ActArgs;
-use crate::commands::mcp::streams::serve_streams;
+use crate::commands::mcp::streams::{join_streams, serve_streams};
 use crate::commands::skills::proposals::WriteModeArg;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
@@ -45,10 +45,16 @@ pub(crate) struct Mcp {
     writing: WriteModeArg,
     #[command(flatten)]
     acting: ActArgs,
+    /// Pass the standard streams on to the server at this socket: for an agent that `acp:COMMAND` has started.
+    #[arg(long, hide = true, exclusive = true, value_name = "SOCKET")]
+    join: Option<PathBuf>,
 }
 
 /// Runs the server until the client disconnects.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
+    if let Some(socket) = &arguments.join {
+        return wire::runtime()?.block_on(join_streams(socket));
+    }
     if arguments.acting.act {
         return act::serve(&arguments.acting, arguments.skillbook.as_ref(), config);
     }

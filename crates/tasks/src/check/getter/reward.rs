@@ -27,7 +27,9 @@ pub(super) async fn harbor(spec: &Value, context: &CollectContext<'_>) -> Result
         problem: format!("\"timeout_sec\": {error}"),
     })?;
     let variables = spec["env"].as_object().cloned().unwrap_or_default();
-    let mut command = Command::new(["bash", script.as_str()]).within(limit).apart();
+    // Harbor has bash start the script by its path, so that its first line chooses the program, and bash where there is none.
+    let start = "chmod +x \"$0\" && \"$0\"";
+    let mut command = Command::new(["bash", "-c", start, script.as_str()]).within(limit).apart();
     command.cwd = Some(folder);
     command.output_limit = KEPT;
     command.env = variables
@@ -55,7 +57,7 @@ pub(super) async fn harbor(spec: &Value, context: &CollectContext<'_>) -> Result
         };
     }
     let said = format!("{}{}", output.stdout_text(), String::from_utf8_lossy(&output.stderr));
-    let mut look = GetterOutput::value(json!({"rewards": found, "output": said})).of(command.argv.join(" "));
+    let mut look = GetterOutput::value(json!({"rewards": found, "output": said})).of(script);
     look.code = Some(output.code);
     Ok(look)
 }
