@@ -47,6 +47,8 @@ pub(crate) mod run;
 mod schemas;
 pub(crate) mod selftest;
 pub(crate) mod serve;
+mod serve_pool;
+mod serve_store;
 mod signature;
 pub(crate) mod skills;
 pub(crate) mod split;

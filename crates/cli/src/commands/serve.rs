@@ -1,13 +1,15 @@
-//! `apprentice serve`: a world over HTTP, in OSWorld's server protocol.
+//! `apprentice serve`: a world over HTTP, in OSWorld's server protocol, or many.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use apprentice_protocol::{Clock, EnvironmentKind, Monitors, TaskId, WorldSpec};
+use apprentice_protocol::{Clock, EnvironmentKind, Monitors, WorldSpec};
 use apprentice_sandbox::SystemClock;
 use apprentice_server::{Access, Episode, ServedWorld, TaskEpisode, Token, relay, serve};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
 use clap::Args;
 use schemars::JsonSchema;
@@ -15,6 +17,7 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 
 use super::do_setup::{check_screen, home_file};
+use super::serve_pool::{self, PoolArgs, Wanted};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
@@ -27,7 +30,8 @@ const TOKEN: &str = "APPRENTICE_TOKEN";
 ///
 /// OSWorld's `PythonController`, `SetupController` and `DesktopEnv` work with it as with a virtual machine. `POST /reset`
 /// opens a fresh world; `/step`, `/observe` and `/judge` take this program's own actions and give its observations and
-/// verdicts: see `docs/serve.md`. Ends when interrupted.
+/// verdicts: see `docs/serve.md`. With --sessions it serves the tasks of a suite in many worlds, to trainers too. Ends when
+/// interrupted.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The address to listen on. Beyond this machine, requests need the token of the variable APPRENTICE_TOKEN.
@@ -48,10 +52,10 @@ pub(crate) struct Serve {
     /// Serve a browser that opens this URL.
     #[arg(long, conflicts_with = "suite")]
     url: Option<String>,
-    /// Set up a task of this suite in each fresh world; `POST /judge` runs its checks.
-    #[arg(long, value_name = "PATH", requires = "task")]
+    /// Set up a task of this suite in each fresh world; `POST /judge` runs its checks. With --sessions, all its tasks.
+    #[arg(long, value_name = "PATH")]
     suite: Option<PathBuf>,
-    /// The task.
+    /// The task; with --sessions, the task of sessions that name none.
     #[arg(long, value_name = "ID", requires = "suite")]
     task: Option<String>,
     /// The variation of the task.
@@ -61,6 +65,8 @@ pub(crate) struct Serve {
     /// clients expect 9222 (DevTools) and 8080 (VLC).
     #[arg(long, value_name = "PORT")]
     forward: Vec<Forward>,
+    #[command(flatten)]
+    pool: PoolArgs,
     /// Print the address as one JSON object (`apprentice.serve/1`).
     #[arg(long)]
     json: bool,
@@ -90,10 +96,27 @@ impl FromStr for Forward {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Served {
     schema: &'static str,
-    url: String,
+    pub(super) url: String,
     /// The task's instruction.
     instruction: Option<String>,
     forwards: Vec<ForwardedPort>,
+    /// The most sessions at once; absent for the server of a single world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<usize>,
+    /// The number of tasks; absent for the server of a single world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<usize>,
+}
+
+impl Served {
+    fn world(url: String, instruction: Option<String>, forwards: Vec<ForwardedPort>) -> Self {
+        Self { schema: "apprentice.serve/1", url, instruction, forwards, sessions: None, tasks: None }
+    }
+
+    /// A server of many sessions.
+    pub(super) fn pool(url: String, sessions: usize, tasks: usize) -> Self {
+        Self { sessions: Some(sessions), tasks: Some(tasks), ..Self::world(url, None, Vec::new()) }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -114,6 +137,14 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
         )
         .hint(format!("set {TOKEN} to a secret of {} or more characters", Token::LEAST))
     })?;
+    if let (Some(_), Some(path)) = (arguments.pool.sessions, &arguments.suite) {
+        let wanted = Wanted { suite: path, task: arguments.task.as_deref() };
+        return serve_pool::run(&arguments.pool, wanted, address, access, config, arguments.json);
+    }
+    if arguments.suite.is_some() && arguments.task.is_none() {
+        let failure = Failure::say(Kind::Usage, "a suite has many tasks, and one world is served");
+        return Err(failure.hint("name one with --task ID, or serve all with --sessions N"));
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let episode = episode(arguments, config, &clock)?;
     let worlds = wire::worlds(config, Arc::clone(&clock))?;
@@ -135,21 +166,20 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
         };
         opened.map_err(|why| Failure::say(Kind::Environment, why))?;
         let instruction = world.instruction().map(str::to_owned);
-        let served =
-            Served { schema: "apprentice.serve/1", url: format!("http://{bound}"), instruction, forwards };
+        let served = Served::world(format!("http://{bound}"), instruction, forwards);
         tell(&served, arguments.json)?;
         serve(listener, world, access, cancel).await.kind(Kind::Environment)
     })
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         Failure::say(Kind::Environment, format!("cannot listen on {address}: {error}"))
             .hint("name another port with --port, or 0 for a free one")
     })
 }
 
-fn tell(served: &Served, json: bool) -> Result<(), Failure> {
+pub(super) fn tell(served: &Served, json: bool) -> Result<(), Failure> {
     if json {
         return terminal::json(served);
     }
@@ -184,13 +214,17 @@ fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result
         return Ok(Episode::Fresh { files, program: arguments.app.clone() });
     };
     let suite = suite::load(path)?;
-    let id = TaskId::new(task.as_str());
-    let found = suite.tasks.iter().find(|task| task.id == id).ok_or_else(|| {
-        let near = apprentice_protocol::did_you_mean(task, suite.tasks.iter().map(|task| task.id.as_str()));
-        Failure::say(Kind::NothingMatched, format!("the suite {:?} has no task {task:?}{near}", suite.name))
-    })?;
+    let found = find_task(&suite, task)?;
     let varied = vary(found, &suite.name, arguments.seed).kind(Kind::Config)?;
     let redactor = wire::models(config, Arc::clone(clock))?.redactor()?;
     let options = config.reading();
     Ok(Episode::Task(Box::new(TaskEpisode { varied, suite_root: suite.root, options, redactor })))
+}
+
+/// Finds a task of a suite.
+pub(super) fn find_task<'s>(suite: &'s Suite, id: &str) -> Result<&'s Task, Failure> {
+    suite.task(id).ok_or_else(|| {
+        let near = apprentice_protocol::did_you_mean(id, suite.tasks.iter().map(|task| task.id.as_str()));
+        Failure::say(Kind::NothingMatched, format!("the suite {:?} has no task {id:?}{near}", suite.name))
+    })
 }

@@ -103,7 +103,7 @@ const HOUSE: [(&str, &[&str]); 33] = [
         ],
     ),
     ("fleet", &["protocol", "trace", "runs", "results", "evaluator", "harness", "sandbox", "tasks"]),
-    ("server", &["listening", "protocol", "trace", "tasks"]),
+    ("server", &["listening", "protocol", "secrets", "trace", "tasks"]),
     (
         "viewer",
         &[

@@ -1,0 +1,189 @@
+//! The paths of a pool, and its life.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_listening::Patience;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, get, post};
+use axum::{Json, Router, middleware};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::opening::Opening;
+use super::refusal::Refusal;
+use super::registry::{Pool, SessionRequest};
+use super::schema;
+use super::step_body::SessionStep;
+use crate::access::Access;
+use crate::openenv;
+use crate::router::ServeError;
+
+/// Largest request, in bytes.
+pub(crate) const MAX_REQUEST_BYTES: usize = 16 << 20;
+/// How long open requests may delay the end.
+const GRACE: Duration = Duration::from_secs(5);
+
+type Answer = Result<Json<Value>, Refusal>;
+type Body = Result<Bytes, BytesRejection>;
+type Shared = State<Arc<Pool>>;
+
+/// Answers requests until the pool's token is cancelled, then closes all worlds.
+///
+/// # Errors
+/// The listener cannot accept connections.
+pub async fn serve_pool(listener: TcpListener, pool: Arc<Pool>, access: Access) -> Result<(), ServeError> {
+    let watching = tokio::spawn(Arc::clone(&pool).watch());
+    let app = router(Arc::clone(&pool), access);
+    let served =
+        apprentice_listening::serve(listener, app, pool.cancel.clone(), Patience::with_grace(GRACE)).await;
+    pool.cancel.cancel();
+    if watching.await.is_err() {
+        tracing::error!("the watch over the sessions has ended early");
+    }
+    Ok(served?)
+}
+
+fn router(pool: Arc<Pool>, access: Access) -> Router {
+    let mut router = Router::new()
+        .route("/tasks", get(tasks))
+        .route("/sessions", get(list).post(open))
+        .route("/sessions/{id}", get(show).delete(close))
+        .route("/sessions/{id}/reset", post(reset))
+        .route("/sessions/{id}/step", post(step))
+        .route("/sessions/{id}/judge", post(judge))
+        .route("/sessions/{id}/fork", post(fork))
+        .route("/health", get(health))
+        .route("/schema", get(schemas))
+        .route("/metadata", get(metadata))
+        .route("/ws", any(openenv::upgrade));
+    for path in ["/reset", "/step", "/state", "/observe", "/judge", "/screenshot", "/execute"] {
+        router = router.route(path, any(elsewhere));
+    }
+    router
+        .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+        .method_not_allowed_fallback(wrong_method)
+        .fallback(no_path)
+        .layer(middleware::from_fn_with_state(access, check))
+        .with_state(pool)
+}
+
+/// Refuses requests that the rule of access does not allow.
+async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
+    match (access.allows(request.headers(), request.uri()), &access) {
+        (Ok(()), _) => next.run(request).await,
+        (Err(why), Access::Token(_)) => {
+            Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", why).into_response()
+        }
+        (Err(why), Access::Loopback) => Refusal::new(StatusCode::FORBIDDEN, "forbidden", why).into_response(),
+    }
+}
+
+/// Reads a body; one that is empty is an empty object.
+fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
+    let body = whole(body)?;
+    let text: &[u8] = if body.is_empty() { b"{}" } else { &body };
+    serde_json::from_slice(text).map_err(|error| Refusal::malformed(format!("the request's JSON: {error}")))
+}
+
+fn whole(body: Body) -> Result<Bytes, Refusal> {
+    body.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let why = format!("the body is too large: a request has at most {MAX_REQUEST_BYTES} bytes");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", why)
+        }
+        status => Refusal::new(status, "bad_body", error.body_text()),
+    })
+}
+
+async fn tasks(State(pool): Shared) -> Json<Value> {
+    Json(pool.context.tasks.list())
+}
+
+async fn list(State(pool): Shared) -> Json<Value> {
+    Json(pool.list())
+}
+
+async fn open(State(pool): Shared, body: Body) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let opening: Opening = read(body)?;
+    Ok((StatusCode::CREATED, Json(pool.open(opening).await?)))
+}
+
+async fn show(State(pool): Shared, Path(id): Path<String>) -> Answer {
+    Ok(Json(json!(pool.find(&id)?.status())))
+}
+
+async fn close(State(pool): Shared, Path(id): Path<String>) -> Result<StatusCode, Refusal> {
+    pool.end(&id, "it was closed")?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn reset(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
+    let opening: Opening = read(body)?;
+    pool.request(&id, SessionRequest::Reset(opening)).await.map(Json)
+}
+
+async fn step(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
+    // A session that is gone is told first: its client may not know what else is wrong.
+    pool.find(&id)?;
+    let given: Value = read(body)?;
+    let step = SessionStep::read(&given)?;
+    pool.request(&id, SessionRequest::Step(Box::new(step))).await.map(Json)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+async fn judge(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
+    let Nothing {} = read(body)?;
+    pool.request(&id, SessionRequest::Judge).await.map(Json)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fork {
+    step: usize,
+}
+
+async fn fork(
+    State(pool): Shared,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let Fork { step } = read(body)?;
+    Ok((StatusCode::CREATED, Json(pool.fork(&id, step).await?)))
+}
+
+async fn health() -> Json<Value> {
+    Json(json!({ "status": "healthy" }))
+}
+
+async fn schemas() -> Json<Value> {
+    Json(schema::schemas())
+}
+
+async fn metadata(State(pool): Shared) -> Json<Value> {
+    Json(schema::metadata(&pool))
+}
+
+async fn elsewhere() -> Refusal {
+    let why = "this server has many sessions, and this path knows of none: open one by POST /sessions, or, as OpenEnv's clients \
+               do, on the socket /ws. OSWorld's protocol is spoken by the server of a single world, without --sessions";
+    Refusal::absent("not_here", why)
+}
+
+async fn no_path() -> Refusal {
+    Refusal::absent("no_path", "this server has no such path")
+}
+
+async fn wrong_method() -> Refusal {
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", "this path does not take this method")
+}
