@@ -1,5 +1,6 @@
 //! `apprentice serve`: a world over HTTP, in OSWorld's server protocol, or many.
 
+use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,9 +16,10 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::do_setup::{check_screen, home_file};
-use super::serve_pool::{self, PoolArgs, Wanted};
+use super::serve_pool::{self, PoolArgs, ServedAt, Wanted};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
@@ -67,6 +69,9 @@ pub(crate) struct Serve {
     forward: Vec<Forward>,
     #[command(flatten)]
     pool: PoolArgs,
+    /// End when standard input ends: when the process that started this one is gone.
+    #[arg(long)]
+    until_stdin_ends: bool,
     /// Print the address as one JSON object (`apprentice.serve/1`).
     #[arg(long)]
     json: bool,
@@ -139,7 +144,8 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     })?;
     if let (Some(_), Some(path)) = (arguments.pool.sessions, &arguments.suite) {
         let wanted = Wanted { suite: path, task: arguments.task.as_deref() };
-        return serve_pool::run(&arguments.pool, wanted, address, access, config, arguments.json);
+        let at = ServedAt { address, access, json: arguments.json };
+        return serve_pool::run(&arguments.pool, wanted, at, config, ending(arguments)?);
     }
     if arguments.suite.is_some() && arguments.task.is_none() {
         let failure = Failure::say(Kind::Usage, "a suite has many tasks, and one world is served");
@@ -149,7 +155,7 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     let episode = episode(arguments, config, &clock)?;
     let worlds = wire::worlds(config, Arc::clone(&clock))?;
     let world = Arc::new(ServedWorld::new(worlds, clock, world_of(arguments), episode));
-    let cancel = wire::cancel_on_interrupt();
+    let cancel = ending(arguments)?;
     wire::runtime()?.block_on(async {
         let listener = listen(address).await?;
         let bound = listener.local_addr().kind(Kind::Environment)?;
@@ -227,4 +233,25 @@ pub(super) fn find_task<'s>(suite: &'s Suite, id: &str) -> Result<&'s Task, Fail
         let near = apprentice_protocol::did_you_mean(id, suite.tasks.iter().map(|task| task.id.as_str()));
         Failure::say(Kind::NothingMatched, format!("the suite {:?} has no task {id:?}{near}", suite.name))
     })
+}
+
+/// A token that is cancelled when the server is to end.
+fn ending(arguments: &Serve) -> Result<CancellationToken, Failure> {
+    let cancel = wire::cancel_on_interrupt();
+    if arguments.until_stdin_ends {
+        cancel_with_stdin(cancel.clone())?;
+    }
+    Ok(cancel)
+}
+
+/// Cancels when standard input ends. Its thread does not hold up the end of the process.
+fn cancel_with_stdin(cancel: CancellationToken) -> Result<(), Failure> {
+    let read = move || {
+        let mut stdin = std::io::stdin().lock();
+        let mut ignored = [0; 4096];
+        while matches!(stdin.read(&mut ignored), Ok(1..)) {}
+        cancel.cancel();
+    };
+    std::thread::Builder::new().name("stdin".into()).spawn(read).kind(Kind::Bug)?;
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! `apprentice serve --sessions N`: many worlds in one server.
 
-use std::io::Read as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,9 +37,6 @@ pub(super) struct PoolArgs {
     /// Folder for the traces and rows: one run for each episode [default: none are kept].
     #[arg(long, value_name = "DIR", requires = "sessions")]
     out: Option<PathBuf>,
-    /// End when standard input ends: when the process that started this one is gone.
-    #[arg(long, requires = "sessions")]
-    until_stdin_ends: bool,
 }
 
 /// What is served.
@@ -51,14 +47,21 @@ pub(super) struct Wanted<'a> {
     pub(super) task: Option<&'a str>,
 }
 
+/// Where the server is, and who it answers.
+pub(super) struct ServedAt {
+    pub(super) address: SocketAddr,
+    pub(super) access: Access,
+    /// Whether the address is told as JSON.
+    pub(super) json: bool,
+}
+
 /// Serves a suite until it is interrupted.
 pub(super) fn run(
     arguments: &PoolArgs,
     wanted: Wanted<'_>,
-    address: SocketAddr,
-    access: Access,
+    at: ServedAt,
     config: &Config,
-    json: bool,
+    cancel: CancellationToken,
 ) -> Result<(), Failure> {
     let suite = suite::load(wanted.suite)?;
     let default_task = wanted.task.map(|id| super::serve::find_task(&suite, id)).transpose()?;
@@ -82,17 +85,13 @@ pub(super) fn run(
     };
     let tasks = PoolTasks { suite, default_task, options: config.reading(), redactor };
     let count = tasks.suite.tasks.len();
-    let cancel = wire::cancel_on_interrupt();
-    if arguments.until_stdin_ends {
-        cancel_with_stdin(cancel.clone())?;
-    }
     let ports = PoolPorts { source, clock, store };
     wire::runtime()?.block_on(async {
-        let listener = listen(address).await?;
+        let listener = listen(at.address).await?;
         let bound = listener.local_addr().kind(Kind::Environment)?;
         let pool = Arc::new(Pool::new(tasks, settings, ports, cancel));
         let served = Served::pool(format!("http://{bound}"), settings.sessions, count);
-        if json {
+        if at.json {
             tell(&served, true)?;
         } else {
             terminal::line(format_args!(
@@ -100,18 +99,6 @@ pub(super) fn run(
                 settings.sessions, served.url
             ));
         }
-        serve_pool(listener, pool, access).await.kind(Kind::Environment)
+        serve_pool(listener, pool, at.access).await.kind(Kind::Environment)
     })
-}
-
-/// Cancels when standard input ends. Its thread does not hold up the end of the process.
-fn cancel_with_stdin(cancel: CancellationToken) -> Result<(), Failure> {
-    let read = move || {
-        let mut stdin = std::io::stdin().lock();
-        let mut ignored = [0; 4096];
-        while matches!(stdin.read(&mut ignored), Ok(1..)) {}
-        cancel.cancel();
-    };
-    std::thread::Builder::new().name("stdin".into()).spawn(read).kind(Kind::Bug)?;
-    Ok(())
 }

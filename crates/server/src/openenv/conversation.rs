@@ -10,6 +10,7 @@ use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -17,7 +18,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::{Asked, ErrorFrame, read};
-use crate::pool::{Opening, Phase, Pool, ServedEpisode, SessionStep, Stepped};
+use crate::pool::{MAX_REQUEST_BYTES, Opening, Phase, Pool, ServedEpisode, SessionStep, Stepped};
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
@@ -59,20 +60,28 @@ impl Conversation {
             let told = json!({ "type": "error", "data": data }).to_string();
             let telling = async {
                 socket.send(Message::text(told)).await?;
-                socket.close(Some(farewell(CloseCode::Normal, "capacity"))).await
+                socket.close(Some(farewell(CloseCode::Normal, "capacity"))).await?;
+                // What the client has sent is read: otherwise its end would drop what it was told.
+                while socket.next().await.transpose()?.is_some_and(|message| !message.is_close()) {}
+                Ok::<_, Error>(())
             };
-            drop(tokio::time::timeout(SEND_DEADLINE, telling).await);
+            drop(tokio::time::timeout(FAREWELL_DEADLINE, telling).await);
             return;
         };
         let mut held = Self { pool: Arc::clone(&pool), episode: None, task: None };
-        held.talk(socket).await;
+        let reading = held.talk(socket).await;
         if let Some(mut episode) = held.episode.take() {
             episode.close().await;
         }
         drop(place);
+        let ending = reading.abort_handle();
+        if tokio::time::timeout(FAREWELL_DEADLINE, reading).await.is_err() {
+            ending.abort();
+        }
     }
 
-    async fn talk(&mut self, socket: Socket) {
+    /// Answers until one side says farewell. The reading half reads on until the client's farewell.
+    async fn talk(&mut self, socket: Socket) -> JoinHandle<()> {
         let (mut sink, stream) = socket.split();
         let (sender, mut heard) = mpsc::channel(MAX_WAITING);
         let gone = CancellationToken::new();
@@ -113,10 +122,6 @@ impl Conversation {
                     }
                 }
                 Told::Close => break Some(farewell(CloseCode::Normal, "")),
-                Told::Last(text) => {
-                    let _ = send(&mut sink, Message::text(text)).await;
-                    break Some(farewell(CloseCode::Size, "too large"));
-                }
             }
         };
         if let Some(close) = close {
@@ -125,7 +130,7 @@ impl Conversation {
             // Answers the client's own farewell, if it said one.
             drop(tokio::time::timeout(FAREWELL_DEADLINE, sink.flush()).await);
         }
-        reading.abort();
+        reading
     }
 
     fn seconds(&self) -> u64 {
@@ -137,8 +142,8 @@ impl Conversation {
             Heard::Text(text) => read(&text),
             Heard::Binary => Err(ErrorFrame::validation("a frame is text, and this one is binary")),
             Heard::TooLarge => {
-                let message = format!("a frame has at most {} bytes", crate::pool::MAX_REQUEST_BYTES);
-                return Told::Last(ErrorFrame::validation(message).text());
+                let message = format!("a frame has at most {} bytes", MAX_REQUEST_BYTES);
+                Err(ErrorFrame::validation(message))
             }
         };
         let answered = match asked {
@@ -204,8 +209,6 @@ impl Conversation {
 /// What a request is answered with.
 enum Told {
     Frame(String),
-    /// A frame, after which the socket is closed.
-    Last(String),
     Close,
 }
 
@@ -250,21 +253,14 @@ impl Reader {
         while let Some(message) = stream.next().await {
             self.last.store(self.pool.now().as_secs(), Ordering::Relaxed);
             let heard = match message {
+                Ok(Message::Text(text)) if text.len() > MAX_REQUEST_BYTES => Heard::TooLarge,
                 Ok(Message::Text(text)) => Heard::Text(text.as_str().to_owned()),
                 Ok(Message::Binary(_)) => Heard::Binary,
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
-                Ok(Message::Close(_)) => return,
-                Err(Error::Capacity(_)) => {
-                    // The rest of the frame is not read: the conversation ends after this.
-                    drop(sender.send(Heard::TooLarge).await);
-                    sender.closed().await;
-                    return;
-                }
-                Err(_) => return,
+                Ok(Message::Close(_)) | Err(_) => return,
             };
-            if sender.send(heard).await.is_err() {
-                return;
-            }
+            // After the last answer nobody listens: what comes then is read and dropped.
+            let _ = sender.send(heard).await;
         }
     }
 }

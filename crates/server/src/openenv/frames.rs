@@ -4,7 +4,7 @@ use apprentice_protocol::did_you_mean;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value, json};
 
-use crate::pool::{Opening, Refusal, Reward, SessionStep};
+use crate::pool::{Opening, Refusal, Reward, SessionStep, object};
 
 /// The names of the requests.
 const TYPES: [&str; 4] = ["reset", "step", "state", "close"];
@@ -101,8 +101,7 @@ pub(crate) fn read(text: &str) -> Result<Asked, ErrorFrame> {
 
 fn reset(data: Option<Value>) -> Result<Opening, ErrorFrame> {
     let data = data.filter(|data| !data.is_null()).unwrap_or_else(|| Value::Object(Map::new()));
-    let reset: Reset =
-        serde_json::from_value(data).map_err(|error| ErrorFrame::validation(format!("reset: {error}")))?;
+    let reset: Reset = object(&data).map_err(|error| ErrorFrame::validation(format!("reset: {error}")))?;
     Ok(Opening {
         task: reset.task,
         seed: reset.seed,

@@ -16,6 +16,9 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use super::conversation::Conversation;
 use crate::pool::{MAX_REQUEST_BYTES, Pool, Refusal};
 
+/// Largest message that is read, in bytes, so that one that is too large is answered. Larger ones end the connection.
+const MAX_READ_BYTES: usize = 4 * MAX_REQUEST_BYTES;
+
 /// `GET /ws`: speaks OpenEnv's protocol on the connection.
 pub(crate) async fn upgrade(State(pool): State<Arc<Pool>>, mut request: Request) -> Response {
     let key = match accept_key(&request) {
@@ -32,8 +35,8 @@ pub(crate) async fn upgrade(State(pool): State<Arc<Pool>>, mut request: Request)
         match upgraded {
             Ok(connection) => {
                 let config = WebSocketConfig::default()
-                    .max_message_size(Some(MAX_REQUEST_BYTES))
-                    .max_frame_size(Some(MAX_REQUEST_BYTES))
+                    .max_message_size(Some(MAX_READ_BYTES))
+                    .max_frame_size(Some(MAX_READ_BYTES))
                     .read_buffer_size(16 << 10)
                     .write_buffer_size(0);
                 let socket =

@@ -20,7 +20,7 @@ pub use routes::serve_pool;
 
 pub(crate) use episode::{Phase, ServedEpisode, Stepped};
 pub(crate) use opening::{Opening, Reward};
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::{Refusal, object};
 pub(crate) use routes::MAX_REQUEST_BYTES;
 pub(crate) use step_body::SessionStep;
 

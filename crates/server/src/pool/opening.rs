@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_protocol::{EnvironmentKind, TaskId, did_you_mean};
+use apprentice_protocol::{EnvironmentKind, Monitors, Size, TaskId, did_you_mean};
 use apprentice_tasks::suite::{Suite, SuiteOptions};
 use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
@@ -100,6 +100,7 @@ impl PoolTasks {
                 // Where it varies, every seed is a variation of its own.
                 "variations": if task.varies() { Value::Null } else { json!(1) },
                 "environment": task.environment(),
+                "screens": screens(task),
             })
         });
         json!({ "tasks": tasks.collect::<Vec<_>>() })
@@ -164,6 +165,22 @@ impl PoolTasks {
             }),
         }
     }
+}
+
+/// The sizes that the screen of a task may have, whatever the seed.
+fn screens(task: &Task) -> Vec<Size> {
+    let ours = task.apprentice.as_ref();
+    let own = || vec![ours.and_then(|ours| ours.screen.clone()).unwrap_or_default().screen()];
+    let drawn =
+        ours.and_then(|ours| ours.vary.get("screen")).and_then(|source| serde_json::to_value(source).ok());
+    let Some(Value::Array(drawn)) = drawn else { return own() };
+    let mut sizes: Vec<Size> = Vec::new();
+    for size in drawn.into_iter().filter_map(|size| serde_json::from_value::<Monitors>(size).ok()) {
+        if !sizes.contains(&size.screen()) {
+            sizes.push(size.screen());
+        }
+    }
+    sizes
 }
 
 /// Seeds name variations. One that does not exist is refused: another world in its place would be counted as that one.

@@ -4,7 +4,8 @@ use axum::Json;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 /// How long a client should wait before it asks a full pool again, in seconds.
 const RETRY_AFTER_SECONDS: u16 = 5;
@@ -63,5 +64,16 @@ impl IntoResponse for Refusal {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
         }
         response
+    }
+}
+
+/// Reads an object. Serde would read a list too, field by field, which nobody means.
+pub(crate) fn object<T: DeserializeOwned>(given: &Value) -> Result<T, String> {
+    match given {
+        Value::Object(_) => T::deserialize(given).map_err(|error| error.to_string()),
+        Value::Null => Err("invalid type: null, expected an object".to_owned()),
+        Value::Array(_) => Err("invalid type: a list, expected an object".to_owned()),
+        Value::String(_) => Err("invalid type: a text, expected an object".to_owned()),
+        Value::Bool(_) | Value::Number(_) => Err(format!("invalid type: {given}, expected an object")),
     }
 }

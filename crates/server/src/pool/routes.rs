@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::opening::Opening;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, object};
 use super::registry::{Pool, SessionRequest};
 use super::schema;
 use super::step_body::SessionStep;
@@ -63,6 +63,8 @@ fn router(pool: Arc<Pool>, access: Access) -> Router {
         .route("/health", get(health))
         .route("/schema", get(schemas))
         .route("/metadata", get(metadata))
+        .route("/openapi.json", get(openapi))
+        .route("/mcp", post(mcp))
         .route("/ws", any(openenv::upgrade));
     for path in ["/reset", "/step", "/state", "/observe", "/judge", "/screenshot", "/execute"] {
         router = router.route(path, any(elsewhere));
@@ -88,9 +90,15 @@ async fn check(State(access): State<Access>, request: Request, next: Next) -> Re
 
 /// Reads a body; one that is empty is an empty object.
 fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
+    let wrong = |why: String| Refusal::malformed(format!("the request's JSON: {why}"));
+    object(&json_of(body)?).map_err(wrong)
+}
+
+fn json_of(body: Body) -> Result<Value, Refusal> {
     let body = whole(body)?;
     let text: &[u8] = if body.is_empty() { b"{}" } else { &body };
-    serde_json::from_slice(text).map_err(|error| Refusal::malformed(format!("the request's JSON: {error}")))
+    let wrong = |why: String| Refusal::malformed(format!("the request's JSON: {why}"));
+    serde_json::from_slice(text).map_err(|error| wrong(error.to_string()))
 }
 
 fn whole(body: Body) -> Result<Bytes, Refusal> {
@@ -133,8 +141,7 @@ async fn reset(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answe
 async fn step(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
     // A session that is gone is told first: its client may not know what else is wrong.
     pool.find(&id)?;
-    let given: Value = read(body)?;
-    let step = SessionStep::read(&given)?;
+    let step = SessionStep::read(&json_of(body)?)?;
     pool.request(&id, SessionRequest::Step(Box::new(step))).await.map(Json)
 }
 
@@ -172,6 +179,24 @@ async fn schemas() -> Json<Value> {
 
 async fn metadata(State(pool): Shared) -> Json<Value> {
     Json(schema::metadata(&pool))
+}
+
+async fn openapi() -> Json<Value> {
+    Json(schema::openapi())
+}
+
+/// OpenEnv's validator asks whether this path answers in JSON-RPC. There are no tools behind it.
+async fn mcp(body: Body) -> Answer {
+    let given = json_of(body)?;
+    let (code, message) = match given.get("method") {
+        Some(Value::String(method)) => (
+            -32601,
+            format!("there is no method {method:?}: `apprentice mcp` offers tools, and this server sessions"),
+        ),
+        _ => (-32600, "this is no request of JSON-RPC".to_owned()),
+    };
+    let id = given.get("id").cloned().unwrap_or(Value::Null);
+    Ok(Json(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })))
 }
 
 async fn elsewhere() -> Refusal {

@@ -53,3 +53,30 @@ pub(crate) fn metadata(pool: &Pool) -> Value {
         "max_sessions": pool.settings.sessions,
     })
 }
+
+/// The paths, for programs that look which there are: OpenEnv's validator does. `/ws` is a socket, which the format does not have.
+pub(crate) fn openapi() -> Value {
+    let answer = |status: &str, summary: &str| json!({ "summary": summary, "responses": { status: { "description": "done" } } });
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "apprentice serve", "version": env!("CARGO_PKG_VERSION") },
+        "paths": {
+            "/tasks": { "get": answer("200", "The tasks") },
+            "/sessions": {
+                "get": answer("200", "The open sessions"),
+                "post": answer("201", "Opens a session, or a group of them"),
+            },
+            "/sessions/{id}": {
+                "get": answer("200", "How a session stands"),
+                "delete": answer("204", "Closes a session"),
+            },
+            "/sessions/{id}/reset": { "post": answer("200", "Opens a fresh world in the session") },
+            "/sessions/{id}/step": { "post": answer("200", "Acts, and ends the episode") },
+            "/sessions/{id}/judge": { "post": answer("200", "What the task's checks say now") },
+            "/sessions/{id}/fork": { "post": answer("201", "Repeats the first steps in a fresh world") },
+            "/health": { "get": answer("200", "Whether the server is there") },
+            "/schema": { "get": answer("200", "The schemas of actions, observations and states") },
+            "/metadata": { "get": answer("200", "What the server is") },
+        },
+    })
+}

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, object};
 use crate::step::{MOST_ACTIONS, read_actions};
 
 /// A step: actions, in pixels of the screen or by references of the last outline, and the end of the episode. At least one of the
@@ -34,7 +34,7 @@ fn exact_actions<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Vec<Acti
 impl SessionStep {
     /// Reads a step.
     pub(crate) fn read(given: &Value) -> Result<Self, Refusal> {
-        let step = Self::deserialize(given)
+        let step: Self = object(given)
             .map_err(|error| Refusal::malformed(format!("the step: {error}{}", foreign(given))))?;
         let actions = step.actions.as_deref().unwrap_or_default().len();
         if actions > MOST_ACTIONS {
@@ -107,6 +107,7 @@ mod tests {
             (json!("click('12')"), "BrowserGym"),
             (json!({ "action": { "do": "click" } }), "OpenEnv"),
             (json!([1]), "a list `actions`"),
+            (json!([[{ "do": "screenshot" }]]), "expected an object"),
             (json!({ "actions": vec![json!({ "do": "wait", "ms": 1 }); 101] }), "at most 100"),
         ] {
             let refused = SessionStep::read(&given).expect_err("refused");
