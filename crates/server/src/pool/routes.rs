@@ -1,11 +1,11 @@
 //! The paths of a pool, and its life.
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_listening::Patience;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
+use axum::body::{Bytes, HttpBody as _, to_bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
@@ -28,11 +28,12 @@ use crate::router::ServeError;
 
 /// Largest request, in bytes.
 pub(crate) const MAX_REQUEST_BYTES: usize = 16 << 20;
+/// How long a request's body may take.
+const BODY_DEADLINE: Duration = Duration::from_secs(60);
 /// How long open requests may delay the end.
 const GRACE: Duration = Duration::from_secs(5);
 
 type Answer = Result<Json<Value>, Refusal>;
-type Body = Result<Bytes, BytesRejection>;
 type Shared = State<Arc<Pool>>;
 
 /// Answers requests until the pool's token is cancelled, then closes all worlds.
@@ -70,45 +71,62 @@ fn router(pool: Arc<Pool>, access: Access) -> Router {
         router = router.route(path, any(elsewhere));
     }
     router
-        .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+        .layer(DefaultBodyLimit::disable())
         .method_not_allowed_fallback(wrong_method)
         .fallback(no_path)
         .layer(middleware::from_fn_with_state(access, check))
         .with_state(pool)
 }
 
-/// Refuses requests that the rule of access does not allow.
+/// Refuses requests that the rule of access does not allow, and those whose body is too large or does not come.
 async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
-    match (access.allows(request.headers(), request.uri()), &access) {
-        (Ok(()), _) => next.run(request).await,
-        (Err(why), Access::Token(_)) => {
-            Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", why).into_response()
-        }
-        (Err(why), Access::Loopback) => Refusal::new(StatusCode::FORBIDDEN, "forbidden", why).into_response(),
+    let request = match (access.allows(request.headers(), request.uri()), &access) {
+        (Ok(()), _) => with_body(request).await,
+        (Err(why), Access::Token(_)) => Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", why)),
+        (Err(why), Access::Loopback) => Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden", why)),
+    };
+    match request {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
     }
 }
 
+/// Reads the whole body of a request.
+async fn with_body(request: Request) -> Result<Request, Refusal> {
+    let too_large = || {
+        let why = format!("the body is too large: a request has at most {MAX_REQUEST_BYTES} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", why)
+    };
+    // One that says its length is told before it is sent.
+    if request.body().size_hint().lower() > MAX_REQUEST_BYTES as u64 {
+        return Err(too_large());
+    }
+    let (parts, body) = request.into_parts();
+    let read =
+        tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_REQUEST_BYTES)).await.map_err(|_| {
+            let why = format!("the body did not come within {} s", BODY_DEADLINE.as_secs());
+            Refusal::new(StatusCode::REQUEST_TIMEOUT, "bad_body", why)
+        })?;
+    let body = read.map_err(|error| {
+        let is_limit = error.source().is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
+        if is_limit {
+            too_large()
+        } else {
+            Refusal::new(StatusCode::BAD_REQUEST, "bad_body", error.to_string())
+        }
+    })?;
+    Ok(Request::from_parts(parts, axum::body::Body::from(body)))
+}
+
 /// Reads a body; one that is empty is an empty object.
-fn read<T: DeserializeOwned>(body: Body) -> Result<T, Refusal> {
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     let wrong = |why: String| Refusal::malformed(format!("the request's JSON: {why}"));
     object(&json_of(body)?).map_err(wrong)
 }
 
-fn json_of(body: Body) -> Result<Value, Refusal> {
-    let body = whole(body)?;
-    let text: &[u8] = if body.is_empty() { b"{}" } else { &body };
-    let wrong = |why: String| Refusal::malformed(format!("the request's JSON: {why}"));
-    serde_json::from_slice(text).map_err(|error| wrong(error.to_string()))
-}
-
-fn whole(body: Body) -> Result<Bytes, Refusal> {
-    body.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let why = format!("the body is too large: a request has at most {MAX_REQUEST_BYTES} bytes");
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", why)
-        }
-        status => Refusal::new(status, "bad_body", error.body_text()),
-    })
+fn json_of(body: &Bytes) -> Result<Value, Refusal> {
+    let text: &[u8] = if body.is_empty() { b"{}" } else { body };
+    serde_json::from_slice(text).map_err(|error| Refusal::malformed(format!("the request's JSON: {error}")))
 }
 
 async fn tasks(State(pool): Shared) -> Json<Value> {
@@ -119,8 +137,8 @@ async fn list(State(pool): Shared) -> Json<Value> {
     Json(pool.list())
 }
 
-async fn open(State(pool): Shared, body: Body) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let opening: Opening = read(body)?;
+async fn open(State(pool): Shared, body: Bytes) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let opening: Opening = read(&body)?;
     Ok((StatusCode::CREATED, Json(pool.open(opening).await?)))
 }
 
@@ -133,15 +151,15 @@ async fn close(State(pool): Shared, Path(id): Path<String>) -> Result<StatusCode
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn reset(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
-    let opening: Opening = read(body)?;
+async fn reset(State(pool): Shared, Path(id): Path<String>, body: Bytes) -> Answer {
+    let opening: Opening = read(&body)?;
     pool.request(&id, SessionRequest::Reset(opening)).await.map(Json)
 }
 
-async fn step(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
+async fn step(State(pool): Shared, Path(id): Path<String>, body: Bytes) -> Answer {
     // A session that is gone is told first: its client may not know what else is wrong.
     pool.find(&id)?;
-    let step = SessionStep::read(&json_of(body)?)?;
+    let step = SessionStep::read(&json_of(&body)?)?;
     pool.request(&id, SessionRequest::Step(Box::new(step))).await.map(Json)
 }
 
@@ -149,8 +167,8 @@ async fn step(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-async fn judge(State(pool): Shared, Path(id): Path<String>, body: Body) -> Answer {
-    let Nothing {} = read(body)?;
+async fn judge(State(pool): Shared, Path(id): Path<String>, body: Bytes) -> Answer {
+    let Nothing {} = read(&body)?;
     pool.request(&id, SessionRequest::Judge).await.map(Json)
 }
 
@@ -163,9 +181,9 @@ struct Fork {
 async fn fork(
     State(pool): Shared,
     Path(id): Path<String>,
-    body: Body,
+    body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let Fork { step } = read(body)?;
+    let Fork { step } = read(&body)?;
     Ok((StatusCode::CREATED, Json(pool.fork(&id, step).await?)))
 }
 
@@ -186,8 +204,8 @@ async fn openapi() -> Json<Value> {
 }
 
 /// OpenEnv's validator asks whether this path answers in JSON-RPC. There are no tools behind it.
-async fn mcp(body: Body) -> Answer {
-    let given = json_of(body)?;
+async fn mcp(body: Bytes) -> Answer {
+    let given = json_of(&body)?;
     let (code, message) = match given.get("method") {
         Some(Value::String(method)) => (
             -32601,
