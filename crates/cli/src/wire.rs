@@ -109,6 +109,27 @@ impl EnvironmentSource for Worlds {
 
 /// Creates the source of worlds. First removes the cells of processes that no longer run.
 pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+    let worlds = sources(config, clock)?;
+    Ok(match config.warm_worlds {
+        0 => worlds,
+        most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
+    })
+}
+
+/// Creates the source of worlds of a server, which keeps so many ready however busy the machine is: they were asked for, and a
+/// trainer keeps every processor busy.
+pub(crate) fn ready_worlds(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    most: usize,
+) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+    match most {
+        0 => worlds(config, clock),
+        most => Ok(Arc::new(WarmPool::new(sources(config, clock)?, most, Box::new(|| true)))),
+    }
+}
+
+fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
     let (state, limits) = (state(config)?, limits(&config.cell)?);
     let program = std::env::current_exe().kind(Kind::Bug)?;
     let isolation = match config.isolation {
@@ -148,7 +169,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
     let desktop = desktop(config, &cell);
-    let worlds = Arc::new(Worlds {
+    Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, network, program: browser, sandbox, scripts, clock },
         scene: SceneSource::default(),
@@ -164,11 +185,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
             .chain(moved)
             .chain(vms)
             .collect(),
-    });
-    Ok(match config.warm_worlds {
-        0 => worlds,
-        most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
-    })
+    }))
 }
 
 /// Programs of browser worlds, likeliest first.

@@ -68,9 +68,7 @@ pub(super) fn run(
     let default_task = default_task.map(|task| task.id.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let redactor = wire::models(config, Arc::clone(&clock))?.redactor()?;
-    let config =
-        Config { warm_worlds: usize::from(arguments.warm).max(config.warm_worlds), ..config.clone() };
-    let source = wire::worlds(&config, Arc::clone(&clock))?;
+    let source = wire::ready_worlds(config, Arc::clone(&clock), usize::from(arguments.warm))?;
     let store = match &arguments.out {
         Some(out) => {
             let store = RunPerEpisode::new(out, &suite, Arc::clone(&clock), source.concessions())?;

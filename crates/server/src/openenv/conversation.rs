@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::{Asked, ErrorFrame, read};
-use crate::pool::{MAX_REQUEST_BYTES, Opening, Phase, Pool, ServedEpisode, SessionStep, Stepped};
+use crate::pool::{Leaving, MAX_REQUEST_BYTES, Opening, Phase, Pool, ServedEpisode, SessionStep, Stepped};
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
@@ -42,6 +42,7 @@ enum Heard {
 pub(super) struct Conversation {
     pool: Arc<Pool>,
     episode: Option<ServedEpisode>,
+    leaving: Leaving,
     /// The task of the last reset.
     task: Option<String>,
 }
@@ -68,11 +69,13 @@ impl Conversation {
             drop(tokio::time::timeout(FAREWELL_DEADLINE, telling).await);
             return;
         };
-        let mut held = Self { pool: Arc::clone(&pool), episode: None, task: None };
+        let mut held =
+            Self { pool: Arc::clone(&pool), episode: None, leaving: Leaving::default(), task: None };
         let reading = held.talk(socket).await;
         if let Some(mut episode) = held.episode.take() {
             episode.close().await;
         }
+        held.leaving.end().await;
         drop(place);
         let ending = reading.abort_handle();
         if tokio::time::timeout(FAREWELL_DEADLINE, reading).await.is_err() {
@@ -142,7 +145,7 @@ impl Conversation {
             Heard::Text(text) => read(&text),
             Heard::Binary => Err(ErrorFrame::validation("a frame is text, and this one is binary")),
             Heard::TooLarge => {
-                let message = format!("a frame has at most {} bytes", MAX_REQUEST_BYTES);
+                let message = format!("a frame has at most {MAX_REQUEST_BYTES} bytes");
                 Err(ErrorFrame::validation(message))
             }
         };
@@ -164,9 +167,8 @@ impl Conversation {
         let context = Arc::clone(&self.pool.context);
         // What is refused leaves the episode as it was.
         let plan = context.tasks.plan(&opening).map_err(|refusal| ErrorFrame::of(&refusal))?;
-        if let Some(mut before) = self.episode.take() {
-            before.close().await;
-        }
+        let before = self.episode.take();
+        self.leaving.begin(before).await;
         self.task = Some(plan.task.varied.task.id.as_str().to_owned());
         // A world that is being opened is opened and closed, even if the client goes meanwhile.
         let (sender, receiver) = oneshot::channel();

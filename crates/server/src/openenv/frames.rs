@@ -73,9 +73,8 @@ pub(crate) fn read(text: &str) -> Result<Asked, ErrorFrame> {
     let Value::Object(mut frame) = given else {
         return Err(ErrorFrame::validation("a frame is an object as {\"type\": \"reset\", \"data\": {}}"));
     };
-    let kind = match frame.remove("type") {
-        Some(Value::String(kind)) => kind,
-        Some(_) | None => return Err(ErrorFrame::validation("the frame has no `type`, which is a text")),
+    let Some(Value::String(kind)) = frame.remove("type") else {
+        return Err(ErrorFrame::validation("the frame has no `type`, which is a text"));
     };
     if !TYPES.contains(&kind.as_str()) {
         let near = did_you_mean(&kind, TYPES);

@@ -10,6 +10,7 @@ use apprentice_tasks::check::{AttemptEnding, judge_with_compat};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::broken::Broken;
@@ -321,10 +322,16 @@ impl ServedEpisode {
     }
 
     /// Closes the world, and finishes the record, while the client goes on.
-    pub(crate) fn close_aside(&mut self) {
+    fn close_aside(&mut self) {
         let (world, record) = (self.world.take(), self.record.take());
         let clock = Arc::clone(&self.context.clock);
         self.context.closing.spawn(close(world, record, clock));
+    }
+
+    /// Closes the world of an episode that another takes the place of, while that one is opened.
+    pub(crate) fn leave(mut self) -> JoinHandle<()> {
+        let tracker = self.context.closing.clone();
+        tracker.spawn(async move { self.close().await })
     }
 
     /// Closes the world, and finishes the record.

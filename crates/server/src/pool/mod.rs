@@ -22,6 +22,7 @@ pub(crate) use episode::{Phase, ServedEpisode, Stepped};
 pub(crate) use opening::{Opening, Reward};
 pub(crate) use refusal::{Refusal, object};
 pub(crate) use routes::MAX_REQUEST_BYTES;
+pub(crate) use session::Leaving;
 pub(crate) use step_body::SessionStep;
 
 /// Makes an id that nobody can guess: whoever knows a session's can use it.

@@ -199,12 +199,9 @@ fn seed_of(task: &Task, given: Option<&Number>) -> Result<u32, Refusal> {
 fn check_name(name: Option<&str>) -> Result<(), Refusal> {
     let fits =
         |name: &str| !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
-    match name.is_none_or(fits) {
-        true => Ok(()),
-        false => {
-            let why =
-                format!("the name of an episode has 1 to {MAX_NAME_BYTES} bytes and no control characters");
-            Err(Refusal::malformed(why))
-        }
+    if name.is_none_or(fits) {
+        return Ok(());
     }
+    let why = format!("the name of an episode has 1 to {MAX_NAME_BYTES} bytes and no control characters");
+    Err(Refusal::malformed(why))
 }

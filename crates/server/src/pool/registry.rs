@@ -17,7 +17,7 @@ use super::fork::ForkedFrom;
 use super::opening::{EpisodePlan, Opening, PoolTasks};
 use super::record::EpisodeStore;
 use super::refusal::Refusal;
-use super::session::{Session, SessionCore};
+use super::session::{Leaving, Session, SessionCore};
 use super::step_body::SessionStep;
 
 /// How long an opening waits for a place.
@@ -171,9 +171,10 @@ impl Pool {
                         opening: opening.clone(),
                         episode: Some(episode),
                         forked_from: None,
+                        leaving: Leaving::default(),
                         place: place.split(1),
                     };
-                    opened.add(core, observation);
+                    opened.add(core, &observation);
                 }
                 Err(why) => refused = Some(why),
             }
@@ -290,10 +291,11 @@ impl Pool {
                 opening,
                 episode: Some(episode),
                 forked_from: Some(forked),
+                leaving: Leaving::default(),
                 place: Some(place),
             };
             let mut opened = Opened::none(&pool);
-            opened.add(core, observation);
+            opened.add(core, &observation);
             Ok(opened)
         };
         self.lasting(work).await
@@ -318,6 +320,7 @@ impl Pool {
             if let Some(mut episode) = core.episode.take() {
                 episode.close().await;
             }
+            core.leaving.end().await;
             // Only now is there room for another world.
             drop(core.place.take());
         });
@@ -370,7 +373,7 @@ impl Opened {
         Self { pool: Arc::clone(pool), sessions: Vec::new(), told: Vec::new() }
     }
 
-    fn add(&mut self, core: SessionCore, observation: Value) {
+    fn add(&mut self, core: SessionCore, observation: &Value) {
         let id = super::id("s");
         self.told.push(core.opened(&id, observation));
         self.sessions.push(self.pool.insert(id, core));
@@ -434,14 +437,13 @@ async fn reset(
     let opening = opening.over(&core.opening);
     // What is refused leaves the session as it was.
     let plan = pool.context.tasks.plan(&opening)?;
-    if let Some(mut before) = core.episode.take() {
-        before.close().await;
-    }
+    let before = core.episode.take();
+    core.leaving.begin(before).await;
     core.forked_from = None;
     core.opening = Opening { episode: None, count: None, ..opening };
     let (episode, observation) = ServedEpisode::open(Arc::clone(&pool.context), plan).await?;
     core.episode = Some(episode);
-    Ok(core.opened(&session.id, observation))
+    Ok(core.opened(&session.id, &observation))
 }
 
 /// One opening in the queue.

@@ -7,6 +7,7 @@ use apprentice_protocol::Judged;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::episode::{Phase, ServedEpisode};
@@ -31,6 +32,8 @@ pub(crate) struct SessionCore {
     /// `None` after a reset that failed.
     pub(crate) episode: Option<ServedEpisode>,
     pub(crate) forked_from: Option<ForkedFrom>,
+    /// The world before, while it is closed.
+    pub(crate) leaving: Leaving,
     /// Its place in the pool, until its world is closed.
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }
@@ -136,6 +139,27 @@ impl Session {
     }
 }
 
+/// A world that another has taken the place of, while it is closed: one at a time, so that no more than twice the places are taken.
+#[derive(Default)]
+pub(crate) struct Leaving(Option<JoinHandle<()>>);
+
+impl Leaving {
+    /// Begins to close an episode, once the one before it is closed.
+    pub(crate) async fn begin(&mut self, before: Option<ServedEpisode>) {
+        self.end().await;
+        self.0 = before.map(ServedEpisode::leave);
+    }
+
+    /// Waits until the world is closed, which has a deadline of its own.
+    pub(crate) async fn end(&mut self) {
+        if let Some(closing) = self.0.take()
+            && closing.await.is_err()
+        {
+            tracing::error!("closing a world ended unfinished");
+        }
+    }
+}
+
 impl SessionCore {
     /// The episode, or what is said where the last reset failed.
     pub(crate) fn episode(&mut self) -> Result<&mut ServedEpisode, Refusal> {
@@ -146,7 +170,7 @@ impl SessionCore {
     }
 
     /// What an opening is answered with.
-    pub(crate) fn opened(&self, session: &str, observation: Value) -> Value {
+    pub(crate) fn opened(&self, session: &str, observation: &Value) -> Value {
         let Some(episode) = &self.episode else { return Value::Null };
         let task = &episode.plan.task.varied.task;
         let mut told = json!({
