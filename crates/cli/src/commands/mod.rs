@@ -47,6 +47,7 @@ pub(crate) mod run;
 mod schemas;
 pub(crate) mod selftest;
 pub(crate) mod serve;
+mod serve_address;
 mod serve_pool;
 mod serve_store;
 mod signature;

@@ -9,21 +9,17 @@ use std::sync::Arc;
 use apprentice_protocol::{Clock, EnvironmentKind, Monitors, WorldSpec};
 use apprentice_sandbox::SystemClock;
 use apprentice_server::{Access, Episode, ServedWorld, TaskEpisode, Token, relay, serve};
-use apprentice_tasks::suite::Suite;
-use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
 use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::do_setup::{check_screen, home_file};
+use super::serve_address::{ForwardedPort, Served, find_task, listen, tell};
 use super::serve_pool::{self, PoolArgs, ServedAt, Wanted};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
-use crate::{process_env, suite, terminal, wire};
+use crate::{process_env, suite, wire};
 
 /// The environment variable with the token.
 const TOKEN: &str = "APPRENTICE_TOKEN";
@@ -97,39 +93,6 @@ impl FromStr for Forward {
     }
 }
 
-/// What `--json` prints once the server answers.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Served {
-    schema: &'static str,
-    pub(super) url: String,
-    /// The task's instruction.
-    instruction: Option<String>,
-    forwards: Vec<ForwardedPort>,
-    /// The most sessions at once; absent for the server of a single world.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sessions: Option<usize>,
-    /// The number of tasks; absent for the server of a single world.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tasks: Option<usize>,
-}
-
-impl Served {
-    fn world(url: String, instruction: Option<String>, forwards: Vec<ForwardedPort>) -> Self {
-        Self { schema: "apprentice.serve/1", url, instruction, forwards, sessions: None, tasks: None }
-    }
-
-    /// A server of many sessions.
-    pub(super) fn pool(url: String, sessions: usize, tasks: usize) -> Self {
-        Self { sessions: Some(sessions), tasks: Some(tasks), ..Self::world(url, None, Vec::new()) }
-    }
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ForwardedPort {
-    inside: u16,
-    here: u16,
-}
-
 /// Runs the server until it is interrupted.
 pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     check_screen(arguments.url.as_ref(), &arguments.screen)?;
@@ -178,24 +141,6 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     })
 }
 
-pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
-        Failure::say(Kind::Environment, format!("cannot listen on {address}: {error}"))
-            .hint("name another port with --port, or 0 for a free one")
-    })
-}
-
-pub(super) fn tell(served: &Served, json: bool) -> Result<(), Failure> {
-    if json {
-        return terminal::json(served);
-    }
-    terminal::line(format_args!("serving a world at {}", served.url));
-    for ForwardedPort { inside, here } in &served.forwards {
-        terminal::line(format_args!("port {here} leads to port {inside} inside"));
-    }
-    Ok(())
-}
-
 fn token() -> Result<Option<Token>, Failure> {
     let Some(text) = process_env::variable(TOKEN) else { return Ok(None) };
     let token = text.to_str().and_then(Token::new);
@@ -225,14 +170,6 @@ fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result
     let redactor = wire::models(config, Arc::clone(clock))?.redactor()?;
     let options = config.reading();
     Ok(Episode::Task(Box::new(TaskEpisode { varied, suite_root: suite.root, options, redactor })))
-}
-
-/// Finds a task of a suite.
-pub(super) fn find_task<'s>(suite: &'s Suite, id: &str) -> Result<&'s Task, Failure> {
-    suite.task(id).ok_or_else(|| {
-        let near = apprentice_protocol::did_you_mean(id, suite.tasks.iter().map(|task| task.id.as_str()));
-        Failure::say(Kind::NothingMatched, format!("the suite {:?} has no task {id:?}{near}", suite.name))
-    })
 }
 
 /// A token that is cancelled when the server is to end.

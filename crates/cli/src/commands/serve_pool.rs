@@ -11,7 +11,7 @@ use apprentice_server::{Access, EpisodeStore, Pool, PoolPorts, PoolSettings, Poo
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::serve::{Served, listen, tell};
+use super::serve_address::{Served, find_task, listen, tell};
 use super::serve_store::RunPerEpisode;
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::options::count;
@@ -64,7 +64,7 @@ pub(super) fn run(
     cancel: CancellationToken,
 ) -> Result<(), Failure> {
     let suite = suite::load(wanted.suite)?;
-    let default_task = wanted.task.map(|id| super::serve::find_task(&suite, id)).transpose()?;
+    let default_task = wanted.task.map(|id| find_task(&suite, id)).transpose()?;
     let default_task = default_task.map(|task| task.id.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let redactor = wire::models(config, Arc::clone(&clock))?.redactor()?;
