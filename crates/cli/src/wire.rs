@@ -128,6 +128,27 @@ fn shared_isolation(choice: IsolationChoice) -> Result<Option<String>, Failure> 
 
 /// Creates the source of worlds. First removes the cells of processes that no longer run.
 pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+    let worlds = sources(config, clock)?;
+    Ok(match config.warm_worlds {
+        0 => worlds,
+        most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
+    })
+}
+
+/// Creates the source of worlds of a server, which keeps so many ready however busy the machine is: they were asked for, and a
+/// trainer keeps every processor busy.
+pub(crate) fn ready_worlds(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    most: usize,
+) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+    match most {
+        0 => worlds(config, clock),
+        most => Ok(Arc::new(WarmPool::new(sources(config, clock)?, most, Box::new(|| true)))),
+    }
+}
+
+fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
     let (state, limits) = (state(config)?, limits(&config.cell)?);
     let program = std::env::current_exe().kind(Kind::Bug)?;
     let isolation = match config.isolation {
@@ -168,7 +189,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let network = config.network.clone();
     let connected = (network != NetworkPolicy::None).then(|| format!("network: {network}"));
     let desktop = desktop(config, &cell);
-    let worlds = Arc::new(Worlds {
+    Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, network, program: browser, sandbox, scripts, clock },
         scene: SceneSource::default(),
@@ -184,11 +205,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
             .chain(moved)
             .chain(vms)
             .collect(),
-    });
-    Ok(match config.warm_worlds {
-        0 => worlds,
-        most => Arc::new(WarmPool::new(worlds, most, Box::new(apprentice_sandbox::has_headroom))),
-    })
+    }))
 }
 
 /// Programs of browser worlds, likeliest first.

@@ -62,7 +62,8 @@ pub async fn serve(
         // Answers are small and awaited.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(app.clone());
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        // A connection may become a WebSocket, which its handler then serves and ends.
+        let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let ending = cancel.clone();
         open.spawn(async move {
             let mut connection = pin!(connection);

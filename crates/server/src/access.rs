@@ -56,7 +56,8 @@ impl Access {
         }
     }
 
-    fn allows(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
+    /// Says why a request is refused, if it is.
+    pub(crate) fn allows(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
         match self {
             Self::Token(token) => match given_token(headers) {
                 Some(given) if token.is(&given) => Ok(()),

@@ -107,7 +107,13 @@ impl Episode {
 }
 
 impl TaskEpisode {
-    fn world<'a>(&'a self, machine: &'a dyn Machine, clock: &'a dyn Clock, cache: &'a Path) -> TaskWorld<'a> {
+    /// The task in a world of its own.
+    pub(crate) fn world<'a>(
+        &'a self,
+        machine: &'a dyn Machine,
+        clock: &'a dyn Clock,
+        cache: &'a Path,
+    ) -> TaskWorld<'a> {
         TaskWorld {
             varied: &self.varied,
             machine,
@@ -146,7 +152,7 @@ async fn start(line: &str, machine: &dyn Machine, clock: &dyn Clock) -> Result<(
 }
 
 /// Returns an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -10,6 +10,8 @@ mod checkpoint;
 mod command;
 mod episode;
 mod files;
+mod openenv;
+mod pool;
 mod problem;
 mod recording;
 mod relay;
@@ -21,6 +23,10 @@ mod window;
 
 pub use access::{Access, Token};
 pub use episode::{Episode, EpisodeError, TaskEpisode};
+pub use pool::{
+    CLIENT_MODEL, EpisodeEnd, EpisodeFolder, EpisodeStart, EpisodeStore, Pool, PoolPorts, PoolSettings,
+    PoolTasks, serve_pool,
+};
 pub use relay::relay;
 pub use router::{ServeError, serve};
 pub use served_world::ServedWorld;

@@ -46,9 +46,12 @@ pub struct StepRequest {
     pub outline: bool,
 }
 
-/// Reads actions and refuses keys that an action does not have: a misspelt point must not act where the pointer is.
 fn exact_actions<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Action<ScreenPoint>>, D::Error> {
-    let given = Vec::<Value>::deserialize(source)?;
+    read_actions(Vec::<Value>::deserialize(source)?).map_err(D::Error::custom)
+}
+
+/// Reads actions and refuses keys that an action does not have: a misspelt point must not act where the pointer is.
+pub(crate) fn read_actions(given: Vec<Value>) -> Result<Vec<Action<ScreenPoint>>, String> {
     let read = given.into_iter().enumerate().map(|(index, given)| {
         let action: Action<ScreenPoint> =
             serde_json::from_value(given.clone()).map_err(|error| format!("action {index}: {error}"))?;
@@ -58,7 +61,7 @@ fn exact_actions<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Action<Scre
             None => Ok(action),
         }
     });
-    read.collect::<Result<_, String>>().map_err(D::Error::custom)
+    read.collect()
 }
 
 /// Returns a key of the given value that its reading does not have.
@@ -170,8 +173,20 @@ pub async fn take_step(
     screen: Option<Size>,
     asked: &StepRequest,
 ) -> Result<StepReply, WorldError> {
-    let mut reports = Vec::with_capacity(asked.actions.len());
-    for action in &asked.actions {
+    let reports = perform_actions(environment, clock, &asked.actions).await?;
+    let want = Want { screenshot: asked.screenshot, tree: asked.outline.then(TreeBudget::default) };
+    let observed = environment.observe(want).await?;
+    Ok(reply(reports, observed, screen))
+}
+
+/// Performs actions up to the first that is refused, and returns a report of each that was tried.
+pub(crate) async fn perform_actions(
+    environment: &mut dyn Environment,
+    clock: &dyn Clock,
+    actions: &[Action<ScreenPoint>],
+) -> Result<Vec<ActReport>, WorldError> {
+    let mut reports = Vec::with_capacity(actions.len());
+    for action in actions {
         let report = act(environment, action, clock).await?;
         let refused = report.delivery != apprentice_protocol::Delivery::Delivered;
         reports.push(report);
@@ -179,9 +194,7 @@ pub async fn take_step(
             break;
         }
     }
-    let want = Want { screenshot: asked.screenshot, tree: asked.outline.then(TreeBudget::default) };
-    let observed = environment.observe(want).await?;
-    Ok(reply(reports, observed, screen))
+    Ok(reports)
 }
 
 async fn act(
@@ -199,7 +212,8 @@ async fn act(
     environment.act(action).await
 }
 
-fn reply(reports: Vec<ActReport>, observed: Observation, screen: Option<Size>) -> StepReply {
+/// Writes what was observed as an answer.
+pub(crate) fn reply(reports: Vec<ActReport>, observed: Observation, screen: Option<Size>) -> StepReply {
     let title = observed.title().to_owned();
     let screen = screen.or(observed.screenshot.as_ref().map(|image| image.size));
     let view = screen.map(View::whole);

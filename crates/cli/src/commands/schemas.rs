@@ -116,7 +116,7 @@ fn forecasts_and_comparisons_are_as_published() {
 
 #[test]
 fn what_servers_say_when_they_answer_is_as_published() {
-    check("serve-1", &written::<crate::commands::serve::Served>());
+    check("serve-1", &written::<crate::commands::serve_address::Served>());
     check("view-1", &written::<crate::commands::view::Served>());
 }
 

@@ -1,24 +1,25 @@
-//! `apprentice serve`: a world over HTTP, in OSWorld's server protocol.
+//! `apprentice serve`: a world over HTTP, in OSWorld's server protocol, or many.
 
+use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use apprentice_protocol::{Clock, EnvironmentKind, Monitors, TaskId, WorldSpec};
+use apprentice_protocol::{Clock, EnvironmentKind, Monitors, WorldSpec};
 use apprentice_sandbox::SystemClock;
 use apprentice_server::{Access, Episode, ServedWorld, TaskEpisode, Token, relay, serve};
 use apprentice_tasks::variation::vary;
 use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
-use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::commands::do_setup::{check_screen, home_file};
+use crate::commands::serve_address::{ForwardedPort, Served, find_task, listen, tell};
+use crate::commands::serve_pool::{self, PoolArgs, ServedAt, Wanted};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
-use crate::{process_env, suite, terminal, wire};
+use crate::{process_env, suite, wire};
 
 /// The environment variable with the token.
 const TOKEN: &str = "APPRENTICE_TOKEN";
@@ -27,7 +28,8 @@ const TOKEN: &str = "APPRENTICE_TOKEN";
 ///
 /// OSWorld's `PythonController`, `SetupController` and `DesktopEnv` work with it as with a virtual machine. `POST /reset`
 /// opens a fresh world; `/step`, `/observe` and `/judge` take this program's own actions and give its observations and
-/// verdicts: see `docs/serve.md`. Ends when interrupted.
+/// verdicts: see `docs/serve.md`. With --sessions it serves the tasks of a suite in many worlds, to trainers too. Ends when
+/// interrupted.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The address to listen on. Beyond this machine, requests need the token of the variable APPRENTICE_TOKEN.
@@ -48,10 +50,10 @@ pub(crate) struct Serve {
     /// Serve a browser that opens this URL.
     #[arg(long, conflicts_with = "suite")]
     url: Option<String>,
-    /// Set up a task of this suite in each fresh world; `POST /judge` runs its checks.
-    #[arg(long, value_name = "PATH", requires = "task")]
+    /// Set up a task of this suite in each fresh world; `POST /judge` runs its checks. With --sessions, all its tasks.
+    #[arg(long, value_name = "PATH")]
     suite: Option<PathBuf>,
-    /// The task.
+    /// The task; with --sessions, the task of sessions that name none.
     #[arg(long, value_name = "ID", requires = "suite")]
     task: Option<String>,
     /// The variation of the task.
@@ -61,6 +63,11 @@ pub(crate) struct Serve {
     /// clients expect 9222 (DevTools) and 8080 (VLC).
     #[arg(long, value_name = "PORT")]
     forward: Vec<Forward>,
+    #[command(flatten)]
+    pool: PoolArgs,
+    /// End when standard input ends: when the process that started this one is gone.
+    #[arg(long)]
+    until_stdin_ends: bool,
     /// Print the address as one JSON object (`apprentice.serve/1`).
     #[arg(long)]
     json: bool,
@@ -86,22 +93,6 @@ impl FromStr for Forward {
     }
 }
 
-/// What `--json` prints once the server answers.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Served {
-    schema: &'static str,
-    url: String,
-    /// The task's instruction.
-    instruction: Option<String>,
-    forwards: Vec<ForwardedPort>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ForwardedPort {
-    inside: u16,
-    here: u16,
-}
-
 /// Runs the server until it is interrupted.
 pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
     check_screen(arguments.url.as_ref(), &arguments.screen)?;
@@ -114,11 +105,20 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
         )
         .hint(format!("set {TOKEN} to a secret of {} or more characters", Token::LEAST))
     })?;
+    if let (Some(_), Some(path)) = (arguments.pool.sessions, &arguments.suite) {
+        let wanted = Wanted { suite: path, task: arguments.task.as_deref() };
+        let at = ServedAt { address, access, json: arguments.json };
+        return serve_pool::run(&arguments.pool, wanted, at, config, ending(arguments)?);
+    }
+    if arguments.suite.is_some() && arguments.task.is_none() {
+        let failure = Failure::say(Kind::Usage, "a suite has many tasks, and one world is served");
+        return Err(failure.hint("name one with --task ID, or serve all with --sessions N"));
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let episode = episode(arguments, config, &clock)?;
     let worlds = wire::worlds(config, Arc::clone(&clock))?;
     let world = Arc::new(ServedWorld::new(worlds, clock, world_of(arguments), episode));
-    let cancel = wire::cancel_on_interrupt();
+    let cancel = ending(arguments)?;
     wire::runtime()?.block_on(async {
         let listener = listen(address).await?;
         let bound = listener.local_addr().kind(Kind::Environment)?;
@@ -135,29 +135,10 @@ pub(crate) fn run(arguments: &Serve, config: &Config) -> Result<(), Failure> {
         };
         opened.map_err(|why| Failure::say(Kind::Environment, why))?;
         let instruction = world.instruction().map(str::to_owned);
-        let served =
-            Served { schema: "apprentice.serve/1", url: format!("http://{bound}"), instruction, forwards };
+        let served = Served::world(format!("http://{bound}"), instruction, forwards);
         tell(&served, arguments.json)?;
         serve(listener, world, access, cancel).await.kind(Kind::Environment)
     })
-}
-
-async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
-        Failure::say(Kind::Environment, format!("cannot listen on {address}: {error}"))
-            .hint("name another port with --port, or 0 for a free one")
-    })
-}
-
-fn tell(served: &Served, json: bool) -> Result<(), Failure> {
-    if json {
-        return terminal::json(served);
-    }
-    terminal::line(format_args!("serving a world at {}", served.url));
-    for ForwardedPort { inside, here } in &served.forwards {
-        terminal::line(format_args!("port {here} leads to port {inside} inside"));
-    }
-    Ok(())
 }
 
 fn token() -> Result<Option<Token>, Failure> {
@@ -184,13 +165,30 @@ fn episode(arguments: &Serve, config: &Config, clock: &Arc<dyn Clock>) -> Result
         return Ok(Episode::Fresh { files, program: arguments.app.clone() });
     };
     let suite = suite::load(path)?;
-    let id = TaskId::new(task.as_str());
-    let found = suite.tasks.iter().find(|task| task.id == id).ok_or_else(|| {
-        let near = apprentice_protocol::did_you_mean(task, suite.tasks.iter().map(|task| task.id.as_str()));
-        Failure::say(Kind::NothingMatched, format!("the suite {:?} has no task {task:?}{near}", suite.name))
-    })?;
+    let found = find_task(&suite, task)?;
     let varied = vary(found, &suite.name, arguments.seed).kind(Kind::Config)?;
     let redactor = wire::models(config, Arc::clone(clock))?.redactor()?;
     let options = config.reading();
     Ok(Episode::Task(Box::new(TaskEpisode { varied, suite_root: suite.root, options, redactor })))
+}
+
+/// A token that is cancelled when the server is to end.
+fn ending(arguments: &Serve) -> Result<CancellationToken, Failure> {
+    let cancel = wire::cancel_on_interrupt();
+    if arguments.until_stdin_ends {
+        cancel_with_stdin(cancel.clone())?;
+    }
+    Ok(cancel)
+}
+
+/// Cancels when standard input ends. Its thread does not hold up the end of the process.
+fn cancel_with_stdin(cancel: CancellationToken) -> Result<(), Failure> {
+    let read = move || {
+        let mut stdin = std::io::stdin().lock();
+        let mut ignored = [0; 4096];
+        while matches!(stdin.read(&mut ignored), Ok(1..)) {}
+        cancel.cancel();
+    };
+    std::thread::Builder::new().name("stdin".into()).spawn(read).kind(Kind::Bug)?;
+    Ok(())
 }

@@ -49,6 +49,7 @@ mod place;
 mod played_back;
 mod poisoned;
 mod poisoned_pages;
+mod pool;
 mod prompts;
 mod proofs;
 mod proposals;

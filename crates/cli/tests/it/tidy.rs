@@ -104,7 +104,7 @@ const HOUSE: [(&str, &[&str]); 34] = [
         ],
     ),
     ("fleet", &["protocol", "trace", "runs", "results", "evaluator", "harness", "sandbox", "tasks"]),
-    ("server", &["listening", "protocol", "trace", "tasks"]),
+    ("server", &["listening", "protocol", "secrets", "trace", "tasks"]),
     (
         "viewer",
         &[

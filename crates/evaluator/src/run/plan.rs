@@ -223,6 +223,9 @@ pub struct RunPlan {
     /// The beginning of each task's instruction, so that a reader knows a task whose id is a number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub instructions: BTreeMap<TaskId, String>,
+    /// The name of the episode, where a client of `apprentice serve` acted in the one trial and no model of this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<String>,
     /// The trials, in order.
     pub trials: Vec<TrialSpec>,
 }
@@ -357,6 +360,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp) -> Result<RunPlan, PlanEr
         judge: judge(suite, &trials),
         programs: programs(suite, &trials),
         instructions: instructions(suite, &trials),
+        served: None,
         trials,
     })
 }
