@@ -4,6 +4,7 @@
 //! This module touches no disk outside the book: callers pass and receive files as bytes.
 
 mod check;
+pub mod evals;
 mod export;
 mod frontmatter;
 mod function_files;
