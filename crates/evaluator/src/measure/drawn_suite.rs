@@ -97,9 +97,7 @@ impl Drawing<'_> {
             write(&folder.join("examples").join(TERMINAL).join(format!("{id}.json")), task.as_bytes())?;
             ids.push(id);
         }
-        for (name, page) in INERT {
-            write(&folder.join("inert/general").join(format!("{name}.md")), page.as_bytes())?;
-        }
+        write_inert(folder)?;
         // It comes last: with it the suite is whole.
         write(&folder.join(SUITE_FILE), format!("{:#}\n", json!({ TERMINAL: ids })).as_bytes())
     }
@@ -205,6 +203,15 @@ impl Drawing<'_> {
                 }
             }
         }
+        if eval.checks.is_empty() {
+            // Nothing tells whether it is done: it never passes, so that no row claims what nothing checked.
+            add(
+                "exact_match",
+                nothing(),
+                json!({"type": "rule", "rules": {"expected": "nothing is checked"}}),
+                json!({}),
+            );
+        }
         if !statements.is_empty() {
             let listing = json!({"type": "vm_command_line", "command": ["sh", "-c", LISTING]});
             add("skill_statements", nothing(), listing, json!({ "statements": statements }));
@@ -236,6 +243,12 @@ impl Drawing<'_> {
     }
 }
 
+/// Writes the skills that bear on no evaluation.
+pub(super) fn write_inert(folder: &Path) -> Result<(), DrawError> {
+    let place = folder.join("inert/general");
+    INERT.iter().try_for_each(|(name, page)| write(&place.join(format!("{name}.md")), page.as_bytes()))
+}
+
 /// The id of an evaluation's task, which is its template, too.
 pub fn task_id(eval: &SkillEval) -> String {
     format!("eval-{}", eval.id)
@@ -262,7 +275,7 @@ fn brace(value: &mut Value) {
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), DrawError> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), DrawError> {
     let failed = |source| DrawError { path: path.to_owned(), source };
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
     fs::write(path, bytes).map_err(failed)

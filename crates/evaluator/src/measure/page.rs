@@ -169,7 +169,8 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
 /// The notes of the report that say something of a skill's measurement.
 fn notes(made: &Report) -> Vec<String> {
     // What a page says itself, in its own words.
-    let told = ["one book was measured", "below ", " may do harm"];
+    let told =
+        ["one book was measured", "below ", " may do harm", "the verdicts of ", "never viewed a skill"];
     let keeps = |note: &&String| !told.iter().any(|part| note.contains(part));
     made.notes.iter().filter(keeps).cloned().collect()
 }
@@ -202,7 +203,7 @@ fn part(other: &[TrialRow], with: &[TrialRow]) -> Option<Effect> {
 }
 
 /// The comparison with the placebo decides; harm against nothing is harm, too.
-fn conclusion(placebo: Option<&Effect>, none: Option<&Effect>) -> Conclusion {
+pub(super) fn conclusion(placebo: Option<&Effect>, none: Option<&Effect>) -> Conclusion {
     let Some(placebo) = placebo else { return Conclusion::NoVerdict };
     let worse_than_none = none.is_some_and(|effect| effect.finding == Finding::Worse);
     match placebo.finding {

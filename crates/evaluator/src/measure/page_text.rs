@@ -9,6 +9,8 @@ use super::schema::{ArmLine, Conclusion, Effect, ScreeningResult, SkillPage};
 
 /// Largest number of lines of a list.
 const SHOWN: usize = 12;
+/// Largest part of what the screening found, in characters.
+const MAX_FOUND_CHARS: usize = 300;
 
 /// Writes the page.
 pub fn markdown(page: &SkillPage) -> String {
@@ -206,7 +208,10 @@ fn circumstances(page: &SkillPage, text: &mut String) {
     let skill = &page.skill;
     let screening = match &skill.screening {
         ScreeningResult::Passed => "nothing found".to_owned(),
-        ScreeningResult::Accepted { found } => format!("found and accepted: {found}"),
+        ScreeningResult::Effects { found } => {
+            let found: String = found.chars().take(MAX_FOUND_CHARS).collect();
+            format!("it has effects, read it before you use it: {found}")
+        }
         ScreeningResult::AsWritten => "as its book was written".to_owned(),
     };
     let programs: Vec<String> = page

@@ -52,8 +52,8 @@ impl MeasuredSkill {
 pub enum ScreeningResult {
     /// Nothing was found.
     Passed,
-    /// Effects were found, and a person accepted them.
-    Accepted {
+    /// It would make an agent run code, send data or the like, and was measured all the same.
+    Effects {
         /// What was found.
         found: String,
     },

@@ -320,7 +320,7 @@ fn none_in(place: &Path) -> Failure {
 }
 
 /// Returns the packages of a folder or an archive, or the package of a skill file.
-fn packages_at(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
+pub(super) fn packages_at(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let above = || place.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match place.is_file() {
         true if is_skill_file(place) => read_packages(above(), 0),
