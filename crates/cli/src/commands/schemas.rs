@@ -221,7 +221,7 @@ fn what_changes_a_skillbook_is_as_published() {
     found.check("skills-clean-1", &written::<skills::curate::CleanupOutput<'_>>());
     found.check("skills-learning-run-1", &written::<skills::learning::ReviewOutput<'_>>());
     found.check("skills-validate-1", &written::<skills::package::Validation<'_>>());
-    found.check("skills-export-1", &written::<skills::package::Exported<'_>>());
+    found.check("skills-export-1", &written::<skills::export::Exported<'_>>());
     found.check("skills-import-1", &written::<skills::package::ImportReport<'_>>());
     found.end();
 }

@@ -36,6 +36,7 @@ mod interrupts;
 mod judging;
 mod learning;
 mod machine;
+mod measuring;
 mod miniwob;
 mod models;
 mod monitors;

@@ -3,6 +3,7 @@
 //!
 //! This module touches no disk outside the book: callers pass and receive files as bytes.
 
+pub mod agents_md;
 mod check;
 pub mod evals;
 mod export;
@@ -10,6 +11,7 @@ mod frontmatter;
 mod function_files;
 mod import;
 mod parse;
+pub mod plugin;
 
 use std::collections::BTreeMap;
 

@@ -101,7 +101,8 @@ impl Subject {
                     );
                 };
                 let book = open(place)?.clean().kind(Kind::Config)?;
-                on_suite(self.name(), book, (None, ScreeningResult::AsWritten), suite, folder)
+                let origin = Origin { package: None, screening: ScreeningResult::AsWritten };
+                on_suite(self.name(), book, origin, suite, folder)
             }
         }
     }
@@ -118,8 +119,8 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
     let screened = book_of(package, &folder.join("book"), with)?;
     let digest = package_digest(package);
     if let Some(suite) = with.suite {
-        let about = (Some(digest), screened.1);
-        return on_suite(package.name.clone(), screened.0, about, suite, folder);
+        let origin = Origin { package: Some(digest), screening: screened.1 };
+        return on_suite(package.name.clone(), screened.0, origin, suite, folder);
     }
     let (book, screening) = screened;
     let mut found = read.unwrap_or_default();
@@ -195,11 +196,18 @@ fn nothing_left(name: &str, left_out: &[LeftOutEval]) -> Failure {
     told.fold(failure, |failure, hint| failure.hint(hint))
 }
 
+/// Where a measured book comes from.
+struct Origin {
+    /// The digest of its package; `None` for a book.
+    package: Option<String>,
+    screening: ScreeningResult,
+}
+
 /// The measurement of a book on a copy of a suite.
 fn on_suite(
     name: String,
     book: Snapshot,
-    (package, screening): (Option<String>, ScreeningResult),
+    origin: Origin,
     suite: &Suite,
     folder: &Path,
 ) -> Result<Prepared, Failure> {
@@ -213,12 +221,12 @@ fn on_suite(
     let skill = MeasuredSkill {
         name: name.clone(),
         skills,
-        package,
+        package: origin.package,
         tasks: format!("the suite {}", suite.name),
         tasks_hash: suite.hash.clone(),
         left_out: BTreeMap::new(),
         remarks: BTreeSet::new(),
-        screening,
+        screening: origin.screening,
         should_trigger: BTreeMap::new(),
     };
     Ok(Prepared { name, book, suite: copied, triggers: None, skill })

@@ -4,6 +4,7 @@ mod archive;
 pub(super) mod certificate;
 pub(crate) mod curate;
 pub(super) mod events;
+pub(super) mod export;
 pub(super) mod figure;
 pub(super) mod history;
 pub(crate) mod learning;
@@ -128,7 +129,7 @@ enum What {
     Measure(measure::Measure),
     Certificate(certificate::CertificateCommand),
     Validate(package::Validate),
-    Export(package::Export),
+    Export(export::Export),
     Import(package::Import),
 }
 
@@ -239,7 +240,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Certificate(certificate) => certificate::run(certificate, json),
         What::Validate(validate) => package::validate(validate, folder, json),
         What::AddFigure(figure) => figure::add_figure(figure, folder, json),
-        What::Export(export) => package::export(export, folder, json),
+        What::Export(export) => export::export(export, folder, json),
         What::Import(import) => package::import(import, folder, json, config),
     }
 }
