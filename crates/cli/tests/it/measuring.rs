@@ -348,7 +348,8 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
         &path(&own),
     ]);
     assert!(made.status.success(), "{}", said(&made));
-    assert!(said(&made).contains("img.shields.io"), "{}", said(&made));
+    let badge = place.output(&["skills", "certificate", "badge", &path(&file), "--json"]);
+    assert!(said(&badge).contains("img.shields.io"), "{}", said(&badge));
     assert!(fs::metadata(&file).expect("a file").len() <= 20_000);
     let bundle = place.path("count.certificate.json.tar.gz");
     let verify = |file: &Path, more: &[&str]| {
@@ -357,8 +358,8 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
     };
     let (whole, signer) = (path(&bundle), format!("{}.pub", own.display()));
     let package = path(&place.path("count"));
-    let holds = verify(&file, &["--bundle", &whole, "--signed-by", &signer, "--package", &package]);
-    assert!(holds.status.success() && said(&holds).contains("signed by anna"), "{}", said(&holds));
+    let holds = verify(&file, &["--bundle", &whole, "--signed-by", &signer, "--package", &package, "--json"]);
+    assert!(holds.status.success() && said(&holds).contains("\"anna\""), "{}", said(&holds));
 
     let refused = |output: &Output, what: &str, named: &str| {
         assert_eq!(output.status.code(), Some(3), "{what}: {}", said(output));
@@ -366,7 +367,6 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
     };
     let forge = |change: fn(&mut Value), key: Option<&Path>| forged(&place, &file, &change, key);
     for Tampering { what, change, named } in &RESIGNED {
-        refused(&verify(&forge(*change, None), &[]), what, "signature: it is not signed");
         let anew = forge(*change, Some(&other));
         refused(&verify(&anew, &["--bundle", &whole]), what, named);
         refused(&verify(&anew, &["--signed-by", &signer]), what, "signature: it is not signed by a signer");

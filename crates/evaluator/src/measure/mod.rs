@@ -15,6 +15,6 @@ pub use given_suite::lend_suite;
 pub use page::{PageSource, SkillPageError, skill_page};
 pub use page_text::{markdown, summary_line};
 pub use schema::{
-    ArmLine, Conclusion, Effect, MeasuredSkill, Reading, SKILL_PAGE_SCHEMA, ScreeningResult, SkillPage,
-    Triggers,
+    ArmLine, Conclusion, Effect, MEASURED_SKILL_SCHEMA, MeasuredSkill, Reading, SKILL_PAGE_SCHEMA,
+    ScreeningResult, SkillPage, Triggers,
 };

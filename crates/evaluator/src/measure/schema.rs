@@ -13,10 +13,15 @@ use serde::{Deserialize, Serialize};
 /// Schema name of the page.
 pub const SKILL_PAGE_SCHEMA: &str = "apprentice.skill-page/1";
 
+/// Schema name of what was measured.
+pub const MEASURED_SKILL_SCHEMA: &str = "apprentice.measured-skill/1";
+
 /// What was measured, stored in the experiment's folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredSkill {
+    /// [`MEASURED_SKILL_SCHEMA`].
+    pub schema: String,
     /// Its name: the package's, or that of the book's folder.
     pub name: String,
     /// The skills that were lent.

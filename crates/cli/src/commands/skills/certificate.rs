@@ -99,6 +99,13 @@ pub(in super::super) struct MadeCertificate {
     certificate: Certificate,
 }
 
+/// The output of `skills certificate badge --json`.
+#[derive(Serialize, JsonSchema)]
+pub(in super::super) struct Badge {
+    schema: &'static str,
+    badge: String,
+}
+
 fn program(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(name, version)| !name.is_empty() && !version.is_empty());
     parts
@@ -111,8 +118,11 @@ pub(super) fn run(arguments: &CertificateCommand, json: bool) -> Result<(), Fail
         What::Make(make) => made(make, json),
         What::Verify(verify) => verified(verify, json),
         What::Badge { file } => {
-            let read = read(file)?;
-            terminal::verbatim(&read.certificate.badge(&name_of(file)));
+            let badge = read(file)?.certificate.badge(&name_of(file));
+            if json {
+                return terminal::json(&Badge { schema: "apprentice.skills.certificate-badge/1", badge });
+            }
+            terminal::verbatim(&badge);
             Ok(())
         }
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::measure::{Drawing, MeasuredSkill, ScreeningResult, lend_suite, task_id};
+use apprentice_evaluator::measure::{
+    Drawing, MEASURED_SKILL_SCHEMA, MeasuredSkill, ScreeningResult, lend_suite, task_id,
+};
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_protocol::{Clock as _, TaskId};
 use apprentice_sandbox::SystemClock;
@@ -153,6 +155,7 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
         wanted.filter_map(|eval| Some((TaskId::new(task_id(eval)), eval.should_trigger?))).collect();
     let evals = package.files.iter().filter(|(path, _)| path.starts_with(EVALS_FOLDER));
     let skill = MeasuredSkill {
+        schema: MEASURED_SKILL_SCHEMA.to_owned(),
         name: package.name.clone(),
         skills,
         package: Some(digest),
@@ -219,6 +222,7 @@ fn on_suite(
         lend_suite(suite, &skills, place).kind(Kind::Environment)
     })?;
     let skill = MeasuredSkill {
+        schema: MEASURED_SKILL_SCHEMA.to_owned(),
         name: name.clone(),
         skills,
         package: origin.package,
