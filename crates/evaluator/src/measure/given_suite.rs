@@ -14,12 +14,18 @@ use super::drawn_suite::{DrawError, write, write_inert};
 const MAX_SUITE_BYTES: u64 = 512 << 20;
 const MAX_SUITE_FILES: usize = 50_000;
 
+/// What may still be copied.
+struct Room {
+    bytes: u64,
+    files: usize,
+}
+
 /// Writes the copy of a suite into a folder that does not exist yet.
 ///
 /// # Errors
 /// A file cannot be read or written, or the suite has more files than are copied.
 pub fn lend_suite(suite: &Suite, skills: &BTreeSet<SkillId>, folder: &Path) -> Result<(), DrawError> {
-    let mut left = (MAX_SUITE_BYTES, MAX_SUITE_FILES);
+    let mut left = Room { bytes: MAX_SUITE_BYTES, files: MAX_SUITE_FILES };
     copy(&suite.root, folder, skills, &mut left)?;
     match folder.join("inert").is_dir() {
         true => Ok(()),
@@ -27,12 +33,7 @@ pub fn lend_suite(suite: &Suite, skills: &BTreeSet<SkillId>, folder: &Path) -> R
     }
 }
 
-fn copy(
-    from: &Path,
-    to: &Path,
-    skills: &BTreeSet<SkillId>,
-    left: &mut (u64, usize),
-) -> Result<(), DrawError> {
+fn copy(from: &Path, to: &Path, skills: &BTreeSet<SkillId>, left: &mut Room) -> Result<(), DrawError> {
     let failed = |source| DrawError { path: from.to_owned(), source };
     for entry in fs::read_dir(from).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -45,12 +46,12 @@ fn copy(
             copy(&path, &to.join(&name), skills, left)?;
         } else if kind.is_file() {
             let size = entry.metadata().map_err(failed)?.len();
-            if size > left.0 || left.1 == 0 {
+            if size > left.bytes || left.files == 0 {
                 let why =
                     format!("the suite has more than {MAX_SUITE_BYTES} bytes or {MAX_SUITE_FILES} files");
                 return Err(DrawError { path: path.clone(), source: std::io::Error::other(why) });
             }
-            *left = (left.0 - size, left.1 - 1);
+            *left = Room { bytes: left.bytes - size, files: left.files - 1 };
             let bytes =
                 apprentice_files::read(&path).map_err(|source| DrawError { path: path.clone(), source })?;
             let changed = labelled(&path, &bytes, skills);

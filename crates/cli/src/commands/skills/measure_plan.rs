@@ -24,6 +24,8 @@ use crate::models::Models;
 use crate::wire;
 
 /// The folder of a package with its certificates.
+/// The folder with the book that holds the skill.
+const LENT: &str = "lent";
 pub(super) const CERTIFICATES: &str = "certificates/";
 
 /// What is to be measured: a package, or a book.
@@ -118,7 +120,7 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
             failure.hint("or measure it on the tasks of a suite: --suite DIR")
         })?),
     };
-    let screened = book_of(package, &folder.join("book"), with)?;
+    let screened = book_of(package, &folder.join(LENT), with)?;
     let digest = package_digest(package);
     if let Some(suite) = with.suite {
         let origin = Origin { package: Some(digest), screening: screened.1 };

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::MAX_STATEMENT_CHARS;
-use super::read::inner_path;
+use super::words::{clipped, inner_path, kind_of};
 
 /// What must hold at the end of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -213,21 +213,4 @@ static SPOKEN: LazyLock<Option<Vec<Regex>>> =
 fn speaks_to_judge(text: &str) -> bool {
     scan(text) == Some(Finding::Injection)
         || SPOKEN.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.is_match(text)))
-}
-
-/// The beginning of a text, for a message.
-pub(super) fn clipped(text: &str) -> String {
-    text.chars().take(100).collect()
-}
-
-/// What a JSON value is, in words.
-pub(super) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }

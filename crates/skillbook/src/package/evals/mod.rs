@@ -6,6 +6,7 @@
 
 mod check;
 mod read;
+mod words;
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,11 @@
 //! From the bytes of the file to evaluations that can be carried out.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
 
 use serde_json::{Map, Value};
 
-use super::check::{clipped, kind_of, read_check};
+use super::check::read_check;
+use super::words::{clipped, inner_path, kind_of};
 use super::{
     EVALS_FILE, EVALS_FOLDER, EvalCheck, EvalFile, EvalsError, LeftOutEval, MAX_CHECKS, MAX_EVAL_FILES,
     MAX_EVALS, MAX_EVALS_BYTES, MAX_PROMPT_CHARS, SkillEval, SkillEvals,
@@ -240,24 +240,4 @@ fn files_of(
         files.push(EvalFile { path, target });
     }
     Ok(files)
-}
-
-/// A path that stays where it belongs, without `./`.
-pub(super) fn inner_path(path: &str) -> Result<String, String> {
-    let outside = || Err(format!("the path {:?} leads out of the package", clipped(path)));
-    if path.is_empty() || path.contains(['\\', '\0', '\n']) || path.len() > 300 {
-        return outside();
-    }
-    let mut parts = Vec::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::CurDir => {}
-            Component::Normal(name) => parts.push(name.to_string_lossy()),
-            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return outside(),
-        }
-    }
-    match parts.is_empty() {
-        true => outside(),
-        false => Ok(parts.join("/")),
-    }
 }

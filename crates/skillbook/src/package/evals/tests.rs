@@ -1,3 +1,5 @@
+//! The published form, the variations of public packages, and what is no evaluation.
+
 use serde_json::{Value, json};
 
 use super::{EVALS_FILE, EvalCheck, EvalsError, MAX_EVALS, SkillEvals, read_evals};
@@ -79,7 +81,7 @@ fn what_is_no_evaluation_is_named() {
     let many: Vec<Value> =
         (0..10_000).map(|at| json!({"id": at, "prompt": "x", "expected_output": "y"})).collect();
     assert_eq!(read(&json!({ "evals": many }), &[]), Err(EvalsError::TooMany(10_000)));
-    assert!(MAX_EVALS < 10_000);
+    const { assert!(MAX_EVALS < 10_000) };
     let none = Package { name: "s".into(), files: std::collections::BTreeMap::new() };
     assert_eq!(read_evals(&none), Err(EvalsError::Missing));
 }
