@@ -151,71 +151,19 @@ impl Drawing<'_> {
 
     /// The checks without a model, one metric each, and the statements as one.
     fn evaluator(&self, eval: &SkillEval) -> Value {
-        let nothing = || json!({"type": "rule", "rules": ""});
-        let (mut func, mut result, mut expected, mut options) = (vec![], vec![], vec![], vec![]);
-        let mut add = |name: &str, found: Value, wanted: Value, more: Value| {
-            func.push(name.to_owned());
-            result.push(found);
-            expected.push(wanted);
-            options.push(more);
-        };
-        let output = |command: Value, text: &str| {
-            (
-                json!({"type": "vm_command_line", "command": command}),
-                json!({"type": "rule", "rules": {"expected": text}}),
-            )
-        };
-        let mut statements = Vec::new();
-        for check in &eval.checks {
-            match check {
-                EvalCheck::Statement { text } => statements.push(text),
-                EvalCheck::AnswerHolds { text } => {
-                    add("skill_answer", nothing(), json!({}), json!({"include": [text]}));
-                }
-                EvalCheck::AnswerLacks { text } => {
-                    add("skill_answer", nothing(), json!({}), json!({"exclude": [text]}));
-                }
-                EvalCheck::AnswerMatches { pattern } => {
-                    add("skill_answer", nothing(), json!({}), json!({"pattern": pattern}));
-                }
-                EvalCheck::FileExists { path } => {
-                    let line = "test -e \"$0\" && echo yes || echo no";
-                    let (found, wanted) =
-                        output(json!(["sh", "-c", line, format!("{WORK}/{path}")]), "yes\n");
-                    add("exact_match", found, wanted, json!({}));
-                }
-                EvalCheck::FileHolds { path, text } => {
-                    let line = "grep -qF -- \"$1\" \"$0\" 2>/dev/null && echo yes || echo no";
-                    let (found, wanted) =
-                        output(json!(["sh", "-c", line, format!("{WORK}/{path}"), text]), "yes\n");
-                    add("exact_match", found, wanted, json!({}));
-                }
-                EvalCheck::Script { path, arguments } => {
-                    let mut command = vec![
-                        "sh".to_owned(),
-                        "-c".to_owned(),
-                        SCRIPT.to_owned(),
-                        format!("{GRADING}/{path}"),
-                    ];
-                    command.extend(arguments.iter().cloned());
-                    let (found, wanted) = output(json!(command), "0\n");
-                    add("exact_match", found, wanted, json!({}));
-                }
-            }
-        }
+        let mut parts = CheckParts::default();
+        eval.checks.iter().for_each(|check| parts.add_check(check));
         if eval.checks.is_empty() {
             // Nothing tells whether it is done: it never passes, so that no row claims what nothing checked.
-            add(
-                "exact_match",
-                nothing(),
-                json!({"type": "rule", "rules": {"expected": "nothing is checked"}}),
-                json!({}),
-            );
+            let never = json!({"type": "rule", "rules": {"expected": "nothing is checked"}});
+            parts.add("exact_match", nothing(), never, json!({}));
         }
+        let statements = std::mem::take(&mut parts.statements);
         if !statements.is_empty() {
             let listing = json!({"type": "vm_command_line", "command": ["sh", "-c", LISTING]});
-            add("skill_statements", nothing(), listing, json!({ "statements": statements }));
+            parts.add("skill_statements", nothing(), listing, json!({ "statements": statements }));
         }
+        let CheckParts { func, result, expected, options, .. } = parts;
         let mut check =
             json!({"func": func, "result": result, "expected": expected, "options": options, "conj": "mean"});
         let scripts = self.grading_files(eval);
@@ -243,6 +191,64 @@ impl Drawing<'_> {
     }
 }
 
+/// The lists of a task's check, one entry a metric.
+#[derive(Default)]
+struct CheckParts {
+    func: Vec<String>,
+    result: Vec<Value>,
+    expected: Vec<Value>,
+    options: Vec<Value>,
+    /// Statements, which become one metric at the end.
+    statements: Vec<String>,
+}
+
+impl CheckParts {
+    fn add(&mut self, name: &str, result: Value, expected: Value, options: Value) {
+        self.func.push(name.to_owned());
+        self.result.push(result);
+        self.expected.push(expected);
+        self.options.push(options);
+    }
+
+    fn add_check(&mut self, check: &EvalCheck) {
+        match check {
+            EvalCheck::Statement { text } => self.statements.push(text.clone()),
+            EvalCheck::AnswerHolds { text } => self.add_answer(json!({"include": [text]})),
+            EvalCheck::AnswerLacks { text } => self.add_answer(json!({"exclude": [text]})),
+            EvalCheck::AnswerMatches { pattern } => self.add_answer(json!({"pattern": pattern})),
+            EvalCheck::FileExists { path } => {
+                let line = "test -e \"$0\" && echo yes || echo no";
+                self.add_output(&json!(["sh", "-c", line, format!("{WORK}/{path}")]), "yes\n");
+            }
+            EvalCheck::FileHolds { path, text } => {
+                let line = "grep -qF -- \"$1\" \"$0\" 2>/dev/null && echo yes || echo no";
+                self.add_output(&json!(["sh", "-c", line, format!("{WORK}/{path}"), text]), "yes\n");
+            }
+            EvalCheck::Script { path, arguments } => {
+                let script = format!("{GRADING}/{path}");
+                let mut command = vec!["sh".to_owned(), "-c".to_owned(), SCRIPT.to_owned(), script];
+                command.extend(arguments.iter().cloned());
+                self.add_output(&json!(command), "0\n");
+            }
+        }
+    }
+
+    fn add_answer(&mut self, options: Value) {
+        self.add("skill_answer", nothing(), json!({}), options);
+    }
+
+    /// A command whose output must be this text.
+    fn add_output(&mut self, command: &Value, text: &str) {
+        let found = json!({"type": "vm_command_line", "command": command});
+        self.add("exact_match", found, json!({"type": "rule", "rules": {"expected": text}}), json!({}));
+    }
+}
+
+/// The result of a metric that reads the answer.
+fn nothing() -> Value {
+    json!({"type": "rule", "rules": ""})
+}
+
 /// Writes the skills that bear on no evaluation.
 pub(super) fn write_inert(folder: &Path) -> Result<(), DrawError> {
     let place = folder.join("inert/general");
@@ -259,7 +265,7 @@ fn instruction(eval: &SkillEval) -> String {
     let mut text = format!("{}\n\nYou work in the folder {WORK}; a terminal is open there.", eval.prompt);
     if !eval.files.is_empty() {
         let names: Vec<&str> = eval.files.iter().map(|file| file.target.as_str()).collect();
-        text += &format!(" The files that belong to this are in it: {}.", names.join(", "));
+        text = format!("{text} The files that belong to this are in it: {}.", names.join(", "));
     }
     text + " Files that you make belong into this folder, too. When you are done, finish with an answer: it is all that the person \
             who asked gets to read."

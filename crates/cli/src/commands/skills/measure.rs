@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: &Measure, json: bool, config: &Config) -> Result<()
     if arguments.consent.dry_run {
         return work.tell_plan(&prepared, refused);
     }
-    work.measure(prepared, refused)
+    work.measure(&prepared, refused)
 }
 
 /// A measurement with all that it needs.
@@ -304,9 +304,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn measure(&self, prepared: Vec<Prepared>, refused: Vec<RefusedSkill>) -> Result<(), Failure> {
+    fn measure(&self, prepared: &[Prepared], refused: Vec<RefusedSkill>) -> Result<(), Failure> {
         let verbosity = if self.json { Verbosity::Silent } else { Verbosity::Aloud };
-        for one in &prepared {
+        for one in prepared {
             let (planned, forecast) = self.planned(one)?;
             if !self.json {
                 tell(&planned);
@@ -318,7 +318,7 @@ impl Work<'_> {
         tell_refused(&refused);
         let runtime = wire::runtime()?;
         let (mut skills, mut void) = (Vec::new(), Ok(()));
-        for one in &prepared {
+        for one in prepared {
             let folder = self.ground.path().join(&one.name);
             let place = folder.join(EXPERIMENT);
             let experiment = self.main_experiment(one)?;
