@@ -140,6 +140,10 @@ fn recorded(command: &[String]) -> Result<run::RecordedCommand, Failure> {
         Command::Demo(demo) => run::StartedBy::Demo(demo),
         Command::Bench(bench) => run::StartedBy::Bench(bench),
         Command::Distill(distill) => run::StartedBy::Distill(distill),
+        Command::Skills(skills) => match skills.into_measure() {
+            Some(measure) => run::StartedBy::Measure(measure),
+            None => run::StartedBy::Other,
+        },
         #[cfg(feature = "fleet")]
         Command::Fleet(fleet::FleetCommand::Submit(submit)) => run::StartedBy::Run(submit.run),
         _ => run::StartedBy::Other,

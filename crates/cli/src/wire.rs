@@ -208,6 +208,13 @@ fn sources(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Environment
     }))
 }
 
+/// Whether all worlds are cells without a network.
+pub(crate) fn has_sealed_worlds(config: &Config) -> bool {
+    config.isolation != IsolationChoice::Plain
+        && config.network == NetworkPolicy::None
+        && config.world != WorldChoice::Vm
+}
+
 /// Programs of browser worlds, likeliest first.
 pub(crate) const BROWSERS: &[&str] = &["chromium", "google-chrome", "chromium-browser"];
 

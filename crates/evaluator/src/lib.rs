@@ -14,6 +14,7 @@ pub mod fork;
 pub mod functions;
 pub mod grading;
 pub mod learn;
+pub mod measure;
 pub mod run;
 #[cfg(test)]
 mod sample;

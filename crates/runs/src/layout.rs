@@ -18,6 +18,7 @@
 //! EXPERIMENT/skillbook/            the learned book
 //! EXPERIMENT/prereg.lock           what was fixed before it began
 //! EXPERIMENT/hygiene.json          how well training and test data are separated
+//! EXPERIMENT/skill.json            the skill that was measured, if it is a measurement of one
 //!
 //! BUNDLE: one of both as a gzip-compressed tar archive that starts with bundle.json
 //! ```
@@ -67,6 +68,9 @@ pub const SKILLBOOK_FOLDER: &str = "skillbook";
 pub const PREREG_FILE: &str = "prereg.lock";
 /// How well training and test data of an experiment are separated.
 pub const CONTAMINATION_FILE: &str = "hygiene.json";
+
+/// The skill that an experiment measured.
+pub const SKILL_FILE: &str = "skill.json";
 
 /// The report as JSON.
 pub const REPORT_JSON: &str = "report.json";

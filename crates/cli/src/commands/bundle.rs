@@ -60,7 +60,11 @@ pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
     let place = WholePlace::of(&arguments.folder, near.unwrap_or(Path::new(".")))?;
     let out = arguments.out.clone().unwrap_or_else(|| beside(place.beside()));
     let list = pack(place.folder(), &out, env!("CARGO_PKG_VERSION")).kind(Kind::Config)?;
-    let signed = arguments.sign.as_ref().map(|key| signature::sign(&out, key)).transpose()?;
+    let signed = arguments
+        .sign
+        .as_ref()
+        .map(|key| signature::sign(signature::Purpose::Bundle, &out, key))
+        .transpose()?;
     if arguments.json {
         return terminal::json(&list);
     }
@@ -93,7 +97,8 @@ fn signer(arguments: &Verify) -> Result<Option<String>, Failure> {
     if arguments.bundle.is_dir() {
         return Err(Failure::say(Kind::Usage, "a folder has no signature: --signed-by needs a bundle"));
     }
-    signature::check(&arguments.bundle, &signature::beside(&arguments.bundle), signers).map(Some)
+    let beside = signature::beside(&arguments.bundle);
+    signature::check(signature::Purpose::Bundle, &arguments.bundle, &beside, signers).map(Some)
 }
 
 fn beside(folder: &Path) -> PathBuf {

@@ -152,7 +152,7 @@ fn suite_path(arguments: &ForkCommand, site: &ForkSite, parse: ParseCommand) -> 
         Some(StartedBy::Run(run)) => Some(run.suite),
         Some(StartedBy::Bench(bench)) => Some(bench.suite().to_owned()),
         Some(StartedBy::Demo(demo)) => Some(demo.suite().to_owned()),
-        Some(StartedBy::Distill(_) | StartedBy::Other) | None => None,
+        Some(StartedBy::Distill(_) | StartedBy::Measure(_) | StartedBy::Other) | None => None,
     };
     path.ok_or_else(|| {
         let failure = Failure::say(Kind::Usage, "the run does not say where its suite is");

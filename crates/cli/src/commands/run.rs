@@ -191,6 +191,8 @@ pub(crate) enum StartedBy {
     Bench(Bench),
     /// `distill`.
     Distill(Distill),
+    /// `skills measure`.
+    Measure(crate::commands::skills::measure::Measure),
     /// A command that cannot be resumed.
     Other,
 }

@@ -204,6 +204,11 @@ fn what_a_skillbook_holds_is_as_published() {
     found.check("skills-blame-1", &written::<skills::history::Blame>());
     found.check("skills-events-1", &written::<skills::events::Events>());
     found.check("skills-learning-1", &written::<skills::events::LearningState<'_>>());
+    found.check("skills-measure-1", &written::<skills::measure::Measured>());
+    found.check("skills-measure-plan-1", &written::<skills::measure::MeasurePlan>());
+    found.check("skills-certificate-1", &written::<skills::certificate::MadeCertificate>());
+    found.check("skills-certificate-badge-1", &written::<skills::certificate::Badge>());
+    found.check("skills-certificate-verify-1", &written::<skills::certificate::CheckedCertificate>());
     found.check("skills-proposals-1", &written::<skills::proposals::Waiting<'_>>());
     found.end();
 }
@@ -221,7 +226,7 @@ fn what_changes_a_skillbook_is_as_published() {
     found.check("skills-clean-1", &written::<skills::curate::CleanupOutput<'_>>());
     found.check("skills-learning-run-1", &written::<skills::learning::ReviewOutput<'_>>());
     found.check("skills-validate-1", &written::<skills::package::Validation<'_>>());
-    found.check("skills-export-1", &written::<skills::package::Exported<'_>>());
+    found.check("skills-export-1", &written::<skills::export::Exported<'_>>());
     found.check("skills-import-1", &written::<skills::package::ImportReport<'_>>());
     found.end();
 }

@@ -10,7 +10,22 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::process_env;
 
 /// The purpose that a signature is bound to, so that a signature of the same file for another purpose does not count.
-const NAMESPACE: &str = "apprentice-bundle";
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A bundle of a run or an experiment.
+    Bundle,
+    /// A certificate of a skill.
+    Certificate,
+}
+
+impl Purpose {
+    fn namespace(self) -> &'static str {
+        match self {
+            Self::Bundle => "apprentice-bundle",
+            Self::Certificate => "apprentice-certificate",
+        }
+    }
+}
 
 /// Returns the place of a file's signature.
 pub(super) fn beside(bundle: &Path) -> PathBuf {
@@ -21,14 +36,14 @@ pub(super) fn beside(bundle: &Path) -> PathBuf {
 
 /// Signs a bundle with a private key, or with the key of an agent whose public half the file holds. The signature is
 /// written beside the bundle and replaces an earlier one.
-pub(super) fn sign(bundle: &Path, key: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn sign(purpose: Purpose, bundle: &Path, key: &Path) -> Result<PathBuf, Failure> {
     let place = beside(bundle);
     if place.exists() {
         fs::remove_file(&place).kind(Kind::Environment)?;
     }
     // The program may ask for a passphrase or for a touch, so it keeps the terminal.
     let output = program()?
-        .args(["-Y", "sign", "-n", NAMESPACE, "-f"])
+        .args(["-Y", "sign", "-n", purpose.namespace(), "-f"])
         .args([key, bundle])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -45,7 +60,12 @@ pub(super) fn sign(bundle: &Path, key: &Path) -> Result<PathBuf, Failure> {
 
 /// Checks that one of the signers signed the bundle, and returns the signer's name. `signers` is a public key, or a file
 /// of allowed signers as OpenSSH has it.
-pub(super) fn check(bundle: &Path, signature: &Path, signers: &Path) -> Result<String, Failure> {
+pub(super) fn check(
+    purpose: Purpose,
+    bundle: &Path,
+    signature: &Path,
+    signers: &Path,
+) -> Result<String, Failure> {
     for (path, what) in [(signature, "signature"), (signers, "file of signers")] {
         if !path.is_file() {
             return Err(Failure::say(Kind::Config, format!("there is no {what} {}", path.display())));
@@ -54,7 +74,8 @@ pub(super) fn check(bundle: &Path, signature: &Path, signers: &Path) -> Result<S
     let text = fs::read_to_string(signers).kind(Kind::Config)?;
     let mut allowed = tempfile::NamedTempFile::new().kind(Kind::Environment)?;
     allowed.write_all(allowed_signers(&text, signers).as_bytes()).kind(Kind::Environment)?;
-    let found = asked("find-principals", &["-s".as_ref(), signature, "-f".as_ref(), allowed.path()], bundle)?;
+    let of = ["-s".as_ref(), signature, "-f".as_ref(), allowed.path()];
+    let found = asked(purpose, "find-principals", &of, bundle)?;
     let refused = || {
         let told = format!("{} was not signed by a signer in {}", bundle.display(), signers.display());
         Failure::say(Kind::Config, told)
@@ -62,7 +83,13 @@ pub(super) fn check(bundle: &Path, signature: &Path, signers: &Path) -> Result<S
     let name = found.and_then(|names| names.lines().next().map(str::to_owned)).ok_or_else(refused)?;
     let arguments =
         ["-s".as_ref(), signature, "-f".as_ref(), allowed.path(), "-I".as_ref(), Path::new(&name)];
-    asked("verify", &arguments, bundle)?.map(|_| name).ok_or_else(refused)
+    asked(purpose, "verify", &arguments, bundle)?.map(|_| name).ok_or_else(refused)
+}
+
+/// Checks that somebody signed a file, whoever it was.
+pub(super) fn check_anyones(purpose: Purpose, file: &Path, signature: &Path) -> Result<(), Failure> {
+    let told = || Failure::say(Kind::Config, "its signature is not one of what it says");
+    asked(purpose, "check-novalidate", &["-s".as_ref(), signature], file)?.map(drop).ok_or_else(told)
 }
 
 /// Returns the text of a file of allowed signers: a lone public key allows its owner, under the file's name.
@@ -79,9 +106,14 @@ fn allowed_signers(text: &str, path: &Path) -> String {
 }
 
 /// Runs one of `ssh-keygen`'s signature operations over a file. Returns its output, or `None` when it says no.
-fn asked(operation: &str, arguments: &[&Path], file: &Path) -> Result<Option<String>, Failure> {
+fn asked(
+    purpose: Purpose,
+    operation: &str,
+    arguments: &[&Path],
+    file: &Path,
+) -> Result<Option<String>, Failure> {
     let output = program()?
-        .args(["-Y", operation, "-n", NAMESPACE])
+        .args(["-Y", operation, "-n", purpose.namespace()])
         .args(arguments)
         .stdin(File::open(file).kind(Kind::Config)?)
         .output()
@@ -110,7 +142,15 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::{beside, check, sign};
+    use super::{Purpose, beside};
+
+    fn check(bundle: &Path, signature: &Path, signers: &Path) -> Result<String, super::Failure> {
+        super::check(Purpose::Bundle, bundle, signature, signers)
+    }
+
+    fn sign(bundle: &Path, key: &Path) -> Result<PathBuf, super::Failure> {
+        super::sign(Purpose::Bundle, bundle, key)
+    }
 
     fn key(folder: &TempDir, name: &str) -> PathBuf {
         let path = folder.path().join(name);

@@ -37,6 +37,7 @@ mod interrupts;
 mod judging;
 mod learning;
 mod machine;
+mod measuring;
 mod miniwob;
 mod models;
 mod monitors;

@@ -174,6 +174,15 @@ impl Provenance {
     }
 }
 
+/// Returns the skills of the book that a task's labels name; `None` if they name none. A label that is the id of a skill says that
+/// the skill bears on the task: so a suite is drawn for a given book, whose skills no rows trace back to tasks.
+fn named_skills(task: &Task, book: &Snapshot) -> Option<BTreeSet<SkillId>> {
+    let labels = task.apprentice.iter().flat_map(|ours| &ours.knowledge);
+    let ids = labels.filter_map(|label| SkillId::parse(label).ok());
+    let named: BTreeSet<SkillId> = ids.filter(|id| book.skill(id).is_some()).collect();
+    (!named.is_empty()).then_some(named)
+}
+
 /// Provides guidance from one frozen book to the trials of a suite.
 #[derive(Clone)]
 pub struct GuidanceProvider {
@@ -408,6 +417,7 @@ impl GuidanceProvider {
             suppressed.into_iter().filter(|skill| self.book.skill(skill).is_some()).collect();
         let hidden: &BTreeSet<SkillId> = &hidden.iter().chain(&suppressed).cloned().collect();
         let relevant = self.provenance.as_ref().map(|known| known.relevant(found));
+        let relevant = relevant.or_else(|| named_skills(found, &self.book));
         let view = TaskView {
             instruction: varied.task.instruction,
             apps: apps_of(found),

@@ -21,14 +21,16 @@ use crate::trial_identity::hashed;
 
 const ANSWER: Prompt = Prompt::new("judge/answer", include_str!("prompts/answer.md"), &[]);
 const REASON: Prompt = Prompt::new("judge/reason", include_str!("prompts/reason.md"), &[]);
+const STATEMENT: Prompt = Prompt::new("judge/statement", include_str!("prompts/statement.md"), &[]);
 /// The prompts of the model that compares answers.
-pub const PROMPTS: [Prompt; 2] = [ANSWER, REASON];
+pub const PROMPTS: [Prompt; 3] = [ANSWER, REASON, STATEMENT];
 
 const QUESTION_SCHEMA: &str = "answer.question.v1";
 const VERDICT_SCHEMA: &str = "answer.verdict.v1";
 /// Largest lengths in characters: of what the model is told, and of what is kept of its replies.
 const TASK: TextBudget = TextBudget(4000);
 const GIVEN_ANSWER: TextBudget = TextBudget(6000);
+const FILES: TextBudget = TextBudget(16_000);
 const OTHER: TextBudget = TextBudget(400);
 const REPLY: TextBudget = TextBudget(2000);
 const WHY: TextBudget = TextBudget(600);
@@ -61,6 +63,8 @@ struct Block<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     other_references: Option<Vec<String>>,
     answer: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<&'a str>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -80,13 +84,16 @@ pub fn judge_request(task: &str, question: &AnswerQuestion) -> Result<ChatReques
     let (prompt, others) = match question.compare {
         AnswerComparison::MeansReference => (ANSWER, Some(&question.others)),
         AnswerComparison::SameReason => (REASON, None),
+        AnswerComparison::Holds => (STATEMENT, None),
     };
+    let files = cut(&question.files, FILES);
     let block = Block {
         schema: QUESTION_SCHEMA,
         task: &cut(task, TASK),
         reference: &question.reference,
         other_references: others.map(|all| all.iter().take(OTHERS).map(|one| cut(one, OTHER)).collect()),
         answer: &cut(&question.answer, GIVEN_ANSWER),
+        files: (question.compare == AnswerComparison::Holds).then_some(files.as_str()),
     };
     // Line breaks are escaped in JSON, so that no answer can close the fence.
     let block = serde_json::to_string_pretty(&block)?;

@@ -19,9 +19,15 @@ const TASK: &str = "Tell me how many orders were cancelled in March, and the cus
 fn question(compare: AnswerComparison, answer: &str) -> AnswerQuestion {
     let others = match compare {
         AnswerComparison::MeansReference => vec!["name: Ann Lee".to_owned()],
-        AnswerComparison::SameReason => Vec::new(),
+        AnswerComparison::SameReason | AnswerComparison::Holds => Vec::new(),
     };
-    AnswerQuestion { compare, reference: "3 orders".into(), others, answer: answer.into() }
+    AnswerQuestion {
+        compare,
+        reference: "3 orders".into(),
+        others,
+        answer: answer.into(),
+        files: String::new(),
+    }
 }
 
 fn asked(request: &ChatRequest) -> &str {

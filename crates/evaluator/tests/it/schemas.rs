@@ -104,6 +104,9 @@ fn the_statistics_on_trial_are_as_published() {
 #[test]
 fn reports_are_as_published() {
     check("report-1", &written::<Report>());
+    check("measured-skill-1", &written::<apprentice_evaluator::measure::MeasuredSkill>());
+    check("skill-page-1", &written::<apprentice_evaluator::measure::SkillPage>());
+    check("skill-certificate-1", &written::<apprentice_evaluator::measure::certificate::SignedCertificate>());
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub enum AnswerComparison {
     MeansReference,
     /// Whether the answer says that the task cannot be done for the reason that is the reference.
     SameReason,
+    /// Whether the reference, which is a statement, holds of the answer and of the files that the attempt left.
+    Holds,
 }
 
 /// A question to a model: whether an answer is as a reference.
@@ -27,6 +29,9 @@ pub struct AnswerQuestion {
     pub others: Vec<String>,
     /// The attempt's answer.
     pub answer: String,
+    /// The files that the attempt left, as a command listed them; empty where they do not matter.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub files: String,
 }
 
 /// What a model decided.

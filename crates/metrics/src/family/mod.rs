@@ -14,6 +14,7 @@ mod pdf;
 mod picture;
 mod registry;
 mod reward;
+mod skill_eval;
 mod slides;
 mod sound;
 mod sqlite_and_id3;

@@ -2,8 +2,8 @@
 //! implementation status.
 
 use super::{
-    app_settings, archive, browser, document, epub, html, image, list, media, pdf, picture, reward, slides,
-    sound, sqlite_and_id3, structure, table, text, thunderbird, tree, vlc, web_arena,
+    app_settings, archive, browser, document, epub, html, image, list, media, pdf, picture, reward,
+    skill_eval, slides, sound, sqlite_and_id3, structure, table, text, thunderbird, tree, vlc, web_arena,
 };
 use crate::evidence::ReadingKind;
 use crate::scoring::{MetricError, MetricInput, Score};
@@ -84,7 +84,7 @@ impl Metric {
 
     /// Returns whether the metric evaluates the attempt's answer instead of evidence from the world.
     pub fn reads_answer(&self) -> bool {
-        self.name == ANSWER_METRIC
+        ANSWER_METRICS.contains(&self.name)
     }
 
     /// Returns the options that the metric reads, or `None` if upstream's function takes none and raises for any.
@@ -134,8 +134,9 @@ const fn unimplemented_metric(name: &'static str, family: MetricFamily) -> Metri
     Metric { name, family, result: ArgumentKind::File, expected: ArgumentKind::File, run: None }
 }
 
-/// The metric that evaluates the attempt's answer instead of evidence from the world.
+/// The metrics that evaluate the attempt's answer instead of evidence from the world.
 const ANSWER_METRIC: &str = "webarena_string_match";
+const ANSWER_METRICS: [&str; 3] = [ANSWER_METRIC, skill_eval::ANSWER, skill_eval::STATEMENTS];
 
 /// What programs of others read for metrics.
 const READINGS: &[(&str, ReadingKind)] = &[
@@ -208,6 +209,8 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("check_structure_sim_with_threshold", &["ssim_threshold"]),
     ("compare_images", &["reference_base_result"]),
     ("check_python_file_by_test_suite", &["test_function_name"]),
+    (skill_eval::ANSWER, skill_eval::ANSWER_OPTIONS),
+    (skill_eval::STATEMENTS, skill_eval::STATEMENT_OPTIONS),
     // These accept any option and read none.
     ("compare_unique_train_records", &[]),
     ("compare_answer", &[]),
@@ -401,4 +404,6 @@ pub const METRICS: &[Metric] = &[
     implemented("webarena_program_html", WebArena, Value, Value, web_arena::program_html),
     implemented("harbor_reward", Reward, Value, Nothing, reward::harbor),
     implemented("opencomputer_check", Reward, Value, Nothing, reward::opencomputer),
+    implemented(skill_eval::ANSWER, Reward, Value, Nothing, skill_eval::answer),
+    implemented(skill_eval::STATEMENTS, Reward, Value, Value, skill_eval::statements),
 ];

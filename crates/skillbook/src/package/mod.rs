@@ -3,12 +3,15 @@
 //!
 //! This module touches no disk outside the book: callers pass and receive files as bytes.
 
+pub mod agents_md;
 mod check;
+pub mod evals;
 mod export;
 mod frontmatter;
 mod function_files;
 mod import;
 mod parse;
+pub mod plugin;
 
 use std::collections::BTreeMap;
 

@@ -384,8 +384,12 @@ pub fn most_questions(task: &Task) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The references of which only a model can say whether an answer means them.
+/// The references of which only a model can say whether an answer means them, or the statements of which only a model can say
+/// whether they hold.
 fn compared_by_meaning(task: &Task, at: usize) -> Option<&Value> {
+    if let Some(statements) = task.evaluator.options(at).and_then(|options| options.get("statements")) {
+        return Some(statements);
+    }
     let rules = task.evaluator.expected.iter().flat_map(OneOrMany::iter).nth(at)?;
     rules.pointer("/rules/reference_answers/fuzzy_match")
 }

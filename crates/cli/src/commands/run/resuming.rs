@@ -110,6 +110,10 @@ fn resume_experiment(
         StartedBy::Demo(demo) => commands::demo::run(&demo.again(out, consent), config),
         StartedBy::Bench(bench) => commands::bench::run(&bench.again(out, consent, json), config),
         StartedBy::Distill(distill) => commands::distill::run(&distill.again(out, consent, json), config),
+        StartedBy::Measure(measure) => {
+            let measure = measure.again(folder, consent);
+            commands::skills::measure::run(&measure, json, config)
+        }
         StartedBy::Run(_) | StartedBy::Other => {
             let command = definition.command.join(" ");
             Err(Failure::say(Kind::Config, format!("{command:?} is not an experiment command")))

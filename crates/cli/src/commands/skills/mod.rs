@@ -1,11 +1,15 @@
 //! `apprentice skills`: inspects a skillbook and its history, validates and cleans it, and imports skills.
 
 mod archive;
+pub(super) mod certificate;
 pub(crate) mod curate;
 pub(super) mod events;
+pub(super) mod export;
 pub(super) mod figure;
 pub(super) mod history;
 pub(crate) mod learning;
+pub(crate) mod measure;
+mod measure_plan;
 pub(super) mod package;
 mod package_files;
 pub(crate) mod proposals;
@@ -122,8 +126,10 @@ enum What {
     Apply(curate::Apply),
     Clean(curate::Clean),
     AddFigure(figure::AddFigure),
+    Measure(measure::Measure),
+    Certificate(certificate::CertificateCommand),
     Validate(package::Validate),
-    Export(package::Export),
+    Export(export::Export),
     Import(package::Import),
 }
 
@@ -134,7 +140,10 @@ fn many(text: &str) -> Result<usize, String> {
 impl What {
     /// Whether the skillbook must exist. The other commands create it if necessary, or work on another folder.
     fn needs_book(&self) -> bool {
-        !matches!(self, Self::Apply(_) | Self::Import(_) | Self::Validate(_))
+        !matches!(
+            self,
+            Self::Apply(_) | Self::Import(_) | Self::Validate(_) | Self::Measure(_) | Self::Certificate(_)
+        )
     }
 
     /// Whether the command may change the skillbook.
@@ -160,6 +169,8 @@ impl What {
             | Self::Proposals { .. }
             | Self::Blame { .. }
             | Self::Validate(_)
+            | Self::Measure(_)
+            | Self::Certificate(_)
             | Self::Export(_) => false,
         }
     }
@@ -181,6 +192,16 @@ pub(crate) fn writable<'a>(named: Option<&'a Path>, config: &'a Config) -> Resul
                 .hint(format!("to change this one on purpose: --skillbook {}", folder.display())))
         }
         None => Ok(folder),
+    }
+}
+
+impl Skills {
+    /// The measurement that the command starts, if it is one, and whether it prints JSON.
+    pub(crate) fn into_measure(self) -> Option<measure::Measure> {
+        match self.what {
+            What::Measure(measure) => Some(measure),
+            _ => None,
+        }
     }
 }
 
@@ -215,9 +236,11 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Blame { skill } => history::blame(folder, skill, &config.runs, json),
         What::Apply(apply) => curate::apply(apply, folder, json, config),
         What::Clean(clean) => curate::clean(clean, folder, json, config),
+        What::Measure(measure) => measure::run(measure, json, config),
+        What::Certificate(certificate) => certificate::run(certificate, json),
         What::Validate(validate) => package::validate(validate, folder, json),
         What::AddFigure(figure) => figure::add_figure(figure, folder, json),
-        What::Export(export) => package::export(export, folder, json),
+        What::Export(export) => export::export(export, folder, json),
         What::Import(import) => package::import(import, folder, json, config),
     }
 }

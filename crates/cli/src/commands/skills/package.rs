@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{Clock as _, SkillId, counted};
+use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::package;
 use apprentice_skillbook::package::{
-    ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, read_and_import_configs,
+    ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, agents_md, check,
+    read_and_import_configs,
 };
 use apprentice_skillbook::shipped;
 use apprentice_skillbook::{At, Snapshot};
@@ -35,13 +36,6 @@ const MOST_FOLDERS: usize = 2000;
 pub(crate) struct Validate {
     /// The folder or archive [default: the skillbook].
     folder: Option<PathBuf>,
-}
-
-/// Writes every skill as an Agent Skills package.
-#[derive(Debug, Args)]
-pub(crate) struct Export {
-    /// The output folder; must be new or empty.
-    folder: PathBuf,
 }
 
 /// Imports Agent Skills packages.
@@ -72,6 +66,8 @@ enum ImportFormat {
     Packages,
     /// A JSON object `{name: {desc, usage, tool_list, active}}`.
     SkillConfigs,
+    /// The section of an `AGENTS.md` that `skills export --as agents-md` wrote.
+    AgentsMd,
     /// The skills shipped with the program.
     Shipped,
     /// A folder of SkillWeaver's Python functions over Playwright (`*_code.py`). Those that can be translated become
@@ -87,16 +83,6 @@ pub(in super::super) struct Validation<'a> {
     kind: &'static str,
     valid: bool,
     results: &'a [Checked],
-}
-
-/// The output of `skills export --json`.
-#[derive(Serialize, JsonSchema)]
-pub(in super::super) struct Exported<'a> {
-    schema: &'static str,
-    folder: &'a Path,
-    content_hash: String,
-    /// The names of the packages.
-    packages: Vec<&'a str>,
 }
 
 /// The output of `skills import --json`.
@@ -190,36 +176,6 @@ fn book_of(folder: &Path) -> Result<Checked, Failure> {
     Ok(Checked { path, valid: book.problems().is_empty(), findings })
 }
 
-pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(), Failure> {
-    let folder = &arguments.folder;
-    let place = folder.display();
-    let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if occupied {
-        let failure = Failure::say(Kind::Config, format!("{place}: the folder is not empty"));
-        return Err(failure.hint("give a new folder; existing files are not overwritten"));
-    }
-    let book = open(book)?;
-    let packages = package::export(&book);
-    for package in &packages {
-        for (path, bytes) in &package.files {
-            let target = folder.join(&package.name).join(path);
-            let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", target.display()));
-            fs::create_dir_all(target.parent().unwrap_or(folder)).map_err(failed)?;
-            fs::write(&target, bytes).map_err(failed)?;
-        }
-    }
-    if as_json {
-        return terminal::json(&Exported {
-            schema: "apprentice.skills.export/1",
-            folder,
-            content_hash: book.content_hash(),
-            packages: packages.iter().map(|package| package.name.as_str()).collect(),
-        });
-    }
-    terminal::line(format_args!("{place}: {}", counted(packages.len(), "package")));
-    Ok(())
-}
-
 pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let place = arguments.place.as_deref();
     if !SkillId::is_slug(&arguments.domain) {
@@ -250,7 +206,7 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Co
             let imported = read_and_import_configs(&mut gateway, &text, &options);
             results = wire::runtime()?.block_on(async { imported.await.kind(Kind::Config) })?;
         }
-        ImportFormat::Packages | ImportFormat::Skillweaver => {
+        ImportFormat::Packages | ImportFormat::AgentsMd | ImportFormat::Skillweaver => {
             results = import_packages(arguments, named()?, book, &options, config)?;
         }
     }
@@ -271,6 +227,13 @@ fn import_packages(
             let library = skillweaver::read(place, arguments.base.as_deref())?;
             results.extend(library.left_out);
             library.packages
+        }
+        ImportFormat::AgentsMd => {
+            let failed = |error: &dyn std::fmt::Display| {
+                Failure::say(Kind::Config, format!("{}: {error}", place.display()))
+            };
+            let text = apprentice_files::read_to_string(place).map_err(|error| failed(&error))?;
+            agents_md::read_skills(&text).map_err(|why| failed(&why))?
         }
         _ => packages_at(place)?.into_iter().map(|(_, package)| package).collect(),
     };
@@ -320,7 +283,7 @@ fn none_in(place: &Path) -> Failure {
 }
 
 /// Returns the packages of a folder or an archive, or the package of a skill file.
-fn packages_at(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
+pub(super) fn packages_at(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let above = || place.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match place.is_file() {
         true if is_skill_file(place) => read_packages(above(), 0),

@@ -133,7 +133,7 @@ fn judged(case: &MetricInput<'_>, compare: AnswerComparison, references: &[&str]
         let others = references.iter().enumerate().filter(|(other, _)| *other != at);
         let others = others.map(|(_, other)| (*other).to_owned()).collect();
         let (reference, answer) = ((*reference).to_owned(), answer.to_owned());
-        let question = AnswerQuestion { compare, reference, others, answer };
+        let question = AnswerQuestion { compare, reference, others, answer, files: String::new() };
         let Some(judgement) = case.judgements.iter().rfind(|one| one.question == question) else {
             found.open = Some(MetricError::Unjudged(Box::new(question)));
             return found;
