@@ -32,7 +32,6 @@ use crate::models::Models;
 use crate::options::servers::Servers;
 use crate::settings::config::Config;
 use crate::suite::preflight::check_app;
-use crate::commands::interrupts::SessionInterrupts;
 use crate::terminal::event_printer::{EventListener, EventPrinter};
 use crate::{host, terminal, wire};
 

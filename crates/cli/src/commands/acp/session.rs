@@ -15,9 +15,9 @@ use crate::commands::client_session::{SessionClient, client_session};
 use crate::commands::do_chat::Chat;
 use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
 use crate::commands::editor::Editor;
+use crate::commands::interrupts::SessionInterrupts;
 use crate::models::Models;
 use crate::settings::config::Config;
-use crate::terminal::interrupts::SessionInterrupts;
 use crate::{terminal, wire};
 
 /// What every session is made of.

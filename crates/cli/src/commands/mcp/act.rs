@@ -24,6 +24,7 @@ use crate::commands::client_session::{SessionClient, SharedWorld, client_session
 use crate::commands::do_chat::Chat;
 use crate::commands::do_client::{ClientWiring, ClientWorld, serve_client};
 use crate::commands::do_setup::check_screen;
+use crate::commands::interrupts::SessionInterrupts;
 use crate::commands::mcp::streams::serve_streams;
 use crate::failure::Failure;
 use crate::settings::config::Config;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::hidden_skills::HiddenSkills;
 use apprentice_evaluator::arms::tool_servers::ToolSettings;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, PrimaryComparison, finished_rows, plan_measurement,
 };
-use apprentice_evaluator::functions::scope::FunctionScope;
 use apprentice_evaluator::measure::{PageSource, SkillPage, markdown, skill_page, summary_line};
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_protocol::{CapOverrides, counted};
@@ -28,8 +28,8 @@ use crate::commands::experiment_command;
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
+use crate::runs::experiment_progress::Verbosity;
 use crate::settings::config::Config;
-use crate::terminal::experiment_progress::Verbosity;
 use crate::{process_env, terminal, wire};
 
 /// The folders below that of a skill.
