@@ -40,6 +40,7 @@ pub(super) struct PoolArgs {
 }
 
 /// What is served.
+#[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// The suite.
     pub(super) suite: &'a Path,

@@ -307,6 +307,14 @@ fn what_is_not_carried_out_says_why_and_changes_nothing() {
     // An element that is not there is no error of the client's program, but told to the model.
     let missed = served.step(&id, &json!({ "actions": [{ "do": "click", "at": { "ref": "n99" } }] }));
     assert_eq!(missed["reports"][0]["delivery"]["delivery"], "refused", "{missed}");
+}
+
+#[test]
+fn a_session_has_one_writer_and_ends_when_it_is_idle() {
+    let place = Place::new();
+    let served = Served::start(&place, &["--sessions", "2", "--queue", "0", "--idle-seconds", "2"]);
+    let id = served.open(&json!({ "task": "amount" }));
+    let path = format!("/sessions/{id}/step");
     // Two writers of one session.
     let slow = served.send("POST", &path, &json!({ "actions": [{ "do": "wait", "ms": 1500 }] }).to_string());
     await_some("the step", || {
