@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use apprentice_transcripts::{LogSummary, ReadError, find, read};
+use apprentice_transcripts::{ReadError, ReadSummary, find};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -43,8 +43,8 @@ impl Place {
     /// Reads all logs of a path.
     pub(crate) fn read_all(&self, name: &str) -> Result<Vec<Value>, ReadError> {
         let found = find(&self.path(name))?;
-        let logs: Result<Vec<_>, _> = found.iter().map(read).collect();
-        Ok(logs?.iter().map(|log| serde_json::to_value(LogSummary::from(log)).expect("json")).collect())
+        let logs: Result<Vec<_>, _> = found.iter().map(ReadSummary::read).collect();
+        Ok(logs?.iter().map(|log| serde_json::to_value(log.shown()).expect("json")).collect())
     }
 }
 
