@@ -17,6 +17,7 @@ mod pictures;
 mod programs;
 mod read;
 mod recognise;
+mod samples;
 mod summary;
 mod texts;
 mod tree;

@@ -9,6 +9,7 @@ use crate::programs::{
     atif, browser_use, claude_code, codex, conversations, cua_agent, gemini_cli, inspect, mini_swe_agent,
     opencode, openhands, osworld, pi, verifiers,
 };
+use crate::samples::Samples;
 use crate::texts::Texts;
 
 /// Reads a log.
@@ -69,32 +70,4 @@ fn whole(mut log: Log, take: &mut dyn FnMut(&Log, Transcript)) -> Log {
         take(&log, transcript);
     }
     log
-}
-
-/// Hands out the conversations of a list one by one. The first waits for the second, which says that it is a list.
-pub(crate) struct Samples<'t> {
-    take: &'t mut dyn FnMut(&Log, Transcript),
-    first: Option<Transcript>,
-}
-
-impl<'t> Samples<'t> {
-    fn new(take: &'t mut dyn FnMut(&Log, Transcript)) -> Self {
-        Self { take, first: None }
-    }
-
-    /// Takes the next conversation of the log.
-    pub(crate) fn add(&mut self, log: &mut Log, transcript: Transcript) {
-        match (self.first.take(), log.sampled) {
-            (None, false) => self.first = Some(transcript),
-            (first, _) => {
-                log.sampled = true;
-                first.into_iter().chain([transcript]).for_each(|next| (self.take)(log, next));
-            }
-        }
-    }
-
-    /// Ends the list.
-    pub(crate) fn end(&mut self, log: &Log) {
-        self.first.take().into_iter().for_each(|only| (self.take)(log, only));
-    }
 }

@@ -43,7 +43,7 @@ impl Editor {
         writeln!(self.input.as_mut().expect("an input"), "{line}").expect("written");
     }
 
-    fn ask(&mut self, id: u64, method: &str, params: Value) {
+    fn ask(&mut self, id: u64, method: &str, params: &Value) {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.say(&message.to_string());
     }
@@ -77,7 +77,7 @@ fn what_fits_nothing_is_refused_and_ends_nothing() {
     let place = Place::new();
     let mut editor = Editor::start(&place, &[]);
     for (version, code) in [(json!(99), None), (json!("1"), Some(-32602)), (json!(70000), Some(-32602))] {
-        editor.ask(1, "initialize", json!({ "protocolVersion": version }));
+        editor.ask(1, "initialize", &json!({ "protocolVersion": version }));
         let answer = editor.hear();
         match code {
             None => assert_eq!(answer["result"]["protocolVersion"], 1),
@@ -87,9 +87,9 @@ fn what_fits_nothing_is_refused_and_ends_nothing() {
     editor.say("[]");
     editor.say("no JSON");
     editor.say(r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}"#);
-    editor.ask(2, "session/prompt", json!({ "sessionId": "none", "prompt": [] }));
-    editor.ask(3, "session/new", json!({ "cwd": "/", "mcpServers": [{ "name": "files" }] }));
-    editor.ask(4, "session/dance", json!({}));
+    editor.ask(2, "session/prompt", &json!({ "sessionId": "none", "prompt": [] }));
+    editor.ask(3, "session/new", &json!({ "cwd": "/", "mcpServers": [{ "name": "files" }] }));
+    editor.ask(4, "session/dance", &json!({}));
     let heard: Vec<(Value, Value)> = (0..5)
         .map(|_| editor.hear())
         .map(|answer| (answer["id"].clone(), answer["error"]["code"].clone()))
@@ -119,7 +119,7 @@ fn page_and_model(place: &Place) -> Vec<String> {
 }
 
 fn opened(editor: &mut Editor, id: u64) -> String {
-    editor.ask(id, "session/new", json!({ "cwd": "/", "mcpServers": [] }));
+    editor.ask(id, "session/new", &json!({ "cwd": "/", "mcpServers": [] }));
     editor.until(id).1["result"]["sessionId"].as_str().expect("a session").to_owned()
 }
 
@@ -137,7 +137,7 @@ fn a_turn_is_told_in_order_before_its_answer() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut editor = Editor::start(&place, &arguments);
     let session = opened(&mut editor, 1);
-    editor.ask(2, "session/prompt", prompt(&session));
+    editor.ask(2, "session/prompt", &prompt(&session));
     let (told, answer) = editor.until(2);
     assert_eq!(answer["result"], json!({ "stopReason": "end_turn" }));
     let told: Vec<String> = told
@@ -193,7 +193,7 @@ fn a_cancelled_turn_is_answered_whatever_is_open_and_the_session_lives() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--ask"]).collect();
     let mut editor = Editor::start(&place, &arguments);
     let (one, other) = (opened(&mut editor, 1), opened(&mut editor, 2));
-    editor.ask(3, "session/prompt", prompt(&one));
+    editor.ask(3, "session/prompt", &prompt(&one));
     let question = loop {
         let message = editor.hear();
         if message["method"] == "session/request_permission" {
@@ -215,7 +215,7 @@ fn a_cancelled_turn_is_answered_whatever_is_open_and_the_session_lives() {
     assert_eq!(answer["result"], json!({ "stopReason": "cancelled" }));
     assert_eq!(told.last().expect("an update")["params"]["update"]["status"], "failed");
     // The other session is as it was: its calls are rejected, which its model hears.
-    editor.ask(4, "session/prompt", prompt(&other));
+    editor.ask(4, "session/prompt", &prompt(&other));
     let mut rejected = 0;
     let answer = loop {
         let message = editor.hear();
@@ -228,9 +228,9 @@ fn a_cancelled_turn_is_answered_whatever_is_open_and_the_session_lives() {
         }
     };
     assert_eq!((rejected, &answer["result"]["stopReason"]), (2, &json!("end_turn")));
-    editor.ask(5, "session/close", json!({ "sessionId": other }));
+    editor.ask(5, "session/close", &json!({ "sessionId": other }));
     assert_eq!(editor.until(5).1["result"], json!({}));
-    editor.ask(6, "session/prompt", prompt(&one));
+    editor.ask(6, "session/prompt", &prompt(&one));
     loop {
         let message = editor.hear();
         if message["method"] == "session/request_permission" {

@@ -186,7 +186,27 @@ fn a_packages_evaluations_are_judged_by_state_and_by_a_model_and_kept_apart() {
     let made = command.args(["--json", "--yes"]).output().expect("it starts");
     assert!(made.status.success(), "{}", said(&made));
     let found: Value = serde_json::from_slice(&made.stdout).expect("JSON");
-    let page = &found["skills"][0]["page"];
+    assert_kept_apart(&found["skills"][0]["page"]);
+    let text = fs::read_to_string(out.join("count/page.md")).expect("the page");
+    for word in ["placebo-inert", "pull", "template", "book", "trial"] {
+        assert!(!text.split("## What was measured").next().expect("a part").contains(word), "{word}: {text}");
+    }
+    // A folder of another state of the package is no measurement of this one.
+    write(&folder.join("evals/files/a.csv"), "name\na\n");
+    let other = place.output(&[
+        "skills",
+        "measure",
+        &folder.to_string_lossy(),
+        "--model",
+        &model,
+        "--out",
+        &out.to_string_lossy(),
+    ]);
+    assert_eq!(other.status.code(), Some(3), "{}", said(&other));
+}
+
+/// What the page of the package's four evaluations has to say.
+fn assert_kept_apart(page: &Value) {
     assert_eq!(page["conclusion"], "no_verdict", "two evaluations are too few: {page}");
     let arm = |name: &str| {
         page["arms"].as_array().expect("arms").iter().find(|arm| arm["arm"] == name).expect("the arm")
@@ -210,22 +230,6 @@ fn a_packages_evaluations_are_judged_by_state_and_by_a_model_and_kept_apart() {
     );
     assert!(page["skill"]["left_out"]["4"].as_str().expect("a reason").contains("leads out"), "{page}");
     assert!(page["programs"]["os"].is_array(), "{page}");
-    let text = fs::read_to_string(out.join("count/page.md")).expect("the page");
-    for word in ["placebo-inert", "pull", "template", "book", "trial"] {
-        assert!(!text.split("## What was measured").next().expect("a part").contains(word), "{word}: {text}");
-    }
-    // A folder of another state of the package is no measurement of this one.
-    write(&folder.join("evals/files/a.csv"), "name\na\n");
-    let other = place.output(&[
-        "skills",
-        "measure",
-        &folder.to_string_lossy(),
-        "--model",
-        &model,
-        "--out",
-        &out.to_string_lossy(),
-    ]);
-    assert_eq!(other.status.code(), Some(3), "{}", said(&other));
 }
 
 fn key(place: &Place, name: &str) -> PathBuf {
@@ -330,10 +334,33 @@ const SEEN_AT_ONCE: [Tampering; 6] = [
     tampering("no signature", |all| all["signature"] = "".into(), "signature"),
 ];
 
+fn refused(output: &Output, what: &str, named: &str) {
+    assert_eq!(output.status.code(), Some(3), "{what}: {}", said(output));
+    assert!(said(output).contains(named), "{what} is not named by {named:?}: {}", said(output));
+}
+
+/// Half a bundle, and one whose rows were changed.
+fn refuse_other_bundles(place: &Place, folder: &Path, verify: &dyn Fn(&Path, &[&str]) -> Output) {
+    let (file, bundle) = (place.path("count.certificate.json"), place.path("count.certificate.json.tar.gz"));
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let cut = place.path("cut.tar.gz");
+    let bytes = fs::read(&bundle).expect("a bundle");
+    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
+    refused(&verify(&file, &["--bundle", &path(&cut)]), "half a bundle", "bundle: its SHA-256 is");
+    let rows = fs::read_dir(folder.join("experiment/measure")).expect("a run").flatten().next().expect("one");
+    let rows = rows.path().join("trials.jsonl");
+    let text = fs::read_to_string(&rows).expect("rows");
+    fs::write(&rows, text.replacen("\"verdict\":\"pass\"", "\"verdict\":\"fail\"", 1)).expect("written");
+    let better = place.path("better.tar.gz");
+    let packed = place.output(&["bundle", &path(&folder.join("experiment")), "--out", &path(&better)]);
+    assert!(packed.status.success(), "{}", said(&packed));
+    refused(&verify(&file, &["--bundle", &path(&better)]), "changed rows", "bundle: it does not verify");
+}
+
 #[test]
 fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
     let place = Place::new();
-    let (own, other) = (key(&place, "anna"), key(&place, "bert"));
+    let (own, other) = (key(&place, "signer"), key(&place, "stranger"));
     let folder = measured(&place);
     let file = place.path("count.certificate.json");
     let path = |path: &Path| path.to_string_lossy().into_owned();
@@ -359,12 +386,8 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
     let (whole, signer) = (path(&bundle), format!("{}.pub", own.display()));
     let package = path(&place.path("count"));
     let holds = verify(&file, &["--bundle", &whole, "--signed-by", &signer, "--package", &package, "--json"]);
-    assert!(holds.status.success() && said(&holds).contains("\"anna\""), "{}", said(&holds));
+    assert!(holds.status.success() && said(&holds).contains("\"signer\""), "{}", said(&holds));
 
-    let refused = |output: &Output, what: &str, named: &str| {
-        assert_eq!(output.status.code(), Some(3), "{what}: {}", said(output));
-        assert!(said(output).contains(named), "{what} is not named by {named:?}: {}", said(output));
-    };
     let forge = |change: fn(&mut Value), key: Option<&Path>| forged(&place, &file, &change, key);
     for Tampering { what, change, named } in &RESIGNED {
         let anew = forge(*change, Some(&other));
@@ -377,20 +400,7 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
     let long = forge(|all| all["certificate"]["tasks"] = "x".repeat(30_000).into(), None);
     refused(&verify(&long, &[]), "thirty thousand bytes", "at most 20000 bytes");
 
-    // Another bundle, and one whose rows were changed.
-    let cut = place.path("cut.tar.gz");
-    let bytes = fs::read(&bundle).expect("a bundle");
-    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
-    refused(&verify(&file, &["--bundle", &path(&cut)]), "half a bundle", "bundle: its SHA-256 is");
-    let rows = fs::read_dir(folder.join("experiment/measure")).expect("a run").flatten().next().expect("one");
-    let rows = rows.path().join("trials.jsonl");
-    let text = fs::read_to_string(&rows).expect("rows");
-    fs::write(&rows, text.replacen("\"verdict\":\"pass\"", "\"verdict\":\"fail\"", 1)).expect("written");
-    let better = place.path("better.tar.gz");
-    let packed = place.output(&["bundle", &path(&folder.join("experiment")), "--out", &path(&better)]);
-    assert!(packed.status.success(), "{}", said(&packed));
-    refused(&verify(&file, &["--bundle", &path(&better)]), "changed rows", "bundle: it does not verify");
-
+    refuse_other_bundles(&place, &folder, &verify);
     write(&place.path("count/SKILL.md"), "---\nname: count\ndescription: d\n---\nAnother text.\n");
     refused(&verify(&file, &["--package", &package]), "another package", "package: its digest is");
     let twice = place.output(&[

@@ -78,7 +78,8 @@ const HOUSE: [(&str, &[&str]); 34] = [
     ("tasks", &["files", "protocol", "cdp", "trace", "runs", "metrics"]),
     ("results", &["files", "packed", "protocol", "trace", "runs"]),
     ("policies", &["protocol", "harness", "trace"]),
-    ("exports", &["files", "pixels", "protocol", "trace", "runs"]),
+    // Its tests read what it writes by the readers of `transcripts`.
+    ("exports", &["files", "pixels", "protocol", "trace", "runs", "transcripts"]),
     (
         "evaluator",
         &[

@@ -17,7 +17,7 @@ use crate::export_index::ExportIndex;
 use crate::json::{arguments, at, content, list, some_text, tells_failure, text};
 use crate::lines::Lines;
 use crate::model::{Call, Log, Program, Transcript, Verdict};
-use crate::read::Samples;
+use crate::samples::Samples;
 use crate::texts::Texts;
 
 /// What stands around calls and answers in words.
