@@ -12,7 +12,7 @@ use crate::terminal;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct Overrides {
-    /// How worlds are isolated: `cell` uses Linux namespaces, `plain` does not isolate.
+    /// How worlds are isolated.
     #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
     isolation: Option<IsolationChoice>,
     /// Hosts that programs of worlds may reach: `none`, `task` for those that the task names, or a list with commas.
