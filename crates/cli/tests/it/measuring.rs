@@ -183,10 +183,13 @@ fn a_packages_evaluations_are_judged_by_state_and_by_a_model_and_kept_apart() {
         "--base-url",
         &base,
     ]);
-    let made = command.args(["--json", "--yes"]).output().expect("it starts");
+    let made = crate::place::output_of(command.args(["--json", "--yes"]));
     assert!(made.status.success(), "{}", said(&made));
     let found: Value = serde_json::from_slice(&made.stdout).expect("JSON");
     assert_kept_apart(&found["skills"][0]["page"]);
+    let package = folder.to_string_lossy();
+    let planned = place.output(&["skills", "measure", &package, "--model", &model, "--dry-run", "--json"]);
+    assert!(said(&planned).contains("skills.measure-plan/1"), "{}", said(&planned));
     let text = fs::read_to_string(out.join("count/page.md")).expect("the page");
     for word in ["placebo-inert", "pull", "template", "book", "trial"] {
         assert!(!text.split("## What was measured").next().expect("a part").contains(word), "{word}: {text}");
@@ -373,6 +376,7 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
         &path(&file),
         "--sign",
         &path(&own),
+        "--json",
     ]);
     assert!(made.status.success(), "{}", said(&made));
     let badge = place.output(&["skills", "certificate", "badge", &path(&file), "--json"]);
