@@ -1,4 +1,4 @@
-//! Reads logs of other programs and says how long it took: `read_logs PATH...`. Compared with Python in `scripts/bench/logs`.
+//! Reads logs of other programs and says how long it took: `read_logs PATH...`.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,

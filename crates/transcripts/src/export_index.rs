@@ -33,7 +33,7 @@ impl ExportIndex {
     /// Reads the index beside a file; empty where there is none, or where another program wrote it.
     ///
     /// # Errors
-    /// It cannot be read, or is too large.
+    /// It cannot be read, is damaged, or is too large.
     pub(crate) fn beside(path: &Path) -> Result<Self, ReadError> {
         let mut index = Self::default();
         let file = path.with_file_name(INDEX_FILE);
@@ -43,8 +43,14 @@ impl ExportIndex {
         let mut lines = Lines::open(&file)?;
         let mut count = 0;
         while let Some(line) = lines.next()? {
-            let Ok(attempt) = serde_json::from_slice::<Attempt>(line.bytes) else {
-                return Ok(Self::default());
+            let attempt = match serde_json::from_slice::<Attempt>(line.bytes) {
+                Ok(attempt) => attempt,
+                // Another program's file of that name.
+                Err(_) if count == 0 => return Ok(Self::default()),
+                Err(error) => {
+                    let (line, why) = (Some(line.number), error.to_string());
+                    return Err(ReadError::Damaged { path: file, program: "apprentice export", line, why });
+                }
             };
             count += 1;
             if count > MAX_ATTEMPTS {

@@ -142,6 +142,23 @@ impl<'de> Visitor<'de> for ContentVisitor {
         Ok(MessageContent::Text(Cow::Owned(text.to_owned())))
     }
 
+    // No content, and no reason to give up a file of many conversations.
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(MessageContent::None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(MessageContent::None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(MessageContent::None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(MessageContent::None)
+    }
+
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok(MessageContent::None)
     }
@@ -187,8 +204,15 @@ fn conversation(told: &Told<'_>, texts: &Texts) -> (Transcript, Option<u32>) {
     } else {
         told.messages.iter().flatten().for_each(|message| talk.message(message));
         for field in [told.prompt, told.completion].into_iter().flatten() {
-            let messages = serde_json::from_str::<Vec<Message<'_>>>(field.get()).unwrap_or_default();
-            messages.iter().for_each(|message| talk.message(message));
+            // A prompt or completion may be a text, too.
+            if field.get().starts_with('[') {
+                match serde_json::from_str::<Vec<Message<'_>>>(field.get()) {
+                    Ok(messages) => messages.iter().for_each(|message| talk.message(message)),
+                    Err(error) => {
+                        talk.draft.out.missing.push(format!("messages that cannot be read: {error}"))
+                    }
+                }
+            }
         }
         if let Some(words) = some(told.completion) {
             talk.draft.prompt(&some(told.prompt).unwrap_or_default());

@@ -196,6 +196,26 @@ fn conversations_for_training_are_read_in_both_forms() {
 }
 
 #[test]
+fn what_a_conversation_cannot_say_is_named_and_a_damaged_index_is_an_error() {
+    let place = Place::new();
+    let odd = [
+        json!({ "messages": [{ "role": "user", "content": 5 }, { "role": "assistant", "content": "Done." }] }),
+        json!({ "prompt": [{ "role": 5 }], "completion": [{ "role": "assistant", "content": "Gone." }] }),
+    ];
+    let file = place.lines("odd.jsonl", &odd);
+    let read = place.read("odd.jsonl");
+    holds(&read["samples"][0], &json!({ "final_answer": "Done." }));
+    let missing = read["samples"][1]["missing"][0].as_str().expect("a remark");
+    assert!(missing.starts_with("messages that cannot be read"), "{missing}");
+    holds(&read["samples"][1], &json!({ "final_answer": "Gone." }));
+    let line = r#"{"trial": "t-1", "attempt": 1, "model": "m", "verdict": "pass", "reward": 1.0}"#;
+    std::fs::write(file.with_file_name("index.jsonl"), format!("{line}\n{{\"trial\": 1}}\n"))
+        .expect("written");
+    let told = place.read_all("odd.jsonl").expect_err("damaged").to_string();
+    assert!(told.contains("index.jsonl") && told.contains('2'), "{told}");
+}
+
+#[test]
 fn a_trajectory_in_atif_has_its_observations_beside_its_calls() {
     let place = Place::new();
     let document = json!({
