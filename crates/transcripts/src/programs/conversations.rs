@@ -209,7 +209,7 @@ fn conversation(told: &Told<'_>, texts: &Texts) -> (Transcript, Option<u32>) {
                 match serde_json::from_str::<Vec<Message<'_>>>(field.get()) {
                     Ok(messages) => messages.iter().for_each(|message| talk.message(message)),
                     Err(error) => {
-                        talk.draft.out.missing.push(format!("messages that cannot be read: {error}"))
+                        talk.draft.out.missing.push(format!("messages that cannot be read: {error}"));
                     }
                 }
             }
