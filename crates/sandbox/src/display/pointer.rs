@@ -12,6 +12,11 @@ use super::{CancelToken, DisplayError, Screen};
 const HOLD: Duration = Duration::from_millis(20);
 /// Pause between the clicks of a double click, far below any toolkit's limit.
 const BETWEEN: Duration = Duration::from_millis(40);
+/// Toolkits take two clicks at one place within this time for a double click. GTK's own limit is in `seeds/gtk3.ini`; Qt's is 400 ms
+/// without a desktop's settings.
+const DOUBLE_CLICK: Duration = Duration::from_millis(450);
+/// Two clicks at most so far apart are at one place: 5 pixels in GTK, 10 in Qt 6.
+const DOUBLE_CLICK_PIXELS: i32 = 10;
 /// Longest pause after a move, so that the program below notices the pointer.
 const HOVER: Duration = Duration::from_millis(10);
 /// Pause between the small moves of a drag.
@@ -57,6 +62,25 @@ pub enum Pointer {
     },
 }
 
+/// A click that may become the first of a double click.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastClick {
+    at: ScreenPoint,
+    button: u8,
+    sent: Duration,
+    /// Whether its effect was waited for, so that the next click is an act of its own.
+    pub(super) settled: bool,
+}
+
+impl LastClick {
+    /// How long a click has to wait so that no program takes it for the second of a double click.
+    fn keeps_apart(&self, at: ScreenPoint, button: u8, now: Duration) -> Option<Duration> {
+        let near = (at.x - self.at.x).abs().max((at.y - self.at.y).abs()) <= DOUBLE_CLICK_PIXELS;
+        let left = (self.sent + DOUBLE_CLICK).saturating_sub(now);
+        (self.settled && near && button == self.button && !left.is_zero()).then_some(left)
+    }
+}
+
 const fn number(button: Button) -> u8 {
     match button {
         Button::Left => 1,
@@ -96,6 +120,7 @@ impl Screen {
                     },
                     None => Vec::new(),
                 };
+                self.keep_apart(number(*button), stop)?;
                 if *count == 1 {
                     self.button(number(*button), true)?;
                     self.await_taken(HOLD, stop)?;
@@ -109,6 +134,12 @@ impl Screen {
                     self.button_after(HOLD, number(*button), false)?;
                 }
                 self.sync()?;
+                self.last_click = Some(LastClick {
+                    at: self.pointer()?,
+                    button: number(*button),
+                    sent: self.clock.mono(),
+                    settled: false,
+                });
                 for key in keys.into_iter().rev() {
                     self.key(key, false)?;
                 }
@@ -145,6 +176,16 @@ impl Screen {
         }
         self.sync()?;
         done.map(|()| true)
+    }
+
+    /// Waits until a click is one by itself, where the one before was seen to its end: two acts are no double click, however soon
+    /// the second follows.
+    fn keep_apart(&mut self, button: u8, stop: &CancelToken) -> Result<(), DisplayError> {
+        let Some(last) = self.last_click else { return Ok(()) };
+        match last.keeps_apart(self.pointer()?, button, self.clock.mono()) {
+            Some(left) => self.pause(left, stop),
+            None => Ok(()),
+        }
     }
 
     /// Returns where the pointer is.
@@ -222,9 +263,28 @@ impl Screen {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use apprentice_protocol::ScreenPoint;
 
-    use super::{STRIDE_PIXELS, strides};
+    use super::{LastClick, STRIDE_PIXELS, strides};
+
+    #[test]
+    fn two_acts_are_no_double_click() {
+        let ms = Duration::from_millis;
+        let last = LastClick { at: ScreenPoint::new(100, 100), button: 1, sent: ms(1_000), settled: true };
+        let again =
+            |last: LastClick, x, button, now| last.keeps_apart(ScreenPoint::new(x, 101), button, ms(now));
+        assert_eq!(again(last, 103, 1, 1_080), Some(ms(370)));
+        for (name, waits) in [
+            ("elsewhere", again(last, 140, 1, 1_080)),
+            ("another button", again(last, 100, 3, 1_080)),
+            ("later", again(last, 100, 1, 1_450)),
+            ("a script that has not looked", again(LastClick { settled: false, ..last }, 100, 1, 1_080)),
+        ] {
+            assert_eq!(waits, None, "{name}");
+        }
+    }
 
     #[test]
     fn a_drag_goes_there_in_small_steps() {

@@ -16,6 +16,7 @@ use x11rb::rust_connection::RustConnection;
 
 use super::drawn_areas::{DrawnAreas, Pixels};
 use super::keyboard_map::Keyboard;
+use super::pointer::LastClick;
 use super::programs::Programs;
 use super::screen_activity::ScreenActivity;
 use super::{Beats, DisplayError};
@@ -55,6 +56,7 @@ pub struct Screen {
     pub(super) keyboard: Keyboard,
     pub(super) held_keys: Vec<Keycode>,
     pub(super) held_buttons: Vec<u8>,
+    pub(super) last_click: Option<LastClick>,
     pub(super) caps_lock: bool,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) damage: damage::Damage,
@@ -106,6 +108,7 @@ impl Screen {
             keyboard,
             held_keys: Vec::new(),
             held_buttons: Vec::new(),
+            last_click: None,
             caps_lock: false,
             clock,
             damage,

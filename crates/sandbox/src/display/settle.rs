@@ -45,6 +45,9 @@ impl Screen {
             let now = self.clock.mono();
             let Some(left) = self.unrest.left(now) else {
                 self.unrest.note_end(now);
+                if let Some(click) = &mut self.last_click {
+                    click.settled = true;
+                }
                 return self.check_carriers();
             };
             await_event(&self.connection, Some(stop), left)?;
