@@ -37,6 +37,7 @@ function menu(label, entries, text = label) {
     const entry = make("li", { role, tabindex: "0" }, name);
     if (checked !== undefined) entry.setAttribute("aria-checked", String(checked));
     entry.addEventListener("click", () => { open(false); act(); });
+    entry.addEventListener("keydown", (event) => { if (event.key === "Enter") entry.click(); });
     list.append(entry);
   }
   opener.addEventListener("click", () => open(list.hidden));

@@ -50,5 +50,5 @@ pub(crate) fn found(path: &Path) -> Result<PathBuf, Failure> {
     let path = carried.join(path);
     path.exists()
         .then_some(path)
-        .ok_or_else(|| missing().hint("the built-in suites are tasks/starter and tasks/office"))
+        .ok_or_else(|| missing().hint("the built-in suites are tasks/starter, tasks/office and tasks/everyday"))
 }
