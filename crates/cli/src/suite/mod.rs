@@ -48,7 +48,7 @@ pub(crate) fn found(path: &Path) -> Result<PathBuf, Failure> {
         Failure::say(Kind::Environment, problem).hint("name the folder of a suite on this machine")
     })?;
     let path = carried.join(path);
-    path.exists()
-        .then_some(path)
-        .ok_or_else(|| missing().hint("the built-in suites are tasks/starter and tasks/office"))
+    path.exists().then_some(path).ok_or_else(|| {
+        missing().hint("the built-in suites are tasks/starter, tasks/office and tasks/everyday")
+    })
 }

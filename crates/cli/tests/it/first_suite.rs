@@ -252,7 +252,7 @@ fn a_program_without_its_checkout_carries_the_built_in_suites() {
     missing.args(["tasks", "list", "tasks/startr"]).env("HOME", place.path("")).current_dir(place.path(""));
     let output = missing.output().expect("it starts");
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("tasks/starter and tasks/office"), "{}", said(&output));
+    assert!(said(&output).contains("tasks/starter, tasks/office and tasks/everyday"), "{}", said(&output));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use apprentice_tasks::suite::{Selection, Suite, load};
 use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::vary;
 
-const SUITES: &[&str] = &["starter", "office"];
+const SUITES: &[&str] = &["starter", "office", "everyday"];
 
 fn root(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks").join(name)
@@ -113,6 +113,34 @@ fn the_starter_split_has_all_three_strata() {
     assert!(lock.templates(Split::Train).count() >= 6 && lock.templates(Split::Test).count() >= 10);
 }
 
+/// Whoever measures a real model by this suite wants both strata to be large enough for a statement of their own.
+#[test]
+fn the_everyday_split_teaches_most_functions_and_leaves_some_untaught() {
+    let suite = suite("everyday");
+    let lock = fitting_split(&suite);
+    let knowledge = knowledge(&suite, &lock);
+    let (mut seen, mut unseen) = (0, 0);
+    for task in suite.tasks.iter().filter(|task| lock.split_of(task.template()) == Some(Split::Test)) {
+        let pieces = task.apprentice.as_ref().map(|ours| ours.knowledge.as_slice()).unwrap_or_default();
+        let [piece] = pieces else { panic!("{} asks for one function, not {pieces:?}", task.id) };
+        match knowledge[piece.as_str()].contains(&Split::Train) {
+            true => seen += 1,
+            false => unseen += 1,
+        }
+    }
+    assert!(lock.templates(Split::Train).count() >= 16);
+    assert!(seen >= 20 && unseen >= 8, "{seen} and {unseen} test templates");
+    let untested = knowledge.iter().filter(|(_, splits)| !splits.contains(&Split::Test));
+    assert_eq!(untested.count(), 0, "{knowledge:?}");
+    let other = ["starter", "office"].map(self::suite);
+    let taken: BTreeSet<&str> = other.iter().flat_map(|suite| &suite.tasks).flat_map(pieces).collect();
+    assert!(knowledge.keys().all(|piece| !taken.contains(piece)), "no function of another suite");
+}
+
+fn pieces(task: &Task) -> impl Iterator<Item = &str> {
+    task.apprentice.iter().flat_map(|ours| &ours.knowledge).map(String::as_str)
+}
+
 #[test]
 fn the_demo_covers_every_program_and_stratum() {
     let suite = suite("starter");
@@ -148,9 +176,14 @@ fn the_demo_covers_every_program_and_stratum() {
 
 #[test]
 fn the_spare_skills_cover_every_program_and_tell_nothing_of_a_task() {
-    let suite = suite("starter");
-    let index = HeldOutTasks::build(&fitting_split(&suite), &suite);
-    let spare = open_inert_skills(&suite).expect("opens").expect("there are some");
+    for suite in ["starter", "everyday"].map(suite) {
+        check_spare_skills(&suite);
+    }
+}
+
+fn check_spare_skills(suite: &Suite) {
+    let index = HeldOutTasks::build(&fitting_split(suite), suite);
+    let spare = open_inert_skills(suite).expect("opens").expect("there are some");
     assert_eq!(spare.problems(), []);
     for task in &suite.tasks {
         let apps = apps_of(task);
