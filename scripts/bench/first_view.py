@@ -78,7 +78,7 @@ def bare(task, suite, number):
                 if subprocess.run(["xdotool", "getdisplaygeometry"], env={**os.environ, "DISPLAY": display}, capture_output=True).returncode == 0:
                     break
                 time.sleep(0.05)
-            manager = subprocess.Popen(["openbox"], env={**os.environ, "DISPLAY": display}, stderr=subprocess.DEVNULL)
+            manager = subprocess.Popen(["openbox"], env={**os.environ, "DISPLAY": display}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             command = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/home", "--bind", root / "home", "/home/user",
                        "--bind", root / "tmp", "/tmp", "--bind", "/tmp/.X11-unix", "/tmp/.X11-unix", "--ro-bind", suite, suite, "--unshare-pid",
                        "--unshare-net", "--unshare-user", "--die-with-parent", "--clearenv", "--setenv", "HOME", "/home/user", "--setenv", "PATH", "/usr/bin:/bin:/usr/games",
