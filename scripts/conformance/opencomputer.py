@@ -140,7 +140,7 @@ def main():
         if (not given.app or task["app"] in given.app) and count[task["app"]] <= (given.tasks or sys.maxsize):
             tasks.append(task)
     states, checks, passed = 0, 0, 0
-    faults, other = collections.Counter(), []
+    faults, other, untouched = collections.Counter(), [], []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         cases = [(state, task) for task in tasks for state in STATES]
         for (state, task), found in zip(cases, pool.map(lambda case: graded(*case, given.clone), cases)):
@@ -148,13 +148,17 @@ def main():
             if sys.stderr.isatty():
                 print(f"\r{states} of {len(cases)}", end="", file=sys.stderr)
             checks += len(found["upstream"])
-            passed += sum(bool(one["passed"]) for one in found["upstream"])
+            held = sum(bool(one["passed"]) for one in found["upstream"])
+            passed += held
+            if state == "start" and held == len(task["verification"]):
+                untouched.append(task["id"])
             for field, theirs, ours in differences(found):
                 if field == "fault" and not theirs:
                     faults[ours] += 1
                 else:
                     other.append(f"{task['id']}, {state}: {field}: {str(theirs)[:300]} upstream, {str(ours)[:300]} here")
     print(f"{len(tasks)} tasks, {states} states, {checks} checks, of which {passed} pass: {len(other)} differ")
+    print(f"{len(untouched)} tasks pass as they start: {', '.join(untouched) or 'none'}")
     print(f"{sum(faults.values())} faults of this machine, which upstream counts as failed:")
     for fault, number in faults.most_common():
         print(f"  {number} {fault}")

@@ -114,6 +114,10 @@ fn tasks() -> Vec<(&'static str, Value)> {
         json!({"command": "holds /home/user/seeded/../notes/made.txt made", "key": "holds", "expected": 1});
     let failing = json!({"command": "holds /home/user/none.txt x", "key": "holds", "expected": true});
     vec![
+        (
+            "asked",
+            json!([{"judge": "llm", "prompt": "Does it hold two?", "command": format!("text {FILE}")}]),
+        ),
         ("fileless", json!([made])),
         ("half", json!([holds("two"), holds("three"), failing, made])),
         ("judged", json!([holds("two"), {"judge": "llm", "prompt": "Is it blue?", "description": "blue"}])),
@@ -131,9 +135,10 @@ fn tasks_of_opencomputer_are_graded_by_their_own_verifiers() {
     write_clone(&place.path("clone"), &tasks());
     let made = place.output(&["tasks", "add", "opencomputer", "--from", "clone", "--to", "suite"]);
     let said = text(&made.stdout);
-    assert!(said.contains("4 tasks in suite"), "{said}{}", text(&made.stderr));
+    assert!(said.contains("5 tasks in suite"), "{said}{}", text(&made.stderr));
     assert!(said.contains("1 left out: fileless: its start file a b.txt is missing"), "{said}");
-    assert!(said.contains("1 of them: a model has to judge a check"), "{said}");
+    assert!(said.contains("1 of them: a model has to judge a check by pictures of the screen"), "{said}");
+    assert!(said.contains("1 of them: void without a model as judge (--judge MODEL)"), "{said}");
     let task = fs::read_to_string(place.path("suite/examples/editor/right.json")).expect("a task");
     assert!(task.contains("mousepad --disable-server '/home/user/Documents/a b.txt'"), "{task}");
 
@@ -149,12 +154,17 @@ fn tasks_of_opencomputer_are_graded_by_their_own_verifiers() {
     let lines: Vec<String> = replies.iter().map(ToString::to_string).collect();
     write(&place.path(""), "replies", &lines.join("\n"));
     let model = format!("scripted:{}", place.path("replies").display());
-    let status = place.run_of(&place.path("suite"), &model).status().expect("it starts");
+    let verdict = json!({"reason": "The text holds it.", "verdict": "correct"}).to_string();
+    write(&place.path(""), "judge", &json!({"say": verdict}).to_string());
+    let judge = format!("scripted:{}", place.path("judge").display());
+    let mut run = place.run_of(&place.path("suite"), &model);
+    let status = run.args(["--judge", &judge]).status().expect("it starts");
     let said = format!("{status}: {}{}", place.text("stdout"), place.text("stderr"));
     let rows = rows(&place.run_folder());
     let graded: Vec<Value> =
         rows.iter().map(|row| json!([row["task"], row["verdict"], row["score"]])).collect();
     let expected = json!([
+        ["asked", "pass", 1.0],
         ["half", "fail", 0.5],
         ["judged", "void", 0.0],
         ["lacking", "void", 0.0],

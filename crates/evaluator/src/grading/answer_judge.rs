@@ -22,8 +22,9 @@ use crate::trial_identity::hashed;
 const ANSWER: Prompt = Prompt::new("judge/answer", include_str!("prompts/answer.md"), &[]);
 const REASON: Prompt = Prompt::new("judge/reason", include_str!("prompts/reason.md"), &[]);
 const STATEMENT: Prompt = Prompt::new("judge/statement", include_str!("prompts/statement.md"), &[]);
+const OUTPUT: Prompt = Prompt::new("judge/output", include_str!("prompts/output.md"), &[]);
 /// The prompts of the model that compares answers.
-pub const PROMPTS: [Prompt; 3] = [ANSWER, REASON, STATEMENT];
+pub const PROMPTS: [Prompt; 4] = [ANSWER, REASON, STATEMENT, OUTPUT];
 
 const QUESTION_SCHEMA: &str = "answer.question.v1";
 const VERDICT_SCHEMA: &str = "answer.verdict.v1";
@@ -85,6 +86,12 @@ pub fn judge_request(task: &str, question: &AnswerQuestion) -> Result<ChatReques
         AnswerComparison::MeansReference => (ANSWER, Some(&question.others)),
         AnswerComparison::SameReason => (REASON, None),
         AnswerComparison::Holds => (STATEMENT, None),
+        AnswerComparison::Output => (OUTPUT, None),
+    };
+    let answer = match question.compare {
+        // Its length is bounded where the question is made: a part of it would be other evidence.
+        AnswerComparison::Output => question.answer.clone(),
+        _ => cut(&question.answer, GIVEN_ANSWER),
     };
     let files = cut(&question.files, FILES);
     let block = Block {
@@ -92,7 +99,7 @@ pub fn judge_request(task: &str, question: &AnswerQuestion) -> Result<ChatReques
         task: &cut(task, TASK),
         reference: &question.reference,
         other_references: others.map(|all| all.iter().take(OTHERS).map(|one| cut(one, OTHER)).collect()),
-        answer: &cut(&question.answer, GIVEN_ANSWER),
+        answer: &answer,
         files: (question.compare == AnswerComparison::Holds).then_some(files.as_str()),
     };
     // Line breaks are escaped in JSON, so that no answer can close the fence.

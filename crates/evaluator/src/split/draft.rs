@@ -80,7 +80,8 @@ pub enum DraftError {
 }
 
 impl SplitDraft {
-    /// Deals a suite's templates into parts by salted hashes; tasks without templates are grouped first. Templates
+    /// Deals a suite's templates into parts by salted hashes, program by program, so that each part gets its share of every
+    /// program; tasks without templates are grouped first. Templates
     /// whose instructions are near the same stand in one part. Knowledge that several of them carry comes into train and
     /// into test, as far as the shares allow. The same salt gives the same draft.
     pub fn draw(suite: &Suite, shares: Shares, salt: &str) -> Result<Self, DraftError> {
@@ -91,9 +92,12 @@ impl SplitDraft {
         }
         let groups = groups(suite);
         let mut units = units(suite, &groups);
+        let apps = suite.tasks.iter().filter_map(|task| Some((groups.get(&task.id)?, task.app.as_str())));
+        let apps: BTreeMap<&String, &str> = apps.collect();
         units.sort_by_cached_key(|unit| {
             let name = unit.first().map_or("", String::as_str);
-            Sha256::digest(format!("split\0{salt}\0{name}"))
+            let app = unit.first().and_then(|name| apps.get(name)).copied().unwrap_or_default();
+            (app, Sha256::digest(format!("split\0{salt}\0{name}")))
         });
         let count: usize = units.iter().map(BTreeSet::len).sum();
         // Counts of templates are far below 2^52.
@@ -103,10 +107,16 @@ impl SplitDraft {
         let mut labels = LabelDeal::of(suite, &groups, &units);
         let mut deal = |unit: BTreeSet<String>, labels: &mut LabelDeal| {
             // Among the parts that are not full, the one that lacks the unit's knowledge takes it, else the one that
-            // lacks the most; training comes first among equals.
+            // lacks the largest part of its share; training comes first among equals.
             let lacks = |part: usize| if left[part] > 0.0 { labels.lacks(&unit, PARTS[part]) } else { 0 };
+            // At least half of a template must be left of the share, so that a small part is not served before its turn.
+            let open = |part: usize| {
+                let is_due = left[part] >= 0.5;
+                (is_due, if weights[part] > 0.0 { left[part] / weights[part] } else { f64::NEG_INFINITY })
+            };
             let order = |one: &usize, other: &usize| {
-                lacks(*one).cmp(&lacks(*other)).then(left[*one].total_cmp(&left[*other]))
+                let ((is_due, open), (other_due, other_open)) = (open(*one), open(*other));
+                lacks(*one).cmp(&lacks(*other)).then(is_due.cmp(&other_due)).then(open.total_cmp(&other_open))
             };
             let part = (0..PARTS.len()).rev().max_by(order).unwrap_or(0);
             labels.deal(&unit, PARTS[part]);

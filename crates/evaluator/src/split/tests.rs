@@ -184,6 +184,24 @@ fn a_draw_deals_all_templates_and_repeats_by_salt() {
 }
 
 #[test]
+fn each_part_gets_its_share_of_every_program() {
+    let mut suite = large(40);
+    for (number, task) in suite.tasks.iter_mut().enumerate() {
+        task.app = ["a", "b", "c", "d"][number % 4].to_owned();
+    }
+    let app = |id: &TaskId| suite.tasks.iter().find(|task| task.id == *id).map(|task| task.app.clone());
+    for salt in 0..20 {
+        let halves = Shares { train: 1, dev: 0, test: 1 };
+        let draft = SplitDraft::draw(&suite, halves, &salt.to_string()).expect("a draft");
+        for name in ["a", "b", "c", "d"] {
+            let tasks = draft.part(Split::Train).values().flatten();
+            let count = tasks.filter(|id| app(id).as_deref() == Some(name)).count();
+            assert_eq!(count, 5, "{name}, salt {salt}");
+        }
+    }
+}
+
+#[test]
 fn knowledge_that_several_templates_carry_is_learned_and_measured() {
     let mut labelled = large(12);
     for (number, task) in labelled.tasks.iter_mut().enumerate() {

@@ -19,7 +19,7 @@ const TASK: &str = "Tell me how many orders were cancelled in March, and the cus
 fn question(compare: AnswerComparison, answer: &str) -> AnswerQuestion {
     let others = match compare {
         AnswerComparison::MeansReference => vec!["name: Ann Lee".to_owned()],
-        AnswerComparison::SameReason | AnswerComparison::Holds => Vec::new(),
+        AnswerComparison::SameReason | AnswerComparison::Holds | AnswerComparison::Output => Vec::new(),
     };
     AnswerQuestion {
         compare,
@@ -45,6 +45,9 @@ fn a_judge_is_told_the_task_the_reference_and_the_answer() {
     let request = judge_request(TASK, &question(AnswerComparison::SameReason, answer)).expect("a request");
     insta::assert_snapshot!("reason_system", request.system);
     insta::assert_snapshot!("reason_case", asked(&request));
+    let request = judge_request(TASK, &question(AnswerComparison::Output, answer)).expect("a request");
+    insta::assert_snapshot!("output_system", request.system);
+    insta::assert_snapshot!("output_case", asked(&request));
 }
 
 #[test]

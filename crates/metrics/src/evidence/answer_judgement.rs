@@ -15,6 +15,9 @@ pub enum AnswerComparison {
     SameReason,
     /// Whether the reference, which is a statement, holds of the answer and of the files that the attempt left.
     Holds,
+    /// Whether the reference, which is a criterion, is met by what a command printed of the attempt's work, which stands as the
+    /// answer.
+    Output,
 }
 
 /// A question to a model: whether an answer is as a reference.

@@ -60,6 +60,9 @@ fn name_of(contrast: &Contrast) -> String {
     if (treatment.role, &treatment.model) == (control.role, &control.model) {
         return format!("{} vs {}", treatment.arm, control.arm);
     }
+    if (treatment.role, &treatment.arm) == (control.role, &control.arm) {
+        return format!("{} vs {} ({})", treatment.model, control.model, treatment.arm);
+    }
     let side = |key: &ArmKey| format!("{} {}", key.role.as_str(), key.arm);
     format!("{} vs {}", side(treatment), side(control))
 }

@@ -344,5 +344,12 @@ pub fn contrasts(rows: &[TrialRow], fixed: &FixedPlan) -> Vec<Contrast> {
             add(teacher, Some(student.clone()), Family::Exploratory);
         }
     }
+    // Runs of several models, as `compare` takes two of them.
+    let solo: Vec<&ArmKey> = keys.iter().filter(|key| key.role == Role::Solo).collect();
+    for (at, first) in solo.iter().enumerate() {
+        for second in solo[at + 1..].iter().filter(|second| second.arm == first.arm) {
+            add(second, Some((*first).clone()), Family::Exploratory);
+        }
+    }
     contrasts
 }

@@ -276,6 +276,25 @@ fn only_what_survives_the_correction_is_claimed() {
 }
 
 #[test]
+fn a_report_of_two_models_says_what_compare_says() {
+    let of = |model: &str, every: usize| -> Vec<TrialRow> {
+        let rows = (0..12).map(|place| {
+            let verdict = if place % every == 0 { Pass } else { Fail };
+            TrialRow { model: model.into(), ..attempt(Role::Solo, "none", place, 0, verdict) }
+        });
+        rows.collect()
+    };
+    let (a, b) = (of("compat/a", 3), of("compat/b", 1));
+    let rows = [a.clone(), b.clone()].concat();
+    let report = build(&input(&rows, &[]));
+    let [one] = report.comparisons.as_slice() else { panic!("{:?}", report.comparisons) };
+    assert_eq!(one.name, "compat/b vs compat/a (none)");
+    let found = crate::compare::compare(&a, &b, crate::compare::CompareOptions::default()).expect("compares");
+    assert_eq!(one.result, found);
+    assert_eq!(one.result.verdict, Finding::Better, "{}", one.sentence);
+}
+
+#[test]
 fn every_link_of_the_page_leads_somewhere() {
     let page = render_page(&sample()).expect("renders");
     let mut targets: Vec<&str> =

@@ -18,8 +18,8 @@ pub use apprentice_metrics::{
 pub use check_state::CheckedState;
 pub use collect::collect;
 pub use collect_context::{CollectContext, CollectError};
-pub(crate) use getter::is_judged_by_model;
 pub use getter::{GETTERS, UNSUPPORTED_GETTERS, terminal_text, tree_document};
+pub(crate) use getter::{is_judged_by_model, is_judged_by_pictures};
 pub use judge::{AttemptEnding, judge, judge_with_compat, open_question};
 pub use judge_input::{JUDGE_INPUT_SCHEMA, JudgeInput};
 pub use metric_request::{MetricRequest, MetricRequestError, MetricResponse, answer};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use self::recorded::{PlannedStep, PlannedTask, record};
 use super::conversion::{Conversion, ConversionError, LIMIT, NewSuite, io_error};
 use super::requirements::executables;
-use crate::check::is_judged_by_model;
+use crate::check::{is_judged_by_model, is_judged_by_pictures};
 use crate::world_io::programs_of_line;
 
 /// Waits for windows and saves, in the world.
@@ -118,8 +118,11 @@ fn needs(planned: &PlannedTask, has_program: &dyn Fn(&str) -> bool) -> Vec<Strin
             needs.push(format!("the program {program:?} is not on this machine"));
         }
     }
-    if planned.checks.iter().any(|check| is_judged_by_model(&json!({"check": check}))) {
-        needs.push("a model has to judge a check by pictures of the screen: ungraded without".into());
+    let checks = planned.checks.iter().map(|check| json!({"check": check}));
+    if checks.clone().any(|check| is_judged_by_pictures(&check)) {
+        needs.push("a model has to judge a check by pictures of the screen, which is not done: void".into());
+    } else if checks.clone().any(|check| is_judged_by_model(&check)) {
+        needs.push("void without a model as judge (--judge MODEL)".into());
     }
     if planned.guesses {
         let what = "its setup decides by what a command prints: it is done as if nothing were printed";
@@ -221,6 +224,15 @@ fn task(planned: &PlannedTask) -> Value {
             "environment": EnvironmentKind::Desktop,
             "template": planned.id,
             "programs": programs,
+            "knowledge": kinds(planned),
         },
     })
+}
+
+/// The kinds of a task: its program, and what its checks ask of it. A split has each kind in train and in test.
+fn kinds(planned: &PlannedTask) -> BTreeSet<String> {
+    let asked =
+        planned.checks.iter().filter_map(|check| check["command"].as_str()?.split_whitespace().next());
+    let kinds = asked.map(|command| format!("{}: {command}", planned.app));
+    kinds.chain([planned.app.clone()]).collect()
 }

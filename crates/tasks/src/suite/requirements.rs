@@ -99,6 +99,8 @@ const WINDOWS: &[(&str, &str)] =
 /// Substrings of commands that use the network or change the system.
 const NETWORK_COMMANDS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
+/// How a model is named that judges.
+const JUDGE_REMEDY: &str = "name one with --judge MODEL or in role.judge";
 
 /// Those of them that need it only for an address elsewhere.
 const FETCHERS: &[&str] = &["curl ", "wget "];
@@ -313,9 +315,9 @@ impl RequirementCollector {
                         && !here.has_judge
                         && compared_by_meaning(task, at).is_some() =>
                 {
-                    let remedy = "name one with --judge MODEL or in role.judge";
-                    self.grades
-                        .add(format!("metric {name:?}: \"fuzzy_match\" needs a model as judge ({remedy})"));
+                    self.grades.add(format!(
+                        "metric {name:?}: \"fuzzy_match\" needs a model as judge ({JUDGE_REMEDY})"
+                    ));
                 }
                 Some(metric) => self.readings(metric, task.evaluator.options(at), here),
                 None => self.unknown("metric", name, check::METRICS.iter().map(|metric| metric.name)),
@@ -352,10 +354,13 @@ impl RequirementCollector {
                     GETTERS.iter().copied().chain(UNSUPPORTED_GETTERS.iter().map(|(known, _)| *known));
                 self.unknown("getter", name, known);
             }
-            if check::is_judged_by_model(spec) {
-                let what = "a model has to judge one of its checks by pictures of the screen";
-                self.grades
-                    .add(format!("getter {name:?}: {what}, which no setting such as role.judge does yet"));
+            if check::is_judged_by_pictures(spec) {
+                let what =
+                    "a model has to judge one of its checks by pictures of the screen, which is not done";
+                self.grades.add(format!("getter {name:?}: {what}"));
+            } else if check::is_judged_by_model(spec) && !here.has_judge {
+                let what = "one of its checks needs a model as judge";
+                self.grades.add(format!("getter {name:?}: {what} ({JUDGE_REMEDY})"));
             }
             if name == "cloud_file" {
                 let path = spec.get("path");
@@ -375,12 +380,16 @@ pub fn needs_judge(task: &Task) -> bool {
     most_questions(task) > 0
 }
 
-/// Returns the largest number of references with which a model may have to compare the answer of an attempt at this task.
+/// Returns the largest number of questions that a model may have to answer about an attempt at this task: references with which the
+/// answer is compared, and checks that a model judges.
 pub fn most_questions(task: &Task) -> u32 {
     let names = task.evaluator.func.iter().enumerate();
     let read = names.filter(|(_, name)| check::named(name).is_some_and(check::Metric::reads_answer));
     let of = |references: &Value| references.as_array().map_or(1, |list| list.len().max(1));
-    let all: usize = read.filter_map(|(at, _)| compared_by_meaning(task, at)).map(of).sum();
+    let compared: usize = read.filter_map(|(at, _)| compared_by_meaning(task, at)).map(of).sum();
+    let results = task.evaluator.result.iter().flat_map(OneOrMany::iter);
+    let is_asked = |spec: &&Value| check::is_judged_by_model(spec) && !check::is_judged_by_pictures(spec);
+    let all = compared + results.filter(is_asked).count();
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 

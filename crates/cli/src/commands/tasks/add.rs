@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+use apprentice_evaluator::split::{DraftError, Shares, SplitDraft};
 use apprentice_protocol::{AllowedHost, EnvironmentKind, counted, did_you_mean};
+use apprentice_runs::row::Split;
+use apprentice_tasks::suite::SPLIT_FILE;
 use apprentice_tasks::suite::{
     Conversion, HarborOptions, MiniwobOptions, WEBARENA_SITES, WebArenaOptions, create_harbor_suite,
     create_miniwob_suite, create_opencomputer_suite, create_webarena_suite,
@@ -164,8 +168,39 @@ pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
         }
         What::OpenComputer(OpenComputer { from, to }) => {
             report(&create_opencomputer_suite(from, to, &process_env::is_in_cell).kind(Kind::Config)?, to);
+            add_experiment(to)?;
         }
     }
+    Ok(())
+}
+
+/// The experiment that comes with a suite of OpenComputer.
+const EXPERIMENT: &str = include_str!("opencomputer.toml");
+const EXPERIMENT_FILE: &str = "opencomputer.toml";
+
+/// Draws and locks a split of a new suite into halves, and writes the experiment that learns on one and measures on the other.
+fn add_experiment(suite: &Path) -> Result<(), Failure> {
+    let loaded = crate::suite::load(suite)?;
+    let halves = Shares { train: 1, dev: 0, test: 1 };
+    let draft = SplitDraft::draw(&loaded, halves, "opencomputer").kind(Kind::Config)?;
+    let lock = match draft.lock(&loaded) {
+        Ok(lock) => lock,
+        Err(DraftError::Faults(faults)) => {
+            terminal::line(format_args!("no experiment: it cannot be split: {}", faults.join("; ")));
+            return Ok(());
+        }
+        Err(error) => return Err(Failure::new(Kind::Config, error)),
+    };
+    lock.write(&suite.join(SPLIT_FILE)).kind(Kind::Environment)?;
+    let path = suite.join(EXPERIMENT_FILE);
+    std::fs::write(&path, EXPERIMENT).with_context(|| path.display().to_string()).kind(Kind::Environment)?;
+    let [train, test] =
+        [Split::Train, Split::Test].map(|part| draft.part(part).values().map(Vec::len).sum::<usize>());
+    terminal::line(format_args!(
+        "{}: learn on {}, measure on {test}: name your models there, then: apprentice distill {0}",
+        path.display(),
+        counted(train, "task")
+    ));
     Ok(())
 }
 

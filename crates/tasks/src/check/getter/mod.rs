@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use accessibility::{terminal_text, tree_document};
 pub(super) use delayed_write::is_written_late;
-pub(crate) use opencomputer::is_judged_by_model;
+pub(crate) use opencomputer::{is_judged_by_model, is_judged_by_pictures};
 
 pub(super) use self::output::GetterOutput;
 use super::collect_context::{CollectContext, CollectError};

@@ -15,6 +15,8 @@ import tempfile
 
 LIMIT = 30
 KEPT = 8192
+# What a model judges is kept whole, or is longer than any judge gets.
+KEPT_FOR_JUDGE = 65536
 SHOWN = 300
 
 # Runs the verifier's source as its main module, and reports the modules and programs that it asks for and lacks. The source and the
@@ -173,12 +175,12 @@ def answer(code, out, err, missing):
     return data, None
 
 
-def bounded(value):
+def bounded(value, kept=KEPT):
     text = json.dumps(value, ensure_ascii=False, default=str)
     size = len(text.encode("utf-8", "replace"))
-    if size <= KEPT:
+    if size <= kept:
         return value
-    return {"cut": text.encode("utf-8", "replace")[:KEPT].decode("utf-8", "ignore"), "bytes": size}
+    return {"cut": text.encode("utf-8", "replace")[:kept].decode("utf-8", "ignore"), "bytes": size}
 
 
 def main():
@@ -187,8 +189,10 @@ def main():
     code, out, err, asked = run(case)
     missing = [] if is_file_missing(case["command"]) else lacking(asked)
     data, fault = answer(code, out, err, missing)
-    passed, found = False, {"code": code}
-    if code is None:
+    passed, found, kept = False, {"code": code}, KEPT
+    if check.get("judge") == "llm":
+        kept = KEPT_FOR_JUDGE
+    elif code is None:
         pass
     elif "eval" in check:
         try:
@@ -207,7 +211,7 @@ def main():
     # What the verifier lacks is no fault where its answer is right without it.
     if passed and code is not None:
         fault = None
-    found.update(passed=bool(passed), result=bounded(data))
+    found.update(passed=bool(passed), result=bounded(data, kept))
     if fault is not None:
         found.update(fault=fault, errors=err[-SHOWN:])
     # Not all of Python's values and texts are JSON's.

@@ -17,14 +17,19 @@ const DEADLINE: Duration = Duration::from_secs(90);
 /// The runner itself bounds what it prints of an answer.
 const KEPT: u64 = 256 << 10;
 
-/// Whether upstream has a model judge this check by pictures of the screen.
+/// Whether a model has to judge this check.
 pub(crate) fn is_judged_by_model(spec: &Value) -> bool {
     spec["check"]["judge"] == "llm"
 }
 
+/// Whether a model has to judge this check by pictures of the screen alone, which is not done.
+pub(crate) fn is_judged_by_pictures(spec: &Value) -> bool {
+    is_judged_by_model(spec) && spec["check"]["command"].is_null()
+}
+
 /// Runs one check, and returns it with the answer and whether it passes.
 pub(super) async fn check(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
-    if is_judged_by_model(spec) {
+    if is_judged_by_pictures(spec) {
         return Ok(GetterOutput::value(json!({"check": spec["check"]})));
     }
     let missing = |what: String| CollectError::Missing { getter: NAME.into(), what };
