@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
-use apprentice_skillbook::{Hit, Skill, Snapshot};
+use apprentice_skillbook::{Hit, ShortSteps, Skill, Snapshot, fitting_of, prose_of, with_short_steps};
 
 use super::model::{GuidanceError, TaskView};
 
@@ -38,15 +38,35 @@ pub(crate) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
     else {
         return Ok(book.with_skills(kept));
     };
-    let fitted = kept.iter().map(|(id, skill)| {
-        let others = kept.values().filter(|other| other.id != *id && other.id.domain() == id.domain());
-        let filler: Vec<&str> = others.map(|other| other.text.guidance.as_str()).collect();
-        // The mark around a note says where it comes from: here, too, both are alike.
-        let (origin, by_person, written) = (longest.origin, longest.by_person, longest.written);
-        let fitted = Skill { origin, by_person, written, ..fit_length(skill, length(longest), &filler) };
-        (id.clone(), Arc::new(fitted))
-    });
-    Ok(book.with_skills(fitted.collect()))
+    let wanted = relevant.iter().filter_map(|id| book.skill(id));
+    let wanted = wanted.filter_map(|skill| fitting_of(skill, &task.instruction)).next();
+    let mut fitted: BTreeMap<SkillId, Arc<Skill>> = kept
+        .iter()
+        .map(|(id, skill)| {
+            let others = kept.values().filter(|other| other.id != *id && other.id.domain() == id.domain());
+            let filler: Vec<String> = others.map(|other| prose_of(&other.text.guidance)).collect();
+            // The mark around a note says where it comes from: here, too, both are alike.
+            let (origin, by_person, written) = (longest.origin, longest.by_person, longest.written);
+            let fitted = Skill { origin, by_person, written, ..fit_length(skill, length(longest), &filler) };
+            (id.clone(), Arc::new(fitted))
+        })
+        .collect();
+    // A reader of short views gets one page, so one has short steps: those of another function, found as the right ones are.
+    let donors = kept.iter().filter(|(id, _)| of_task(id)).chain(&kept);
+    let mut donors = donors.flat_map(|(id, skill)| skill.short_steps().into_iter().map(move |own| (id, own)));
+    if let Some((wanted, (id, own))) = wanted.and_then(|wanted| Some((wanted, donors.next()?)))
+        && let Some(skill) = fitted.get_mut(id)
+    {
+        let text = &mut Arc::make_mut(skill).text;
+        text.guidance = with_short_steps(&text.guidance, &[in_place_of(&wanted, own)]);
+    }
+    Ok(book.with_skills(fitted))
+}
+
+/// Returns short steps that are found by the words of others and have as many acts. Only their own words reach a reader.
+fn in_place_of(wanted: &ShortSteps, own: ShortSteps) -> ShortSteps {
+    let steps = own.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();
+    ShortSteps { also: wanted.asked().map(str::to_owned).collect(), steps, ..own }
 }
 
 /// Returns the best hit for the instruction and the hits close to it.
@@ -73,13 +93,17 @@ pub(crate) fn wrong_placebo(book: &Snapshot) -> Result<Snapshot, GuidanceError> 
         let Some(donor) = strangers.next() else {
             return Err(GuidanceError::NoEligibleSkill("the book has only one domain".to_owned()));
         };
-        let filler: Vec<&str> = strangers.map(|other| other.text.guidance.as_str()).collect();
+        let filler: Vec<String> = strangers.map(|other| prose_of(&other.text.guidance)).collect();
         let mut body = (*skill).clone();
         body.text.situation.clone_from(&donor.text.situation);
         body.text.guidance.clone_from(&donor.text.guidance);
         body.notes.clone_from(&donor.notes);
         body.hidden_notes = donor.hidden_notes;
-        relabelled.insert(skill.id.clone(), Arc::new(fit_length(&body, length(skill), &filler)));
+        let mut fitted = fit_length(&body, length(skill), &filler);
+        let own = skill.short_steps().into_iter().zip(donor.short_steps());
+        let short: Vec<ShortSteps> = own.map(|(wanted, own)| in_place_of(&wanted, own)).collect();
+        fitted.text.guidance = with_short_steps(&fitted.text.guidance, &short);
+        relabelled.insert(skill.id.clone(), Arc::new(fitted));
     }
     if relabelled.is_empty() {
         return Err(GuidanceError::NoEligibleSkill("the book is empty".to_owned()));
@@ -87,13 +111,15 @@ pub(crate) fn wrong_placebo(book: &Snapshot) -> Result<Snapshot, GuidanceError> 
     Ok(book.with_skills(relabelled))
 }
 
+/// Length of what a reader of prose gets.
 fn length(skill: &Skill) -> usize {
-    skill.view().chars().count()
+    skill.prose_view().chars().count()
 }
 
-/// Cuts or fills the guidance until the view has the given length. Drops notes first when it is too long.
-fn fit_length(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
+/// Cuts or fills the guidance until the view has the given length. Drops short steps, and notes first when it is too long.
+fn fit_length(skill: &Skill, length: usize, filler: &[String]) -> Skill {
     let mut fitted = skill.clone();
+    fitted.text.guidance = prose_of(&skill.text.guidance);
     let bare = |skill: &Skill| skill.view().chars().count() - skill.text.guidance.chars().count();
     if bare(&fitted) >= length {
         fitted.notes.clear();
@@ -102,7 +128,7 @@ fn fit_length(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
     let room = length.saturating_sub(bare(&fitted)).max(1);
     let own = fitted.text.guidance.clone();
     let mut text = own.clone();
-    for more in filler.iter().copied().chain(std::iter::repeat(own.as_str())) {
+    for more in filler.iter().map(String::as_str).chain(std::iter::repeat(own.as_str())) {
         if text.chars().count() >= room {
             break;
         }
@@ -157,7 +183,7 @@ mod tests {
         let whole = skill.view().chars().count();
         let bare = whole - text.guidance.chars().count();
         for length in [bare, bare + 1, whole - 1, whole, whole + 1, whole + 50] {
-            let fitted = fit_length(&skill, length, &["2. Go elsewhere."]);
+            let fitted = fit_length(&skill, length, &["2. Go elsewhere.".to_owned()]);
             assert_eq!(fitted.view().chars().count(), length);
         }
     }

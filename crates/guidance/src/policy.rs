@@ -16,6 +16,7 @@ use super::placebo;
 use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
 use super::reading::fence;
 use super::reading::front_program::FrontProgram;
+use super::reading::short_reader::ShortReader;
 use super::reading::tools::{self, ReadingContext};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
 
@@ -125,7 +126,14 @@ fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled
         return source_format::build_guidance(book, contributed);
     }
     let front = FrontProgram::default();
-    let context = ReadingContext { book: book.clone(), front: front.clone(), pictures: pulled.figures };
+    let (reader, instruction) = (ShortReader::default(), task.instruction.clone());
+    let context = ReadingContext {
+        book: book.clone(),
+        front: front.clone(),
+        pictures: pulled.figures,
+        reader: reader.clone(),
+        instruction: instruction.clone(),
+    };
     let mut tools = tools::within(&context);
     tools.extend(activated::over(book, contributed));
     let (opening, scope, shown) = if pulled.index {
@@ -134,7 +142,7 @@ fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled
     } else {
         (pull_opening(book), IndexScope::FirstView, BTreeSet::new())
     };
-    let refresh = IndexOnScreen::new(book, &front, scope, shown);
+    let refresh = IndexOnScreen::new(book, &front, scope, shown).for_task(reader, instruction);
     Guidance { opening, tools, refresh: Some(Arc::new(refresh)) }
 }
 
@@ -185,7 +193,7 @@ fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> 
     }
     let mut text = String::new();
     for skill in skills {
-        let _ = writeln!(text, "{}", fence::note(skill, &skill.view()));
+        let _ = writeln!(text, "{}", fence::note(skill, &skill.prose_view()));
     }
     Ok(included_texts(&text))
 }

@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, EventKind, GuidanceRefresh, Observation, SkillEvent, SkillId, StepRef, TextBudget,
+    BoundedText, EventKind, GuidanceRefresh, Observation, SkillEvent, SkillEventKind, SkillId, StepRef,
+    TextBudget,
 };
-use apprentice_skillbook::{Hit, Snapshot};
+use apprentice_skillbook::{Hit, Snapshot, fitting, skill_line};
 use apprentice_wording::is_for_program;
 
 use super::model::INCLUDED_BUDGET;
 use super::prompts::GIVEN;
+use super::reading::event::happened;
 use super::reading::front_program::{FrontProgram, front_domain};
-use super::reading::tools::{domains_named, indexes, viewed, viewed_briefly};
+use super::reading::short_reader::ShortReader;
+use super::reading::tools::{domains_named, indexes, viewed, viewed_steps};
 
 /// Largest index that is added below one view, in characters.
 const INDEX_BUDGET: TextBudget = TextBudget(4000);
@@ -21,9 +24,6 @@ const INDEX_BUDGET: TextBudget = TextBudget(4000);
 const PUSH_BUDGET: TextBudget = INCLUDED_BUDGET;
 /// After the first view, a skill is added only if its score is at least this share of the best hit's.
 const NEAR_SHARE: f32 = 0.5;
-/// Largest page that a reader of short views gets, in characters: some 150 tokens. A longer one is not cut, as half of its
-/// steps would mislead, and is not lent.
-const BRIEF_BUDGET: usize = 700;
 /// Stands above the index of the program in front.
 const IN_FRONT: &str = "Notes on the program in front; `skill_view` shows one:";
 /// Stands above skills that are added after the first view.
@@ -43,6 +43,8 @@ pub(crate) struct IndexOnScreen {
     book: Snapshot,
     front: FrontProgram,
     scope: IndexScope,
+    reader: ShortReader,
+    instruction: String,
     state: Mutex<IndexState>,
 }
 
@@ -60,7 +62,13 @@ impl IndexOnScreen {
         shown: BTreeSet<String>,
     ) -> Self {
         let state = Mutex::new(IndexState { first: true, shown });
-        Self { book: book.clone(), front: front.clone(), scope, state }
+        let (reader, instruction) = (ShortReader::default(), String::new());
+        Self { book: book.clone(), front: front.clone(), scope, reader, instruction, state }
+    }
+
+    /// Sets what is done for a reader of short views: it is shown the one note that its instruction asks for.
+    pub(crate) fn for_task(self, reader: ShortReader, instruction: String) -> Self {
+        Self { reader, instruction, ..self }
     }
 }
 
@@ -81,6 +89,23 @@ impl GuidanceRefresh for IndexOnScreen {
         }
         let (text, events) = indexes(&self.book, &domains);
         Some((BoundedText::cut(&format!("{IN_FRONT}\n\n{text}"), INDEX_BUDGET), skill_events(events)))
+    }
+
+    /// Adds the line of the one note whose function the instruction asks for, once. A reader of short views obeys whatever note
+    /// it finds, so that it is shown no others.
+    fn refresh_briefly(&self, _at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
+        self.front.note(seen);
+        self.reader.note();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.first {
+            return None;
+        }
+        let found = fitting(&self.book, &self.instruction, self.front.domain().as_deref())?;
+        state.first = false;
+        let line = skill_line(found.skill.id.as_str(), &found.steps.function);
+        let event =
+            SkillEvent { skill: Some(found.skill.id.clone()), ..happened(SkillEventKind::Indexed, &line) };
+        Some((BoundedText::cut(&format!("{IN_FRONT}\n\n{line}\n"), INDEX_BUDGET), skill_events(vec![event])))
     }
 }
 
@@ -190,21 +215,19 @@ impl GuidanceRefresh for PushOnScreen {
         Some((BoundedText::cut(&text, room), skill_events(events)))
     }
 
-    /// Adds one skill at the first view, by its situation and its steps: the nearest of those that are short enough, if it is
-    /// about as near as the nearest of all.
+    /// Adds the short steps of the function that the instruction asks for, once: at the first view that shows its program.
     fn refresh_briefly(&self, _at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
         self.front.note(seen);
-        let place = Place::of(seen);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.place.replace(place).is_some() {
+        let place = Place::of(seen);
+        if !state.shown.is_empty() || state.place.as_ref() == Some(&place) {
             return None;
         }
-        let hits = self.book.search(&self.wanted.query, usize::MAX);
-        let best = hits.first().map_or(0.0, |hit| hit.score);
-        let near = hits.iter().take_while(|hit| hit.score >= best * NEAR_SHARE);
-        let mut brief = near.filter_map(|hit| self.book.skill(&hit.id)).map(viewed_briefly);
-        let (text, event) = brief.find(|(text, _)| text.chars().count() <= BRIEF_BUDGET)?;
-        Some((BoundedText::cut(&text, TextBudget(BRIEF_BUDGET)), skill_events(vec![event])))
+        state.place = Some(place);
+        let found = fitting(&self.book, &self.wanted.instruction, self.front.domain().as_deref())?;
+        state.shown.insert(found.skill.id.clone());
+        let (text, event) = viewed_steps(found.skill, &found.steps);
+        Some((BoundedText::cut(&text, PUSH_BUDGET), skill_events(vec![event])))
     }
 }
 

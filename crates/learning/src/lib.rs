@@ -17,6 +17,7 @@ pub mod practice;
 mod prompts;
 pub mod reflect;
 mod sentence_origins;
+mod short_steps;
 pub mod synthesis;
 mod waiting_pages;
 

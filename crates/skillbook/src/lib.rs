@@ -21,6 +21,7 @@ pub use log::proposal::Proposal;
 pub use read::blame::{BlameLine, CitedReport, Section, blame};
 pub use read::difference::{DifferenceKind, SkillDifference, difference};
 pub use read::events::BookEvent;
+pub use read::fitting::{Fitting, fitting, fitting_of};
 pub use read::freeze::freeze;
 pub use read::history::{Entry, history};
 pub use read::snapshot::{At, Snapshot};
@@ -51,6 +52,9 @@ pub use skill::page::{Page, PageError};
 pub use skill::record::{Skill, Tombstone};
 pub use skill::restored::{Content, Counter, Restored};
 pub use skill::sentence_origin::{SentenceOrigin, SentenceSource};
+pub use skill::short_steps::{
+    ShortStep, ShortSteps, ShortStepsError, Words, prose_of, short_steps, with_short_steps,
+};
 pub use skill::trial::{ReceivedSkill, ReviewRemark, Trial};
 pub use skill::version_evidence::{VersionEvidence, is_same_release, version_of};
 pub use write::add_figure::FigureWrite;

@@ -6,4 +6,5 @@ pub(crate) mod figures;
 pub(crate) mod front_program;
 pub(crate) mod other_version;
 pub(crate) mod package_file;
+pub(crate) mod short_reader;
 pub(crate) mod tools;

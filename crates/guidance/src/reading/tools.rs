@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apprentice_protocol::{
     BoxFuture, EventKind, SkillEvent, SkillEventKind, SkillId, StepRef, TextMark, Tool, ToolOutcome, ToolSpec,
 };
-use apprentice_skillbook::{Searched, Skill, Snapshot, skill_line, with_captions};
+use apprentice_skillbook::{Searched, ShortSteps, Skill, Snapshot, skill_line, with_captions};
 use apprentice_wording::{domain_name, is_for_program};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use super::event::happened;
 use super::front_program::FrontProgram;
 use super::other_version::other_version_remark;
 use super::package_file::{self, SKILL_FILE};
+use super::short_reader::ShortReader;
 use super::{fence, figures};
 
 /// `skill_list { domain }`: the notes of one program, one line each.
@@ -91,6 +92,10 @@ pub(crate) struct ReadingContext {
     pub(crate) front: FrontProgram,
     /// True if a skill's text comes with its figures as pictures.
     pub(crate) pictures: bool,
+    /// Whether the reader is shown short views.
+    pub(crate) reader: ShortReader,
+    /// The task's instruction, which decides between the functions of a skill for such a reader.
+    pub(crate) instruction: String,
 }
 
 struct SkillTool {
@@ -102,7 +107,8 @@ struct SkillTool {
 /// Returns the read-only tools over a book.
 pub fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
     let front = FrontProgram::default();
-    within(&ReadingContext { book: book.lendable(), front, pictures: false })
+    let (reader, instruction) = (ShortReader::default(), String::new());
+    within(&ReadingContext { book: book.lendable(), front, pictures: false, reader, instruction })
 }
 
 /// Returns the read-only tools of one trial.
@@ -236,6 +242,11 @@ fn view(context: &ReadingContext, arguments: &ViewArguments) -> ToolOutcome {
     let Some(skill) = find(book, arguments.skill.trim()) else {
         return ToolOutcome::error(unknown(book, &arguments.skill));
     };
+    if let Some(steps) = context.reader.steps(skill, &context.instruction) {
+        let (text, event) = viewed_steps(skill, &steps);
+        let marks = vec![TextMark::Holds(skill.id.to_string())];
+        return ToolOutcome { marks, ..answered(text, vec![event]) };
+    }
     let (whole, from) = (whole_text(skill), arguments.from);
     let length = whole.chars().count();
     if from > 0 && from >= length {
@@ -256,10 +267,9 @@ pub(crate) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
     viewed_part(book, skill, &whole_text(skill), 0)
 }
 
-/// Returns the situation and the steps of a skill, as delivered to a reader of few words, with the trace event.
-pub(crate) fn viewed_briefly(skill: &Skill) -> (String, SkillEvent) {
-    let words = format!("{}\n{}", skill.text.situation.trim(), skill.text.guidance.trim());
-    delivered(skill, fence::note(skill, &words))
+/// Returns the short steps of a skill, as delivered to a reader of short views, with the trace event.
+pub(crate) fn viewed_steps(skill: &Skill, steps: &ShortSteps) -> (String, SkillEvent) {
+    delivered(skill, fence::note(skill, &steps.lent()))
 }
 
 /// A text of a skill as delivered, with its trace event.
@@ -275,7 +285,7 @@ fn delivered(skill: &Skill, text: String) -> (String, SkillEvent) {
 
 /// Returns a skill's text with the names of its files.
 fn whole_text(skill: &Skill) -> String {
-    format!("{}{}", with_captions(&skill.view()), package_file::listed(skill))
+    format!("{}{}", with_captions(&skill.prose_view()), package_file::listed(skill))
 }
 
 /// Returns the part of a skill's text that begins at a character, as delivered, with its trace event.

@@ -139,32 +139,6 @@ fn push_keeps_its_budget_and_leaves_out_whole_skills() {
 }
 
 #[test]
-fn a_reader_of_short_views_gets_one_short_page_once_and_no_part_of_a_long_one() {
-    let book = |guidance: &str| {
-        let shelf = Shelf::new();
-        let (mut gateway, _) = shelf.open();
-        let mut change = crate::shelf::creation("gimp/color-to-alpha", "making a colour transparent");
-        if let apprentice_skillbook::Change::SkillCreated { text, .. } = &mut change {
-            text.guidance = guidance.to_owned();
-        }
-        crate::shelf::write(&mut gateway, change).expect("written");
-        drop(gateway);
-        build_guidance(&shelf.snapshot(), &PUSH, &task(&["gimp"])).expect("lends")
-    };
-    let briefly = |guidance: &Guidance, title: &str| {
-        let refresh = guidance.refresh.as_ref().expect("follows the screen");
-        refresh.refresh_briefly(StepRef { step: StepId(1) }, &window("Gimp-2.10", title))
-    };
-    let short = book("1. click \"Colors\"\n2. click \"Color to Alpha...\"");
-    let (text, events) = briefly(&short, "logo.png").expect("adds");
-    assert!(text.as_str().contains("2. click \"Color to Alpha...\"\n</note>"), "{}", text.as_str());
-    assert!(!text.as_str().contains("# gimp/"), "its steps alone: {}", text.as_str());
-    assert_eq!(names(&events), ["gimp/color-to-alpha"]);
-    assert_eq!(briefly(&short, "other.png"), None, "it has the page");
-    assert_eq!(briefly(&book(&format!("1. {}", "click it, ".repeat(80))), "logo.png"), None);
-}
-
-#[test]
 fn push_without_a_fitting_skill_is_not_run() {
     let strange = TaskView { instruction: "Zzyzx".into(), ..TaskView::default() };
     let lent = build_guidance(&shelf().snapshot(), &PUSH, &strange);

@@ -14,3 +14,4 @@ mod script_run;
 #[path = "../../../skillbook/tests/it/shelf.rs"]
 mod shelf;
 mod shipped;
+mod short_steps;

@@ -7,7 +7,7 @@ use apprentice_protocol::{SkillId, Trajectory};
 use apprentice_screening::effect::{Concern, concerns_about_report};
 use apprentice_skillbook::{
     Applied, Cause, Change, Citation, Gateway, LeftItem, NewDomain, OpId, Origin, SentenceOrigin,
-    SimilarSkills, SkillSimilarity, SkillText, WriteRefusal, WriteRequest, held_back_cause,
+    SimilarSkills, SkillSimilarity, SkillText, WriteRefusal, WriteRequest, held_back_cause, prose_of,
 };
 use apprentice_wording::word_similarity;
 use serde_json::{Value, json};
@@ -272,6 +272,7 @@ impl<'a> ManagerTools<'a> {
         let citation = read_citation(&self.scope.item, cited_ids(&call))
             .map_err(|(code, why)| refusal(None, code, why))?;
         let Some(change) = self.requested(call)? else { return Ok(None) };
+        let change = super::short_steps::completed(change, self.gateway.state(), self.scope.attempt)?;
         self.must_agree(&change, &citation)?;
         Ok(Some((change, citation)))
     }
@@ -412,7 +413,7 @@ impl<'a> ManagerTools<'a> {
         let twin = self.gateway.state().skills.values().find(|existing| {
             let SkillText { description, situation, guidance } = &existing.text;
             existing.id.domain() == domain
-                && word_similarity(&format!("{description} {situation} {guidance}"), &text)
+                && word_similarity(&format!("{description} {situation} {}", prose_of(guidance)), &text)
                     >= DUPLICATE_SIMILARITY
         });
         if let Some(twin) = twin {

@@ -15,6 +15,7 @@ mod manager_tools;
 mod pending_domain;
 mod read_reports;
 mod reports;
+mod short_steps;
 mod skill_view;
 mod support;
 mod tools;

@@ -2,7 +2,7 @@
 //! for, what stood on the screen, and what tools answered. The program compares; it asks no model.
 
 mod attempt_words;
-mod listed_controls;
+pub(crate) mod listed_controls;
 
 use std::collections::BTreeSet;
 

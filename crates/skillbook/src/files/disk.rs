@@ -16,6 +16,7 @@ use crate::replay::state::State;
 use crate::skill::hash::hash;
 use crate::skill::model::{OpId, Origin, SkillText};
 use crate::skill::page::{Page, page_path};
+use crate::skill::short_steps::short_steps;
 use crate::{BookError, Problem};
 
 const MAX_PAGE_BYTES: u64 = 200_000;
@@ -185,6 +186,7 @@ impl DiskPage {
         let bytes = apprentice_files::read(&self.path).map_err(|error| error.to_string())?;
         let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string())?;
         let page = Page::parse(text).map_err(|error| error.to_string())?;
+        short_steps(&page.guidance).map_err(|error| error.to_string())?;
         // People may write addresses. The other rules of the scan apply to people, too.
         let barred = |text: &String| scan(text).filter(|finding| *finding != Finding::Address);
         let refusal = page.annotations.iter().chain([&page.situation, &page.guidance]).find_map(barred);

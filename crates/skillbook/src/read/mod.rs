@@ -3,6 +3,7 @@
 pub(crate) mod blame;
 pub(crate) mod difference;
 pub(crate) mod events;
+pub(crate) mod fitting;
 pub(crate) mod freeze;
 pub(crate) mod history;
 pub(crate) mod known_versions;

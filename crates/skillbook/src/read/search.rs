@@ -8,6 +8,7 @@ use apprentice_protocol::SkillId;
 use apprentice_wording::{Vocabulary, aliases, names_of, related, stem, word_similarity, words};
 use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
+use crate::skill::short_steps::prose_of;
 use crate::{Skill, SkillText};
 
 /// The saturation of repetitions of a word in one skill (`k1` of BM25, at its usual value).
@@ -296,6 +297,7 @@ pub(crate) fn similar_skills<'a>(
     let rarity = WordRarity::of(&skills);
     let by_words = |skill: &Skill| {
         let SkillText { description, situation, guidance } = &skill.text;
+        let guidance = &prose_of(guidance);
         let (about, all) =
             (format!("{description} {situation}"), format!("{description} {situation} {guidance}"));
         // A situation is often written in the words of its guidance, and vice versa. A short text that a long skill
@@ -333,6 +335,7 @@ impl WordRarity {
         let mut holders: BTreeMap<String, f64> = BTreeMap::new();
         for skill in skills {
             let SkillText { description, situation, guidance } = &skill.text;
+            let guidance = prose_of(guidance);
             let all: BTreeSet<String> =
                 words(&format!("{description} {situation} {guidance}")).into_iter().collect();
             all.into_iter().for_each(|word| *holders.entry(word).or_default() += 1.0);

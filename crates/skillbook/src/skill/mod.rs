@@ -13,5 +13,6 @@ pub(crate) mod record;
 pub(crate) mod restored;
 pub(crate) mod sentence_origin;
 pub(crate) mod shipped_id;
+pub(crate) mod short_steps;
 pub(crate) mod trial;
 pub(crate) mod version_evidence;

@@ -14,6 +14,7 @@ use super::hash::hash;
 use super::model::{OpId, Origin, SkillText};
 use super::note::Note;
 use super::page::Page;
+use super::short_steps::{ShortSteps, prose_of, short_steps};
 use super::trial::{ReviewRemark, Trial};
 use super::version_evidence::VersionEvidence;
 
@@ -108,6 +109,18 @@ impl Skill {
     /// Returns the text that a model receives from `skill_view`.
     pub fn view(&self) -> String {
         format!("# {}\n\n{}\n\n{}", self.id, self.text.description, self.page().render())
+    }
+
+    /// Returns the text that a reader of prose receives: the view without the short steps.
+    pub fn prose_view(&self) -> String {
+        let page = Page { guidance: prose_of(&self.text.guidance), ..self.page() };
+        format!("# {}\n\n{}\n\n{}", self.id, self.text.description, page.render())
+    }
+
+    /// Returns the short steps. A page whose short steps cannot be read has none: the gateway refuses such a text, and the
+    /// check of a book names one that was made by hand.
+    pub fn short_steps(&self) -> Vec<ShortSteps> {
+        short_steps(&self.text.guidance).unwrap_or_default()
     }
 
     /// Returns the counters of the current version, for one class of consumer or for all.

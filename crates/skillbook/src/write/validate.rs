@@ -10,6 +10,7 @@ use crate::skill::model::{Actor, NewDomain, OpId, Origin, SkillText};
 use crate::skill::page::is_own_heading;
 use crate::skill::record::Skill;
 use crate::skill::shipped_id::is_shipped;
+use crate::skill::short_steps::{prose_of, short_steps};
 
 /// Prefix of the names of skills that agents publish on their own.
 const OWN_PREFIX: &str = "rl-";
@@ -276,11 +277,14 @@ fn new_domain(state: &State, domain: &str, description: &str) -> Result<(), Faul
 
 fn texts(text: &SkillText, guidance_cap: usize) -> Result<(), Fault> {
     one_line("description", &text.description, DESCRIPTION_CAP)?;
+    // Short steps have limits of their own, and are read in place of the prose.
+    let prose = prose_of(&text.guidance);
     for (name, body, cap) in
-        [("situation", &text.situation, SITUATION_CAP), ("guidance", &text.guidance, guidance_cap)]
+        [("situation", &text.situation, SITUATION_CAP), ("guidance", &prose, guidance_cap)]
     {
         sized(name, body, cap)?;
     }
+    short_steps(&text.guidance).map_err(|error| ("short_steps", error.to_string()))?;
     headings(text)?;
     for body in [&text.description, &text.situation] {
         if !figure_refs(body).is_empty() {

@@ -6,6 +6,7 @@ mod book;
 #[path = "../../../screening/tests/it/clerk.rs"]
 mod clerk;
 mod deeds;
+mod fitting;
 mod golden;
 mod package;
 mod poison;
