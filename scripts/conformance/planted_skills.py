@@ -99,8 +99,8 @@ def table(folder):
         arms = {arm["arm"]: f"{arm['passed']}/{arm['judged']}" for arm in page["arms"]}
         passed = "  ".join(arms.get(arm, "-") for arm in ["none", "forced", "placebo-forced"])
         against = page["against_placebo"] or {}
-        points = [against.get("difference"), *((against.get("ci95") or {}).get(end) for end in ["low", "high"])]
-        shown = "  ".join("-" if point is None else f"{point * 100:+.0f}" for point in points)
+        points = [against.get("difference"), *(against.get("ci95") or [])]
+        shown = "  ".join("-" if point is None else f"{round(point * 100) + 0:+d}" for point in points)
         print(f"{name:8} {page['conclusion']:14} {passed}  {shown}  {against.get('p')}")
 
 
