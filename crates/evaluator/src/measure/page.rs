@@ -117,24 +117,17 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
     let run = latest_run(&source.experiment.join(MEASURE_FOLDER)).ok_or_else(missing)?;
     let run = StoredRun::open(&run)?;
     let rows: Vec<TrialRow> = trials(&run.rows).into_iter().map(|trial| trial.last.clone()).collect();
-    let of_arm = |arm: &str| -> Vec<TrialRow> {
-        let own = rows.iter().filter(|row| row.role == Role::Student && row.arm == arm);
-        own.cloned().collect()
-    };
     let primary = &definition.primary;
     let offer = Offer::of(primary).ok_or_else(missing)?;
-    let with = of_arm(&primary.treatment);
-    let others = [of_arm(&primary.control), of_arm(Arm::None.as_str())];
+    let with = of_arm(&rows, &primary.treatment);
+    let others = [of_arm(&rows, &primary.control), of_arm(&rows, Arm::None.as_str())];
     let facts = traces(&run, &rows)?;
     let parts = |by| -> Result<Vec<Effect>, SkillPageError> {
         let with = rows_by(&run, &with, by)?;
         let others = others.iter().map(|rows| rows_by(&run, rows, by)).collect::<Result<Vec<_>, _>>()?;
         Ok(others.iter().filter_map(|rows| part(rows, &with)).collect())
     };
-    let compared = |one: &&ComparisonReport, other: &str| {
-        one.result.b.arm == primary.treatment && one.result.a.arm == other
-    };
-    let against = |other: &str| made.comparisons.iter().find(|one| compared(one, other)).map(effect);
+    let against = |other: &str| against(&made, &primary.treatment, other);
     let (against_placebo, against_none) = (against(&primary.control), against(Arm::None.as_str()));
     let trigger_rows = source.triggers.map(StoredRun::open).transpose()?;
     let trigger_rows = trigger_rows.iter().flat_map(|run| trials(&run.rows)).map(|trial| trial.last);
@@ -164,10 +157,7 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
         by_judge: parts(DecidedBy::Judge)?,
         reading: reading(&with, &others[0], &facts.followed),
         // A text in the prompt is there whether it is wanted or not.
-        triggers: match offer {
-            Offer::Read => triggers(&skill, with.iter().chain(trigger_rows)),
-            Offer::Prompt => None,
-        },
+        triggers: (offer == Offer::Read).then(|| triggers(&skill, with.iter().chain(trigger_rows))).flatten(),
         lost,
         won,
         harm: made.harm.clone(),
@@ -176,6 +166,17 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
         notes: notes(&made),
         skill,
     })
+}
+
+/// The rows of the student in an arm.
+fn of_arm(rows: &[TrialRow], arm: &str) -> Vec<TrialRow> {
+    rows.iter().filter(|row| row.role == Role::Student && row.arm == arm).cloned().collect()
+}
+
+/// The comparison of an arm with another one.
+fn against(made: &Report, treatment: &str, other: &str) -> Option<Effect> {
+    let compared = |one: &&ComparisonReport| one.result.b.arm == treatment && one.result.a.arm == other;
+    made.comparisons.iter().find(compared).map(effect)
 }
 
 /// The notes of the report that say something of a skill's measurement.

@@ -12,7 +12,7 @@ use apprentice_guidance::INCLUDED_BUDGET;
 use apprentice_protocol::{Clock as _, TaskId};
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::package::evals::{
-    EVALS_FILE, EVALS_FOLDER, EvalCheck, LeftOutEval, SkillEval, read_evals,
+    EVALS_FILE, EVALS_FOLDER, EvalCheck, LeftOutEval, SkillEval, SkillEvals, read_evals,
 };
 use apprentice_skillbook::package::{self, ImportOptions, Package};
 use apprentice_skillbook::{Snapshot, hash};
@@ -118,13 +118,7 @@ impl Subject {
 }
 
 fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Result<Prepared, Failure> {
-    let read = match with.suite {
-        Some(_) => None,
-        None => Some(read_evals(package).map_err(|error| {
-            let failure = Failure::say(Kind::Config, format!("{}: {error}", package.name));
-            failure.hint("or measure it on the tasks of a suite: --suite DIR")
-        })?),
-    };
+    let mut found = evals_of(package, with)?;
     let screened = book_of(package, &folder.join(LENT), with)?;
     let digest = package_digest(package);
     let remarks = offer_remarks(with.offer, &screened.0, &package.files);
@@ -133,7 +127,6 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
         return on_suite(package.name.clone(), screened.0, origin, suite, folder);
     }
     let (book, screening) = screened;
-    let mut found = read.unwrap_or_default();
     if with.models.judge().is_none() {
         without_judge(&mut found.evals, &mut found.left_out, &mut found.remarks);
     }
@@ -145,16 +138,7 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
     found.remarks.extend(remarks);
     let (measured, asked): (Vec<SkillEval>, Vec<SkillEval>) =
         found.evals.into_iter().partition(|eval| !eval.checks.is_empty());
-    let asked = match with.offer {
-        Offer::Read => asked,
-        Offer::Prompt => {
-            let why = "it asks whether the skill is read, and the text stands in the prompt";
-            found
-                .left_out
-                .extend(asked.into_iter().map(|eval| LeftOutEval { id: eval.id, why: why.to_owned() }));
-            Vec::new()
-        }
-    };
+    let asked = without_needless(with.offer, asked, &mut found.left_out);
     if measured.is_empty() {
         return Err(nothing_left(&package.name, &found.left_out));
     }
@@ -187,6 +171,27 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
     };
     let skill = skill.leaving_out(&found.left_out);
     Ok(Prepared { name: package.name.clone(), book, suite, triggers, skill })
+}
+
+/// Leaves out the evaluations that only ask whether a skill is read where its text stands in the prompt.
+fn without_needless(offer: Offer, asked: Vec<SkillEval>, left_out: &mut Vec<LeftOutEval>) -> Vec<SkillEval> {
+    if offer == Offer::Read {
+        return asked;
+    }
+    let why = "it asks whether the skill is read, and the text stands in the prompt";
+    left_out.extend(asked.into_iter().map(|eval| LeftOutEval { id: eval.id, why: why.to_owned() }));
+    Vec::new()
+}
+
+/// What a package brings of evaluations; nothing is read where a suite is named.
+fn evals_of(package: &Package, with: &Preparing<'_>) -> Result<SkillEvals, Failure> {
+    if with.suite.is_some() {
+        return Ok(SkillEvals::default());
+    }
+    read_evals(package).map_err(|error| {
+        let failure = Failure::say(Kind::Config, format!("{}: {error}", package.name));
+        failure.hint("or measure it on the tasks of a suite: --suite DIR")
+    })
 }
 
 /// Measures what no model has to judge, and names what is left out.
