@@ -29,6 +29,10 @@ bench:
 widgets *args:
     scripts/conformance/widgets {{args}}
 
+# Measures a helpful, a useless and a harmful skill with a model that is served already: `just planted-skills MODEL URL OUT`.
+planted-skills *args:
+    scripts/conformance/planted-skills {{args}}
+
 # Random faults in the midst of trials; the seed is printed: `just chaos 100 SEED`.
 chaos *args:
     cargo test --package apprentice-harness --bench chaos -- {{args}}

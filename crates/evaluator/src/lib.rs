@@ -15,6 +15,7 @@ pub mod functions;
 pub mod grading;
 pub mod learn;
 pub mod measure;
+pub mod page_check;
 pub mod run;
 #[cfg(test)]
 mod sample;

@@ -20,7 +20,7 @@ pub use activation::activated::{
 };
 pub use activation::source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
 pub use functions::SKILL_CALL;
-pub use model::{ArmPolicy, GuidanceError, TaskView};
+pub use model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
 pub use policy::{build_guidance, build_guidance_with_tools};
 pub use prompts::PROMPTS;
 pub use reading::package_file::SKILL_FILE;

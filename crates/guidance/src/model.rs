@@ -6,7 +6,7 @@ use apprentice_protocol::{SkillId, TextBudget};
 use apprentice_skillbook::{KnownVersions, Snapshot};
 
 /// Size cap of the opening text for arms that include whole skill texts.
-pub(crate) const INCLUDED_BUDGET: TextBudget = TextBudget(24_000);
+pub const INCLUDED_BUDGET: TextBudget = TextBudget(24_000);
 
 /// The help that a trial gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub enum ArmPolicy {
     PlaceboInert,
     /// The original names with bodies from other domains, at the delivered length, through the same tools.
     PlaceboWrong,
+    /// Genuine skills that are irrelevant to the task, in the prompt, together as long as the texts of the relevant ones.
+    PlaceboForced,
 }
 
 /// The facts about a task that guidance may use.

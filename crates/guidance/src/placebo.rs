@@ -16,9 +16,7 @@ const NEAR: f32 = 0.8;
 /// spare skills of these programs. Every text is as long as the text that would have helped.
 pub(crate) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot, GuidanceError> {
     let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
-    let of_task = |id: &SkillId| {
-        task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
-    };
+    let of_task = |id: &SkillId| is_of_task(id, task);
     let mut kept: BTreeMap<SkillId, Arc<Skill>> = book
         .skills()
         .filter(|skill| !relevant.contains(&skill.id))
@@ -67,6 +65,60 @@ pub(crate) fn inert_placebo(book: &Snapshot, task: &TaskView) -> Result<Snapshot
 fn in_place_of(wanted: &ShortSteps, own: ShortSteps) -> ShortSteps {
     let steps = own.steps.iter().cycle().take(wanted.steps.len()).cloned().collect();
     ShortSteps { also: wanted.asked().map(str::to_owned).collect(), steps, ..own }
+}
+
+/// Returns irrelevant skills for the prompt: as many as are relevant, or fewer where fewer are there, and together as long as the
+/// relevant ones.
+pub(crate) fn forced_placebo(book: &Snapshot, task: &TaskView) -> Result<Vec<Skill>, GuidanceError> {
+    let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
+    let wanted: Vec<&Skill> = relevant.iter().filter_map(|id| book.skill(id)).collect();
+    let Some(first) = wanted.first() else {
+        return Err(GuidanceError::NoEligibleSkill(
+            "no skill bears on it, so that none sets a length".to_owned(),
+        ));
+    };
+    let others = inert_placebo(book, task)?;
+    let has_steps = wanted.iter().any(|skill| skill.text.guidance.lines().any(is_step));
+    let strangers: Vec<Skill> = others
+        .skills()
+        .filter(|skill| is_of_task(&skill.id, task))
+        .map(|skill| if has_steps { skill.clone() } else { without_steps(skill) })
+        .collect();
+    let count = strangers.len().min(wanted.len());
+    let whole: usize = wanted.iter().map(|skill| length(skill)).sum();
+    let filler: Vec<&str> = strangers.iter().map(|other| other.text.guidance.as_str()).collect();
+    let fitted = strangers.iter().take(count).enumerate().map(|(at, skill)| {
+        let own = whole / count + usize::from(at < whole % count);
+        // The mark around a note says where it comes from: here, too, both are alike.
+        let (origin, by_person, written) = (first.origin, first.by_person, first.written);
+        Skill { origin, by_person, written, ..fit_length(skill, own, &filler) }
+    });
+    Ok(fitted.collect())
+}
+
+/// Whether a skill is of a program of the task, or of none.
+fn is_of_task(id: &SkillId, task: &TaskView) -> bool {
+    task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
+}
+
+/// Whether a line is a numbered step. A model of few parameters is told which step of an advice comes next, so that numbers alone
+/// would make a difference.
+fn is_step(line: &str) -> bool {
+    unnumbered(line).is_some()
+}
+
+/// The text of a numbered step.
+fn unnumbered(line: &str) -> Option<&str> {
+    let (number, text) = line.trim_start().split_once(". ")?;
+    (!number.is_empty() && number.chars().all(|c| c.is_ascii_digit())).then_some(text)
+}
+
+/// The skill with its steps as sentences.
+fn without_steps(skill: &Skill) -> Skill {
+    let mut plain = skill.clone();
+    let lines = skill.text.guidance.lines().map(|line| unnumbered(line).unwrap_or(line));
+    plain.text.guidance = lines.collect::<Vec<_>>().join("\n");
+    plain
 }
 
 /// Returns the best hit for the instruction and the hits close to it.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, Guidance, TextBudget};
+use apprentice_protocol::{BoundedText, EventKind, Guidance, TextBudget};
 use apprentice_skillbook::{Skill, Snapshot};
 
 use super::activation::activated::{self, ContributedTools, ToolFormat};
@@ -17,7 +17,7 @@ use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
 use super::reading::fence;
 use super::reading::front_program::FrontProgram;
 use super::reading::short_reader::ShortReader;
-use super::reading::tools::{self, ReadingContext};
+use super::reading::tools::{self, ReadingContext, delivered};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
 
 const NO_DOMAINS: &str = "(none yet)\n";
@@ -81,6 +81,10 @@ pub fn build_guidance_with_tools(
         }
         ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
+        ArmPolicy::PlaceboForced => {
+            let fitted = placebo::forced_placebo(book, task)?;
+            texts(&fitted.iter().collect::<Vec<_>>(), "no skill is left")?
+        }
     })
 }
 
@@ -143,7 +147,7 @@ fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled
         (pull_opening(book), IndexScope::FirstView, BTreeSet::new())
     };
     let refresh = IndexOnScreen::new(book, &front, scope, shown).for_task(reader, instruction);
-    Guidance { opening, tools, refresh: Some(Arc::new(refresh)) }
+    Guidance { opening, tools, refresh: Some(Arc::new(refresh)), ..Guidance::default() }
 }
 
 /// Returns the domains of a task's programs that the book knows, and those of all programs.
@@ -191,9 +195,15 @@ fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> 
     if skills.is_empty() {
         return Err(GuidanceError::NoEligibleSkill(otherwise.to_owned()));
     }
-    let mut text = String::new();
+    let (mut text, mut given) = (String::new(), Vec::new());
     for skill in skills {
-        let _ = writeln!(text, "{}", fence::note(skill, &skill.prose_view()));
+        let (note, event) = delivered(skill, fence::note(skill, &skill.prose_view()));
+        let _ = writeln!(text, "{note}");
+        given.push((note, event));
     }
-    Ok(included_texts(&text))
+    let guidance = included_texts(&text);
+    // What the limit on the prompt cuts was not given whole.
+    given.retain(|(note, _)| guidance.opening.as_str().contains(note.as_str()));
+    let opening_events = given.into_iter().map(|(_, event)| EventKind::Skill(event)).collect();
+    Ok(Guidance { opening_events, ..guidance })
 }

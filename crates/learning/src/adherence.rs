@@ -63,16 +63,10 @@ pub fn anchors(text: &str) -> Vec<Anchor> {
             found.push(Anchor::Keys { chord: chord_of(keys.as_str()) });
         }
     }
-    for quoted in QUOTED.iter().flat_map(|regex| regex.captures_iter(text)) {
-        let name =
-            quoted.iter().skip(1).flatten().next().map(|name| plain(name.as_str())).unwrap_or_default();
-        if !name.is_empty() && !name.contains(['>', '→']) {
-            found.push(Anchor::Label { name });
-        }
-    }
+    found.extend(quoted_names(text).map(|(_, name)| Anchor::Label { name: as_label(name) }));
     for sentence in text.split(['\n', '.', ';', '(', ')', ',']) {
         let parts: Vec<String> =
-            sentence.split(['>', '→', '▸', '»']).map(plain).filter(|part| !part.is_empty()).collect();
+            sentence.split(['>', '→', '▸', '»']).map(as_label).filter(|part| !part.is_empty()).collect();
         if parts.len() > 1 {
             found.push(Anchor::Path { parts });
         }
@@ -82,6 +76,16 @@ pub fn anchors(text: &str) -> Vec<Anchor> {
     found
 }
 
+/// Returns the quoted names of elements of a text in order, each with the byte at which it begins.
+pub fn quoted_names(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let quoted = QUOTED.iter().flat_map(move |regex| regex.captures_iter(text));
+    let names = quoted.filter_map(|quoted| quoted.iter().skip(1).flatten().next());
+    names.map(|name| (name.start(), name.as_str())).filter(|(_, name)| {
+        let label = as_label(name);
+        !label.is_empty() && !label.contains(['>', '→'])
+    })
+}
+
 /// Compares a text with the actions from step `since` on.
 pub fn adherence(text: &str, steps: &[TrajectoryStep], since: StepId) -> Adherence {
     let done: Vec<(String, String)> = steps
@@ -89,7 +93,7 @@ pub fn adherence(text: &str, steps: &[TrajectoryStep], since: StepId) -> Adheren
         .filter(|step| step.id >= since)
         .flat_map(|step| &step.actions)
         .filter(|action| action.outcome == "done")
-        .map(|action| (action.action.to_lowercase(), plain(action.name.as_deref().unwrap_or_default())))
+        .map(|action| (action.action.to_lowercase(), as_label(action.name.as_deref().unwrap_or_default())))
         .collect();
     let mut follow = Adherence::default();
     for anchor in anchors(text) {
@@ -122,7 +126,7 @@ fn chord_of(keys: &str) -> String {
 }
 
 /// Normalizes a label for comparison: lower case, without ellipsis, quotes and access key markers.
-fn plain(label: &str) -> String {
+pub fn as_label(label: &str) -> String {
     let kept: String =
         label.chars().filter(|c| !matches!(c, '"' | '“' | '”' | '`' | '*' | '_' | '…')).collect();
     kept.trim().trim_end_matches('.').trim().to_lowercase()

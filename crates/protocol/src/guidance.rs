@@ -20,6 +20,8 @@ pub trait GuidanceRefresh: Send + Sync {
 pub struct Guidance {
     /// Text below the system prompt and the user's instruction, marked as advice.
     pub opening: BoundedText,
+    /// What the trace records of the skills whose texts stand in `opening`.
+    pub opening_events: Vec<EventKind>,
     /// Tools for the model.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Source of later text, if the arm has one.

@@ -38,6 +38,8 @@ pub enum Arm {
     PlaceboInert,
     /// `placebo-wrong`
     PlaceboWrong,
+    /// `placebo-forced`
+    PlaceboForced,
     /// `masked`
     Masked,
     /// `code`
@@ -85,6 +87,8 @@ pub enum Delivery {
     PlaceboInert,
     /// As [`Delivery::Pull`], over texts of other programs.
     PlaceboWrong,
+    /// As [`Delivery::Forced`], with skills that do not bear on the task.
+    PlaceboForced,
 }
 
 /// One arm, as help, reports and the guide describe it.
@@ -103,7 +107,7 @@ pub struct ArmEntry {
 }
 
 /// Every arm. Help, plans, reports and the guide read this table.
-pub const ARMS: [ArmEntry; 20] = [
+pub const ARMS: [ArmEntry; 21] = [
     without_book(Arm::None, "none", Delivery::Nothing, "none"),
     without_book(
         Arm::ToolsOnly,
@@ -171,6 +175,12 @@ pub const ARMS: [ArmEntry; 20] = [
         "placebo-wrong",
         Delivery::PlaceboWrong,
         "relabelled bodies of other programs, as long, through the same tools",
+    ),
+    of_book(
+        Arm::PlaceboForced,
+        "placebo-forced",
+        Delivery::PlaceboForced,
+        "true skills that do not bear on the task, as long, in the prompt",
     ),
     of_book(
         Arm::Masked,

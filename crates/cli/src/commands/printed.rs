@@ -36,6 +36,7 @@ pub(crate) const PRINTED: &[(&str, &[&str])] = &[
     ("skills certificate badge", &["skills-certificate-badge-1"]),
     ("skills certificate make", &["skills-certificate-1"]),
     ("skills certificate verify", &["skills-certificate-verify-1"]),
+    ("skills check", &["skills-check-1"]),
     ("skills clean", &["skills-clean-1"]),
     ("skills diff", &["skills-diff-1"]),
     ("skills events", &["skills-events-1"]),

@@ -204,6 +204,7 @@ fn what_a_skillbook_holds_is_as_published() {
     found.check("skills-blame-1", &written::<skills::history::Blame>());
     found.check("skills-events-1", &written::<skills::events::Events>());
     found.check("skills-learning-1", &written::<skills::events::LearningState<'_>>());
+    found.check("skills-check-1", &written::<skills::check::CheckedPages>());
     found.check("skills-measure-1", &written::<skills::measure::Measured>());
     found.check("skills-measure-plan-1", &written::<skills::measure::MeasurePlan>());
     found.check("skills-certificate-1", &written::<skills::certificate::MadeCertificate>());

@@ -3,7 +3,7 @@
 
 use apprentice_evaluator::run::ChosenProfile;
 use apprentice_harness::agent::{opening_request, tokens_of};
-use apprentice_models::compat::{ActionFormat, StudentProfile};
+use apprentice_models::compat::{ActionFormat, SkillReading, StudentProfile};
 use apprentice_models::identity::ModelIdentity;
 use apprentice_protocol::{ChatModel as _, HistoryRule, ImageRule, Size, WorldTool};
 
@@ -25,6 +25,13 @@ impl Models {
         let Some(model) = self.compat_name(name)? else { return Ok(None) };
         let (student, why) = self.chosen_student(name, &self.settings(name)?, model)?;
         Ok(Some(ChosenProfile { name: student.name, why }))
+    }
+
+    /// How a model behind a compatible server takes a skill, with the name of its profile; `None` for other models.
+    pub(crate) fn skill_reading(&self, name: &str) -> Result<Option<(SkillReading, String)>, Failure> {
+        let Some(model) = self.compat_name(name)? else { return Ok(None) };
+        let student = self.student(name, model)?;
+        Ok(Some((student.skills, student.name)))
     }
 
     /// The profile of a model behind a compatible server.

@@ -87,6 +87,74 @@ fn a_suite_measures_a_skill_and_what_is_there_is_not_measured_twice() {
 }
 
 #[test]
+fn a_skill_in_the_prompt_is_measured_against_a_text_in_the_prompt() {
+    let place = Place::new();
+    let (package, suite) = (package(&place, "count", "[]"), scenes(&place));
+    let model = answers(&place, "There are two.");
+    let out = place.path("out");
+    let [package, suite, to] = [&package, &suite, &out].map(|path| path.to_string_lossy().into_owned());
+    let measure = |more: &[&str]| {
+        let common = ["skills", "measure", &package, "--suite", &suite, "--model", &model];
+        place.output(&[&common[..], more].concat())
+    };
+    let plan = measure(&["--offer", "prompt", "--dry-run", "--json"]);
+    let plan: Value = serde_json::from_slice(&plan.stdout).expect("a plan");
+    assert_eq!(plan["skills"][0]["offer"], "prompt", "{plan}");
+    let made = measure(&["--offer", "prompt", "--out", &to, "--yes"]);
+    assert!(made.status.success(), "{}", said(&made));
+    let page = String::from_utf8_lossy(&made.stdout).into_owned();
+    for wanted in
+        ["It stood in the prompt of 9 of 9 attempts", "The unrelated text stood in the prompt of 9 attempts"]
+    {
+        assert!(page.contains(wanted), "{page}");
+    }
+    let folder = out.join("count");
+    let read = |file: &str| fs::read_to_string(folder.join(file)).expect("a file");
+    let page: Value = serde_json::from_str(&read("page.json")).expect("JSON");
+    let mut arms: Vec<&str> =
+        page["arms"].as_array().expect("arms").iter().filter_map(|arm| arm["arm"].as_str()).collect();
+    arms.sort_unstable();
+    assert_eq!((arms, &page["offer"]), (vec!["forced", "none", "placebo-forced"], &json!("prompt")));
+    assert_eq!(page["against_placebo"]["against"], "placebo-forced");
+    let definition: Value = serde_json::from_str(&read("experiment/experiment.json")).expect("JSON");
+    assert_eq!(definition["primary"], json!({"treatment": "forced", "control": "placebo-forced"}));
+    // What was begun is gone on with as it was begun.
+    let again = measure(&["--out", &to, "--yes"]);
+    assert!(
+        said(&again).contains("its text in the prompt: the measurement that was begun does so"),
+        "{}",
+        said(&again)
+    );
+}
+
+#[test]
+fn a_profile_whose_models_ask_for_no_skill_gets_the_text() {
+    let place = Place::new();
+    let (package, suite) = (package(&place, "count", "[]"), scenes(&place));
+    for (profile, offer) in [("small", "prompt"), ("text", "read")] {
+        let plan = place.output(&[
+            "skills",
+            "measure",
+            &package.to_string_lossy(),
+            "--suite",
+            &suite.to_string_lossy(),
+            "--model",
+            "compat/none",
+            "--base-url",
+            "http://127.0.0.1:9/v1",
+            "--profile",
+            profile,
+            "--dry-run",
+            "--json",
+        ]);
+        let told: Value = serde_json::from_slice(&plan.stdout).unwrap_or_else(|_| panic!("{}", said(&plan)));
+        assert_eq!(told["skills"][0]["offer"], offer, "{told}");
+        let why = told["skills"][0]["offer_because"].as_str().expect("a reason");
+        assert!(why.contains(profile), "{why}");
+    }
+}
+
+#[test]
 fn what_cannot_be_measured_is_named_and_nothing_is_written() {
     if !is_installed("xfce4-terminal") {
         return;

@@ -40,6 +40,16 @@ const OFFICE: (&str, &str) = ("libreoffice", "soffice@soffice.bin,libreoffice@so
 /// Domains of tasks that concern several programs, or none in particular.
 const NON_APP_DOMAINS: [&str; 2] = ["general", "multi-apps"];
 
+/// The command line that starts the program of a domain: its likeliest command, or for a part of an office its option.
+pub fn start_command(domain: &str) -> String {
+    if let Some(part) = domain.strip_prefix(OFFICE.0).and_then(|rest| rest.strip_prefix('-')) {
+        return format!("soffice --norestore --{part}");
+    }
+    let listed = COMMANDS.iter().find(|(name, _)| *name == domain).map(|(_, commands)| *commands);
+    let first = listed.and_then(|commands| commands.split([',', '@']).next());
+    first.unwrap_or(domain).to_owned()
+}
+
 /// The program versions that a world has reported so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppVersions {

@@ -254,3 +254,14 @@ async fn a_world_that_does_not_answer_is_waited_for_once() {
     assert_eq!(told(second), json!({ "mousepad": null }));
     assert_eq!(versions.known(), known, "nothing that was known is lost");
 }
+
+#[test]
+fn a_domain_says_how_its_program_is_started() {
+    for (domain, command) in [
+        ("mousepad", "mousepad"),
+        ("terminal", "xfce4-terminal"),
+        ("libreoffice-calc", "soffice --norestore --calc"),
+    ] {
+        assert_eq!(super::start_command(domain), command);
+    }
+}

@@ -132,6 +132,7 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>, functions: FunctionSco
         Delivery::CodePull => ArmPolicy::Code { pull: true, unverified, own_tools: true },
         Delivery::PlaceboInert => ArmPolicy::PlaceboInert,
         Delivery::PlaceboWrong => ArmPolicy::PlaceboWrong,
+        Delivery::PlaceboForced => ArmPolicy::PlaceboForced,
     }
 }
 

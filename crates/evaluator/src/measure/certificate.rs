@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::offer::Offer;
 use super::page::conclusion;
 use super::schema::{ArmLine, Conclusion, Effect, ScreeningResult, SkillPage};
 
@@ -42,6 +43,9 @@ pub struct Certificate {
     pub tasks_hash: String,
     /// The models that got the skill.
     pub models: Vec<String>,
+    /// How it was offered to them.
+    #[serde(default)]
+    pub offer: Offer,
     /// The model that judged statements.
     pub judge: Option<String>,
     /// The versions of the programs, for which it holds.
@@ -124,6 +128,7 @@ impl Certificate {
             tasks: skill.tasks.clone(),
             tasks_hash: skill.tasks_hash.clone(),
             models: vec![page.model.clone()],
+            offer: page.offer,
             judge: page.judge.clone(),
             programs: page.programs.clone(),
             conclusion: page.conclusion,
@@ -232,6 +237,7 @@ impl Certificate {
         };
         let models = self.models.join(", ");
         let _ = writeln!(text, "**With {models}: {conclusion}.**\n");
+        let _ = writeln!(text, "- The model got {}", self.offer.words());
         for effect in [Some(&self.against_placebo), self.against_none.as_ref()].into_iter().flatten() {
             let other =
                 if effect.against == "none" { "nothing" } else { "an unrelated text of the same length" };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{TaskId, Verdict};
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::{CompareOptions, Comparison, Finding, MixedVersions, compare};
-use apprentice_results::report::{ArmReport, ComparisonReport, Report};
+use apprentice_results::report::{ArmReport, ComparisonReport, PrimaryComparison, Report};
 use apprentice_results::stats::{Design, MIN_TEMPLATES, PowerAssumptions, smallest_effect};
 use apprentice_runs::layout::{MEASURE_FOLDER, SKILL_FILE};
 use apprentice_runs::row::{Role, TrialRow};
@@ -14,6 +14,7 @@ use apprentice_runs::rows::trials;
 use apprentice_runs::{RunError, StoredRun, latest_run};
 
 use super::evidence::{DecidedBy, PartError, rows_by, traces};
+use super::offer::Offer;
 use super::schema::{
     ArmLine, Conclusion, Effect, MeasuredSkill, Reading, SKILL_PAGE_SCHEMA, SkillPage, Triggers,
 };
@@ -116,29 +117,29 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
     let run = latest_run(&source.experiment.join(MEASURE_FOLDER)).ok_or_else(missing)?;
     let run = StoredRun::open(&run)?;
     let rows: Vec<TrialRow> = trials(&run.rows).into_iter().map(|trial| trial.last.clone()).collect();
-    let of_arm = |arm: Arm| -> Vec<TrialRow> {
-        let own = rows.iter().filter(|row| row.role == Role::Student && row.arm == arm.as_str());
-        own.cloned().collect()
-    };
-    let with = of_arm(Arm::Pull);
-    let others = [of_arm(Arm::PlaceboInert), of_arm(Arm::None)];
+    let primary = &definition.primary;
+    let offer = Offer::of(primary).ok_or_else(missing)?;
+    let with = of_arm(&rows, &primary.treatment);
+    let others = [of_arm(&rows, &primary.control), of_arm(&rows, Arm::None.as_str())];
     let facts = traces(&run, &rows)?;
     let parts = |by| -> Result<Vec<Effect>, SkillPageError> {
         let with = rows_by(&run, &with, by)?;
         let others = others.iter().map(|rows| rows_by(&run, rows, by)).collect::<Result<Vec<_>, _>>()?;
         Ok(others.iter().filter_map(|rows| part(rows, &with)).collect())
     };
-    let against = |arm: Arm| made.comparisons.iter().find(|one| is_pull_against(one, arm)).map(effect);
-    let (against_placebo, against_none) = (against(Arm::PlaceboInert), against(Arm::None));
+    let against = |other: &str| against(&made, &primary.treatment, other);
+    let (against_placebo, against_none) = (against(&primary.control), against(Arm::None.as_str()));
     let trigger_rows = source.triggers.map(StoredRun::open).transpose()?;
     let trigger_rows = trigger_rows.iter().flat_map(|run| trials(&run.rows)).map(|trial| trial.last);
     let (lost, won) = flips(&with, &others[1]);
     let evals = against_placebo.as_ref().map_or(0, |effect| effect.evals);
     let seeds = definition.seeds.max(1);
+    let student_arms = made.arms.iter().filter(|arm| arm.key.role == Role::Student);
     Ok(SkillPage {
         schema: SKILL_PAGE_SCHEMA.to_owned(),
         book_hash: content_hash.clone(),
         model: definition.student.clone(),
+        offer,
         judge: definition.judge.clone(),
         date: made.started_at.map(|time| time.strftime("%Y-%m-%d").to_string()),
         program: definition.program.clone(),
@@ -149,13 +150,14 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
             PowerAssumptions::default(),
         ),
         conclusion: conclusion(against_placebo.as_ref(), against_none.as_ref()),
-        arms: made.arms.iter().filter(|arm| arm.key.role == Role::Student).map(arm_line).collect(),
+        arms: student_arms.map(|arm| arm_line(arm, primary)).collect(),
         against_placebo,
         against_none,
         by_state: parts(DecidedBy::State)?,
         by_judge: parts(DecidedBy::Judge)?,
         reading: reading(&with, &others[0], &facts.followed),
-        triggers: triggers(&skill, with.iter().chain(trigger_rows)),
+        // A text in the prompt is there whether it is wanted or not.
+        triggers: (offer == Offer::Read).then(|| triggers(&skill, with.iter().chain(trigger_rows))).flatten(),
         lost,
         won,
         harm: made.harm.clone(),
@@ -166,6 +168,17 @@ pub fn skill_page(source: PageSource<'_>) -> Result<SkillPage, SkillPageError> {
     })
 }
 
+/// The rows of the student in an arm.
+fn of_arm(rows: &[TrialRow], arm: &str) -> Vec<TrialRow> {
+    rows.iter().filter(|row| row.role == Role::Student && row.arm == arm).cloned().collect()
+}
+
+/// The comparison of an arm with another one.
+fn against(made: &Report, treatment: &str, other: &str) -> Option<Effect> {
+    let compared = |one: &&ComparisonReport| one.result.b.arm == treatment && one.result.a.arm == other;
+    made.comparisons.iter().find(compared).map(effect)
+}
+
 /// The notes of the report that say something of a skill's measurement.
 fn notes(made: &Report) -> Vec<String> {
     // What a page says itself, in its own words.
@@ -173,10 +186,6 @@ fn notes(made: &Report) -> Vec<String> {
         ["one book was measured", "below ", " may do harm", "the verdicts of ", "never viewed a skill"];
     let keeps = |note: &&String| !told.iter().any(|part| note.contains(part));
     made.notes.iter().filter(keeps).cloned().collect()
-}
-
-fn is_pull_against(one: &ComparisonReport, arm: Arm) -> bool {
-    one.result.b.arm == Arm::Pull.as_str() && one.result.a.arm == arm.as_str()
 }
 
 fn effect(one: &ComparisonReport) -> Effect {
@@ -215,14 +224,14 @@ pub(super) fn conclusion(placebo: Option<&Effect>, none: Option<&Effect>) -> Con
     }
 }
 
-fn arm_line(arm: &ArmReport) -> ArmLine {
+fn arm_line(arm: &ArmReport, primary: &PrimaryComparison) -> ArmLine {
     let judged = arm.tally.passed + arm.tally.failed;
     #[expect(clippy::cast_precision_loss, reason = "a mean to be read by a person")]
     let tokens = (judged > 0).then(|| (arm.tokens.input + arm.tokens.output) as f64 / f64::from(judged));
     let words = match arm.key.arm.as_str() {
         "none" => "without the skill",
-        "pull" => "with the skill",
-        "placebo-inert" => "with an unrelated text of the same length",
+        own if own == primary.treatment => "with the skill",
+        other if other == primary.control => "with an unrelated text of the same length",
         other => other,
     };
     ArmLine {

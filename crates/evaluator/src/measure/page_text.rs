@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use apprentice_protocol::counted;
 use apprentice_results::compare::Finding;
 
+use super::offer::Offer;
 use super::schema::{ArmLine, Conclusion, Effect, ScreeningResult, SkillPage};
 
 /// Largest number of lines of a list.
@@ -122,8 +123,8 @@ fn line(text: &mut String, by: &str, one: &Effect) {
 
 fn other(one: &Effect) -> &'static str {
     match one.against.as_str() {
-        "placebo-inert" => "an unrelated text of the same length",
-        _ => "nothing",
+        "none" => "nothing",
+        _ => "an unrelated text of the same length",
     }
 }
 
@@ -151,7 +152,11 @@ fn whole(share: f64) -> String {
 fn use_of_it(page: &SkillPage, text: &mut String) {
     let reading = page.reading;
     *text += "## Was it used?\n\n";
-    let _ = write!(text, "- It was read in {} of {} attempts", reading.read, reading.of);
+    let came = match page.offer {
+        Offer::Read => "was read in",
+        Offer::Prompt => "stood in the prompt of",
+    };
+    let _ = write!(text, "- It {came} {} of {} attempts", reading.read, reading.of);
     let unknown = reading.read - reading.followed - reading.not_followed;
     if reading.read > 0 {
         let _ = write!(
@@ -164,10 +169,13 @@ fn use_of_it(page: &SkillPage, text: &mut String) {
         }
     }
     *text += ".\n";
-    if reading.of > 0 && reading.read == 0 {
+    if reading.of > 0 && reading.read == 0 && page.offer == Offer::Read {
         *text += "- Nobody read it, so that the numbers say nothing of its text: they show what offering it does.\n";
     }
-    let _ = writeln!(text, "- The unrelated text was read in {} attempts.", reading.placebo_read);
+    if reading.read < reading.of && page.offer == Offer::Prompt {
+        *text += "- It is longer than what a prompt takes of it, so that its end was cut.\n";
+    }
+    let _ = writeln!(text, "- The unrelated text {came} {} attempts.", reading.placebo_read);
     if let Some(found) = page.triggers {
         if found.wanted > 0 {
             let _ =
@@ -222,6 +230,7 @@ fn circumstances(page: &SkillPage, text: &mut String) {
     let facts = [
         ("Tasks", skill.tasks.clone()),
         ("Model", page.model.clone()),
+        ("Offered", format!("the model got {}", page.offer.words())),
         ("Judge", page.judge.clone().unwrap_or_else(|| "none was needed".to_owned())),
         ("Date", page.date.clone().unwrap_or_default()),
         ("Programs", programs.join("; ")),

@@ -10,6 +10,8 @@ use apprentice_skillbook::package::evals::LeftOutEval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::offer::Offer;
+
 /// Schema name of the page.
 pub const SKILL_PAGE_SCHEMA: &str = "apprentice.skill-page/1";
 
@@ -127,13 +129,13 @@ pub struct Effect {
 pub struct Reading {
     /// Trials with the skill that have a result.
     pub of: u32,
-    /// Of these, trials in which the agent read it.
+    /// Of these, trials in which the agent read it, or had its whole text in the prompt.
     pub read: u32,
     /// Of these, trials that did at least half of the commands, keys and labels that it names.
     pub followed: u32,
     /// Trials that read it and did less of it.
     pub not_followed: u32,
-    /// Trials with the placebo in which the agent read a placebo.
+    /// Trials with the placebo in which the agent read a placebo, or had it in the prompt.
     pub placebo_read: u32,
 }
 
@@ -161,6 +163,9 @@ pub struct SkillPage {
     pub book_hash: String,
     /// The model.
     pub model: String,
+    /// How the skill was offered to it.
+    #[serde(default)]
+    pub offer: Offer,
     /// The model that judged statements; `None` where none had to be judged.
     pub judge: Option<String>,
     /// When it was measured.

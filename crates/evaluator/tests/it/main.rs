@@ -12,6 +12,7 @@ mod functions;
 mod judging;
 mod leak;
 mod osworld;
+mod page_check;
 mod profile;
 mod prose;
 mod run;

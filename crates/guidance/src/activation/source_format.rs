@@ -39,7 +39,7 @@ pub(crate) fn build_guidance(book: &Snapshot, contributed: &ContributedTools) ->
         tool(Kind::SeedOffload, spec::<NameArguments>(OFFLOAD_SKILL, "Puts an active skill away.")),
         tool(Kind::SeedCall, spec::<CallArguments>(SKILL_TOOL, "Calls a tool of the active skills.")),
     ];
-    Guidance { opening: opening(book), tools, refresh: None }
+    Guidance { opening: opening(book), tools, ..Guidance::default() }
 }
 
 fn opening(book: &Snapshot) -> BoundedText {

@@ -273,7 +273,7 @@ pub(crate) fn viewed_steps(skill: &Skill, steps: &ShortSteps) -> (String, SkillE
 }
 
 /// A text of a skill as delivered, with its trace event.
-fn delivered(skill: &Skill, text: String) -> (String, SkillEvent) {
+pub(crate) fn delivered(skill: &Skill, text: String) -> (String, SkillEvent) {
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),

@@ -123,6 +123,31 @@ fn an_inert_placebo_withholds_what_helps_and_delivers_as_much() {
 }
 
 #[test]
+fn a_placebo_in_the_prompt_is_as_long_as_what_helps_and_reads_as_it() {
+    let book = shelf().snapshot();
+    let known = TaskView { relevant: Some(BTreeSet::from([id("gimp/color-to-alpha")])), ..task() };
+    let lent = |policy| build_guidance(&book, &policy, &known).expect("lends");
+    let (helpful, placebo) =
+        (lent(ArmPolicy::Forced { skills: vec![id("gimp/color-to-alpha")] }), lent(ArmPolicy::PlaceboForced));
+    assert!(placebo.tools.is_empty() && !placebo.opening.as_str().contains("transparent"));
+    let length = |guidance: &Guidance| guidance.opening.as_str().chars().count();
+    assert_eq!(length(&helpful), length(&placebo), "{}", placebo.opening.as_str());
+    let steps = |guidance: &Guidance| guidance.opening.as_str().contains("\n1. ");
+    assert_eq!(steps(&helpful), steps(&placebo), "a list of steps stands against a list of steps");
+    // The trace says whose texts stood in the prompt.
+    let given = |guidance: &Guidance| -> Vec<String> {
+        let events = guidance.opening_events.iter().filter_map(|event| match event {
+            EventKind::Skill(event) => event.skill.as_ref().map(ToString::to_string),
+            _ => None,
+        });
+        events.collect()
+    };
+    assert_eq!(given(&helpful), ["gimp/color-to-alpha"]);
+    assert_eq!(given(&placebo).len(), 1);
+    assert_ne!(given(&placebo), given(&helpful));
+}
+
+#[test]
 fn a_wrong_placebo_keeps_names_and_changes_bodies() {
     let book = shelf().snapshot();
     let wrong = build_guidance(&book, &ArmPolicy::PlaceboWrong, &task()).expect("lends");

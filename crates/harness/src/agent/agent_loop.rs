@@ -168,7 +168,7 @@ impl<'a> AgentLoop<'a> {
         let mut opening = vec![prompt::task(instruction)];
         if !guidance.opening.is_empty() {
             let advice = prompt::advice(&guidance.opening);
-            self.journal.deliver(&guidance.opening, &advice)?;
+            self.journal.deliver_with(&guidance.opening, &advice, guidance.opening_events.clone())?;
             opening.push(advice);
         }
         let below = self.observer().refresh(&view)?;

@@ -58,14 +58,8 @@ impl<'a> Journal<'a> {
         self.emit(EventKind::Notice { content: vec![notice.clone()] })
     }
 
-    /// Records guidance that stands in a notice.
-    pub(super) fn deliver(&mut self, text: &BoundedText, notice: &Content) -> Result<(), Stop> {
-        self.delivered_chars += text.as_str().chars().count() as u64;
-        self.notice(notice)
-    }
-
-    /// Records guidance whose events count the parts of the text that they are about; what stands around these is counted
-    /// here.
+    /// Records guidance that stands in a notice, and whose events count the parts of the text that they are about; what
+    /// stands around these is counted here.
     pub(super) fn deliver_with(
         &mut self,
         text: &BoundedText,

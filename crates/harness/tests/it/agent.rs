@@ -153,7 +153,7 @@ impl Tool for Echo {
 
 fn advised() -> Guidance {
     let opening = BoundedText::cut("Capitals are made in a submenu.", TextBudget(1000));
-    Guidance { opening, tools: vec![Echo::tool()], refresh: None }
+    Guidance { opening, tools: vec![Echo::tool()], ..Guidance::default() }
 }
 
 #[tokio::test]

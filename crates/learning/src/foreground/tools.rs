@@ -64,14 +64,10 @@ pub fn remember_instruction(words: &str) -> String {
 impl AttemptLearning {
     /// Returns the guidance extended with the learning tools.
     pub fn extend_guidance(self: &Arc<Self>, guidance: Guidance) -> Guidance {
-        let mut tools = guidance.tools;
+        let mut tools = guidance.tools.clone();
         tools.extend(over(self));
         let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
-        Guidance {
-            opening: BoundedText::cut(opening.trim_start(), MAX_OPENING_CHARS),
-            tools,
-            refresh: guidance.refresh,
-        }
+        Guidance { opening: BoundedText::cut(opening.trim_start(), MAX_OPENING_CHARS), tools, ..guidance }
     }
 }
 

@@ -35,7 +35,9 @@ use crate::price::Tariff;
 
 pub use adaptation::Adaptation;
 pub use encode::as_sent;
-pub use profile::{ActionFormat, PictureHistory, ProfileError, Space, Structured, StudentProfile};
+pub use profile::{
+    ActionFormat, PictureHistory, ProfileError, SkillReading, Space, Structured, StudentProfile,
+};
 pub(crate) use text_format::PROMPTS;
 use words::Unparsed;
 

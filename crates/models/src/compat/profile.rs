@@ -109,6 +109,8 @@ pub struct StudentProfile {
     pub outline: bool,
     /// How the interface tree is written.
     pub views: ViewRule,
+    /// How it takes a skill.
+    pub skills: SkillReading,
     /// Stop sequences.
     pub stop: Vec<String>,
     /// Limit on output tokens.
@@ -121,6 +123,17 @@ pub struct StudentProfile {
     pub temperature: Option<f64>,
     /// Whether a seed is sent.
     pub seed: bool,
+}
+
+/// How a model takes a skill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillReading {
+    /// It asks for the text of one whose description fits.
+    #[default]
+    Asks,
+    /// It asks for none: the text must stand in its prompt.
+    Prompt,
 }
 
 /// When old pictures of a conversation are left out.
@@ -168,6 +181,8 @@ struct ProfileFile {
     outline: bool,
     #[serde(default = "changes")]
     views: ViewRule,
+    #[serde(default)]
+    skills: SkillReading,
     #[serde(default)]
     stop: Vec<String>,
     max_output_tokens: u32,
@@ -316,6 +331,7 @@ impl StudentProfile {
             context_tokens,
             outline: written.outline,
             views: written.views,
+            skills: written.skills,
             stop: written.stop,
             max_output_tokens: written.max_output_tokens,
             structured: written.structured,

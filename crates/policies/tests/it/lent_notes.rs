@@ -70,7 +70,7 @@ pub(crate) fn lend(notes: &[Note]) -> Guidance {
     Guidance {
         opening: BoundedText::cut(&format!("Notes by program:\n{lines}"), TextBudget(4000)),
         tools: ["skill_list", "skill_search", "skill_view"].map(tool).to_vec(),
-        refresh: None,
+        ..Guidance::default()
     }
 }
 

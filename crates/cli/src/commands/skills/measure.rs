@@ -7,11 +7,10 @@ use std::sync::Arc;
 use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::hidden_skills::HiddenSkills;
 use apprentice_evaluator::arms::tool_servers::ToolSettings;
-use apprentice_evaluator::experiment::{
-    BookSource, Experiment, PrimaryComparison, finished_rows, plan_measurement,
-};
-use apprentice_evaluator::measure::{PageSource, SkillPage, markdown, skill_page, summary_line};
+use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, finished_rows, plan_measurement};
+use apprentice_evaluator::measure::{Offer, PageSource, SkillPage, markdown, skill_page, summary_line};
 use apprentice_evaluator::run::ModelSource as _;
+use apprentice_models::compat::SkillReading;
 use apprentice_protocol::{CapOverrides, counted};
 use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
@@ -41,6 +40,9 @@ const PAGE_JSON: &str = "page.json";
 /// Measures whether a skill helps a model: the same tasks without it, with it, and with an unrelated text of the same
 /// length.
 ///
+/// The model gets the description and asks for the text (`--offer read`), or the text stands in its prompt (`--offer prompt`).
+/// Without `--offer` its profile decides: a model of few parameters asks for nothing.
+///
 /// The tasks are those of `evals/evals.json` in the package, or of a suite. Each attempt has a desktop with a terminal of
 /// its own, without a network. What files, commands and the wording of answers show is checked without a model;
 /// statements are judged by the model of `--judge`, and both are kept apart. With fewer than eight evaluations there
@@ -58,6 +60,9 @@ pub(crate) struct Measure {
     /// Measure on the tasks of this suite instead of the package's own evaluations.
     #[arg(long, value_name = "DIR")]
     suite: Option<PathBuf>,
+    /// How the model gets the skill [default: what its profile says].
+    #[arg(long, value_enum)]
+    offer: Option<OfferArg>,
     /// Repeat each evaluation N times in each arm. More evaluations tell more than more repetitions.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::options::count::at_least_one::<u32>)]
     repeats: u32,
@@ -74,6 +79,24 @@ pub(crate) struct Measure {
     out: Option<PathBuf>,
     #[command(flatten)]
     consent: SpendingArgs,
+}
+
+/// How a skill is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum OfferArg {
+    /// Its description, and its text when the model asks for it.
+    Read,
+    /// Its text, in the prompt of every attempt.
+    Prompt,
+}
+
+impl From<OfferArg> for Offer {
+    fn from(wanted: OfferArg) -> Self {
+        match wanted {
+            OfferArg::Read => Self::Read,
+            OfferArg::Prompt => Self::Prompt,
+        }
+    }
 }
 
 /// The output of `skills measure --json`.
@@ -113,6 +136,10 @@ pub(in super::super) struct MeasurePlan {
 #[derive(Serialize, JsonSchema)]
 struct PlannedSkill {
     name: String,
+    /// How the model gets it.
+    offer: Offer,
+    /// Why it gets it so.
+    offer_because: String,
     evals: usize,
     /// Evaluations that a verdict needs.
     needed: usize,
@@ -152,12 +179,53 @@ pub(crate) fn run(arguments: &Measure, json: bool, config: &Config) -> Result<()
         true => Ground::Scratch(Arc::new(tempfile::tempdir().kind(Kind::Environment)?)),
         false => Ground::Kept(experiment_command::folder(arguments.out.as_ref(), "skills", config, &*clock)),
     };
-    let work = Work { arguments, config, models: &models, suite: suite.as_ref(), json, ground: &ground };
+    let offer = chosen_offer(arguments, &models, ground.path())?;
+    let work =
+        Work { arguments, config, models: &models, suite: suite.as_ref(), json, ground: &ground, offer };
     let (prepared, refused) = work.prepare()?;
     if arguments.consent.dry_run {
         return work.tell_plan(&prepared, refused);
     }
     work.measure(&prepared, refused)
+}
+
+/// How the model gets a skill, with the reason: as the command says, else as a measurement that was begun did, else as the profile of
+/// the model says. What the server tells of the model can decide its profile, so that the server is asked here, too.
+fn chosen_offer(arguments: &Measure, models: &Models, folder: &Path) -> Result<(Offer, String), Failure> {
+    if let Some(wanted) = arguments.offer {
+        return Ok((wanted.into(), "--offer says so".to_owned()));
+    }
+    if let Some(begun) = begun_offer(folder)? {
+        return Ok((begun, "the measurement that was begun does so".to_owned()));
+    }
+    let name = models.resolve(&arguments.model)?;
+    wire::runtime()?.block_on(async { Ok(models.identify(name).await) })?;
+    Ok(match models.skill_reading(name)? {
+        Some((SkillReading::Prompt, profile)) => {
+            let why = format!(
+                "models of the profile {profile} ask for no skill; --offer read offers it for reading"
+            );
+            (Offer::Prompt, why)
+        }
+        Some((SkillReading::Asks, profile)) => {
+            (Offer::Read, format!("models of the profile {profile} ask for a skill that they want"))
+        }
+        None => (Offer::Read, "the model can ask for it; --offer prompt puts it in".to_owned()),
+    })
+}
+
+/// The offer of the measurements that a folder holds already; `None` without any.
+fn begun_offer(folder: &Path) -> Result<Option<Offer>, Failure> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    for entry in std::fs::read_dir(folder).kind(Kind::Environment)? {
+        let experiment = entry.kind(Kind::Environment)?.path().join(EXPERIMENT);
+        if let Some(definition) = Definition::read(&experiment).kind(Kind::Config)? {
+            return Ok(Offer::of(&definition.primary));
+        }
+    }
+    Ok(None)
 }
 
 /// A measurement with all that it needs.
@@ -168,6 +236,8 @@ struct Work<'a> {
     suite: Option<&'a Suite>,
     json: bool,
     ground: &'a Ground,
+    /// How the model gets a skill, and why so.
+    offer: (Offer, String),
 }
 
 impl Work<'_> {
@@ -180,6 +250,7 @@ impl Work<'_> {
             suite: self.suite,
             accept_effects: self.arguments.accept_effects,
             is_sealed: wire::has_sealed_worlds(self.config),
+            offer: self.offer.0,
         };
         let alone = all.len() == 1;
         let names: BTreeSet<String> = all.iter().map(Subject::name).collect();
@@ -239,7 +310,7 @@ impl Work<'_> {
             student: self.models.resolve(&self.arguments.model)?.to_owned(),
             others: Vec::new(),
             arms,
-            primary: PrimaryComparison::default(),
+            primary: self.offer.0.primary(),
             seeds: self.arguments.repeats,
             baselines: false,
             attempts: self.config.attempts.max(1),
@@ -259,7 +330,7 @@ impl Work<'_> {
     }
 
     fn main_experiment(&self, one: &Prepared) -> Result<Experiment, Failure> {
-        self.experiment(one, &one.suite, vec![Arm::None, Arm::Pull, Arm::PlaceboInert])
+        self.experiment(one, &one.suite, self.offer.0.arms().to_vec())
     }
 
     /// What would be measured of a skill, and what the size can show.
@@ -276,6 +347,8 @@ impl Work<'_> {
         let design = Design { templates: templates.len(), seeds: self.arguments.repeats };
         let planned = PlannedSkill {
             name: one.name.clone(),
+            offer: self.offer.0,
+            offer_because: self.offer.1.clone(),
             evals: templates.len(),
             needed: MIN_TEMPLATES,
             smallest_effect: smallest_effect(design, PowerAssumptions::default()),
@@ -360,9 +433,20 @@ pub(super) fn page_of(folder: &Path) -> Result<SkillPage, Failure> {
 }
 
 fn tell(planned: &PlannedSkill) {
-    let PlannedSkill { name, evals, needed, smallest_effect, trials, left_out, remarks } = planned;
+    let PlannedSkill {
+        name,
+        offer,
+        offer_because,
+        evals,
+        needed,
+        smallest_effect,
+        trials,
+        left_out,
+        remarks,
+    } = planned;
     let (evals, trials) = (counted(*evals, "evaluation"), counted(*trials, "attempt"));
     terminal::note(format_args!("{name}: {evals}, {trials} (without it, with it, with an unrelated text)"));
+    terminal::note(format_args!("  the model gets {}: {offer_because}", offer.words()));
     match smallest_effect {
         Some(least) => terminal::note(format_args!(
             "  this size finds a difference of {:.0} points four times of five",

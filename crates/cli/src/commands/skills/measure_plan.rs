@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::measure::{
-    Drawing, MEASURED_SKILL_SCHEMA, MeasuredSkill, ScreeningResult, lend_suite, task_id,
+    Drawing, MEASURED_SKILL_SCHEMA, MeasuredSkill, Offer, ScreeningResult, lend_suite, task_id,
 };
 use apprentice_evaluator::run::ModelSource as _;
+use apprentice_guidance::INCLUDED_BUDGET;
 use apprentice_protocol::{Clock as _, TaskId};
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::package::evals::{
-    EVALS_FILE, EVALS_FOLDER, EvalCheck, LeftOutEval, SkillEval, read_evals,
+    EVALS_FILE, EVALS_FOLDER, EvalCheck, LeftOutEval, SkillEval, SkillEvals, read_evals,
 };
 use apprentice_skillbook::package::{self, ImportOptions, Package};
 use apprentice_skillbook::{Snapshot, hash};
@@ -23,9 +24,9 @@ use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::wire;
 
-/// The folder of a package with its certificates.
 /// The folder with the book that holds the skill.
 const LENT: &str = "lent";
+/// The folder of a package with its certificates.
 pub(super) const CERTIFICATES: &str = "certificates/";
 
 /// What is to be measured: a package, or a book.
@@ -60,6 +61,8 @@ pub(super) struct Preparing<'a> {
     pub(super) accept_effects: bool,
     /// Whether the worlds are cells without a network, in which effects reach nobody.
     pub(super) is_sealed: bool,
+    /// How the model gets the skill.
+    pub(super) offer: Offer,
 }
 
 /// Finds what is to be measured at a place.
@@ -105,29 +108,25 @@ impl Subject {
                     );
                 };
                 let book = open(place)?.clean().kind(Kind::Config)?;
-                let origin = Origin { package: None, screening: ScreeningResult::AsWritten };
-                on_suite(self.name(), book, origin, suite, folder)
+                let screening = ScreeningResult::AsWritten;
+                let origin = Origin { package: None, screening, remarks: BTreeSet::new() };
+                let remarks = offer_remarks(with.offer, &book, &BTreeMap::new());
+                on_suite(self.name(), book, Origin { remarks, ..origin }, suite, folder)
             }
         }
     }
 }
 
 fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Result<Prepared, Failure> {
-    let read = match with.suite {
-        Some(_) => None,
-        None => Some(read_evals(package).map_err(|error| {
-            let failure = Failure::say(Kind::Config, format!("{}: {error}", package.name));
-            failure.hint("or measure it on the tasks of a suite: --suite DIR")
-        })?),
-    };
+    let mut found = evals_of(package, with)?;
     let screened = book_of(package, &folder.join(LENT), with)?;
     let digest = package_digest(package);
+    let remarks = offer_remarks(with.offer, &screened.0, &package.files);
     if let Some(suite) = with.suite {
-        let origin = Origin { package: Some(digest), screening: screened.1 };
+        let origin = Origin { package: Some(digest), screening: screened.1, remarks };
         return on_suite(package.name.clone(), screened.0, origin, suite, folder);
     }
     let (book, screening) = screened;
-    let mut found = read.unwrap_or_default();
     if with.models.judge().is_none() {
         without_judge(&mut found.evals, &mut found.left_out, &mut found.remarks);
     }
@@ -136,8 +135,10 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
             "the scripts of the package can be read by the agent, and are not installed for it".to_owned(),
         );
     }
+    found.remarks.extend(remarks);
     let (measured, asked): (Vec<SkillEval>, Vec<SkillEval>) =
         found.evals.into_iter().partition(|eval| !eval.checks.is_empty());
+    let asked = without_needless(with.offer, asked, &mut found.left_out);
     if measured.is_empty() {
         return Err(nothing_left(&package.name, &found.left_out));
     }
@@ -170,6 +171,27 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
     };
     let skill = skill.leaving_out(&found.left_out);
     Ok(Prepared { name: package.name.clone(), book, suite, triggers, skill })
+}
+
+/// Leaves out the evaluations that only ask whether a skill is read where its text stands in the prompt.
+fn without_needless(offer: Offer, asked: Vec<SkillEval>, left_out: &mut Vec<LeftOutEval>) -> Vec<SkillEval> {
+    if offer == Offer::Read {
+        return asked;
+    }
+    let why = "it asks whether the skill is read, and the text stands in the prompt";
+    left_out.extend(asked.into_iter().map(|eval| LeftOutEval { id: eval.id, why: why.to_owned() }));
+    Vec::new()
+}
+
+/// What a package brings of evaluations; nothing is read where a suite is named.
+fn evals_of(package: &Package, with: &Preparing<'_>) -> Result<SkillEvals, Failure> {
+    if with.suite.is_some() {
+        return Ok(SkillEvals::default());
+    }
+    read_evals(package).map_err(|error| {
+        let failure = Failure::say(Kind::Config, format!("{}: {error}", package.name));
+        failure.hint("or measure it on the tasks of a suite: --suite DIR")
+    })
 }
 
 /// Measures what no model has to judge, and names what is left out.
@@ -206,6 +228,30 @@ struct Origin {
     /// The digest of its package; `None` for a book.
     package: Option<String>,
     screening: ScreeningResult,
+    remarks: BTreeSet<String>,
+}
+
+/// What a text in the prompt lacks: its end, where it is too long, and the files of its package.
+fn offer_remarks(offer: Offer, book: &Snapshot, files: &BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
+    let mut remarks = BTreeSet::new();
+    if offer == Offer::Read {
+        return remarks;
+    }
+    let (length, most) =
+        (book.skills().map(|skill| skill.view().chars().count()).sum::<usize>(), INCLUDED_BUDGET.0);
+    if length > most {
+        remarks.insert(format!("its text has {length} characters, and a prompt takes {most} of them"));
+    }
+    let beside = |path: &&String| {
+        !path.starts_with(EVALS_FOLDER) && !path.starts_with(CERTIFICATES) && *path != "SKILL.md"
+    };
+    let beside = files.keys().filter(beside).count();
+    if beside > 0 {
+        remarks.insert(format!(
+            "{beside} files of the package cannot be read, since its text alone stands in the prompt"
+        ));
+    }
+    remarks
 }
 
 /// The measurement of a book on a copy of a suite.
@@ -231,7 +277,7 @@ fn on_suite(
         tasks: format!("the suite {}", suite.name),
         tasks_hash: suite.hash.clone(),
         left_out: BTreeMap::new(),
-        remarks: BTreeSet::new(),
+        remarks: origin.remarks,
         screening: origin.screening,
         should_trigger: BTreeMap::new(),
     };

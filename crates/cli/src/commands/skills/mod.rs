@@ -2,6 +2,7 @@
 
 mod archive;
 pub(super) mod certificate;
+pub(super) mod check;
 pub(crate) mod curate;
 pub(super) mod events;
 pub(super) mod export;
@@ -128,6 +129,7 @@ enum What {
     AddFigure(figure::AddFigure),
     Measure(measure::Measure),
     Certificate(certificate::CertificateCommand),
+    Check(check::Check),
     Validate(package::Validate),
     Export(export::Export),
     Import(package::Import),
@@ -171,6 +173,7 @@ impl What {
             | Self::Validate(_)
             | Self::Measure(_)
             | Self::Certificate(_)
+            | Self::Check(_)
             | Self::Export(_) => false,
         }
     }
@@ -238,6 +241,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Clean(clean) => curate::clean(clean, folder, json, config),
         What::Measure(measure) => measure::run(measure, json, config),
         What::Certificate(certificate) => certificate::run(certificate, json),
+        What::Check(check) => check::run(check, &open(folder)?, json, config),
         What::Validate(validate) => package::validate(validate, folder, json),
         What::AddFigure(figure) => figure::add_figure(figure, folder, json),
         What::Export(export) => export::export(export, folder, json),

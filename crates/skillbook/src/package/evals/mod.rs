@@ -18,6 +18,8 @@ pub use read::read_evals;
 
 /// The file with a package's evaluations.
 pub const EVALS_FILE: &str = "evals/evals.json";
+/// The file with the questions of which each asks only whether the skill is read, as `skill-creator` writes it.
+pub const TRIGGERS_FILE: &str = "evals/trigger-eval.json";
 /// The folder of all that belongs to them. The agent never gets it.
 pub const EVALS_FOLDER: &str = "evals/";
 /// Largest size of the file, in bytes.

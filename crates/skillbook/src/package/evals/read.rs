@@ -8,16 +8,18 @@ use super::check::read_check;
 use super::words::{clipped, inner_path, kind_of};
 use super::{
     EVALS_FILE, EVALS_FOLDER, EvalCheck, EvalFile, EvalsError, LeftOutEval, MAX_CHECKS, MAX_EVAL_FILES,
-    MAX_EVALS, MAX_EVALS_BYTES, MAX_PROMPT_CHARS, SkillEval, SkillEvals,
+    MAX_EVALS, MAX_EVALS_BYTES, MAX_PROMPT_CHARS, SkillEval, SkillEvals, TRIGGERS_FILE,
 };
 use crate::package::Package;
 
 /// Fields of the list that say nothing of what is to be done.
-const ABOUT_LIST: [&str; 7] = ["skill_name", "skill", "version", "description", "$schema", "notes", "author"];
+const ABOUT_LIST: [&str; 8] =
+    ["skill_name", "skill", "skills", "version", "description", "$schema", "notes", "author"];
 /// Fields of an evaluation with checks.
-const CHECKS: [&str; 5] = ["expectations", "assertions", "checks", "graders", "scorers"];
+const CHECKS: [&str; 7] =
+    ["expectations", "assertions", "checks", "graders", "scorers", "expected_behavior", "expect"];
 /// Fields of an evaluation that are read, or that only name it.
-const READ: [&str; 16] = [
+const READ: [&str; 18] = [
     "id",
     "prompt",
     "query",
@@ -33,6 +35,8 @@ const READ: [&str; 16] = [
     "description",
     "notes",
     "type",
+    "kind",
+    "skills",
     "rationale",
 ];
 /// Largest length of an id, in characters.
@@ -44,7 +48,32 @@ const MAX_ID_CHARS: usize = 60;
 /// The package has none, or the file is not of this form. One evaluation that cannot be carried out is no error: it stands in
 /// [`SkillEvals::left_out`].
 pub fn read_evals(package: &Package) -> Result<SkillEvals, EvalsError> {
-    let bytes = package.files.get(EVALS_FILE).ok_or(EvalsError::Missing)?;
+    let triggers = package.files.get(TRIGGERS_FILE).map(|bytes| read_file(bytes, "trigger-", package));
+    let Some(bytes) = package.files.get(EVALS_FILE) else {
+        return triggers.unwrap_or(Err(EvalsError::Missing));
+    };
+    let mut found = read_file(bytes, "", package)?;
+    match triggers {
+        None => {}
+        Some(Ok(more)) => {
+            found.evals.extend(more.evals);
+            found.left_out.extend(more.left_out);
+            found.remarks.extend(more.remarks);
+        }
+        Some(Err(error)) => {
+            let why = error.to_string().replace(EVALS_FILE, TRIGGERS_FILE);
+            found.remarks.insert(format!("{TRIGGERS_FILE} is not read: {why}"));
+        }
+    }
+    let mut ids = BTreeSet::new();
+    match found.evals.iter().find(|eval| !ids.insert(&eval.id)) {
+        Some(eval) => Err(EvalsError::RepeatedId(eval.id.clone())),
+        None => Ok(found),
+    }
+}
+
+/// Reads one file of evaluations; the ids of those that have none begin with `prefix`.
+fn read_file(bytes: &[u8], prefix: &str, package: &Package) -> Result<SkillEvals, EvalsError> {
     if bytes.len() > MAX_EVALS_BYTES {
         return Err(EvalsError::TooLarge(bytes.len()));
     }
@@ -62,7 +91,7 @@ pub fn read_evals(package: &Package) -> Result<SkillEvals, EvalsError> {
             let why = format!("entry {} is {}, and no evaluation", at + 1, kind_of(value));
             return Err(EvalsError::Form(why));
         };
-        let (written, id) = id_of(fields, at)?;
+        let (written, id) = id_of(fields, at, prefix)?;
         if !ids.insert(id.clone()) {
             return Err(EvalsError::RepeatedId(written));
         }
@@ -101,9 +130,9 @@ fn list_of<'a>(value: &'a Value, found: &mut SkillEvals) -> Result<&'a [Value], 
 }
 
 /// An evaluation's id as written, and as a name of a task.
-fn id_of(fields: &Map<String, Value>, at: usize) -> Result<(String, String), EvalsError> {
+fn id_of(fields: &Map<String, Value>, at: usize, prefix: &str) -> Result<(String, String), EvalsError> {
     let written = match fields.get("id") {
-        None => (at + 1).to_string(),
+        None => format!("{prefix}{}", at + 1),
         Some(Value::String(text)) if !text.trim().is_empty() => text.trim().to_owned(),
         Some(Value::Number(number)) => number.to_string(),
         Some(other) => {
@@ -146,6 +175,12 @@ fn eval_of(
         Some(Value::Bool(wanted)) => Some(*wanted),
         Some(other) => return Err(format!("should_trigger is {}, and not true or false", kind_of(other))),
     };
+    // What must not happen decides as much as what must: without it, a wrong answer would pass.
+    if let Some(name) = ["fail", "must_not_have"].into_iter().find(|name| fields.contains_key(*name)) {
+        return Err(format!(
+            "it says in {name:?} what must not happen, which is not read: state it as an expectation"
+        ));
+    }
     let unread =
         fields.keys().filter(|name| !READ.contains(&name.as_str()) && !CHECKS.contains(&name.as_str()));
     remarks.extend(unread.map(|name| format!("the field {name:?} of an evaluation is not read")));
@@ -173,6 +208,9 @@ fn checks_of(
                 for value in list {
                     checks.push(read_check(value, &mut unread)?);
                 }
+            }
+            Some(value @ Value::String(_)) if name == "expected_behavior" => {
+                checks.push(read_check(value, &mut unread)?);
             }
             Some(other) => return Err(format!("{name} is {}, and no list", kind_of(other))),
         }

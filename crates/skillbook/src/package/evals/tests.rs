@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{EVALS_FILE, EvalCheck, EvalsError, MAX_EVALS, SkillEvals, read_evals};
+use super::{EVALS_FILE, EvalCheck, EvalsError, MAX_EVALS, SkillEvals, TRIGGERS_FILE, read_evals};
 use crate::package::Package;
 
 fn package(evals: &[u8], files: &[&str]) -> Package {
@@ -64,6 +64,96 @@ fn the_variations_of_public_packages_are_read() {
         Some(&EvalCheck::Script { path: "evals/check.py".into(), arguments: vec!["a.txt".into()] })
     );
     assert!(found.remarks.iter().any(|remark| remark.contains("severity")), "{:?}", found.remarks);
+}
+
+/// Forms that public packages have, in own words: an object or a bare list, with ids from 0 or as texts, statements as texts or as
+/// objects with a name, what is expected as one text or as a list. Read in August 2026 in anthropics/skills (observe-instrument,
+/// mobile-design, pith), 0xNyk/devgod, 4i7/knowledge-distiller, 0x2kNJ/cpo, 0vulns/ad-takeover-skill, AaronLPS/loop-builder, and in
+/// the guide of Anthropic's documentation.
+#[test]
+fn each_form_of_public_packages_is_read() {
+    let statements = |count: usize| (0..count).map(|at| json!(format!("It says {at}."))).collect::<Vec<_>>();
+    for (form, evals, evaluations, checks) in [
+        (
+            "a bare list with expectations",
+            json!([{"id": 1, "prompt": "Sort.", "expectations": statements(3)}]),
+            1,
+            3,
+        ),
+        (
+            "ids from 0, a description of the list, and categories",
+            json!({"skill_name": "s", "description": "d", "version": "1", "evals": [
+                {"id": 0, "name": "n", "category": "c", "prompt": "Sort.", "expected_output": "Sorted.", "files": [],
+                 "assertions": statements(2)}]}),
+            1,
+            2,
+        ),
+        (
+            "assertions with a name and a check",
+            json!({"skill_name": "s", "evals": [{"id": 1, "kind": "search", "prompt": "Sort.", "expected_output": "Sorted.",
+                "assertions": [{"name": "sorted", "check": "It is sorted."}]}]}),
+            1,
+            1,
+        ),
+        (
+            "assertions with an id and a text",
+            json!({"evals": [{"id": "TC01", "prompt": "Sort.", "assertions": [{"id": "a-0", "text": "It is sorted."}]}]}),
+            1,
+            1,
+        ),
+        (
+            "what is expected as a list",
+            json!([{"id": "first", "prompt": "Sort.", "expect": statements(4)}]),
+            1,
+            4,
+        ),
+        (
+            "a query with the behaviour that is expected",
+            json!([{"skills": ["s"], "query": "Sort.", "files": [], "expected_behavior": statements(3)},
+                {"query": "Sort it.", "expected_behavior": "Sorted."}]),
+            2,
+            4,
+        ),
+        (
+            "an expected output alone",
+            json!({"evals": [{"id": 1, "prompt": "Sort.", "expected_output": "Sorted.", "files": []}]}),
+            1,
+            1,
+        ),
+    ] {
+        let found = read(&evals, &[]).unwrap_or_else(|error| panic!("{form}: {error}"));
+        assert!(found.left_out.is_empty() && found.remarks.is_empty(), "{form}: {found:?}");
+        let all: usize = found.evals.iter().map(|eval| eval.checks.len()).sum();
+        assert_eq!((found.evals.len(), all), (evaluations, checks), "{form}");
+    }
+    for name in ["fail", "must_not_have"] {
+        let told = why(&json!({"prompt": "Sort.", "expect": ["It is sorted."], name: ["It is lost."]}));
+        assert!(told.contains(name), "{told}");
+    }
+}
+
+#[test]
+fn questions_that_ask_whether_it_is_read_may_stand_in_a_file_of_their_own() {
+    let triggers = json!([{"query": "Sort it.", "should_trigger": true}, {"query": "What is the time?", "should_trigger": false}]);
+    let with = |evals: Option<&Value>, triggers: &[u8]| {
+        let mut package = package(evals.map(ToString::to_string).unwrap_or_default().as_bytes(), &[]);
+        if evals.is_none() {
+            package.files.remove(EVALS_FILE);
+        }
+        package.files.insert(TRIGGERS_FILE.to_owned(), triggers.to_vec());
+        read_evals(&package)
+    };
+    let evals = json!([{"prompt": "Sort.", "expected_output": "Sorted."}]);
+    let ids = |found: &SkillEvals| found.evals.iter().map(|eval| eval.id.clone()).collect::<Vec<_>>();
+    let both = with(Some(&evals), triggers.to_string().as_bytes()).expect("both are read");
+    assert_eq!(ids(&both), ["1", "trigger-1", "trigger-2"]);
+    let alone = with(None, triggers.to_string().as_bytes()).expect("it is read");
+    assert_eq!(ids(&alone), ["trigger-1", "trigger-2"]);
+    let half = with(Some(&evals), b"[{").expect("the evaluations are read");
+    assert!(
+        half.remarks.iter().any(|remark| remark.starts_with("evals/trigger-eval.json is not read")),
+        "{half:?}"
+    );
 }
 
 #[test]
