@@ -1,10 +1,15 @@
-//! The actions and decisions that all acting policies build: clicks, keys, texts, waiting, and closing what is in front.
+//! The actions and decisions that the policies build: clicks, keys, texts, waiting, and closing what is in front.
 
 use apprentice_protocol::{Action, Button, Chord, ImagePoint, Target};
 
 use super::policy::Move;
 use super::scene::{Element, ElementKind, Scene};
-use super::text_match::plain;
+use super::words::{plain, same_label};
+
+/// Labels of buttons that confirm a dialog, in order of preference.
+const CONFIRMING: &[&str] = &[
+    "ok", "apply", "save", "create", "rename", "add", "confirm", "done", "yes", "continue", "open", "close",
+];
 
 /// Returns a click on an element.
 pub(super) fn click(element: &Element, button: Button, count: u8) -> Action<ImagePoint> {
@@ -26,14 +31,28 @@ pub(super) fn dismisses(label: &str) -> bool {
     matches!(plain(label).join(" ").as_str(), "cancel" | "close" | "dismiss" | "back")
 }
 
+fn buttons(scene: &Scene) -> Vec<&Element> {
+    let below = scene.below(scene.surface()).into_iter();
+    below.filter(|element| element.kind == ElementKind::Button).collect()
+}
+
 /// Closes the menu or dialog in front without applying anything.
 pub(super) fn dismiss(say: impl Into<String>, scene: &Scene) -> Move {
     let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
-    let buttons = if in_dialog { scene.below(scene.surface()) } else { Vec::new() };
-    match buttons.into_iter().find(|element| element.kind == ElementKind::Button && dismisses(&element.name))
-    {
+    match buttons(scene).into_iter().find(|button| in_dialog && dismisses(&button.name)) {
         Some(button) => clicks(say, button),
         None => keys(say, &["escape"]),
+    }
+}
+
+/// Presses the button that confirms a dialog; without one, Enter if a text was typed, else what closes the dialog.
+pub(super) fn carry_through(say: &str, scene: &Scene, has_typed: bool) -> Move {
+    let buttons = buttons(scene);
+    let named = |word: &&str| buttons.iter().find(|button| same_label(&button.name, word)).copied();
+    match CONFIRMING.iter().find_map(named) {
+        Some(button) => clicks(say, button),
+        None if has_typed => keys(say, &["enter"]),
+        None => dismiss(say, scene),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::goal::Goal;
 use super::policy::Move;
 use super::transcript::{Transcript, Turn};
-use super::value::mask;
+use super::words::Fit;
 
 const CALL: &str = "skill_call";
 /// How the name of a function's own tool begins.
@@ -43,8 +43,8 @@ impl FunctionChoice {
             return None;
         }
         let scored = offered(&transcript.opening).into_iter().filter_map(|one| {
-            let fit = goal.words.fit(&format!("{} {}", one.name.replace('_', " "), one.about));
-            let arguments = arguments(&one, &goal.text)?;
+            let fit = Fit::of(&goal.stems(), &format!("{} {}", one.name.replace('_', " "), one.about));
+            let arguments = arguments(&one, goal)?;
             (fit.matched >= LEAST).then_some((fit.matched + fit.share, one, arguments))
         });
         let (_, best, arguments) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
@@ -103,9 +103,9 @@ fn signature(line: &str) -> Option<Offered> {
 }
 
 /// Returns the values of an instruction as arguments, if there is one for each text.
-fn arguments(function: &Offered, instruction: &str) -> Option<Value> {
-    let (_, values) = mask(instruction);
-    let mut left = values.iter().map(|value| value.text.as_str());
+fn arguments(function: &Offered, goal: &Goal) -> Option<Value> {
+    let is_literal = |value: &&super::goal::Value| value.kind != super::goal::ValueKind::Name;
+    let mut left = goal.values.iter().filter(is_literal).map(|value| value.text.as_str());
     let mut arguments = Map::new();
     for (name, kind) in &function.parameters {
         let value = match kind.as_str() {

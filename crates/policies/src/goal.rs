@@ -1,264 +1,280 @@
-//! Parses an instruction into sub-goals: clauses in order, each with a verb, key words and values.
-//!
-//! Parsing uses grammar alone: quotation marks, file names, addresses, numbers and imperative verbs.
+//! Reads an instruction: the words of each sentence, and the texts that it uses verbatim.
 
-use super::clause::{Clause, told, verb_at};
-use super::text_match::{KeyTerms, content, plain};
-use super::unquoted_values::spoken;
-use super::value::{VALUE_MARK, Value, ValueKind, marks, mask, unmask};
+use super::words::{Fit, content, holds, is_filler, plain};
 
-/// Words for positions in a text.
-const PLACES: &[&str] = &["top", "end", "beginning", "start", "bottom", "above", "below", "first", "last"];
-
-/// The category of a sub-goal.
+/// The syntactic category of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SubGoalKind {
-    /// Operate the interface.
-    Do,
-    /// Save the work.
-    Save,
-    /// Enter text into a document or a command line.
-    Write,
+pub(super) enum ValueKind {
+    /// Text between quotation marks.
+    Quoted,
+    /// A file name or path.
+    File,
+    /// A number, or letters with digits.
+    Number,
+    /// Capitalized words that begin no sentence, or that something `is` said of.
+    Name,
 }
 
-/// A sub-goal: one clause of an instruction.
+/// A text of the instruction that is used verbatim.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct SubGoal {
-    /// The clause as written.
-    pub(super) clause: String,
-    pub(super) kind: SubGoalKind,
-    /// Its first verb; empty if it has none.
-    pub(super) verb: String,
-    /// Its key words, without values.
-    pub(super) wanted: KeyTerms,
-    /// Its values, in order.
-    pub(super) values: Vec<Value>,
-    /// The requested on/off state, if the clause names one.
-    pub(super) switch: Option<bool>,
-    /// The target state or value (`set … to these`), as stems.
-    pub(super) target: Vec<String>,
-    /// Whether it applies to the whole text.
-    pub(super) whole: bool,
-    /// Whether it mentions the program's settings.
-    pub(super) in_settings: bool,
-    /// Whether it is a lasting change, as settings are ("from now on").
-    pub(super) lasting: bool,
+pub(super) struct Value {
+    pub(super) text: String,
+    pub(super) kind: ValueKind,
+}
+
+/// One sentence of an instruction.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Sentence {
+    text: String,
+    stems: Vec<String>,
+    /// Whether it asks for something to be off.
+    off: bool,
 }
 
 /// A parsed instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Goal {
-    /// The sub-goals, in order.
-    pub(super) wants: Vec<SubGoal>,
-    /// All key words of the instruction, without values.
-    pub(super) words: KeyTerms,
     /// The instruction as written.
     pub(super) text: String,
+    /// The values, in order.
+    pub(super) values: Vec<Value>,
+    /// Whether it is about the whole text.
+    pub(super) whole: bool,
+    /// Whether the work is to be saved.
+    pub(super) saves: bool,
+    /// Whether a text is to be typed into the document.
+    pub(super) writes: bool,
+    /// Whether it is a lasting change, as settings are.
+    pub(super) lasting: bool,
+    sentences: Vec<Sentence>,
 }
 
 impl Goal {
     /// Parses an instruction.
     pub(super) fn read(instruction: &str) -> Self {
-        let (masked, values) = mask(instruction);
-        let clauses = told(&masked);
-        let asked = clauses.iter().filter(|clause| clause.asks);
-        let mut wants: Vec<SubGoal> = asked.map(|clause| want(&clause.text, &values)).collect();
-        if wants.is_empty() {
-            wants = clauses.iter().map(|clause| want(&clause.text, &values)).collect();
-        }
-        let elsewhere = |want: &SubGoal| want.kind == SubGoalKind::Save && points(&plain(&want.clause));
-        if wants.iter().all(elsewhere)
-            && let Some(told) = clauses.iter().rfind(|clause| !clause.asks)
-        {
-            // `… needs a mark. Save it with one.`: the statement contains the request.
-            wants.insert(0, SubGoal { kind: SubGoalKind::Do, ..want(&told.text, &values) });
-        }
-        assign_statement_values(&mut wants, &clauses, &values);
-        let speaks_of_saved = plain(instruction).iter().any(|word| word == "saved");
-        if speaks_of_saved && !wants.iter().any(|want| want.kind == SubGoalKind::Save) {
-            wants.push(want("save", &[]));
-        }
-        for pair in clauses.windows(2) {
-            resolve_reference(&mut wants, &pair[0], &pair[1], &values);
-        }
-        Self { wants, words: KeyTerms::of(&unmask(&masked, &[])), text: instruction.to_owned() }
+        let values = values(instruction);
+        let words = plain(instruction);
+        let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+        let path = values.iter().any(|value| value.kind == ValueKind::File && value.text.contains('/'));
+        let saves = has(&["save", "saved", "store"]) && !path;
+        let quoted = values.iter().any(|value| value.kind == ValueKind::Quoted);
+        let writes =
+            quoted && has(&["type", "write", "enter", "append"]) && has(&["end", "beginning", "line"]);
+        let lasting =
+            ["from now on", "for good", "set up", "next time", "settings", "preferences", "default"];
+        let mut found = Self {
+            whole: has(&["whole", "everything", "entire", "all"]),
+            lasting: lasting.iter().any(|words| holds(instruction, words)),
+            saves,
+            writes,
+            text: instruction.to_owned(),
+            values,
+            sentences: Vec::new(),
+        };
+        found.sentences = sentences(instruction).iter().map(|text| found.sentence(text)).collect();
+        found
     }
-}
 
-fn want(masked: &str, values: &[Value]) -> SubGoal {
-    let text = unmask(masked, &[]);
-    let words = plain(&text);
-    let verb = verb_at(masked).unwrap_or_default();
-    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    let off = has(&["off", "hide", "disable", "deactivate", "uncheck", "untick", "unmark", "stop"])
-        || words
-            .windows(2)
-            .any(|pair| matches!(pair[0].as_str(), "be" | "stay" | "get") && pair[1] == "hidden")
-        || (has(&["not", "no", "never"]) && verb != "save");
-    let on =
-        has(&["on", "show", "enable", "activate", "tick", "check", "visible", "shown", "display", "allow"]);
-    let (typed, called) = spoken(masked, &verb, values);
-    let mut values: Vec<Value> = marks(masked).into_iter().filter_map(|at| values.get(at).cloned()).collect();
-    let inside = |value: &Value| {
-        let texts = typed.iter().chain(&called);
-        value.kind == ValueKind::Number && texts.into_iter().any(|text| text.text.contains(&value.text))
-    };
-    values.retain(|value| !inside(value));
-    values.splice(0..0, typed);
-    values.extend(called);
-    let quotes = values.iter().any(|value| value.kind == ValueKind::Quoted);
-    let kind = match verb.as_str() {
-        "save" | "store" => SubGoalKind::Save,
-        "type" | "enter" if !values.is_empty() => SubGoalKind::Write,
-        "write" | "append" | "run" | "execute" | "insert" if quotes => SubGoalKind::Write,
-        "put" | "add" | "place" if has(&["line", "text", "sentence", "words"]) && has(PLACES) && quotes => {
-            SubGoalKind::Write
+    fn sentence(&self, text: &str) -> Sentence {
+        let mut bare = text.to_owned();
+        for value in self.values.iter().filter(|value| value.kind == ValueKind::File) {
+            bare = bare.replace(&value.text, " ");
         }
-        _ => SubGoalKind::Do,
-    };
-    SubGoal {
-        clause: unmask(masked, &values),
-        kind,
-        verb,
-        wanted: KeyTerms::of(without_purpose(&text)),
-        values,
-        switch: if off { Some(false) } else { on.then_some(true) },
-        target: target(masked, &verb_at(masked).unwrap_or_default()),
-        in_settings: has(&["preferences", "settings", "options", "configuration"]),
-        lasting: is_lasting(&words),
-        whole: has(&["all", "whole", "entire", "everything", "every", "complete", "each"]),
+        let stems = content(&bare).into_iter().filter(|stem| !(self.saves && stem == "sav"));
+        let off = ["off", "hide", "disable", "uncheck", "untick", "stop", "never"];
+        Sentence {
+            text: text.to_owned(),
+            stems: stems.collect(),
+            off: plain(text).iter().any(|word| off.contains(&word.as_str())),
+        }
     }
-}
 
-/// Returns a text without its clause of purpose or reason (`… in order to …`, `… because …`).
-fn without_purpose(text: &str) -> &str {
-    let lower = text.to_lowercase();
-    let begins = ["in order to", "because "];
-    let cut = begins.iter().filter_map(|mark| lower.find(mark)).filter(|at| *at > 0).min();
-    cut.and_then(|at| text.get(..at)).unwrap_or(text)
-}
-
-/// Returns the target of `set … to …` as stems: the words after the last such preposition. Empty when there are more
-/// than four.
-fn target(masked: &str, verb: &str) -> Vec<String> {
-    if !matches!(verb, "set" | "change" | "switch" | "turn" | "make" | "convert") {
-        return Vec::new();
+    /// Returns how well the instruction asks for a label: as its best sentence does. The request tends to come last, so a
+    /// later sentence decides where two are equal.
+    pub(super) fn fit(&self, label: &str) -> Fit {
+        // A setting is not made by saving something.
+        if self.lasting && plain(label).first().is_some_and(|word| word == "save") {
+            return Fit::default();
+        }
+        self.best(label).map_or_else(Fit::default, |(fit, _)| fit)
     }
-    let lower = masked.to_lowercase();
-    let main = lower.split(',').next().unwrap_or_default();
-    let main = main.split(" so that ").next().unwrap_or_default();
-    let main = main.split(" for ").next().unwrap_or_default();
-    let Some(at) =
-        [" to ", " into "].iter().filter_map(|joint| main.rfind(joint).map(|at| at + joint.len())).max()
-    else {
-        return Vec::new();
-    };
-    let tail = main.get(at..).unwrap_or_default();
-    let found = if tail.contains(VALUE_MARK) { Vec::new() } else { content(tail) };
-    if found.len() <= 4 { found } else { Vec::new() }
-}
 
-/// Returns whether words describe a lasting setting: `from now on`, `always`, `for good`.
-fn is_lasting(words: &[String]) -> bool {
-    let single = [
-        "always",
-        "default",
-        "settings",
-        "preferences",
-        "setting",
-        "configure",
-        "permanently",
-        "automatically",
-    ];
-    let runs: [&[&str]; 6] = [
-        &["from", "now", "on"],
-        &["for", "good"],
-        &["set", "up"],
-        &["all", "windows"],
-        &["all", "programs"],
-        &["each", "time"],
-    ];
-    words.iter().any(|word| single.contains(&word.as_str()))
-        || runs.iter().any(|run| {
-            words.windows(run.len()).any(|words| words.iter().zip(*run).all(|(word, part)| word == part))
+    /// Returns whether the instruction asks for the thing with this label to be off.
+    pub(super) fn is_off(&self, label: &str) -> bool {
+        self.best(label).is_some_and(|(_, sentence)| sentence.off)
+    }
+
+    fn best(&self, label: &str) -> Option<(Fit, &Sentence)> {
+        let fits = self.sentences.iter().map(|sentence| (Fit::of(&sentence.stems, label), sentence));
+        fits.max_by(|one, other| one.0.score().total_cmp(&other.0.score()))
+    }
+
+    /// Leaves out words that only say where the work is done.
+    pub(super) fn forget(&mut self, place: &str) {
+        let place = content(place);
+        for sentence in &mut self.sentences {
+            sentence.stems.retain(|stem| !place.contains(stem));
+        }
+    }
+
+    /// Returns the sentence that asks for these labels.
+    pub(super) fn request(&self, labels: &[String]) -> &str {
+        let matched = |sentence: &&Sentence| {
+            labels.iter().map(|label| Fit::of(&sentence.stems, label).matched).sum::<f32>()
+        };
+        let best = self.sentences.iter().max_by(|one, other| matched(one).total_cmp(&matched(other)));
+        best.map_or("", |sentence| &sentence.text)
+    }
+
+    /// Returns all telling words of the instruction.
+    pub(super) fn stems(&self) -> Vec<String> {
+        content(&self.text)
+    }
+
+    /// Returns what to type into a field that searches: a quotation, or the most telling words.
+    pub(super) fn query(&self) -> String {
+        let quoted = self.values.iter().find(|value| value.kind == ValueKind::Quoted);
+        let longest = || plain(&self.text).into_iter().max_by_key(|word| word.chars().count());
+        quoted.map(|value| value.text.clone()).or_else(longest).unwrap_or_default()
+    }
+
+    /// Returns the text that the instruction gives to a field with this label: what is quoted, a number, the word after the
+    /// label's, or a name.
+    pub(super) fn value_for(&self, label: &str, is_label: impl Fn(&str) -> bool) -> Option<String> {
+        let of = |kind: ValueKind| {
+            let mut fits = self.values.iter().filter(|value| value.kind == kind && !is_label(&value.text));
+            fits.next().map(|value| value.text.clone())
+        };
+        of(ValueKind::Quoted)
+            .or_else(|| of(ValueKind::Number))
+            .or_else(|| self.after(label))
+            .or_else(|| of(ValueKind::Name))
+    }
+
+    /// Returns the word that follows a mention of a label.
+    fn after(&self, label: &str) -> Option<String> {
+        let wanted = content(label);
+        let words: Vec<&str> = self.text.split_whitespace().collect();
+        words.windows(2).find_map(|pair| {
+            let mentions =
+                !wanted.is_empty() && content(pair[0]) == wanted && pair[0].ends_with(char::is_alphanumeric);
+            let next = pair[1].trim_matches(|c: char| !c.is_alphanumeric());
+            (mentions && !content(next).is_empty() && !is_filler(next)).then(|| next.to_owned())
         })
+    }
 }
 
-/// Assigns the values of statements (`The file is "a".`) to the first sub-goal that has none of its own.
-fn assign_statement_values(wants: &mut [SubGoal], clauses: &[Clause], values: &[Value]) {
-    let told: Vec<usize> =
-        clauses.iter().filter(|clause| !clause.asks).flat_map(|clause| marks(&clause.text)).collect();
-    let Some(first) = wants.iter_mut().find(|want| want.values.is_empty() && want.kind == SubGoalKind::Do)
-    else {
-        return;
+/// Splits a text at the ends of its sentences.
+fn sentences(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for word in text.split_whitespace() {
+        if let Some(last) = found.last_mut() {
+            last.push_str(word);
+            last.push(' ');
+        }
+        if word.trim_end_matches(['"', '\'', ')']).ends_with(['.', '!', '?', ':', ';']) {
+            found.push(String::new());
+        }
+    }
+    found.retain(|sentence| !sentence.trim().is_empty());
+    found
+}
+
+/// Returns the values of a text, in order.
+fn values(text: &str) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    let (mut rest, mut begins, mut joins) = (text, true, false);
+    while let Some(first) = rest.chars().next() {
+        if first.is_whitespace() {
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        if let Some(inside) = quoted(rest) {
+            found.push(Value { text: inside.to_owned(), kind: ValueKind::Quoted });
+            rest = &rest[first.len_utf8()..][inside.len()..];
+            rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+            (begins, joins) = (false, false);
+            continue;
+        }
+        let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+        let bare = word.trim_matches(['.', ',', ';', ':', '!', '?', '(', ')', '"', '\'']);
+        let bare =
+            if word.starts_with('.') { word.trim_end_matches(['.', ',', ';', ':', '!', '?']) } else { bare };
+        let is_said = after.trim_start().starts_with("is ");
+        let is_name = bare.len() > 1 && bare.starts_with(char::is_uppercase) && (!begins || is_said || joins);
+        match kind(bare).or(is_name.then_some(ValueKind::Name)) {
+            Some(ValueKind::Name) if joins => {
+                if let Some(last) = found.last_mut() {
+                    last.text = format!("{} {bare}", last.text);
+                }
+            }
+            Some(kind) => found.push(Value { text: bare.to_owned(), kind }),
+            None => {}
+        }
+        joins = is_name && kind(bare).is_none() && word.ends_with(char::is_alphanumeric);
+        begins = word.ends_with(['.', '!', '?', ':']);
+        rest = after;
+    }
+    found
+}
+
+/// Returns the text between the quotation marks at the start of a text.
+fn quoted(text: &str) -> Option<&str> {
+    let open = text.chars().next()?;
+    let close = match open {
+        '"' | '\'' | '`' => open,
+        '“' => '”',
+        '‘' => '’',
+        _ => return None,
     };
-    let named = |value: &&Value| matches!(value.kind, ValueKind::Quoted | ValueKind::File);
-    first.values.extend(told.into_iter().filter_map(|at| values.get(at)).filter(named).cloned());
+    let body = &text[open.len_utf8()..];
+    let ends = |at: usize| !body[at + close.len_utf8()..].starts_with(char::is_alphanumeric);
+    let (end, _) = body.match_indices(close).find(|(at, _)| *at > 0 && ends(*at))?;
+    Some(&body[..end])
 }
 
-/// Resolves `… holds a hidden jar. Move it away.`: adds the preceding statement's words to the sub-goal.
-fn resolve_reference(wants: &mut [SubGoal], before: &Clause, clause: &Clause, values: &[Value]) {
-    if before.asks || !clause.asks || !refers(&plain(&clause.text)) {
-        return;
+/// Returns the kind of a word that is a value by its form.
+fn kind(word: &str) -> Option<ValueKind> {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let dotted = name.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && (1..=5).contains(&end.len()) && end.chars().all(|c| c.is_ascii_lowercase())
+    });
+    let hidden = name.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    let has_digit = word.starts_with(char::is_alphanumeric) && word.contains(|c: char| c.is_ascii_digit());
+    if dotted || hidden || word.starts_with('/') && word.len() > 2 {
+        Some(ValueKind::File)
+    } else {
+        has_digit.then_some(ValueKind::Number)
     }
-    let spelled = want(&clause.text, values).clause;
-    if let Some(found) = wants.iter_mut().find(|want| want.clause == spelled && want.kind == SubGoalKind::Do)
-    {
-        found.wanted.join(&KeyTerms::of(&unmask(&before.text, &[])));
-    }
-}
-
-/// Returns whether words refer to an earlier description: `with one`, `that way`, `like this`.
-fn points(words: &[String]) -> bool {
-    words.iter().any(|word| matches!(word.as_str(), "one" | "so" | "that" | "this" | "such" | "way"))
-}
-
-/// Returns whether words refer back to something mentioned before.
-fn refers(words: &[String]) -> bool {
-    words.iter().any(|word| matches!(word.as_str(), "it" | "them" | "they"))
-        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "that" | "this") && pair[1] == "way")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Goal, SubGoalKind};
+    use super::{Goal, ValueKind};
 
-    fn check(instruction: &str, expected: &[(&str, SubGoalKind, &[&str], Option<bool>)]) {
-        let goal = Goal::read(instruction);
-        let found: Vec<_> = goal
-            .wants
-            .iter()
-            .map(|want| {
-                let values: Vec<&str> = want.values.iter().map(|value| value.text.as_str()).collect();
-                (want.verb.as_str(), want.kind, values, want.switch)
-            })
-            .collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(verb, kind, values, switch)| (*verb, *kind, values.to_vec(), *switch))
-            .collect();
-        assert_eq!(found, expected, "{instruction}");
+    #[test]
+    fn values_are_found_by_their_form() {
+        let goal =
+            Goal::read("Kim is here. Put the loaf 'rye bread' and .crumbs into /tmp/oven.txt, 25 times.");
+        let found: Vec<(&str, ValueKind)> =
+            goal.values.iter().map(|value| (value.text.as_str(), value.kind)).collect();
+        assert_eq!(
+            found,
+            [
+                ("Kim", ValueKind::Name),
+                ("rye bread", ValueKind::Quoted),
+                (".crumbs", ValueKind::File),
+                ("/tmp/oven.txt", ValueKind::File),
+                ("25", ValueKind::Number)
+            ]
+        );
     }
 
     #[test]
-    fn clauses_are_wants_in_order() {
-        use SubGoalKind::{Do, Save, Write};
-        check(
-            "In the editor, turn the whole poem around and save the file.",
-            &[("turn", Do, &[], None), ("save", Save, &[], None)],
-        );
-        check(
-            "The file notes.txt is open. Replace every 'cat' with \"dog's\", then save it as other.txt.",
-            &[("replace", Do, &["cat", "dog's"], None), ("save", Save, &["other.txt"], None)],
-        );
-        check(
-            "Type 'x y' into the box; hide the rail. Do not close the window.",
-            &[("type", Write, &["x y"], None), ("hide", Do, &[], Some(false))],
-        );
-        check("The rulers should be visible.", &[("", Do, &[], Some(true))]);
-        check(
-            "Open http://a.test/b and set the depth to 3.",
-            &[("open", Do, &["http://a.test/b"], None), ("set", Do, &["3"], None)],
-        );
+    fn a_field_gets_the_word_after_its_label_or_a_name() {
+        let value = |text: &str, label: &str| Goal::read(text).value_for(label, |text| text == label);
+        assert_eq!(value("Add the spice pepper to the dish.", "Spices").as_deref(), Some("pepper"));
+        assert_eq!(value("Note Ida Holm among the cooks.", "Cooks").as_deref(), Some("Ida Holm"));
+        assert_eq!(value("Ida gets oven B4 now.", "Oven").as_deref(), Some("B4"));
     }
 }

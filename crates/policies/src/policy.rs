@@ -8,22 +8,19 @@ use serde_json::Value;
 pub enum Policy {
     /// Searches the interface.
     Explorer,
-    /// Weak: uses visible controls and parses guidance as sentences.
+    /// Weak: presses visible controls and follows guidance.
     Novice,
-    /// Weak: presses the labels that the guidance names, in order of mention.
-    LabelFollower,
 }
 
 impl Policy {
     /// All policies.
-    pub const ALL: &'static [Self] = &[Self::Explorer, Self::Novice, Self::LabelFollower];
+    pub const ALL: &'static [Self] = &[Self::Explorer, Self::Novice];
 
     /// Returns the model's name, as it is selected and shown.
     pub fn name(self) -> &'static str {
         match self {
             Self::Explorer => "builtin/explorer",
             Self::Novice => "builtin/novice",
-            Self::LabelFollower => "builtin/literalist",
         }
     }
 

@@ -21,6 +21,13 @@ pub(super) struct ReviewMaterial {
     pub(super) steps: Vec<TrajectoryStep>,
 }
 
+impl ReviewMaterial {
+    /// Returns the program that was worked in.
+    pub(super) fn scope(&self) -> &str {
+        self.apps.first().map_or("general", String::as_str)
+    }
+}
+
 /// A skill that the attempt received.
 #[derive(Deserialize)]
 pub(super) struct ReceivedSkill {
@@ -28,7 +35,6 @@ pub(super) struct ReceivedSkill {
     pub(super) text: String,
 }
 
-/// Returns the number of learnings that a review may extract if its request names none.
-pub(super) const fn default_max_learnings() -> usize {
+const fn default_max_learnings() -> usize {
     3
 }

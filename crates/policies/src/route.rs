@@ -3,9 +3,9 @@
 
 use apprentice_protocol::State;
 
-use super::progress::SurfaceCounts;
+use super::hands::Surfaces;
 use super::scene::{Element, ElementKind, Scene};
-use super::text_match::same_label;
+use super::words::same_label;
 
 /// What kind of surface a press opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +100,8 @@ pub(super) enum NextLeg<'s> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     legs: Vec<Leg>,
-    home: Option<SurfaceCounts>,
-    before: Option<SurfaceCounts>,
+    home: Option<Surfaces>,
+    before: Option<Surfaces>,
     fresh: bool,
 }
 
@@ -109,17 +109,6 @@ impl Route {
     /// Returns the presses, in order.
     pub(super) fn legs(&self) -> &[Leg] {
         &self.legs
-    }
-
-    /// Returns whether this route opened the dialog in front.
-    pub(super) fn in_dialog(&self) -> bool {
-        self.legs.iter().any(|leg| leg.led == SurfaceChange::Dialog)
-    }
-
-    /// Returns the route without its trailing open menus; `None` when no menu is open.
-    pub(super) fn behind_menus(&self) -> Option<Vec<Leg>> {
-        let from = self.legs.iter().position(Leg::lists)?;
-        self.legs[from..].iter().all(Leg::lists).then(|| self.legs[..from].to_vec())
     }
 
     /// Records a press.
@@ -138,7 +127,7 @@ impl Route {
 
     /// Records what the last press opened, and removes legs whose surfaces were closed.
     pub(super) fn observe(&mut self, scene: &Scene) {
-        let now = SurfaceCounts::of(scene);
+        let now = Surfaces::of(scene);
         let home = self.home.get_or_insert_with(|| now.clone()).clone();
         if let Some(before) = self.before.replace(now.clone())
             && std::mem::take(&mut self.fresh)
@@ -207,14 +196,14 @@ impl Route {
 
     /// Returns whether a surface is open that was not open at the start.
     pub(super) fn is_away(&self, scene: &Scene) -> bool {
-        let now = SurfaceCounts::of(scene);
+        let now = Surfaces::of(scene);
         let home = self.home.as_ref().map_or(0, |home| home.dialogs + home.windows);
         now.menus > 0 || now.dialogs + now.windows > home
     }
 }
 
 /// Classifies what a press opened, by comparing the surfaces before and after it.
-fn led(leg: &Leg, scene: &Scene, before: &SurfaceCounts, now: &SurfaceCounts) -> SurfaceChange {
+fn led(leg: &Leg, scene: &Scene, before: &Surfaces, now: &Surfaces) -> SurfaceChange {
     if now.dialogs + now.windows > before.dialogs + before.windows {
         return SurfaceChange::Dialog;
     }

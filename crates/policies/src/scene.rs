@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{ImagePoint, NodeRef, Outline, State};
 
-use super::text_match::{plain, same_label};
+use super::words::plain;
 
 /// The interaction category of an element, derived from its role and states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,26 @@ pub(super) enum ElementKind {
     StaticText,
     /// Any other element.
     Other,
+}
+
+/// The largest number of elements between a control of a page and the menu that it unfolds.
+const MENU_DISTANCE: usize = 4;
+
+impl ElementKind {
+    /// Returns whether controls of this kind are pressed.
+    pub(super) fn is_pressed(self) -> bool {
+        matches!(
+            self,
+            Self::Menu
+                | Self::Item
+                | Self::Switch
+                | Self::Radio
+                | Self::Button
+                | Self::Combo
+                | Self::Tab
+                | Self::Link
+        )
+    }
 }
 
 /// Returns whether an element is a toggle button and not a disclosure.
@@ -114,31 +134,20 @@ impl Element {
         self.name.ends_with('…') || self.name.ends_with("...")
     }
 
+    /// Returns whether it is the document of a page.
+    pub(super) fn is_document(&self) -> bool {
+        matches!(self.role.as_str(), "document" | "rootwebarea")
+    }
+
     /// Returns its on/off state; `None` if it cannot be on or off.
     pub(super) fn is_on(&self) -> Option<bool> {
-        match self.kind {
-            ElementKind::Switch | ElementKind::Radio | ElementKind::Item | ElementKind::Button => {
-                if self.is(State::Checked) {
-                    Some(true)
-                } else if self.is(State::Unchecked)
-                    || matches!(self.kind, ElementKind::Switch | ElementKind::Radio)
-                {
-                    Some(false)
-                } else {
-                    None
-                }
-            }
-            ElementKind::Menu
-            | ElementKind::Field
-            | ElementKind::Combo
-            | ElementKind::Tab
-            | ElementKind::Link
-            | ElementKind::Object
-            | ElementKind::Window
-            | ElementKind::Dialog
-            | ElementKind::StaticText
-            | ElementKind::Other => None,
+        let toggles = matches!(self.kind, ElementKind::Switch | ElementKind::Radio);
+        if !toggles && !matches!(self.kind, ElementKind::Item | ElementKind::Button) {
+            return None;
         }
+        let states = [(State::Checked, true), (State::Unchecked, false)];
+        let known = states.into_iter().find(|(state, _)| self.is(*state)).map(|(_, on)| on);
+        known.or(toggles.then_some(false))
     }
 }
 
@@ -220,14 +229,11 @@ impl Scene {
             matches!(kind, ElementKind::Item | ElementKind::Switch | ElementKind::Radio | ElementKind::Menu)
         };
         self.indices(|element| {
-            matches!(element.kind, ElementKind::Menu | ElementKind::Item)
-                || element.role == "listbox" && !element.is(State::Hidden)
+            element.kind == ElementKind::Menu || element.role == "listbox" && !element.is(State::Hidden)
         })
         .into_iter()
         .filter(|menu| {
-            let in_bar = |index: usize| self.elements[index].role == "menubar";
-            !in_bar(*menu)
-                && !self.is_standing(*menu)
+            !self.is_standing(*menu)
                 && (self.elements[*menu].role != "listbox" || is_popup(&self.elements, *menu))
                 && self.elements.iter().any(|element| {
                     element.parent == Some(*menu) && is_line(element.kind) && !element.is(State::Hidden)
@@ -236,10 +242,14 @@ impl Scene {
         .collect()
     }
 
-    /// Returns whether a menu is a permanent part of a page. Such a menu marks its current entry as active.
-    pub(super) fn is_standing(&self, menu: usize) -> bool {
-        let present = |element: &Element| element.parent == Some(menu) && element.is(State::Active);
-        self.elements[menu].role == "menu" && self.elements.iter().any(present)
+    /// Returns whether a menu is a permanent part of a page: no control before it is unfolded.
+    fn is_standing(&self, menu: usize) -> bool {
+        let mut above = self.elements[menu].parent;
+        while let Some(index) = above.filter(|index| !self.elements[*index].is_document()) {
+            above = self.elements[index].parent;
+        }
+        let before = &self.elements[menu.saturating_sub(MENU_DISTANCE)..menu];
+        above.is_some() && !before.iter().any(|element| element.is(State::Expanded))
     }
 
     /// Returns the dialogs, outermost first. A dialog nested in another one is not counted.
@@ -266,11 +276,6 @@ impl Scene {
             && documents
                 .iter()
                 .all(|document| !self.elements.iter().any(|element| element.parent == Some(*document)))
-    }
-
-    /// Returns whether hardly any element is visible.
-    pub(super) fn is_sparse(&self) -> bool {
-        self.elements.len() < 6 || self.is_loading()
     }
 
     /// Returns whether a browser page is in front.
@@ -316,40 +321,6 @@ impl Scene {
         .len()
     }
 
-    /// Returns the names of the controls in the front dialog, to detect whether its content changed.
-    pub(super) fn beside(&self) -> Vec<String> {
-        let surface = self.surface().filter(|index| self.elements[*index].kind == ElementKind::Dialog);
-        let Some(surface) = surface else { return Vec::new() };
-        let tells = |element: &&Element| {
-            matches!(
-                element.kind,
-                ElementKind::StaticText
-                    | ElementKind::Switch
-                    | ElementKind::Radio
-                    | ElementKind::Button
-                    | ElementKind::Field
-            ) && !element.name.is_empty()
-        };
-        self.below(Some(surface)).into_iter().filter(tells).map(|element| element.name.clone()).collect()
-    }
-
-    /// Returns whether the front dialog is a properties dialog.
-    pub(super) fn shows_properties(&self) -> bool {
-        self.surface()
-            .is_some_and(|index| plain(&self.elements[index].name).iter().any(|word| word == "properties"))
-    }
-
-    /// Returns whether the front surface has a disabled button with one of these labels.
-    pub(super) fn has_disabled_button(&self, labels: &[&str]) -> bool {
-        let Some(surface) = self.surface() else { return false };
-        self.elements.iter().enumerate().any(|(index, element)| {
-            element.kind == ElementKind::Button
-                && element.is(State::Disabled)
-                && self.is_within(index, surface)
-                && labels.iter().any(|label| same_label(&element.name, label))
-        })
-    }
-
     /// Returns whether the front dialog asks for a file or a folder.
     pub(super) fn asks_for_file(&self) -> bool {
         let Some(surface) = self.surface() else { return false };
@@ -358,14 +329,6 @@ impl Scene {
                 || element.kind == ElementKind::Dialog
                     && plain(&element.name).starts_with(&["file".into(), "chooser".into()]);
             says && self.is_within(index, surface)
-        })
-    }
-
-    /// Returns whether an object with one of these names is visible.
-    pub(super) fn has_object_named(&self, names: &[&str]) -> bool {
-        self.elements.iter().any(|element| {
-            matches!(element.kind, ElementKind::Object | ElementKind::Other)
-                && names.contains(&element.name.as_str())
         })
     }
 

@@ -7,18 +7,12 @@ use serde_json::json;
 
 use super::goal::Goal;
 use super::policy::Move;
-use super::text_match::{KeyTerms, content};
 use super::transcript::{Transcript, Turn};
+use super::words::{Fit, content};
 
 const LIST: &str = "skill_list";
 const SEARCH: &str = "skill_search";
 const VIEW: &str = "skill_view";
-
-/// The text of one skill as a tool returned it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct SkillText {
-    pub(super) text: String,
-}
 
 /// A skillbook lookup that makes one tool call per turn.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +29,7 @@ pub(super) struct SkillLookup {
     /// Word stems of the window titles and of the instruction.
     here: Vec<String>,
     /// The skills read so far.
-    pub(super) notes: Vec<SkillText>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Parses an index line of the form `- id: description`. Counts in brackets are ignored.
@@ -53,7 +47,7 @@ impl SkillLookup {
         self.can = [LIST, SEARCH, VIEW].map(|tool| transcript.tools.iter().any(|known| known == tool));
         let places: Vec<String> = turn.scene.places().iter().flat_map(|place| content(place)).collect();
         let mut here = places.clone();
-        here.extend(goal.words.stems().iter().cloned());
+        here.extend(goal.stems());
         let mut domains: Vec<(usize, String)> = transcript
             .opening
             .lines()
@@ -84,7 +78,7 @@ impl SkillLookup {
                     let found = answer.text.lines().filter_map(index_line);
                     self.lines.extend(found.filter(|(id, _)| id.contains('/')));
                 }
-                VIEW => self.notes.push(SkillText { text: answer.text.clone() }),
+                VIEW => self.notes.push(answer.text.clone()),
                 _ => {}
             }
         }
@@ -108,7 +102,7 @@ impl SkillLookup {
             });
         }
         if !self.chosen {
-            self.choose(&goal.words);
+            self.choose(&goal.stems());
             if self.to_view.is_empty() && can_search && !self.searched {
                 self.searched = true;
                 return Some(Move::Ask {
@@ -135,7 +129,7 @@ impl SkillLookup {
     }
 
     /// Selects the index lines that match the instruction best: at most two, the second only when its score is close.
-    fn choose(&mut self, words: &KeyTerms) {
+    fn choose(&mut self, words: &[String]) {
         let mut scored: Vec<(f32, String)> = Vec::new();
         let is_own = |id: &str| {
             let domain = id.split('/').next().unwrap_or_default();
@@ -143,7 +137,7 @@ impl SkillLookup {
         };
         for (id, description) in self.lines.iter().filter(|(id, _)| is_own(id)) {
             let name = id.rsplit('/').next().unwrap_or(id).replace('-', " ");
-            let fit = words.fit(&format!("{name} {description}"));
+            let fit = Fit::of(words, &format!("{name} {description}"));
             let score = fit.matched + fit.share;
             // A skill of another program needs more than one word in common with the task.
             let least = if self.is_elsewhere(id, description) { 2.0 } else { 1.0 };

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::guidance::{self, Step};
-use super::json_block::block;
 use super::policy::Move;
-use super::text_match::{plain, same_label};
+use super::transcript::block;
+use super::words::{plain, same_label};
 
 /// The tool whose presence identifies a maintenance request.
 pub(super) const READING_TOOL: &str = "fetch_similar_skills";
@@ -164,26 +164,14 @@ fn skills_of(call: &ToolCallRecord) -> Vec<SkillView> {
         .unwrap_or_default()
 }
 
-/// Returns the route that a guidance describes as a flat list, up to its first labels. Steps before those labels are
-/// included.
+/// Returns the labels, addresses and keys that a guidance names, in order.
 fn way(guidance: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for step in guidance::read_all(guidance) {
-        match step {
-            Step::Path(labels) | Step::Labels(labels) => {
-                found.extend(labels.into_iter().map(|label| label.text));
-                break;
-            }
-            Step::Visit(address) => {
-                found.push(address);
-                break;
-            }
-            Step::Cell => found.push("cell".into()),
-            Step::Keys(chord) => found.push(chord),
-            Step::Fill(_) | Step::Pick | Step::Context(_) | Step::Maybe(_) => {}
-        }
-    }
-    found
+    let name = |line: guidance::Line| match line.step {
+        Step::Press(label) | Step::Visit(label) | Step::Keys(label) => Some(label),
+        Step::Cell => Some("cell".to_owned()),
+        Step::Fill(_) | Step::Pick | Step::Context => None,
+    };
+    guidance::read(guidance).into_iter().filter_map(name).collect()
 }
 
 fn same_way(one: &str, other: &str) -> bool {
@@ -314,7 +302,7 @@ struct NewSkill<'a> {
 fn create(made: &[ToolCallRecord], proposed: &NewSkill<'_>) -> Move {
     let NewSkill { domain, situation, guidance, agrees_with } = proposed;
     let name = {
-        let name = slug(&way(guidance).join(" "));
+        let name = slug(&way(guidance).into_iter().take(5).collect::<Vec<_>>().join(" "));
         if name.is_empty() { slug(situation) } else { name }
     };
     let tries = made.iter().filter(|call| call.tool == "create_skill").count();

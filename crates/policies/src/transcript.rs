@@ -5,6 +5,8 @@
 
 use apprentice_protocol::{ActionOutcome, CallBody, ChatRequest, Content, Message};
 
+use serde::de::DeserializeOwned;
+
 use super::scene::Scene;
 
 /// The input that precedes one reply of the model.
@@ -43,6 +45,18 @@ pub(super) struct Transcript {
     pub(super) tools: Vec<String>,
     /// Whether the environment is a browser without a desktop.
     pub(super) browser: bool,
+}
+
+/// Returns the first fenced `json` block in the user messages that deserializes as `T`: so requests pass material.
+pub(super) fn block<T: DeserializeOwned>(request: &ChatRequest) -> Option<T> {
+    let fenced = |text: &str| {
+        let inside = text.split("```json").nth(1)?;
+        serde_json::from_str(inside.rsplit_once("```").map_or(inside, |(body, _)| body)).ok()
+    };
+    request.messages.iter().find_map(|message| {
+        let Message::User { content } = message else { return None };
+        content.iter().filter_map(Content::as_text).find_map(fenced)
+    })
 }
 
 fn text_of(content: &[Content]) -> String {

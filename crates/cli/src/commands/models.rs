@@ -6,7 +6,6 @@ use apprentice_models::calibrate::{SpaceFit, aim, fits};
 use apprentice_models::compat::{Structured, StudentProfile};
 use apprentice_models::identity::ModelIdentity;
 use apprentice_models::probe::{ProbeResult, calls, points, probe_structured_output, sees, shown};
-use apprentice_policies::Policy;
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, Clock, Content, CoordinateSpace, DEFAULT_SCREEN,
     ImageRule, Message, Purpose, Size, TextBudget,
@@ -18,7 +17,7 @@ use serde::Serialize;
 
 use crate::commands::forecast::{Forecast, Proceed, SmallRequests, SpendingArgs};
 use crate::failure::{Failure, Kind, WithKind as _};
-use crate::models::{BASELINES, Models};
+use crate::models::{BASELINES, Models, rule_based};
 use crate::settings::config::Config;
 use crate::settings::provider::{PROVIDERS, ProviderApi, ProviderEntry, provider_of};
 use crate::{settings::key, terminal, wire};
@@ -139,7 +138,7 @@ impl<'a> Listing<'a> {
         let providers = PROVIDERS.iter().map(|entry| ListedProvider::of(entry, config, models));
         Ok(Self {
             schema: "apprentice.models.list/1",
-            built_in: Policy::ALL.iter().map(|policy| policy.name()).chain(BASELINES).collect(),
+            built_in: rule_based::names().chain(BASELINES).collect(),
             providers: providers.collect::<Result<_, _>>()?,
             profiles: StudentProfile::names().collect(),
             prices_as_of: &models.prices().read_on,

@@ -8,6 +8,7 @@ mod client;
 mod heard;
 mod introduce;
 mod readers;
+pub(crate) mod rule_based;
 pub(crate) mod spelling;
 mod uncalled;
 mod within;
@@ -32,7 +33,6 @@ use apprentice_models::middleware::{
 use apprentice_models::price::{PriceList, Tariff};
 use apprentice_models::safety::{Approver, SafetyPolicy};
 use apprentice_models::scripted::Scripted;
-use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{BoxFuture, ChatModel, Clock, ModelProfile};
 use apprentice_trace::Redactor;
 use apprentice_wording::EmbeddingModel;
@@ -163,8 +163,8 @@ impl Models {
         if let Some(command) = name.strip_prefix(AGENT) {
             return self.agent(name, command, trial);
         }
-        if let Some(policy) = Policy::named(name) {
-            return Ok(self.recorded(BuiltInModel::new(policy), trial));
+        if let Some(model) = self.rule_based(name, trial) {
+            return Ok(model);
         }
         match provider_of(name) {
             Some((_, model)) if !model.is_empty() => self.grounded(name, trial),

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use apprentice_policies::Policy;
 use apprentice_protocol::ChatModel;
 use apprentice_screening::effect::EffectRule;
 
-use super::Models;
+use super::{Models, rule_based};
 use crate::failure::{Failure, Kind};
 use crate::settings::provider::provider_of;
 
@@ -14,7 +13,7 @@ impl Models {
     /// Returns what happens to a text with an effect that this model writes. A rule-based model puts the program's own
     /// sentences around the names of controls: unless the settings refuse effects, its texts are written.
     pub(crate) fn effect_rule(&self, writer: &str) -> Result<EffectRule, Failure> {
-        let is_rule_based = Policy::named(self.resolve(writer)?).is_some();
+        let is_rule_based = rule_based::is_rule_based(self.resolve(writer)?);
         Ok(match self.config.effects {
             EffectRule::Wait | EffectRule::Allow if is_rule_based => EffectRule::RuleBased,
             rule => rule,

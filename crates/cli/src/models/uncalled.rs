@@ -8,11 +8,10 @@ use std::time::Duration;
 use apprentice_control::PERSON;
 use apprentice_models::http::Timeouts;
 use apprentice_models::identity::ModelIdentity;
-use apprentice_policies::Policy;
 use apprentice_protocol::{ChatModel, did_you_mean};
 
 use super::agents::AGENT;
-use super::{BASELINES, Models};
+use super::{BASELINES, Models, rule_based};
 use crate::failure::{Failure, Kind};
 use crate::models::access::Access;
 use crate::settings::provider::{PROVIDERS, ProviderApi, provider_of};
@@ -62,7 +61,7 @@ impl Models {
         if BASELINES.contains(&full)
             || full == PERSON
             || full.starts_with(AGENT)
-            || Policy::named(full).is_some()
+            || rule_based::is_rule_based(full)
         {
             let told = Failure::say(Kind::Config, format!("{full} cannot judge answers"));
             return Err(told.hint("name a language model with --judge or in role.judge"));
@@ -145,7 +144,10 @@ impl Models {
 
     /// Returns an error for a name that no model has.
     pub(super) fn unknown(&self, name: &str) -> Failure {
-        let own: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
+        if let Some(failure) = rule_based::left_out(name) {
+            return failure;
+        }
+        let own: Vec<&str> = rule_based::names().collect();
         let priced = self.prices.price.keys().map(|name| name.trim_end_matches('*'));
         let known = own.iter().chain(&BASELINES).copied().chain(priced);
         if BASELINES.contains(&name) {
@@ -154,8 +156,8 @@ impl Models {
                 .hint("baselines are for `run`, with the tasks of a suite");
         }
         Failure::say(Kind::Model, format!("unknown model {name:?}")).hint_nearest(name, known).hint(format!(
-            "models: {}, person, acp:COMMAND, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
-            own.join(", "),
+            "models: {}person, acp:COMMAND, scripted:FILE, cassette:FILE, and PROVIDER/MODEL with {}; baselines: {}",
+            own.iter().map(|name| format!("{name}, ")).collect::<String>(),
             PROVIDERS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
             BASELINES.join(", ")
         ))

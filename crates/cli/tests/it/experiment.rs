@@ -51,7 +51,7 @@ pub(crate) fn plant(garden: &Path, tasks: &[(&str, &str, &str)]) {
     write(&garden.join("suite.json"), &json!({ "beds": ids }).to_string());
     write(
         &garden.join("inert/beds/leaving.md"),
-        &page("The program is to be left.", "Choose Quit in the File menu."),
+        &page("The program is to be left.", "1. Choose File > Quit."),
     );
 }
 
@@ -61,8 +61,8 @@ fn page(situation: &str, guidance: &str) -> String {
 
 /// Writes the book of a person that tells where the commands are.
 pub(crate) fn write_book(book: &Path) {
-    let guidance = "All of it is under Care in the Beds menu.";
-    let page = page("Plants need care: pruning, watering, trimming, mowing.", guidance);
+    let guidance = "1. Open Beds > Care.\n2. Choose the entry that the task asks for.";
+    let page = page("Plants need care: some to prune, some to water, to trim or to mow.", guidance);
     write(&book.join("beds/care.md"), &page);
 }
 

@@ -59,7 +59,6 @@ mod published;
 mod readings;
 mod recording;
 mod reviews;
-mod reword;
 mod scripts;
 mod serve;
 mod servers;

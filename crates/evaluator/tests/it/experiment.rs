@@ -328,7 +328,7 @@ async fn an_experiment_that_was_stopped_goes_on_where_it_was() {
 #[tokio::test]
 async fn a_folder_takes_one_experiment_and_nothing_else() {
     let (folder, _) = copied().await;
-    let other = Experiment { seeds: 3, student: "builtin/literalist".into(), ..experiment(learned()) };
+    let other = Experiment { seeds: 3, student: "builtin/explorer".into(), ..experiment(learned()) };
     let error = work(&other, folder.path(), None).await.err().expect("is refused").to_string();
     assert!(error.contains("contains another experiment: seeds, student differ"), "{error}");
     let rules = ToolPolicy { denied: ["delete".to_owned()].into(), ..ToolPolicy::default() };

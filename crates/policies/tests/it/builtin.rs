@@ -91,24 +91,19 @@ async fn the_explorer_gives_up_in_order() {
 }
 
 #[tokio::test]
-async fn the_students_do_not_search() {
-    for policy in [Policy::Novice, Policy::LabelFollower] {
-        for (instruction, key) in [(WEIGHT, "grams"), ("Make the fan assisted.", "fan")] {
-            let left = attempt(policy, kitchen(), instruction, &[]).await;
-            let before = kitchen()["state"][key].clone();
-            check(&left, key, before);
-        }
+async fn the_student_does_not_search() {
+    for (instruction, key) in [(WEIGHT, "grams"), ("Make the fan assisted.", "fan")] {
+        let left = attempt(Policy::Novice, kitchen(), instruction, &[]).await;
+        let before = kitchen()["state"][key].clone();
+        check(&left, key, before);
     }
 }
 
-/// The same knowledge in the words of different authors.
+/// The same knowledge in the forms in which reviews write it.
 const SPONGE: &[&str] = &[
-    "1. Open the Bake menu.\n2. Open its submenu Sponge.\n3. Choose the entry that the task asks for.",
-    "Choose Bake > Sponge and take the entry the task asks for (there are: Turn Sideways, Turn Over).",
-    "Under Sponge in the Bake menu you find what the task asks for.",
-    "- \"Bake\" → \"Sponge\" → \"Turn Sideways\"",
-    "the commands hide in the bake menu, then pick the one the task needs in its sponge submenu",
-    "In the Bake menu, under Sponge, pick Turn Sideways. It is not in the Shelf menu.",
+    "1. Open \"Bake\".\n2. Open \"Sponge\".\n3. Choose the entry that the task asks for.",
+    "1. Open Bake > Sponge.\n2. Choose the entry that the task asks for (there are: Turn Sideways, Turn Over).",
+    "1. Choose Bake > Sponge > Turn Sideways.",
 ];
 
 fn sponge(guidance: &str) -> Vec<Note> {
@@ -116,7 +111,7 @@ fn sponge(guidance: &str) -> Vec<Note> {
 }
 
 #[tokio::test]
-async fn the_novice_follows_guidance_however_it_is_written() {
+async fn the_novice_follows_guidance() {
     check(&attempt(Policy::Novice, kitchen(), TURN, &[]).await, "served", Value::Null);
     for guidance in SPONGE {
         let left = attempt(Policy::Novice, kitchen(), TURN, &sponge(guidance)).await;
@@ -129,22 +124,11 @@ async fn guidance_carries_over_to_another_goal() {
     let goal = "Turn the sponge over, please, and save.";
     for guidance in &SPONGE[..2] {
         check(&attempt(Policy::Novice, kitchen(), goal, &sponge(guidance)).await, "served", "over");
-        check(&attempt(Policy::LabelFollower, kitchen(), goal, &sponge(guidance)).await, "served", "over");
     }
     let scales = "1. Open Room > Preferences...\n2. Open the tab \"Scales\".\n3. Type the number the task gives into \
                   \"Smallest weight\".\n4. Press Close.";
     let weight = [note("kitchen/scales", "Setting the smallest weight of the scales", scales)];
     check(&attempt(Policy::Novice, kitchen(), WEIGHT, &weight).await, "grams", "25");
-    check(&attempt(Policy::LabelFollower, kitchen(), WEIGHT, &weight).await, "grams", "25");
-}
-
-#[tokio::test]
-async fn a_second_student_gains_too() {
-    check(&attempt(Policy::LabelFollower, kitchen(), TURN, &[]).await, "served", Value::Null);
-    for guidance in SPONGE {
-        let left = attempt(Policy::LabelFollower, kitchen(), TURN, &sponge(guidance)).await;
-        check(&left, "served", "sideways");
-    }
 }
 
 #[tokio::test]
@@ -152,18 +136,13 @@ async fn a_wrong_path_never_turns_a_failure_into_a_pass() {
     let wrong = [
         "Choose Room > Sponge > Turn Sideways.",
         "Choose Bake > Grill > Turn Sideways.",
-        "1. Open the Room menu.\n2. Choose Ceiling Lamp.",
-        "Open the Shelf menu, then Sponge, then Turn Sideways.",
+        "1. Choose Room > Ceiling Lamp.",
         "Choose Bake > Sponge > Turn Over.",
-        "In the Grill menu, under Toast, pick Turn Sideways.",
         "Press Ctrl+J.",
     ];
     for guidance in wrong {
-        for policy in [Policy::Novice, Policy::LabelFollower] {
-            let left = attempt(policy, kitchen(), TURN, &sponge(guidance)).await;
-            let passed = left.values["served"] == "sideways";
-            assert!(!passed, "{policy:?} with {guidance:?}:\n{}", left.said());
-        }
+        let left = attempt(Policy::Novice, kitchen(), TURN, &sponge(guidance)).await;
+        assert!(left.values["served"] != "sideways", "{guidance:?}:\n{}", left.said());
     }
 }
 
@@ -178,7 +157,7 @@ async fn the_explorer_is_quicker_with_a_note() {
     let note = note(
         "kitchen/scales",
         "Setting the smallest weight",
-        "1. Open Room > Preferences...\n2. Open Scales.",
+        "1. Open Room > Preferences...\n2. Open \"Scales\".",
     );
     let advised = explore(WEIGHT, &[note]).await;
     check(&advised, "grams", "25");
@@ -225,14 +204,12 @@ async fn the_explorer_finds_what_must_come_first() {
 }
 
 #[tokio::test]
-async fn students_prepare_as_they_are_told_and_do_not_call_it_done() {
+async fn the_student_prepares_as_it_is_told_and_does_not_call_it_done() {
     let told = "1. Choose Work > Advanced Mode first.\n2. Open Beds > Prune.\n3. Choose the entry that the \
                 task asks for (there are: By Half, By a Third).";
     let told = || vec![note("glasshouse/prune", "Pruning roses by half or by a third", told)];
-    for policy in [Policy::Novice, Policy::LabelFollower] {
-        check(&attempt(policy, glasshouse(), PRUNE, &[]).await, "pruned", Value::Null);
-        check(&attempt(policy, glasshouse(), PRUNE, &told()).await, "pruned", "third");
-    }
+    check(&attempt(Policy::Novice, glasshouse(), PRUNE, &[]).await, "pruned", Value::Null);
+    check(&attempt(Policy::Novice, glasshouse(), PRUNE, &told()).await, "pruned", "third");
     let told = note(
         "glasshouse/hidden",
         "Hidden pots: delete",
