@@ -78,7 +78,7 @@ pub(crate) fn forced_placebo(book: &Snapshot, task: &TaskView) -> Result<Vec<Ski
         ));
     };
     let others = inert_placebo(book, task)?;
-    let has_steps = wanted.iter().any(|skill| skill.text.guidance.lines().any(is_step));
+    let has_steps = wanted.iter().any(|skill| prose_of(&skill.text.guidance).lines().any(is_step));
     let strangers: Vec<Skill> = others
         .skills()
         .filter(|skill| is_of_task(&skill.id, task))
@@ -86,7 +86,7 @@ pub(crate) fn forced_placebo(book: &Snapshot, task: &TaskView) -> Result<Vec<Ski
         .collect();
     let count = strangers.len().min(wanted.len());
     let whole: usize = wanted.iter().map(|skill| length(skill)).sum();
-    let filler: Vec<&str> = strangers.iter().map(|other| other.text.guidance.as_str()).collect();
+    let filler: Vec<String> = strangers.iter().map(|other| prose_of(&other.text.guidance)).collect();
     let fitted = strangers.iter().take(count).enumerate().map(|(at, skill)| {
         let own = whole / count + usize::from(at < whole % count);
         // The mark around a note says where it comes from: here, too, both are alike.

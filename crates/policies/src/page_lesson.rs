@@ -125,7 +125,7 @@ impl Walk {
                 self.set.push(label.to_owned());
             }
             "click" if role == "button" && !self.set.is_empty() => {
-                self.lines.push(format!("Press \"{label}\"."))
+                self.lines.push(format!("Press \"{label}\"."));
             }
             "click" if role == "button" && !label.is_empty() => self.lines.push(format!("Open \"{label}\".")),
             "click" if role == "menuitem" => self.lines.push(format!("Choose \"{label}\".")),

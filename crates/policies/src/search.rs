@@ -9,7 +9,7 @@ use super::page;
 use super::policy::Move;
 use super::route::{Leg, NextLeg, Route, same_way, shared};
 use super::scene::{Element, ElementKind, Scene};
-use super::words::{Fit, plain};
+use super::words::plain;
 
 /// The largest number of presses towards one target before it is abandoned.
 const MAX_PRESSES_PER_TARGET: u32 = 9;
@@ -268,7 +268,7 @@ fn candidate(scene: &Scene, element: &Element, legs: &[Leg], hunt: Hunt<'_>) -> 
     let fit = hunt.goal.fit(&label);
     let depth = f32::from(u8::try_from(legs.len()).unwrap_or(u8::MAX));
     let ends = fit.is_partial() && !hunt.hands.has_pressed(&label) && ends(element, &label, hunt);
-    let (score, terminal) = match promise(scene, element, &label, fit, hunt, legs) {
+    let (score, terminal) = match promise(scene, element, &label, hunt, legs) {
         Some(promise) => (fit.score() * 2.0 + promise - depth * 0.05, false),
         None if ends => (0.5 + fit.score(), true),
         None => return None,
@@ -293,15 +293,8 @@ fn ends(element: &Element, label: &str, hunt: Hunt<'_>) -> bool {
 }
 
 /// Returns the prior score of an element that may open a surface; `None` if it opens nothing or must not be opened.
-fn promise(
-    scene: &Scene,
-    element: &Element,
-    label: &str,
-    fit: Fit,
-    hunt: Hunt<'_>,
-    legs: &[Leg],
-) -> Option<f32> {
-    let words = plain(label);
+fn promise(scene: &Scene, element: &Element, label: &str, hunt: Hunt<'_>, legs: &[Leg]) -> Option<f32> {
+    let (words, fit) = (plain(label), hunt.goal.fit(label));
     let has = |known: &[&str]| words.len() <= 3 && words.iter().any(|word| known.contains(&word.as_str()));
     if words.iter().any(|word| RISKY.contains(&word.as_str())) && fit.share < 0.5 {
         return None;
