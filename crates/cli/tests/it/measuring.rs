@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, worlds_can_start};
+use crate::place::{Place, copy, worlds_can_start};
 use crate::spending::serving_by;
 use crate::starter::is_installed;
 
@@ -486,4 +486,36 @@ fn a_certificate_is_made_again_from_its_bundle_and_every_forgery_is_named() {
         &path(&own),
     ]);
     refused(&twice, "a certificate over another", "is not overwritten");
+}
+
+#[test]
+fn labels_of_a_page_are_looked_for_in_its_program() {
+    if !worlds_can_start() || !is_installed("mousepad") {
+        return;
+    }
+    let place = Place::new();
+    let book = place.path("book");
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skillbook"), &book);
+    let page = "mousepad/change-line-endings";
+    let checked = place.output(&[
+        "skills",
+        "--skillbook",
+        &book.to_string_lossy(),
+        "check",
+        "--on",
+        "mousepad",
+        "--skill",
+        page,
+        "--json",
+    ]);
+    assert!(checked.status.success(), "{}", said(&checked));
+    let found: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+    assert_eq!(
+        (&found["program"], &found["pages"][0]["skill"]),
+        (&json!("mousepad"), &json!(page)),
+        "{found}"
+    );
+    let labels = found["pages"][0]["labels"].as_array().expect("labels");
+    let held = labels.iter().filter(|label| label["finding"] == "holds").count();
+    assert!(held >= 3 && held == labels.len(), "{found}");
 }

@@ -67,9 +67,9 @@ fn the_variations_of_public_packages_are_read() {
 }
 
 /// Forms that public packages have, in own words: an object or a bare list, with ids from 0 or as texts, statements as texts or as
-/// objects with a name, what is expected as one text or as a list. Read in August 2026 in anthropics/skills (observe-instrument,
-/// mobile-design, pith), 0xNyk/devgod, 4i7/knowledge-distiller, 0x2kNJ/cpo, 0vulns/ad-takeover-skill, AaronLPS/loop-builder, and in
-/// the guide of Anthropic's documentation.
+/// objects with a name, what is expected as one text or as a list. Read in November 2026 in anthropics/skills (observe-instrument,
+/// mobile-design, pith), 0xNyk/devgod, 4i7/knowledge-distiller, 0x2kNJ/cpo, 0vulns/ad-takeover-skill, AaronLPS/loop-builder;
+/// `expected_behavior` in an excerpt of a guide alone.
 #[test]
 fn each_form_of_public_packages_is_read() {
     let statements = |count: usize| (0..count).map(|at| json!(format!("It says {at}."))).collect::<Vec<_>>();
