@@ -29,7 +29,7 @@ pub use cell::Cell;
 pub use cell_spec::{CellIsolation, CellSpec};
 pub use clock::SystemClock;
 pub use control_group::cells_have_control_groups;
-pub use display::{CancelToken, DisplayError, Pointer, Popup, Screen, was_closed};
+pub use display::{CancelToken, DisplayError, Keys, Pointer, Popup, Screen, was_closed};
 pub use headroom::has_headroom;
 pub use home::cell_brings;
 pub use launch::need_display;

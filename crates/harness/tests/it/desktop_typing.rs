@@ -6,7 +6,7 @@ use std::time::Duration;
 use apprentice_protocol::{Command, Observation, TreeBudget, World};
 
 use crate::cell::{shell, state};
-use crate::desktop::{deliver, key, open, pause, text, until_within};
+use crate::desktop::{deliver, key, launch, open, pause, text, until_within};
 use crate::trees::is_installed;
 
 /// ASCII, accents, other scripts, characters of two surrogates, tabs and line breaks. Lines begin with capitals, and nothing
@@ -121,5 +121,23 @@ async fn a_browser_on_a_desktop_gets_every_character_in_two_windows_and_after_it
     begun(&mut world).await;
     deliver(&mut world, text("Third time")).await;
     until(&mut world, "what the new browser got", titled("So far 10 ")).await;
+    world.environment.close(Duration::from_secs(10)).await.expect("closes");
+}
+
+#[tokio::test]
+async fn a_calculator_gets_each_key_although_its_buttons_are_pressed_for_a_while() {
+    if !is_installed("galculator") {
+        return;
+    }
+    let state = state();
+    let mut world = open(state.path()).await;
+    launch(&mut world, &["galculator"], "galculator").await;
+    // 1410 where the second minus is lost.
+    deliver(&mut world, text("37-89+14-62=")).await;
+    let shows = |seen: &Observation, result: &str| {
+        let tree = seen.tree.iter().flat_map(|tree| &tree.nodes);
+        tree.filter_map(|node| node.value.as_ref()).any(|value| value.trim() == result)
+    };
+    until(&mut world, "the result", |seen| shows(seen, "-100")).await;
     world.environment.close(Duration::from_secs(10)).await.expect("closes");
 }

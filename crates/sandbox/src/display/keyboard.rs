@@ -4,6 +4,7 @@
 //! many in one request, because a window manager reads the whole map again after each change. A binding stays until
 //! its key is needed again; before that, programs get time to use it.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use apprentice_protocol::Chord;
@@ -22,6 +23,9 @@ const USED: Duration = Duration::from_millis(150);
 const CAUGHT_UP: Duration = Duration::from_secs(2);
 /// How long a key of a chord stays down, unless the program has noticed it earlier.
 const HOLD: Duration = Duration::from_millis(12);
+/// A button that is activated by its key is pressed for 250 ms, and ignores its key meanwhile (ACTIVATE_TIMEOUT in gtkbutton.c, GTK
+/// 3.24): of `1-2-3` typed into a calculator `1-23` arrived.
+const BUTTON: Duration = Duration::from_millis(270);
 /// Characters typed between two round trips to the server.
 const BURST: usize = 32;
 
@@ -44,9 +48,19 @@ fn runs(keysyms: &[Keysym], spare: usize, known: impl Fn(Keysym) -> bool) -> Vec
     runs
 }
 
+/// What typed keys go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// A field, a terminal, or what is not known: each character is taken as fast as it comes.
+    Text,
+    /// Buttons that have a key each.
+    Buttons,
+}
+
 impl Screen {
     /// Types a text; characters that no key can type are told.
-    pub fn type_text(&mut self, text: &str, stop: &CancelToken) -> Result<Vec<char>, DisplayError> {
+    pub fn type_text(&mut self, text: &str, to: Keys, stop: &CancelToken) -> Result<Vec<char>, DisplayError> {
+        let mut pressed: HashMap<Keycode, Duration> = HashMap::new();
         let text = text.replace("\r\n", "\n");
         let untypable: Vec<char> = text.chars().filter(|c| keysym::of_char(*c).is_none()).collect();
         let keysyms: Vec<Keysym> = text.chars().filter_map(keysym::of_char).collect();
@@ -59,8 +73,13 @@ impl Screen {
             for (index, keysym) in run.iter().enumerate() {
                 stop.check()?;
                 let Some(stroke) = self.keyboard.strokes.get(keysym).copied() else { continue };
+                if to == Keys::Buttons {
+                    let free = pressed.get(&stroke.code).map_or(Duration::ZERO, |at| *at + BUTTON);
+                    self.pause(free.saturating_sub(self.clock.mono()), stop)?;
+                    pressed.insert(stroke.code, self.clock.mono());
+                }
                 self.type_stroke(stroke, *keysym)?;
-                if index % BURST == BURST - 1 {
+                if to == Keys::Buttons || index % BURST == BURST - 1 {
                     self.sync()?;
                 }
             }

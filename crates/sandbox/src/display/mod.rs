@@ -31,6 +31,7 @@ use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt, EventMask};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
+pub use keyboard::Keys;
 pub use pointer::Pointer;
 pub use popups::{Popup, was_closed};
 use programs::Programs;

@@ -10,6 +10,7 @@ mod ocr;
 mod remarks;
 mod source;
 mod target;
+mod typing;
 mod unclear_cells;
 mod window_names;
 
@@ -316,22 +317,6 @@ impl DesktopEnvironment {
     async fn settle(&self) -> ActionResult {
         self.cell.on_screen(|screen, stop| screen.settle(stop)).await?;
         Ok(ActReport::delivered())
-    }
-
-    async fn type_text(&self, text: String) -> ActionResult {
-        let typed = self.cell.on_screen(move |screen, stop| {
-            screen.await_focus(stop)?;
-            screen.disturbed();
-            let untypable = screen.type_text(&text, stop)?;
-            screen.settle(stop)?;
-            Ok(untypable)
-        });
-        let untypable = typed.await?;
-        if untypable.is_empty() {
-            return Ok(ActReport::delivered());
-        }
-        let text = Some(format!("characters that no key types were left out: {untypable:?}"));
-        Ok(ActReport { text, ..ActReport::delivered() })
     }
 
     /// Presses keys that stay down, or releases them.
