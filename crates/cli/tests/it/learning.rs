@@ -12,7 +12,7 @@ use crate::place::{Place, copy, worlds_can_start};
 use crate::starter::is_installed;
 
 /// What the book of the repository holds; another number means that another book was put there.
-const SHIPPED_HASH: &str = "54de3f056a48e297af6cebcad6fe23d4d15ecb8293a9abb692aed58b9a0669e5";
+const SHIPPED_HASH: &str = "450e56cf0d477316c094a42f80da4838f416d125a80e78ab6d61f1b394f8d47f";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
@@ -329,7 +329,10 @@ fn the_shipped_book_is_valid_and_names_where_each_line_comes_from() {
         let lines = blamed["lines"].as_array().expect("lines");
         assert!(!lines.is_empty());
         for line in lines {
-            assert!(line["trajectory"].as_str().is_some_and(|from| from.split('/').count() == 3), "{line}");
+            // Short steps were written by a person, from training tasks.
+            let by_person = line["actor"] == "human";
+            let from = line["trajectory"].as_str();
+            assert!(by_person || from.is_some_and(|from| from.split('/').count() == 3), "{line}");
         }
     }
     let shipped: Vec<&str> =
