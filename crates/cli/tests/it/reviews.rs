@@ -10,7 +10,7 @@ use crate::place::{Place, suite, worlds_can_start};
 const TASKS: [&str; 2] = ["mousepad-windows-lines", "mousepad-add-line"];
 
 #[test]
-fn a_demo_whose_teacher_is_asked_in_its_own_conversation_needs_no_key() {
+fn a_demo_whose_teacher_has_nothing_to_say_in_its_own_conversation_is_reviewed_by_a_reader() {
     if !worlds_can_start() {
         return;
     }
@@ -45,9 +45,10 @@ fn a_demo_whose_teacher_is_asked_in_its_own_conversation_needs_no_key() {
         )
     };
     let modes: Vec<_> = reflected.iter().map(way).collect();
-    // Two lessons of the teacher's; the rehearsal is the student's, whom the teacher cannot answer for.
-    let own = (Some("in_context".to_owned()), None);
-    assert_eq!(modes[..2], [own.clone(), own], "{reflected:#?}");
+    // Two lessons of the teacher's, whose rules give no answer there; the rehearsal is the student's, whom the teacher cannot answer
+    // for.
+    let read = (Some("fresh".to_owned()), Some("unusable".to_owned()));
+    assert_eq!(modes[..2], [read.clone(), read], "{reflected:#?}");
     assert_eq!(modes[2].1.as_deref(), Some("another_model"), "{reflected:#?}");
     let skills = place.output(&["skills", "list", "--skillbook", &book, "--json"]);
     let skills: Value = serde_json::from_slice(&skills.stdout).expect("JSON");
