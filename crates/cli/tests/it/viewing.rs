@@ -268,7 +268,7 @@ async fn the_task_that_a_skill_flipped_is_found_and_both_attempts_stand_side_by_
             "run",
             &suite_text,
             "--task",
-            "thunar-hidden-settings",
+            "thunar-hidden-leftover",
             "--model",
             "builtin/novice",
             "--arm",
@@ -286,20 +286,20 @@ async fn the_task_that_a_skill_flipped_is_found_and_both_attempts_stand_side_by_
     let mut browser = Browser::open(&page, Size::new(1100, 760)).await;
     browser.click("button", "Flipped (1)").await;
     assert_eq!(browser.shot("viewer-flipped.png").await, "runs · Apprentice");
-    browser.click("link", "passed: thunar-hidden-settings").await;
+    browser.click("link", "passed: thunar-hidden-leftover").await;
     browser.key("c").await;
     assert_eq!(
         browser.shot("viewer-side-by-side.png").await,
-        "thunar-hidden-settings, side by side · Apprentice"
+        "thunar-hidden-leftover, side by side · Apprentice"
     );
     let tree = browser.look().await.tree.expect("a tree");
     let says = |words: &str| tree.nodes.iter().any(|node| node.name.contains(words));
     assert!(says("They part at row"), "{tree:#?}");
     assert!(says("passed") && says("failed"), "{tree:#?}");
     browser.key("g").await;
-    browser.click("link", "passed: thunar-hidden-settings").await;
+    browser.click("link", "passed: thunar-hidden-leftover").await;
     browser.key("j").await;
-    assert!(browser.shot("viewer-skill-step.png").await.starts_with("thunar-hidden-settings"));
+    assert!(browser.shot("viewer-skill-step.png").await.starts_with("thunar-hidden-leftover"));
     let tree = browser.look().await.tree.expect("a tree");
     let skill =
         tree.nodes.iter().find(|node| node.role.as_str() == "link" && node.name.starts_with("thunar/"));

@@ -8,6 +8,7 @@ mod drawn_areas;
 mod keyboard;
 mod keyboard_map;
 mod keysym;
+mod last_click;
 mod pointer;
 mod popups;
 mod programs;

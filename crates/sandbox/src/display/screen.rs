@@ -16,7 +16,7 @@ use x11rb::rust_connection::RustConnection;
 
 use super::drawn_areas::{DrawnAreas, Pixels};
 use super::keyboard_map::Keyboard;
-use super::pointer::LastClick;
+use super::last_click::LastClick;
 use super::programs::Programs;
 use super::screen_activity::ScreenActivity;
 use super::{Beats, DisplayError};
