@@ -66,8 +66,8 @@ fn what_passed_at_the_second_try_is_named_and_fails_when_it_did_so_before() {
     assert!(passed, "another test was flaky");
 }
 
-/// Answers one request as llama.cpp's server does, with this context, and with a reply that follows the grammar or not.
-fn answer(stream: &mut TcpStream, context: u32, reply: &str) -> std::io::Result<()> {
+/// Answers one request as llama.cpp's server does, with this context, and with one reply under a grammar and another without.
+fn answer(stream: &mut TcpStream, context: u32, replies: [&str; 2]) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut first, mut length) = (String::new(), 0);
     reader.read_line(&mut first)?;
@@ -81,7 +81,9 @@ fn answer(stream: &mut TcpStream, context: u32, reply: &str) -> std::io::Result<
             length = bytes.trim().parse().unwrap_or_default();
         }
     }
-    reader.take(length).read_to_end(&mut Vec::new())?;
+    let mut asked = String::new();
+    reader.take(length).read_to_string(&mut asked)?;
+    let reply = if asked.contains("grammar") { replies[0] } else { replies[1] };
     let body: Value = match first.split(' ').nth(1) {
         Some("/v1/models") => json!({ "data": [{ "id": "tiny" }] }),
         Some("/props") => json!({ "default_generation_settings": { "n_ctx": context } }),
@@ -103,15 +105,16 @@ fn real_demo(arguments: &[&str]) -> (bool, String) {
 
 #[test]
 fn the_demo_with_a_real_model_refuses_what_it_would_stumble_over() {
-    for (context, reply, why) in [
-        (1024, "violet seven", "has a context of 1024 tokens for a request, and 4096 are needed"),
-        (8192, "Hello!", "ignores grammars (it said 'Hello!')"),
+    for (context, replies, why) in [
+        (1024, ["violet seven"; 2], "has a context of 1024 tokens for a request, and 4096 are needed"),
+        (8192, ["Hello!"; 2], "ignores grammars (it said 'Hello!')"),
+        (8192, ["violet seven", "\t\t Violet"], "computes wrongly, or serves no model that can be asked"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         std::thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                drop(answer(&mut stream, context, reply));
+                drop(answer(&mut stream, context, replies));
             }
         });
         let (went_on, told) = real_demo(&["--server", &url]);
