@@ -91,8 +91,9 @@ fn only_looked_into(attempt: &Trajectory, index: usize) -> bool {
 }
 
 fn step_of(action: &StepAction, verb: &str, goal: &str) -> Option<ShortStep> {
-    let typed =
-        action.action.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"')).map(|(text, _)| text);
+    let typed = action.action.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
+    let is_whole = |text: &&str| text.chars().count() < CUT_CHARS;
+    let typed = typed.map(|(text, _)| text).filter(is_whole);
     let on = || {
         let name = action.name.as_deref().filter(|name| !name.trim().is_empty())?;
         let is_data = action.role.as_deref().is_some_and(|role| DATA_ROLES.contains(&role));
@@ -107,13 +108,8 @@ fn step_of(action: &StepAction, verb: &str, goal: &str) -> Option<ShortStep> {
         "click" => Some(ShortStep::Press { act: "click", on: on()? }),
         "double" | "double-click" => Some(ShortStep::Press { act: "double_click", on: on()? }),
         "right" | "right-click" => Some(ShortStep::Press { act: "right_click", on: on()? }),
-        "type" => Some(ShortStep::Type(words(
-            typed.filter(|text| !text.is_empty() && text.chars().count() < CUT_CHARS)?,
-        ))),
-        "fill" => Some(ShortStep::TypeInto {
-            field: on()?,
-            text: words(typed.filter(|text| text.chars().count() < CUT_CHARS)?),
-        }),
+        "type" => Some(ShortStep::Type(words(typed.filter(|text| !text.is_empty())?))),
+        "fill" => Some(ShortStep::TypeInto { field: on()?, text: words(typed?) }),
         "key" => Some(ShortStep::Key(action.action.split_once(' ')?.1.trim().to_owned())),
         _ => None,
     }

@@ -315,13 +315,15 @@ fn a_session_has_one_writer_and_ends_when_it_is_idle() {
     let served = Served::start(&place, &["--sessions", "2", "--queue", "0", "--idle-seconds", "2"]);
     let id = served.open(&json!({ "task": "amount" }));
     let path = format!("/sessions/{id}/step");
-    // Two writers of one session.
-    let slow = served.send("POST", &path, &json!({ "actions": [{ "do": "wait", "ms": 1500 }] }).to_string());
-    await_some("the step", || {
-        (served.ask("POST", &format!("/sessions/{id}/judge"), &json!({})).1["code"] == "busy").then_some(())
+    // Two writers of one session. On a busy machine the one may be done before the other is heard.
+    let slow = json!({ "actions": [{ "do": "wait", "ms": 1500 }] }).to_string();
+    let refused = await_some("two writers at once", || {
+        let both = [(); 2].map(|()| served.send("POST", &path, &slow)).map(answer);
+        let [first, second] = &both;
+        assert!(first.0 == 200 || second.0 == 200, "{both:?}");
+        both.into_iter().find(|(status, _)| *status != 200)
     });
-    assert_eq!(served.refused("POST", &path, &json!({ "done": true })), (409, "busy".to_owned()));
-    assert_eq!(answer(slow).0, 200);
+    assert_eq!((refused.0, &refused.1["code"]), (409, &json!("busy")));
     // All places are taken, and nobody may wait.
     let other = served.open(&json!({ "task": "lamp" }));
     let (status, told) = served.ask("POST", "/sessions", &json!({ "task": "lamp" }));
