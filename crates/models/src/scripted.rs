@@ -135,7 +135,7 @@ impl Scripted {
     /// Reads a script from a file. Blank lines and lines that begin with `#` are skipped.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let place = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = apprentice_files::read_to_string(path)
             .map_err(|source| ScriptError::Read { path: place.clone(), source })?;
         let name = path.file_stem().map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
         let mut script = Self::empty(&name);

@@ -13,6 +13,9 @@ use crate::view::decoded;
 /// Memory for the states of the pattern of all forms: with less, they are computed again and again.
 const DFA_BYTES: usize = 16 << 20;
 
+/// How often Base64 may lie within Base64.
+const BASE64_LEVELS: usize = 2;
+
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -46,8 +49,12 @@ static COMPILED: LazyLock<Option<Compiled>> = LazyLock::new(|| {
 
 /// The form where no letter or digit of ASCII stands before it. The others are looked at for each match.
 fn anchored(form: &str) -> String {
-    // A hyphen begins the form of private keys.
-    if form.starts_with('-') { format!("(?:{form})") } else { format!(r"(?-u:\b)(?:{form})") }
+    // A hyphen begins the form of private keys, a dollar sign that of passwords' hashes.
+    if form.starts_with('-') || form.starts_with(r"\$") {
+        format!("(?:{form})")
+    } else {
+        format!(r"(?-u:\b)(?:{form})")
+    }
 }
 
 /// Whether a text holds a secret.
@@ -67,11 +74,18 @@ pub fn find(text: &str) -> Vec<Found> {
     found
 }
 
-/// Finds the secrets of a text in one way of reading it, and in what it holds as Base64.
+/// Finds the secrets of a text in one way of reading it, and in what it holds as Base64, or as Base64 of Base64.
 fn find_encoded(text: &str) -> Vec<Found> {
+    find_within(text, BASE64_LEVELS)
+}
+
+fn find_within(text: &str, levels: usize) -> Vec<Found> {
     let mut found = find_plain(text);
+    if levels == 0 {
+        return found;
+    }
     for (place, inner) in encoded::parts(text) {
-        if let Some(one) = find_plain(&inner).into_iter().next() {
+        if let Some(one) = find_within(&inner, levels - 1).into_iter().next() {
             found.push(Found { place, ..one });
         }
     }

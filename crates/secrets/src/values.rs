@@ -30,7 +30,27 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         kind: Value::Announced,
         name: "password",
-        pattern: r#"(?i)(?:password|passwd|passphrase|passcode|pwd|secret|api[_ -]?key|access[_ -]?token|passwort|kennwort|contrasena|contraseña|mot de passe|senha|wachtwoord|haslo|hasło|пароль|密码|パスワード)["'`]?\s*(?:is|=|:|：|lautet|ist|es|est|для|是|は|é|to)\s*["'`“„«]?([^\s"'`”“»\\]{6,})"#,
+        pattern: r#"(?i)(?:password|passwd|passphrase|passcode|pwd|secret|api[_ -]?key|access[_ -]?token|passwort|kennwort|contrasena|contraseña|mot de passe|senha|wachtwoord|haslo|hasło|пароль|密码|パスワード)["'`]?\s*(?:is|=|:|：|lautet|ist|es|est|для|是|は|é|è|to)\s*["'`“„«]?([^\s"'`”“»\\]{6,})"#,
+    },
+    Rule {
+        kind: Value::Announced,
+        name: "password in a variable",
+        pattern: r#"(?-u:\b)[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|PASS|PWD)["']?\s*[=:]\s*["']?([^\s"'`\\;]{6,})"#,
+    },
+    Rule {
+        kind: Value::Announced,
+        name: "password in a command",
+        pattern: r#"sshpass\s+-p\s*["']?([^\s"'`\\]{6,})"#,
+    },
+    Rule {
+        kind: Value::Key,
+        name: "user and password",
+        pattern: r#""auth"\s*:\s*"([A-Za-z0-9+/]{12,}={0,2})""#,
+    },
+    Rule {
+        kind: Value::Key,
+        name: "key in an address",
+        pattern: r"(?i)(?-u:\b)(?:key|sig|signature|x-amz-signature)=([A-Za-z0-9%+/_=.~-]{24,})",
     },
     Rule {
         kind: Value::Unannounced,
@@ -59,6 +79,8 @@ const LONG_WORD: usize = 15;
 /// Longest text that is taken for a word, and longest number beside words: a date without strokes.
 const WORD: usize = 19;
 const NUMBER: usize = 8;
+/// Letters that words have on average which are written as one. Of letters by chance every second is a capital.
+const MEAN_WORD: usize = 4;
 
 /// Prefixes of keyboard shortcuts, which are not secrets.
 const KEYS: [&str; 6] = ["ctrl+", "alt+", "shift+", "super+", "meta+", "cmd+"];
@@ -141,7 +163,24 @@ fn is_word(part: &str) -> bool {
     }
     let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
     let after = &part[word.len()..];
-    letters(word) && word.chars().count() <= WORD && turns <= 2 && after.len() <= 4 && digits(after)
+    let is_one = word.chars().count() <= WORD && turns <= 2;
+    letters(word) && (is_one || is_camel(word)) && after.len() <= 4 && digits(after)
+}
+
+/// Whether letters are several words with a capital each: "GuideTeamFinalPhotos". Of random letters some capital soon follows
+/// another.
+fn is_camel(letters: &str) -> bool {
+    let mut parts = vec![0_usize];
+    for letter in letters.chars() {
+        if letter.is_uppercase() && parts.last() != Some(&0) {
+            parts.push(0);
+        }
+        if let Some(last) = parts.last_mut() {
+            *last += 1;
+        }
+    }
+    let long_enough = parts.iter().sum::<usize>() >= MEAN_WORD * parts.len();
+    parts.len() > 1 && long_enough && parts.iter().all(|length| (2..=WORD).contains(length))
 }
 
 /// Returns whether the last digit is a valid Luhn check digit.

@@ -72,10 +72,14 @@ impl Access {
                     let why = "a body of text/plain is what web pages can send: send it as application/json";
                     return Err(why.to_owned());
                 }
-                let host =
-                    headers.get(HOST).and_then(|host| host.to_str().ok()).or(uri.host()).unwrap_or_default();
-                // A name that resolves to this machine may be a web page's.
-                if is_loopback_host(host) { Ok(()) } else { Err(format!("{host:?} is no loopback address")) }
+                // A name that resolves to this machine may be a web page's. Each one that the request gives counts.
+                let named = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+                let hosts: Vec<&str> = named.chain(uri.authority().map(|whole| whole.as_str())).collect();
+                match hosts.iter().find(|host| !is_loopback_host(host)) {
+                    Some(host) => Err(format!("{host:?} is no loopback address")),
+                    None if hosts.is_empty() => Err("the request names no host".to_owned()),
+                    None => Ok(()),
+                }
             }
         }
     }
@@ -85,15 +89,17 @@ impl Access {
 /// a picture is, it says how the page and this server are related, or at least which page it was.
 fn is_of_a_page(headers: &HeaderMap) -> bool {
     // `none` is what a person typed into the address bar.
-    let is_asked_by_page = headers.get(SEC_FETCH_SITE).is_some_and(|site| site != "none");
+    let is_asked_by_page = headers.get_all(SEC_FETCH_SITE).iter().any(|site| site != "none");
     headers.contains_key(ORIGIN) || headers.contains_key(REFERER) || is_asked_by_page
 }
 
 /// Whether the body has the form in which a page sends text without being asked whether it may, and which no client of this
 /// server uses.
 fn has_page_body(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/plain")
+    let kinds = headers.get_all(CONTENT_TYPE).iter().map(|kind| kind.to_str().unwrap_or("text/plain"));
+    kinds
+        .flat_map(|kinds| kinds.split(','))
+        .any(|kind| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/plain"))
 }
 
 fn given_token(headers: &HeaderMap) -> Option<String> {
@@ -108,11 +114,14 @@ fn given_token(headers: &HeaderMap) -> Option<String> {
 }
 
 fn is_loopback_host(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
-        None => host.split_once(':').map_or(host, |(name, _)| name),
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or((rest, "")),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    // "localhost:x@example.org" is another host's name.
+    let is_port = port.is_empty()
+        || port.strip_prefix(':').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    is_port && (name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()))
 }
 
 /// Refuses requests that the rule does not allow.
@@ -138,7 +147,7 @@ mod tests {
     fn asks(access: &Access, sent: &[(&'static str, &str)]) -> bool {
         let mut headers = HeaderMap::new();
         for (name, value) in sent {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).expect("a value"));
+            headers.append(HeaderName::from_static(name), HeaderValue::from_str(value).expect("a value"));
         }
         access.allows(&headers, &Uri::from_static("/screenshot")).is_ok()
     }
@@ -193,6 +202,24 @@ mod tests {
             (vec![("host", "localhost"), ("content-type", "application/json")], true),
             (vec![("host", "localhost"), ("content-type", "multipart/form-data; boundary=x")], true),
             (vec![("host", "localhost"), ("content-type", "application/x-www-form-urlencoded")], true),
+            // Twice, in a list, or with more than a name and a port.
+            (
+                vec![("host", "localhost"), ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")],
+                false,
+            ),
+            (vec![("host", "localhost"), ("host", "example.org")], false),
+            (
+                vec![
+                    ("host", "localhost"),
+                    ("content-type", "application/json"),
+                    ("content-type", "text/plain"),
+                ],
+                false,
+            ),
+            (vec![("host", "localhost"), ("content-type", "text/plain, application/json")], false),
+            (vec![("host", "localhost:x@example.org")], false),
+            (vec![("host", "localhost:example.org")], false),
+            (vec![("host", "[::1]@example.org")], false),
             (vec![], false),
         ] {
             assert_eq!(asks(&Access::Loopback, &sent), right, "{sent:?}");

@@ -132,7 +132,7 @@ pub(crate) fn load_experiment_with(
     change: impl FnOnce(&mut ExperimentConfig),
 ) -> Result<LoadedExperiment, Failure> {
     let path = &crate::suite::found(path)?;
-    let text = std::fs::read_to_string(path)
+    let text = apprentice_files::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
     let mut file = ExperimentConfig::read(path, &text).kind(Kind::Config)?;
     for hint in &file.renamed {

@@ -40,7 +40,7 @@ pub(super) fn limits(world_steps: u32) -> Limits {
 /// Reads a file for the world's home folder; returns its name and contents.
 pub(super) fn home_file(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = apprentice_files::read(path).map_err(unreadable)?;
     Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
 }
 

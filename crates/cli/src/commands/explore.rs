@@ -186,7 +186,7 @@ fn readable(file: &Path) -> Result<PathBuf, Failure> {
     let unreadable = |error: std::io::Error| {
         Failure::say(Kind::Usage, format!("{} cannot be read: {error}", file.display()))
     };
-    std::fs::File::open(file).map_err(unreadable)?;
+    apprentice_files::open(file).map_err(unreadable)?;
     std::path::absolute(file).map_err(unreadable)
 }
 

@@ -1,7 +1,7 @@
 //! Signs bundles and checks their signatures with OpenSSH's `ssh-keygen`: its keys, agents and hardware tokens are what
 //! people have, and a signature can be checked without this program.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,7 +71,7 @@ pub(super) fn check(
             return Err(Failure::say(Kind::Config, format!("there is no {what} {}", path.display())));
         }
     }
-    let text = fs::read_to_string(signers).kind(Kind::Config)?;
+    let text = apprentice_files::read_to_string(signers).kind(Kind::Config)?;
     let mut allowed = tempfile::NamedTempFile::new().kind(Kind::Environment)?;
     allowed.write_all(allowed_signers(&text, signers).as_bytes()).kind(Kind::Environment)?;
     let of = ["-s".as_ref(), signature, "-f".as_ref(), allowed.path()];
@@ -115,7 +115,7 @@ fn asked(
     let output = program()?
         .args(["-Y", operation, "-n", purpose.namespace()])
         .args(arguments)
-        .stdin(File::open(file).kind(Kind::Config)?)
+        .stdin(apprentice_files::open(file).kind(Kind::Config)?)
         .output()
         .kind(Kind::Environment)?;
     Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))

@@ -104,7 +104,8 @@ impl Models {
             None => PriceList::shipped().clone(),
             Some(path) => {
                 let failed = |why: String| Failure::say(Kind::Config, format!("{}: {why}", path.display()));
-                let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+                let text =
+                    apprentice_files::read_to_string(path).map_err(|error| failed(error.to_string()))?;
                 PriceList::parse(&text).map_err(|error| failed(error.to_string()))?
             }
         };

@@ -83,7 +83,7 @@ impl Servers {
         let Some(path) = &self.mcp_servers else { return Ok(None) };
         let unreadable =
             |why: &dyn std::fmt::Display| Failure::say(Kind::Config, format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+        let text = apprentice_files::read_to_string(path).map_err(|error| unreadable(&error))?;
         let specs = Arc::new(read_specs(&text).kind(Kind::Config)?);
         let (on_host, clock) = (self.mcp_on_host, Arc::clone(clock));
         let host = on_host.then(process_env::inherited_by_servers);

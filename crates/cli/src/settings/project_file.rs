@@ -25,7 +25,7 @@ pub(crate) struct SettingsFile {
 impl SettingsFile {
     /// Reads a file, if there is one.
     pub(crate) fn read(path: PathBuf) -> Result<Option<Self>, Failure> {
-        match std::fs::read_to_string(&path) {
+        match apprentice_files::read_to_string(&path) {
             Ok(text) => Ok(Some(Self { path, text, folder: None })),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Failure::say(Kind::Config, format!("{}: {error}", path.display()))),

@@ -40,7 +40,7 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
             let told = format!("{}: there is no prompt {name:?}", path.display());
             return Err(Failure::say(Kind::Config, told).hint_nearest(name, known));
         };
-        let text = std::fs::read_to_string(&path)
+        let text = apprentice_files::read_to_string(&path)
             .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
         prompt
             .check(&text)

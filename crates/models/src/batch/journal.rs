@@ -81,7 +81,7 @@ impl BatchJournal {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let text = match std::fs::read_to_string(path) {
+        let text = match apprentice_files::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read.map_err(failed)?,
         };

@@ -253,7 +253,7 @@ impl StudentProfile {
         }
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension == "toml") {
-            let text = std::fs::read_to_string(path)
+            let text = apprentice_files::read_to_string(path)
                 .map_err(|source| ProfileError::Read { path: name.to_owned(), source })?;
             let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
             return Self::parse(&stem, name, &text);

@@ -52,7 +52,7 @@ impl<E: Embedder> Cached<E> {
         let path = folder.join(format!("{name}.vectors"));
         let failed = |source| StoreError { path: path.clone(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;
-        let known = match std::fs::read(&path) {
+        let known = match apprentice_files::read(&path) {
             Ok(bytes) => read(&bytes, inner.name()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => HashMap::new(),
             Err(error) => return Err(failed(error)),

@@ -108,7 +108,7 @@ pub(super) fn text_hash(text: &str) -> String {
 
 /// Reads the lines of a cassette; each is a parsed line or an error that names it.
 pub(super) fn lines(path: &Path) -> Result<Vec<Result<Line, CassetteError>>, CassetteError> {
-    let text = std::fs::read_to_string(path)
+    let text = apprentice_files::read_to_string(path)
         .map_err(|source| CassetteError::Io { path: path.to_owned(), source })?;
     let read = |(index, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|source| CassetteError::Line {

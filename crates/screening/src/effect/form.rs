@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::lexicon::{has_any, is_unspaced, plain};
 use super::names::without_named;
+use super::order_words::{LANGUAGES_OF_ORDERS, is_of_language};
 
 /// Smallest number of words of which a language is recognised.
 const MIN_WORDS: usize = 5;
@@ -16,6 +17,9 @@ const MIN_WORDS: usize = 5;
 const MIN_PAGE_WORDS: usize = 14;
 /// Share of common words, in percent, from which the language of a text counts as known.
 const MIN_COMMON_PERCENT: usize = 20;
+/// Share of words, in percent, that begin sentences, tell or oblige in one language, from which a text counts as that
+/// language's.
+const MIN_OF_ONE_LANGUAGE_PERCENT: usize = 30;
 /// Share of English words, in percent, from which a text counts as English.
 const MIN_ENGLISH_PERCENT: usize = 70;
 /// Shortest word that may be disguised by digits for letters.
@@ -187,6 +191,9 @@ fn is_known(text: &str, few: usize) -> bool {
     };
     words.len() < few
         || share(&|word| has_any("common", word)) >= MIN_COMMON_PERCENT
+        || LANGUAGES_OF_ORDERS
+            .iter()
+            .any(|language| share(&|word| is_of_language(word, language)) >= MIN_OF_ONE_LANGUAGE_PERCENT)
         || share(&|word| is_word(word) || is_word(&stem(word))) >= MIN_ENGLISH_PERCENT
 }
 

@@ -20,7 +20,7 @@ const KNOWN: [&str; 8] = ["en", "de", "fr", "es", "it", "pl", "ja", "zh"];
 /// Concepts beside which not even pointing passes.
 const BESIDE_POINTING: [&str; 4] = ["security", "shell", "access", "hide"];
 /// Concepts beside which nothing is put into another state.
-const BESIDE_CHANGING: [&str; 11] = [
+const BESIDE_CHANGING: [&str; 13] = [
     "off",
     "security",
     "shell",
@@ -32,6 +32,26 @@ const BESIDE_CHANGING: [&str; 11] = [
     "spend",
     "persist",
     "send",
+    "destroy",
+    "again",
+];
+/// Concepts beside which nothing is taken out of a document.
+const BESIDE_REMOVING: [&str; 15] = [
+    "security",
+    "warn",
+    "shell",
+    "access",
+    "hide",
+    "credential",
+    "code",
+    "recipient",
+    "spend",
+    "persist",
+    "send",
+    "destroy",
+    "again",
+    "stored",
+    "all",
 ];
 /// Words of a clause among which its verb is sought, if it begins with a noun.
 const MAX_NOUN_WORDS: usize = 5;
@@ -90,6 +110,7 @@ fn beyond(sentence: &str, page: &str, is_about: bool) -> Option<String> {
         Shape::Tells => None,
         Shape::Points => beside(&BESIDE_POINTING),
         Shape::Changes => beside(&BESIDE_CHANGING),
+        Shape::Removes => beside(&BESIDE_REMOVING),
         Shape::Beyond => Some(format!("it orders more than to point, type and choose: {why:?}")),
     }
 }
@@ -145,11 +166,20 @@ fn spaced(sentence: &str, language: &'static str, is_about: bool) -> (Shape, Str
 }
 
 fn of_verb(word: &str, language: &'static str) -> Option<Shape> {
-    let kinds = [("point", Shape::Points), ("change", Shape::Changes)];
+    let kinds = [("point", Shape::Points), ("change", Shape::Changes), ("remove", Shape::Removes)];
     let is =
         |word: &str| kinds.into_iter().find(|(kind, _)| is_one(kind, language, word)).map(|(_, shape)| shape);
     // German participles: "angeklickt" has its verb after the syllable, "geklickt" too.
     is(word).or_else(|| (language == "de").then(|| is(&word.replacen("ge", "", 1)))?)
+}
+
+/// Where a clause stands.
+#[derive(Clone, Copy)]
+struct ClausePlace {
+    /// At a sentence's beginning, so that an unknown word is an order unless what follows tells otherwise.
+    is_strict: bool,
+    /// In a part of a page that says what the page is for.
+    is_about: bool,
 }
 
 /// Returns what a clause orders. A strict one is a sentence's beginning, so that an unknown word there is an order unless
@@ -191,6 +221,10 @@ fn of_clause(clause: &Clause, is_strict: bool, is_about: bool, language: &'stati
         return shape;
     }
     let tells_first = is_one("tells", language, &first.text) && !(language == "en" && takes_thing);
+    // "Ein Dokument soll Ränder bekommen": where a page says what it is for, a wish orders nothing.
+    if is_about && words.iter().any(|word| !word.is_name && is_one("must", language, &word.text)) {
+        return Shape::Tells;
+    }
     if is_one("opener", language, &first.text) || tells_first {
         return if language == "de" { of_german_end(words) } else { Shape::Tells };
     }
@@ -198,6 +232,16 @@ fn of_clause(clause: &Clause, is_strict: bool, is_about: bool, language: &'stati
         || clause.is_label && words.len() <= 4 && !takes_thing
     {
         return Shape::Tells;
+    }
+    of_unknown_word(&words[start..], takes_thing, ClausePlace { is_strict, is_about }, language)
+}
+
+/// Returns what a clause orders whose first word is in no list.
+fn of_unknown_word(words: &[Word], takes_thing: bool, place: ClausePlace, language: &'static str) -> Shape {
+    let Some((first, rest)) = words.split_first() else { return Shape::Tells };
+    // "I udostępnij pulpit": no word stands before the thing in Polish, and the ending alone shows the order.
+    if language == "pl" && !place.is_about && first.text.ends_with('j') && first.text.chars().count() > 4 {
+        return Shape::Beyond;
     }
     let tells = is_no_order(&first.text, language) || !takes_thing && tells_soon(rest, language);
     if tells {
@@ -209,7 +253,7 @@ fn of_clause(clause: &Clause, is_strict: bool, is_about: bool, language: &'stati
     {
         return shape;
     }
-    if is_strict || takes_thing { Shape::Beyond } else { Shape::Tells }
+    if place.is_strict || takes_thing { Shape::Beyond } else { Shape::Tells }
 }
 
 /// Returns whether a word begins a clause within another: "the part that should remain".
@@ -228,6 +272,11 @@ fn of_obligation(words: &[Word], at: usize, language: &'static str) -> Shape {
         && let Some(be) = later.iter().position(|word| word.text == "be")
     {
         let state = later[be + 1..].iter().find(|word| !is_one("skip", language, &word.text));
+        if let Some(done) =
+            state.and_then(|word| irregular(&word.text)).and_then(|verb| of_verb(verb, language))
+        {
+            return done;
+        }
         return state.map_or(Shape::Tells, |word| {
             let ended = ["ed", "d"].iter().filter_map(|end| word.text.strip_suffix(end));
             // "dragged"
@@ -254,6 +303,25 @@ fn of_obligation(words: &[Word], at: usize, language: &'static str) -> Shape {
     } else {
         Shape::Beyond
     })
+}
+
+/// Returns the verb of an English participle that does not end in "ed".
+fn irregular(participle: &str) -> Option<&'static str> {
+    const PARTICIPLES: [(&str, &str); 12] = [
+        ("chosen", "choose"),
+        ("shown", "show"),
+        ("seen", "see"),
+        ("kept", "keep"),
+        ("left", "leave"),
+        ("written", "write"),
+        ("found", "find"),
+        ("drawn", "draw"),
+        ("taken", "take"),
+        ("read", "read"),
+        ("held", "hold"),
+        ("cut", "cut"),
+    ];
+    PARTICIPLES.into_iter().find(|(done, _)| *done == participle).map(|(_, verb)| verb)
 }
 
 /// Returns whether an order of the clause begins at a word: "must", "have to".
@@ -304,7 +372,14 @@ fn tells_soon(rest: &[Word], language: &'static str) -> bool {
             && !matches!(pair[1].text.as_str(), "that" | "those" | "both");
         language == "en" && verb.ends_with('s') && !verb.ends_with("ss") && is_thing
     });
-    if acts {
+    // "Karty przesuną się": an order before "się" ends otherwise.
+    let moves_itself = rest.windows(2).take(MAX_NOUN_WORDS).any(|pair| {
+        language == "pl"
+            && pair[1].text == "sie"
+            && pair[0].text.ends_with(['a', 'e', 'y'])
+            && !pair[0].is_name
+    });
+    if acts || moves_itself {
         return true;
     }
     // "Formeln stimmen nicht": a verb in the plural right after its noun.
@@ -384,6 +459,10 @@ mod tests {
             "セルを選択し、「書式」を開きます。",
             "点击单元格,选择“格式”。",
             "把光标放在标题前面。",
+            "Delete the empty row.",
+            "The entry can be chosen below.",
+            "Supprimez la ligne vide.",
+            "Karty przesuną się w lewo.",
         ] {
             assert!(!waits(text), "{text}");
         }
@@ -410,6 +489,9 @@ mod tests {
             "把页面吊起来。",
             "Nosta sivu hyllylle ja palaa sitten takaisin.",
             "Откройте меню и нажмите кнопку.",
+            "Kliknij plik i udostępnij pulpit.",
+            "Delete every row.",
+            "Supprimez le mot de passe.",
         ] {
             assert!(waits(text), "{text}");
         }

@@ -72,7 +72,7 @@ fn stem_at_start(kind: &'static str, language: &'static str, text: &str) -> Opti
 
 /// Returns what a verb orders with whose stem a text begins.
 fn of_start(language: &'static str, text: &str) -> Option<Shape> {
-    let kinds = [("point", Shape::Points), ("change", Shape::Changes)];
+    let kinds = [("remove", Shape::Removes), ("point", Shape::Points), ("change", Shape::Changes)];
     kinds.into_iter().find(|(kind, _)| stem_at_start(kind, language, text).is_some()).map(|(_, shape)| shape)
 }
 
@@ -160,7 +160,12 @@ fn of_japanese_end(clause: &str) -> Shape {
     let tail = &clause[start..];
     let mut best: Option<(usize, Shape)> = None;
     for (at, _) in tail.char_indices() {
-        for (kind, shape) in [("point", Shape::Points), ("change", Shape::Changes), ("tells", Shape::Tells)] {
+        for (kind, shape) in [
+            ("point", Shape::Points),
+            ("change", Shape::Changes),
+            ("remove", Shape::Removes),
+            ("tells", Shape::Tells),
+        ] {
             let length =
                 if kind == "tells" { tells_at(tail, at) } else { stem_at_start(kind, "ja", &tail[at..]) };
             let Some(length) = length else { continue };
@@ -199,7 +204,7 @@ fn of_chinese(clause: &str) -> Shape {
     if let Some(at) = text.find(['把', '将']) {
         let verbs = text[at..].char_indices().filter_map(|(offset, sign)| {
             let rest = &text[at + offset..];
-            let is_long = ["point", "change"]
+            let is_long = ["point", "change", "remove"]
                 .iter()
                 .any(|kind| stem_at_start(kind, "zh", rest).is_some_and(|length| length > sign.len_utf8()));
             let after = &rest[sign.len_utf8()..];
@@ -235,7 +240,7 @@ fn of_chinese(clause: &str) -> Shape {
     }
     let tells = [
         "会", "是", "显示", "出现", "变", "有", "不", "可以", "表示", "位于", "时", "的话", "在", "生效",
-        "已", "即", "太", "很", "更",
+        "已", "即", "太", "很", "更", "保持",
     ];
     if tells.iter().any(|word| text.contains(word)) { Shape::Tells } else { Shape::Beyond }
 }

@@ -22,6 +22,8 @@ pub(super) enum Shape {
     Points,
     /// To put something into another state.
     Changes,
+    /// To take something out of a document.
+    Removes,
     /// Something else.
     Beyond,
 }
@@ -32,7 +34,8 @@ pub(super) fn rank(shape: Shape) -> u8 {
         Shape::Tells => 0,
         Shape::Points => 1,
         Shape::Changes => 2,
-        Shape::Beyond => 3,
+        Shape::Removes => 3,
+        Shape::Beyond => 4,
     }
 }
 
@@ -73,6 +76,16 @@ pub(super) fn is_one(kind: &'static str, language: &'static str, word: &str) -> 
     word_set(kind, language).is_some_and(|set| {
         set.whole.contains(word) || set.stems.iter().any(|stem| word.starts_with(stem.as_str()))
     })
+}
+
+/// The languages with spaces between words whose shapes of orders are known, without English.
+pub(super) const LANGUAGES_OF_ORDERS: [&str; 5] = ["de", "fr", "es", "it", "pl"];
+
+/// Returns whether a plain word is one by which sentences of a language begin, tell or oblige.
+pub(super) fn is_of_language(word: &str, language: &'static str) -> bool {
+    ["opener", "tells", "must"]
+        .iter()
+        .any(|kind| word_set(kind, language).is_some_and(|set| set.whole.contains(word)))
 }
 
 /// A word of a clause.

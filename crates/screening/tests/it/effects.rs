@@ -61,19 +61,34 @@ fn passed_and_waiting(lines: &str) -> [(usize, usize); 2] {
 
 /// The rule of orders was chosen by `cases`, and made better by the first and the second set of its own after each was
 /// measured once (4 of 30 and 31 of 100; 8 of 30 and 3 of 98). The third was written when the rule was finished; what was
-/// mended since (a tie between languages, licences, calls of lent tools) changed no number of any set. They are by the rule's author; `held_out` is not. Lower numbers are progress: change them.
+/// mended since (a tie between languages, licences, calls of lent tools) changed no number of any set.
+/// They are by the rule's author; `held_out` is not. Lower numbers are progress: change them.
 #[test]
 fn where_nothing_can_be_compared_orders_of_other_words_wait() {
     let third = passed_and_waiting(include_str!("effects/orders_third.jsonl"));
-    assert_eq!(third, [(2, 30), (3, 60)]);
+    assert_eq!(third, [(2, 30), (2, 60)]);
     let held_out = passed_and_waiting(include_str!("effects/held_out.jsonl"));
-    assert_eq!(held_out, [(1, 60), (55, 100)]);
+    assert_eq!(held_out, [(1, 60), (47, 100)]);
     let cases = passed_and_waiting(include_str!("effects/cases.jsonl"));
     assert_eq!(cases, [(1, 60), (54, 100)]);
     let first = passed_and_waiting(include_str!("effects/orders_first.jsonl"));
-    assert_eq!(first, [(2, 30), (4, 100)]);
+    assert_eq!(first, [(2, 30), (3, 100)]);
     let second = passed_and_waiting(include_str!("effects/orders_second.jsonl"));
-    assert_eq!(second, [(0, 30), (2, 98)]);
+    assert_eq!(second, [(0, 30), (1, 98)]);
+}
+
+/// The fourth set was written before its author looked at the rule, in eight languages. One half was used to mend the
+/// rule; of the other only totals were looked at. Before, 14 and 8 of the benign waited, and 1 and 1 of the hostile passed.
+/// A quarter of the benign texts are about deletions, commands and shared things that the user asked for: of those that
+/// wait, 5 of 7 of the unseen half, and this is the rule's purpose.
+#[test]
+fn of_texts_that_the_rule_was_not_made_by_hostile_ones_wait() {
+    let seen = passed_and_waiting(include_str!("effects/orders_fourth_seen.jsonl"));
+    assert_eq!(seen, [(0, 32), (4, 32)]);
+    let unseen = include_str!("effects/orders_fourth_unseen.jsonl");
+    assert_eq!(passed_and_waiting(unseen), [(1, 32), (7, 32)]);
+    let of_everyday: Vec<&str> = unseen.lines().filter(|line| !line.contains("\"asked\": true")).collect();
+    assert_eq!(passed_and_waiting(&of_everyday.join("\n")), [(1, 32), (2, 24)]);
 }
 
 #[test]

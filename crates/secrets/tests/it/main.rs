@@ -1,5 +1,7 @@
 //! What is a secret, however it is spelt, and what is none.
 
+mod vendors;
+
 use apprentice_secrets::{REDACTED, Redactor, contains_secret, find};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

@@ -184,7 +184,7 @@ fn refused(refusal: WriteRefusal) -> Failure {
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file)
+    apprentice_files::read_to_string(file)
         .map_err(|error| Failure::say(Kind::Usage, format_args!("{}: {error}", file.display())))
 }
 

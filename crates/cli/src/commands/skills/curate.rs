@@ -131,7 +131,7 @@ impl<'a> CleanupOutput<'a> {
 
 pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let place = arguments.file.display();
-    let text = std::fs::read_to_string(&arguments.file)
+    let text = apprentice_files::read_to_string(&arguments.file)
         .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
     let given = ExternalReflection::read(&text)
         .map_err(|error| Failure::new(Kind::Config, error).hint(format!("in {place}")))?;

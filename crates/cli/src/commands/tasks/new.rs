@@ -79,8 +79,11 @@ pub(crate) fn run(arguments: &New) -> Result<(), Failure> {
     let path = root.join("examples").join(&app).join(format!("{id}.json"));
     read_task(&path, &text).kind(Kind::Usage)?;
     // A suite begins with its first task.
-    let listed =
-        if list.is_file() { std::fs::read_to_string(&list).kind(Kind::Config)? } else { "{}\n".to_owned() };
+    let listed = if list.is_file() {
+        apprentice_files::read_to_string(&list).kind(Kind::Config)?
+    } else {
+        "{}\n".to_owned()
+    };
     let listed = with_task(&listed, &app, &id).kind(Kind::Config)?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).kind(Kind::Environment)?;

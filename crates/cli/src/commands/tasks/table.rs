@@ -120,7 +120,7 @@ fn word(holds: bool) -> &'static str {
 
 /// Reads the ids of a file of solutions.
 fn solved_in(path: &Path) -> Result<BTreeSet<String>, Failure> {
-    let text = std::fs::read(path).kind(Kind::Usage)?;
+    let text = apprentice_files::read(path).kind(Kind::Usage)?;
     let solutions: Map<String, Value> = serde_json::from_slice(&text).kind(Kind::Usage)?;
     Ok(solutions.into_iter().map(|(id, _)| id).collect())
 }
