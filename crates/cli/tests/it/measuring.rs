@@ -166,7 +166,7 @@ fn what_cannot_be_measured_is_named_and_nothing_is_written() {
     let many = json!({ "evals": many }).to_string();
     for (name, evals, wanted) in [
         ("half", "{\"evals\": [{\"id\": 1, \"prom", "is not JSON"),
-        ("other", "{\"cases\": [1]}", "no list \"evals\", but cases"),
+        ("other", "{\"questions\": [1]}", "no list \"evals\", but questions"),
         (
             "twice",
             r#"[{"id":1,"prompt":"x","should_trigger":true},{"id":1,"prompt":"x","should_trigger":true}]"#,
@@ -205,6 +205,28 @@ fn what_cannot_be_measured_is_named_and_nothing_is_written() {
         assert!(said(&told).contains(wanted), "{name}: {}", said(&told));
         assert!(!out.exists(), "{name}: something was written");
     }
+}
+
+#[test]
+fn a_server_that_does_not_answer_leaves_nothing_behind() {
+    let place = Place::new();
+    let (package, suite, out) = (package(&place, "count", "[]"), scenes(&place), place.path("out"));
+    let told = place.output(&[
+        "skills",
+        "measure",
+        &package.to_string_lossy(),
+        "--suite",
+        &suite.to_string_lossy(),
+        "--model",
+        "compat/none",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--out",
+        &out.to_string_lossy(),
+        "--yes",
+    ]);
+    assert_eq!(told.status.code(), Some(20), "{}", said(&told));
+    assert!(said(&told).contains("does not answer") && !out.exists(), "{}", said(&told));
 }
 
 /// A judge that says that a statement holds where its words stand in what it is shown.
