@@ -11,7 +11,7 @@ mod walk;
 use std::time::Duration;
 
 use apprentice_protocol::{Clock, EnvironmentSource, SkillId, Versions, WorldError, WorldSpec};
-use apprentice_skillbook::{Skill, is_same_release, version_of};
+use apprentice_skillbook::{Skill, SkillFunction, is_same_release, version_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -193,7 +193,7 @@ pub async fn check_page(
         };
         LabelCheck { named, finding }
     });
-    let functions = skill.functions.iter().zip(ended).map(|((name, function), (arguments, ended))| {
+    let functions = in_use(skill).zip(ended).map(|((name, function), (arguments, ended))| {
         let (name, version) = (name.clone(), function.version);
         FunctionCheck { name, version, arguments, finding: function_finding(ended, has_moved) }
     });
@@ -207,6 +207,11 @@ pub async fn check_page(
     })
 }
 
+/// The functions of a page that nobody retired, by name.
+fn in_use(skill: &Skill) -> impl Iterator<Item = (&String, &SkillFunction)> {
+    skill.functions.iter().filter(|(_, function)| function.retired.is_none())
+}
+
 /// Looks for the labels and replays the functions, in order.
 async fn look(
     skill: &Skill,
@@ -215,7 +220,7 @@ async fn look(
 ) -> Result<(Vec<LabelFinding>, Vec<(Value, Ended)>), PageCheckError> {
     let found = walk.through(&skill.text.guidance, labels, PAGE_DEADLINE).await?;
     let mut ended = Vec::new();
-    for function in skill.functions.values() {
+    for (_, function) in in_use(skill) {
         ended.push(match replay::ready(function) {
             Ok(source) => (source.example(), walk.replay(&source).await?),
             Err(why) => (Value::Null, Ended::Not(why)),
