@@ -33,6 +33,14 @@ widgets *args:
 planted-skills *args:
     scripts/conformance/planted-skills {{args}}
 
+# Looks in today's programs for what the shipped skillbook names, and says which page no longer holds: `just book-check mousepad`.
+book-check *domains:
+    scripts/book/check-shipped target/debug/apprentice {{domains}}
+
+# How fast logs of other programs are read, beside Python's json: `just bench-traces target/release/apprentice 64`.
+bench-traces *args:
+    scripts/bench/traces {{args}}
+
 # Random faults in the midst of trials; the seed is printed: `just chaos 100 SEED`.
 chaos *args:
     cargo test --package apprentice-harness --bench chaos -- {{args}}

@@ -88,12 +88,28 @@ def main(folder):
         (place / "SKILL.md").write_text(page, encoding="utf-8")
 
 
+def unfinished(folder):
+    """What the attempts of a measurement that was stopped showed: the tasks that were done in all three arms, without a verdict."""
+    tasks = {}
+    for rows in sorted(folder.glob("experiment/measure/*/trials.jsonl")):
+        for line in rows.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if row["verdict"] != "void":
+                tasks.setdefault(row["task"], {})[row["arm"]] = row["verdict"] == "pass"
+    arms = ["none", "forced", "placebo-forced"]
+    whole = [task for task in tasks.values() if set(task) == set(arms)]
+    if not whole:
+        return "not measured"
+    passed = "  ".join(f"{sum(task[arm] for task in whole)}/{len(whole)}" for arm in arms)
+    return f"stopped        {passed}  no verdict"
+
+
 def table(folder):
     print("skill    conclusion     without  with  placebo  against the placebo (95 %)  p")
     for name in PAGES:
         place = folder / "measured" / name / "page.json"
         if not place.is_file():
-            print(f"{name:8} not measured")
+            print(f"{name:8} {unfinished(folder / 'measured' / name)}")
             continue
         page = json.loads(place.read_text(encoding="utf-8"))
         arms = {arm["arm"]: f"{arm['passed']}/{arm['judged']}" for arm in page["arms"]}

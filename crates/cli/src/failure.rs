@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Config = 3,
     /// The selection matched no item.
     NothingMatched = 4,
-    /// The command ran, and at least one task failed.
+    /// The command ran, and at least one task failed, or something that it looked at does not hold.
     TasksFailed = 10,
     /// The command ran, and at least one trial stayed void.
     TrialsVoid = 11,

@@ -40,12 +40,15 @@ pub fn find(path: &Path) -> Result<Vec<Found>, ReadError> {
 
 /// Looks for logs below a folder.
 fn below(path: &Path) -> Result<Vec<Found>, ReadError> {
-    let mut walk = Walk { found: Vec::new(), entries: 0, other: 0 };
+    let mut walk = Walk { found: Vec::new(), entries: 0, other: 0, first_other: None };
     walk.folder(path, 0)?;
     if walk.found.is_empty() {
         let seems = match walk.other {
             0 => "is a folder without a trace".to_owned(),
-            other => format!("is a folder with {other} files of which none is a trace"),
+            other => {
+                let first = walk.first_other.map_or_else(String::new, |first| format!(" ({first})"));
+                format!("is a folder with {other} files of which none is a trace{first}")
+            }
         };
         return Err(ReadError::Other { path: path.to_owned(), seems });
     }
@@ -57,6 +60,8 @@ struct Walk {
     found: Vec<Found>,
     entries: usize,
     other: usize,
+    /// The first file of JSON that is no trace, and what it seems to be.
+    first_other: Option<String>,
 }
 
 impl Walk {
@@ -99,7 +104,12 @@ impl Walk {
         } else if kind.is_file() && ends(&["jsonl", "json", "eval"]) {
             match recognise(entry) {
                 Ok(Kind::Of(program)) => self.found.push(Found { program, paths: vec![entry.to_owned()] }),
-                Ok(Kind::Other(_)) | Err(_) => self.other += 1,
+                Ok(Kind::Other(seems)) => {
+                    self.other += 1;
+                    let name = entry.file_name().unwrap_or_default().to_string_lossy();
+                    self.first_other.get_or_insert_with(|| format!("{name} {seems}"));
+                }
+                Err(_) => self.other += 1,
             }
         } else {
             self.other += 1;

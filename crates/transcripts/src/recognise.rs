@@ -61,6 +61,7 @@ struct Fields {
     conversations: Option<IgnoredAny>,
     trajectory_format: Option<IgnoredAny>,
     history: Option<IgnoredAny>,
+    trajectory: Option<IgnoredAny>,
     info: Option<Info>,
     schema_version: Option<Value>,
     eval: Option<IgnoredAny>,
@@ -151,7 +152,7 @@ fn text(path: &Path, start: &[u8]) -> Result<Kind, ReadError> {
     let mut lines = Lines::open(path)?;
     let (mut whole, mut first) = (0, None);
     while let Some(line) = lines.next()? {
-        let Ok(fields) = serde_json::from_slice::<Fields>(line.bytes) else {
+        let Some(fields) = fields_of(line.bytes) else {
             // A document over several lines, or a list of conversations.
             if whole == 0 {
                 break;
@@ -178,13 +179,12 @@ fn text(path: &Path, start: &[u8]) -> Result<Kind, ReadError> {
 
 fn of_document(path: &Path) -> Result<Kind, ReadError> {
     let bytes = document::bytes(path)?;
-    if let Ok(fields) = serde_json::from_slice::<Fields>(&bytes)
-        && let Some(program) = of_fields(&fields)
-    {
+    if let Some(program) = fields_of(&bytes).as_ref().and_then(of_fields) {
         return Ok(Kind::Of(program));
     }
-    if let Ok(all) = serde_json::from_slice::<Vec<Fields>>(&bytes)
-        && let Some(program) = all.first().and_then(of_fields)
+    if let Ok(all) = serde_json::from_slice::<Vec<Value>>(&bytes)
+        && let Some(first) = all.first().filter(|first| first.is_object())
+        && let Some(program) = Fields::deserialize(first).ok().as_ref().and_then(of_fields)
         && matches!(program, Program::OpenAi | Program::ShareGpt)
     {
         return Ok(Kind::Of(program));
@@ -194,6 +194,12 @@ fn of_document(path: &Path) -> Result<Kind, ReadError> {
         Err(error) if error.is_eof() => format!("is JSON that is cut off ({error})"),
         Err(error) => format!("is JSON that is damaged ({error})"),
     }))
+}
+
+/// The fields of an object. Serde takes a list for a structure, too, and its first items for the first fields.
+fn fields_of(bytes: &[u8]) -> Option<Fields> {
+    let is_object = bytes.trim_ascii_start().first() == Some(&b'{');
+    is_object.then(|| serde_json::from_slice(bytes).ok()).flatten()
 }
 
 fn of_fields(fields: &Fields) -> Option<Program> {
@@ -229,7 +235,7 @@ fn of_fields(fields: &Fields) -> Option<Program> {
     if fields.eval.is_some() && fields.version.is_some() {
         return Some(Program::Inspect);
     }
-    if fields.history.is_some() {
+    if fields.history.is_some() && fields.trajectory.is_none() {
         return Some(Program::BrowserUse);
     }
     if fields.conversations.is_some() {
@@ -239,8 +245,29 @@ fn of_fields(fields: &Fields) -> Option<Program> {
     (fields.messages.is_some() || completed).then_some(Program::OpenAi)
 }
 
+/// Forms of programs that are not read, by what their first object or item holds: SWE-agent 1, the first sessions of Codex CLI (before
+/// `session_meta`), events of OpenHands before its SDK, a message in opencode's folder of files.
+fn not_read(value: &Value) -> Option<&'static str> {
+    let value = value.as_array().map_or(Some(value), |items| items.first())?;
+    let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
+    if has(&["trajectory", "history", "info"]) {
+        Some("is a trajectory of SWE-agent (mini-swe-agent's are read)")
+    } else if has(&["id", "timestamp", "instructions"]) && !has(&["payload"]) {
+        Some("is a session of Codex CLI in the form of its first versions, before `session_meta`")
+    } else if has(&["source"]) && (has(&["action", "args"]) || has(&["observation", "extras"])) {
+        Some("is a list of events of OpenHands before its SDK (conversations of the SDK are read)")
+    } else if has(&["sessionID"]) && has(&["id"]) {
+        Some("is a part of opencode's own files (`opencode export` writes what is read)")
+    } else {
+        None
+    }
+}
+
 /// What JSON of an unknown form holds, in words.
 fn seems(value: Option<&Value>, what: &str) -> String {
+    if let Some(known) = value.and_then(not_read) {
+        return known.to_owned();
+    }
     match value {
         Some(Value::Object(fields)) if fields.is_empty() => format!("is {what} without fields"),
         Some(Value::Object(fields)) => {

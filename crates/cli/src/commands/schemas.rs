@@ -205,8 +205,8 @@ fn what_a_skillbook_holds_is_as_published() {
     found.check("skills-events-1", &written::<skills::events::Events>());
     found.check("skills-learning-1", &written::<skills::events::LearningState<'_>>());
     found.check("skills-check-1", &written::<skills::check::CheckedPages>());
-    found.check("skills-measure-1", &written::<skills::measure::Measured>());
-    found.check("skills-measure-plan-1", &written::<skills::measure::MeasurePlan>());
+    found.check("skills-measure-1", &written::<skills::measure_output::Measured>());
+    found.check("skills-measure-plan-1", &written::<skills::measure_output::MeasurePlan>());
     found.check("skills-certificate-1", &written::<skills::certificate::MadeCertificate>());
     found.check("skills-certificate-badge-1", &written::<skills::certificate::Badge>());
     found.check("skills-certificate-verify-1", &written::<skills::certificate::CheckedCertificate>());

@@ -55,6 +55,7 @@ mod pool;
 mod prompts;
 mod proofs;
 mod proposals;
+mod public_packages;
 mod published;
 mod readings;
 mod recording;

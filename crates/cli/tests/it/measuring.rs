@@ -166,7 +166,7 @@ fn what_cannot_be_measured_is_named_and_nothing_is_written() {
     let many = json!({ "evals": many }).to_string();
     for (name, evals, wanted) in [
         ("half", "{\"evals\": [{\"id\": 1, \"prom", "is not JSON"),
-        ("other", "{\"cases\": [1]}", "no list \"evals\", but cases"),
+        ("other", "{\"questions\": [1]}", "no list \"evals\", but questions"),
         (
             "twice",
             r#"[{"id":1,"prompt":"x","should_trigger":true},{"id":1,"prompt":"x","should_trigger":true}]"#,
@@ -205,6 +205,28 @@ fn what_cannot_be_measured_is_named_and_nothing_is_written() {
         assert!(said(&told).contains(wanted), "{name}: {}", said(&told));
         assert!(!out.exists(), "{name}: something was written");
     }
+}
+
+#[test]
+fn a_server_that_does_not_answer_leaves_nothing_behind() {
+    let place = Place::new();
+    let (package, suite, out) = (package(&place, "count", "[]"), scenes(&place), place.path("out"));
+    let told = place.output(&[
+        "skills",
+        "measure",
+        &package.to_string_lossy(),
+        "--suite",
+        &suite.to_string_lossy(),
+        "--model",
+        "compat/none",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--out",
+        &out.to_string_lossy(),
+        "--yes",
+    ]);
+    assert_eq!(told.status.code(), Some(20), "{}", said(&told));
+    assert!(said(&told).contains("does not answer") && !out.exists(), "{}", said(&told));
 }
 
 /// A judge that says that a statement holds where its words stand in what it is shown.
@@ -518,4 +540,49 @@ fn labels_of_a_page_are_looked_for_in_its_program() {
     let labels = found["pages"][0]["labels"].as_array().expect("labels");
     let held = labels.iter().filter(|label| label["finding"] == "holds").count();
     assert!(held >= 3 && held == labels.len(), "{found}");
+}
+
+#[test]
+fn functions_of_a_page_are_replayed_in_its_program() {
+    if !worlds_can_start() || !is_installed("mousepad") {
+        return;
+    }
+    let place = Place::new();
+    let book = place.path("book");
+    let note = "## Situation\n\nA setting is to be changed.\n\n## Guidance\n\n1. Look into the menu \"Edit\".\n\n\
+                ## Annotations\n\nNone\n";
+    write(&book.join("mousepad/settings.md"), note);
+    let with_book = |more: &[&str]| {
+        place.output(&[&more[..1], &["--skillbook", &book.to_string_lossy()], &more[1..]].concat())
+    };
+    let synced = with_book(&["skills", "sync"]);
+    assert!(synced.status.success(), "{}", said(&synced));
+    for (name, entry) in [("open_settings", "Preferences..."), ("open_nothing", "Preferences of old")] {
+        let source = format!(
+            "/// Opens the settings of the editor.\n/// Example: {name}()\nfn {name}(desktop) {{\n    \
+             desktop.window(\"*Mousepad\").menu(\"Edit\", \"{entry}\");\n}}\n"
+        );
+        write(&place.path("source.fn"), &source);
+        let source = place.path("source.fn").to_string_lossy().into_owned();
+        let added = with_book(&["functions", "add", "mousepad/settings", &source]);
+        assert!(added.status.success(), "{}", said(&added));
+    }
+    let checked = with_book(&["skills", "check", "--on", "mousepad", "--json"]);
+    assert!(
+        checked.status.success(),
+        "the release is that of no page, so that nothing is broken: {}",
+        said(&checked)
+    );
+    let found: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+    let functions = found["pages"][0]["functions"].as_array().expect("functions");
+    let of = |name: &str| functions.iter().find(|one| one["name"] == name).expect("the function");
+    assert_eq!(of("open_settings")["finding"], "holds", "{found:#}");
+    assert_eq!(of("open_nothing")["finding"], "not_checked", "{found:#}");
+    let why = of("open_nothing")["why"].as_str().expect("a reason");
+    assert!(why.contains("line 4") && why.contains("Preferences of old"), "{why}");
+    assert_eq!(found["pages"][0]["finding"], "partly_checked", "{found:#}");
+    let told = with_book(&["skills", "check", "--on", "mousepad"]);
+    let wanted =
+        "mousepad/settings: holds as far as it was checked: 2 of 3 (1 label, 2 functions); the program is ";
+    assert!(said(&told).contains(wanted), "{}", said(&told));
 }

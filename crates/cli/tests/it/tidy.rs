@@ -84,6 +84,7 @@ const HOUSE: [(&str, &[&str]); 34] = [
         "evaluator",
         &[
             "files",
+            "functions",
             "protocol",
             "pixels",
             "trace",

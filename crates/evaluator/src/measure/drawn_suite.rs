@@ -1,6 +1,7 @@
 //! A package's evaluations as a suite of its own, in the form that every other command reads. The folder with skills that bear on
 //! none of them, from which the placebo takes its texts, lies beside it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,14 +12,12 @@ use apprentice_skillbook::package::evals::{EVALS_FOLDER, EvalCheck, SkillEval};
 use apprentice_tasks::suite::load::SUITE_FILE;
 use serde_json::{Value, json};
 
-/// The folder in which the agent works.
-const WORK: &str = "/home/user/work";
+use super::eval_world::{EvalWorld, WORK, instruction, page_holds};
+
 /// Written after the files of an evaluation: what is newer, the agent made or changed.
 const BEGUN: &str = "/home/user/.work-begun";
 /// Where the scripts of a package lie while they grade. Nothing of it is there during the attempt.
 const GRADING: &str = "/home/user/.grading";
-/// The program of all tasks.
-const TERMINAL: &str = "terminal";
 /// The folder of the files of evaluations in the suite.
 const FILES: &str = "files";
 /// True skills that bear on no evaluation of computer work. They are worth nothing there, and read like any other.
@@ -87,19 +86,20 @@ impl Drawing<'_> {
     /// # Errors
     /// A file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), DrawError> {
-        let mut ids = Vec::new();
+        let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for eval in self.evals {
             let id = task_id(eval);
             for (path, place) in self.copied(eval) {
                 write(&folder.join(place), self.package.files.get(&path).map_or(&[][..], Vec::as_slice))?;
             }
             let task = format!("{:#}\n", self.task(eval, &id));
-            write(&folder.join("examples").join(TERMINAL).join(format!("{id}.json")), task.as_bytes())?;
-            ids.push(id);
+            let domain = EvalWorld::of(&eval.environment).domain;
+            write(&folder.join("examples").join(&domain).join(format!("{id}.json")), task.as_bytes())?;
+            ids.entry(domain).or_default().push(id);
         }
         write_inert(folder)?;
         // It comes last: with it the suite is whole.
-        write(&folder.join(SUITE_FILE), format!("{:#}\n", json!({ TERMINAL: ids })).as_bytes())
+        write(&folder.join(SUITE_FILE), format!("{:#}\n", json!(ids)).as_bytes())
     }
 
     /// The files of the package that an evaluation needs in the suite, with their places there.
@@ -127,20 +127,20 @@ impl Drawing<'_> {
             config.push(json!({"type": "upload_file", "parameters": {"files": files}}));
         }
         config.push(json!({"type": "execute", "parameters": {"command": ["touch", BEGUN]}}));
-        config.push(json!({"type": "launch", "parameters": {"window": "Terminal", "command": [
-            "xfce4-terminal", "--title=Terminal", "--command", format!("sh -c 'cd {WORK}; exec bash --norc'")]}}));
+        let world = EvalWorld::of(&eval.environment);
+        config.push(world.start);
         let mut task = json!({
             "id": id,
             "instruction": instruction(eval),
             "config": config,
             "evaluator": self.evaluator(eval),
-            "related_apps": [TERMINAL],
+            "related_apps": [world.domain],
         });
         brace(&mut task);
         task["apprentice"] = json!({
-            "environment": "desktop",
+            "environment": world.environment,
             "template": id,
-            "programs": ["xfce4-terminal", "bash"],
+            "programs": world.programs,
             "limits": {"world_steps": WORLD_STEPS, "turns": WORLD_STEPS * 2, "working_s": WORKING_S},
             // A label that is the name of a skill says that the skill bears on the task.
             "knowledge": [self.skill],
@@ -224,6 +224,11 @@ impl CheckParts {
                 let line = "grep -qF -- \"$1\" \"$0\" 2>/dev/null && echo yes || echo no";
                 self.add_output(&json!(["sh", "-c", line, format!("{WORK}/{path}"), text]), "yes\n");
             }
+            EvalCheck::PageHolds { text } => {
+                let found = json!({"type": "page_contents", "program_html": [{"url": "last", "locator": page_holds(text)}]});
+                let expected = json!({"type": "rule", "rules": {"expected": ["yes"]}});
+                self.add("exact_match", found, expected, json!({}));
+            }
             EvalCheck::Script { path, arguments } => {
                 let script = format!("{GRADING}/{path}");
                 let mut command = vec!["sh".to_owned(), "-c".to_owned(), SCRIPT.to_owned(), script];
@@ -258,17 +263,6 @@ pub(super) fn write_inert(folder: &Path) -> Result<(), DrawError> {
 /// The id of an evaluation's task, which is its template, too.
 pub fn task_id(eval: &SkillEval) -> String {
     format!("eval-{}", eval.id)
-}
-
-/// What the agent is asked: the prompt, and where it works.
-fn instruction(eval: &SkillEval) -> String {
-    let mut text = format!("{}\n\nYou work in the folder {WORK}; a terminal is open there.", eval.prompt);
-    if !eval.files.is_empty() {
-        let names: Vec<&str> = eval.files.iter().map(|file| file.target.as_str()).collect();
-        text = format!("{text} The files that belong to this are in it: {}.", names.join(", "));
-    }
-    text + " Files that you make belong into this folder, too. When you are done, finish with an answer: it is all that the person \
-            who asked gets to read."
 }
 
 /// Makes opening braces in texts of a package texts, which would otherwise begin a placeholder.

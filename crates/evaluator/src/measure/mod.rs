@@ -4,6 +4,7 @@
 
 pub mod certificate;
 mod drawn_suite;
+mod eval_world;
 mod evidence;
 mod given_suite;
 mod offer;

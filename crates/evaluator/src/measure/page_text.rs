@@ -218,6 +218,7 @@ fn circumstances(page: &SkillPage, text: &mut String) {
         ScreeningResult::Passed => "nothing found".to_owned(),
         ScreeningResult::Effects { found } => {
             let found: String = found.chars().take(MAX_FOUND_CHARS).collect();
+            let found = found.strip_prefix("effects: ").unwrap_or(&found);
             format!("it has effects, read it before you use it: {found}")
         }
         ScreeningResult::AsWritten => "as its book was written".to_owned(),

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use apprentice_functions::Source;
 use apprentice_learning::adherence::as_label;
 use apprentice_protocol::{
     Action, Button, Clock, Command, Delivery, EnvironmentSource, NodeRef, Target, TreeBudget, UiNode,
     Versions, Want, World,
 };
+use apprentice_skillbook::version_of;
 use apprentice_tasks::setup::await_any_window;
 
+use super::replay::{self, Ended};
 use super::{LabelFinding, NamedLabel, PageCheckError, ProgramStart};
 use crate::app_versions::AppVersions;
 
@@ -26,8 +29,7 @@ pub(super) struct Walk<'a> {
     worlds: &'a dyn EnvironmentSource,
     clock: &'a dyn Clock,
     world: World,
-    versions: AppVersions,
-    known: Versions,
+    versions: Result<Versions, String>,
     /// What was clicked since the program was started.
     clicked: Vec<String>,
 }
@@ -40,17 +42,20 @@ impl<'a> Walk<'a> {
         clock: &'a dyn Clock,
     ) -> Result<Self, PageCheckError> {
         let world = opened(start, worlds, clock).await?;
-        let (versions, known, clicked) = (AppVersions::default(), Versions::default(), Vec::new());
-        let mut walk = Self { start, worlds, clock, world, versions, known, clicked };
-        let domains = [start.domain.clone()];
-        let _told = walk.versions.query(&*walk.world.machine, &domains).await;
-        walk.known = walk.versions.known();
-        Ok(walk)
+        let versions = versions_in(&world, &start.domain).await;
+        Ok(Self { start, worlds, clock, world, versions, clicked: Vec::new() })
     }
 
-    /// The versions that the world tells.
-    pub(super) fn versions(&self) -> &Versions {
-        &self.known
+    /// The versions of the programs in the world; `Err` says why they are not known.
+    pub(super) fn versions(&self) -> &Result<Versions, String> {
+        &self.versions
+    }
+
+    /// Replays a function in a fresh world.
+    pub(super) async fn replay(&mut self, source: &Source) -> Result<Ended, PageCheckError> {
+        self.restart().await?;
+        let ended = replay::run(source, &mut self.world, self.clock).await?;
+        Ok(ended)
     }
 
     /// Closes the world.
@@ -146,6 +151,18 @@ fn last_word(text: &str, name: &str) -> Option<usize> {
         ![left, right].into_iter().flatten().any(char::is_alphanumeric)
     };
     text.rmatch_indices(name).map(|(at, _)| at).find(|at| is_apart(*at))
+}
+
+/// Asks a world for the versions of its programs. A world that does not answer is no world without programs: the reason is kept.
+async fn versions_in(world: &World, domain: &str) -> Result<Versions, String> {
+    let mut versions = AppVersions::default();
+    match versions.query(&*world.machine, &[domain.to_owned()]).await {
+        None => Err("the world runs no commands, so that it cannot be asked for a release".to_owned()),
+        Some(_) => match versions.known() {
+            known if version_of(&known, domain).is_some() => Ok(known),
+            _ => Err(format!("neither the package nor the command of {domain} tells a release in the world")),
+        },
+    }
 }
 
 /// Opens a world and starts the program in it.

@@ -2,6 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::evals::{EVALS_FILE, EvalsError, LeftOutEval, read_evals};
 use super::frontmatter::{Field, Frontmatter};
 use super::{DESCRIPTION_CAP, NAME_CAP, Package, PackageFinding, SKILL_FILE};
 
@@ -30,8 +31,26 @@ pub fn check(package: &Package) -> Vec<PackageFinding> {
             body(&head, bytes.len(), &mut findings);
         }
     }
+    evaluations(package, &mut findings);
     findings.sort_by(|a, b| (a.level, a.line, a.code).cmp(&(b.level, b.line, b.code)));
     findings
+}
+
+/// What of the package's evaluations could not be carried out. The format forbids none of it, and a package need not have any.
+fn evaluations(package: &Package, findings: &mut Vec<PackageFinding>) {
+    let warning = |code, what: String| PackageFinding {
+        path: EVALS_FILE.to_owned(),
+        ..PackageFinding::warning(code, what)
+    };
+    let found = match read_evals(package) {
+        Err(EvalsError::Missing) => return,
+        Err(error) => return findings.push(warning("evals_not_read", error.to_string())),
+        Ok(found) => found,
+    };
+    findings.extend(found.left_out.into_iter().map(|LeftOutEval { id, why }| {
+        warning("eval_left_out", format!("evaluation {id} cannot be measured: {why}"))
+    }));
+    findings.extend(found.remarks.into_iter().map(|told| warning("evals_in_part", told)));
 }
 
 fn fields(head: &Frontmatter, findings: &mut Vec<PackageFinding>) {

@@ -1,9 +1,12 @@
-//! `apprentice skills check`: whether the labels that pages name are still in a program.
+//! `apprentice skills check`: whether the labels that pages name are still in a program, and whether their functions still run.
 
 use std::sync::Arc;
 
 use apprentice_evaluator::app_versions::start_command;
-use apprentice_evaluator::page_check::{LabelCheck, LabelFinding, PageCheck, ProgramStart, check_page};
+use apprentice_evaluator::page_check::{
+    FunctionCheck, FunctionFinding, LabelCheck, LabelFinding, PageCheck, PageFinding, ProgramStart,
+    check_page,
+};
 use apprentice_protocol::{Clock, EnvironmentKind, Monitors, Size, WorldSpec, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::{Skill, Snapshot};
@@ -20,14 +23,17 @@ use crate::{terminal, wire};
 /// The screen of the worlds.
 const SCREEN: Size = Size::new(1280, 800);
 
-/// Looks whether the labels that pages name in quotes are still in a program.
+/// Looks whether what pages name is still in a program: the labels in quotes, and the functions.
 ///
 /// The program is started in fresh worlds, and each label is looked for in the order of the page. To reach one, only what the page
-/// itself names before it is clicked; nothing is typed, and no model is asked. A label that is not found no longer holds if the
-/// program has another release than the page was written with. Else it was only not reached: it may need a file, a selection or a
-/// key. Functions need a task for a replay, and are named as not checked.
+/// itself names before it is clicked; nothing is typed, and no model is asked. Each function of the page is replayed in a world of
+/// its own, with the arguments of its example. What is not found, and a function that stops, no longer holds if the program has
+/// another release than the page was written with. Else it counts as not checked: it may need a file, a selection or a key.
 ///
-/// Exit code 3 if anything no longer holds.
+/// To give the functions what they need, start the program with it: `--start "mousepad notes.txt"`. `functions admit` replays a
+/// function on a task whose checks judge it.
+///
+/// Exit code 10 if anything no longer holds.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The program, by its name in the skillbook, such as `mousepad` or `libreoffice-calc`.
@@ -48,7 +54,16 @@ pub(in super::super) struct CheckedPages {
     /// The program.
     program: String,
     /// The pages.
-    pages: Vec<PageCheck>,
+    pages: Vec<CheckedPage>,
+}
+
+/// One page with what was found of it.
+#[derive(Serialize, JsonSchema)]
+struct CheckedPage {
+    /// What was found of it as a whole.
+    finding: PageFinding,
+    #[serde(flatten)]
+    page: PageCheck,
 }
 
 /// Runs the command.
@@ -69,17 +84,28 @@ pub(crate) fn run(arguments: &Check, book: &Snapshot, json: bool, config: &Confi
             if !json {
                 tell(&checked);
             }
-            pages.push(checked);
+            pages.push(CheckedPage { finding: checked.finding(), page: checked });
         }
         Ok(pages)
     })?;
-    let broken = pages.iter().flat_map(PageCheck::broken).count();
+    let broken: Vec<String> = pages
+        .iter()
+        .filter(|one| one.finding == PageFinding::NoLongerHolds)
+        .map(|one| one.page.skill.to_string())
+        .collect();
     if json {
-        terminal::json(&CheckedPages { schema: "apprentice.skills.check/1", program: domain, pages })?;
+        terminal::json(&CheckedPages {
+            schema: "apprentice.skills.check/1",
+            program: domain.clone(),
+            pages,
+        })?;
     }
-    match broken {
-        0 => Ok(()),
-        _ => Err(Failure::say(Kind::Config, format!("{} no longer hold", counted(broken, "label")))),
+    match broken.is_empty() {
+        true => Ok(()),
+        false => {
+            let told = format!("not every page holds in today's {domain}: {}", broken.join(", "));
+            Err(Failure::say(Kind::TasksFailed, told))
+        }
     }
 }
 
@@ -98,23 +124,33 @@ fn chosen<'a>(arguments: &Check, book: &'a Snapshot, domain: &str) -> Result<Vec
 }
 
 fn tell(page: &PageCheck) {
-    let now = page.now.as_deref().unwrap_or("of an unknown release");
+    let finding = match page.finding() {
+        PageFinding::Holds => "holds",
+        PageFinding::NoLongerHolds => "no longer holds",
+        PageFinding::PartlyChecked => "holds as far as it was checked",
+        PageFinding::NotChecked => "not checked",
+    };
+    let release = match (&page.now, &page.release_unknown) {
+        (Some(now), _) => format!("the program is {now}"),
+        (None, why) => format!("the program's release is unknown: {}", why.as_deref().unwrap_or("no answer")),
+    };
     let written = match page.written_with.is_empty() {
         true => "the page does not say with which release it was written".to_owned(),
         false => format!("written with {}", page.written_with.join(", ")),
     };
-    let held = page.count(|finding| matches!(finding, LabelFinding::Holds { .. }));
+    let mut parts = vec![counted(page.labels.len(), "label")];
+    if !page.functions.is_empty() {
+        parts.push(counted(page.functions.len(), "function"));
+    }
     terminal::line(format_args!(
-        "{}: {held} of {} found; the program is {now}, {written}",
+        "{}: {finding}: {} of {} ({}); {release}, {written}",
         page.skill,
-        counted(page.labels.len(), "label")
+        page.held(),
+        page.labels.len() + page.functions.len(),
+        parts.join(", ")
     ));
     page.labels.iter().for_each(tell_label);
-    for function in &page.functions {
-        terminal::line(format_args!(
-            "  not checked: the function {function}; `apprentice functions admit` replays it on a task"
-        ));
-    }
+    page.functions.iter().for_each(tell_function);
 }
 
 fn tell_label(label: &LabelCheck) {
@@ -123,9 +159,27 @@ fn tell_label(label: &LabelCheck) {
     match &label.finding {
         LabelFinding::Holds { .. } => {}
         LabelFinding::NoLongerHolds => terminal::line(format_args!("  no longer holds: {step}\"{name}\"")),
-        LabelFinding::NotReached => terminal::line(format_args!("  not reached: {step}\"{name}\"")),
+        LabelFinding::NotReached => terminal::line(format_args!(
+            "  not checked: {step}\"{name}\": no click on what the page names shows it; it may need a file, a selection or a key"
+        )),
         LabelFinding::NotChecked { why } => {
             terminal::line(format_args!("  not checked: {step}\"{name}\": {why}"));
+        }
+    }
+}
+
+fn tell_function(function: &FunctionCheck) {
+    let FunctionCheck { name, arguments, finding, .. } = function;
+    match finding {
+        FunctionFinding::Holds { acts } => terminal::line(format_args!(
+            "  holds: the function {name} ran to its end with {arguments}: {}",
+            counted(*acts as usize, "action")
+        )),
+        FunctionFinding::NoLongerHolds { line, why } => {
+            terminal::line(format_args!("  no longer holds: the function {name}, line {line}: {why}"));
+        }
+        FunctionFinding::NotChecked { why } => {
+            terminal::line(format_args!("  not checked: the function {name}: {why}"));
         }
     }
 }

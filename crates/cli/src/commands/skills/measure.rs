@@ -8,7 +8,7 @@ use apprentice_evaluator::arms::function_scope::FunctionScope;
 use apprentice_evaluator::arms::hidden_skills::HiddenSkills;
 use apprentice_evaluator::arms::tool_servers::ToolSettings;
 use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, finished_rows, plan_measurement};
-use apprentice_evaluator::measure::{Offer, PageSource, SkillPage, markdown, skill_page, summary_line};
+use apprentice_evaluator::measure::{Offer, PageSource, SkillPage, markdown, skill_page};
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_models::compat::SkillReading;
 use apprentice_protocol::{CapOverrides, counted};
@@ -19,9 +19,11 @@ use apprentice_runs::latest_run;
 use apprentice_runs::layout::MEASURE_FOLDER;
 use apprentice_tasks::suite::Suite;
 use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use super::measure_output::{
+    MeasurePlan, Measured, MeasuredFolder, PAGE_TEXT, PlannedSkill, RefusedSkill, tell, tell_pages,
+    tell_refused,
+};
 use super::measure_plan::{Ground, Prepared, Preparing, Subject, subjects};
 use crate::commands::experiment_command;
 use crate::commands::forecast::{Forecast, Proceed, SpendingArgs};
@@ -34,7 +36,6 @@ use crate::{process_env, terminal, wire};
 /// The folders below that of a skill.
 pub(super) const EXPERIMENT: &str = "experiment";
 const TRIGGERS: &str = "triggers";
-const PAGE_TEXT: &str = "page.md";
 const PAGE_JSON: &str = "page.json";
 
 /// Measures whether a skill helps a model: the same tasks without it, with it, and with an unrelated text of the same
@@ -43,8 +44,8 @@ const PAGE_JSON: &str = "page.json";
 /// The model gets the description and asks for the text (`--offer read`), or the text stands in its prompt (`--offer prompt`).
 /// Without `--offer` its profile decides: a model of few parameters asks for nothing.
 ///
-/// The tasks are those of `evals/evals.json` in the package, or of a suite. Each attempt has a desktop with a terminal of
-/// its own, without a network. What files, commands and the wording of answers show is checked without a model;
+/// The tasks are those of `evals/evals.json` in the package, or of a suite. Each attempt has a world of its own without a
+/// network: a desktop with a terminal, or the page or program that the evaluation names. What files, commands and the wording of answers show is checked without a model;
 /// statements are judged by the model of `--judge`, and both are kept apart. With fewer than eight evaluations there
 /// is no verdict.
 ///
@@ -97,57 +98,6 @@ impl From<OfferArg> for Offer {
             OfferArg::Prompt => Self::Prompt,
         }
     }
-}
-
-/// The output of `skills measure --json`.
-#[derive(Serialize, JsonSchema)]
-pub(in super::super) struct Measured {
-    schema: &'static str,
-    /// The folder of each skill that was measured, with its page.
-    skills: Vec<MeasuredFolder>,
-    /// Skills that could not be measured, with the reason.
-    refused: Vec<RefusedSkill>,
-}
-
-/// A skill that was measured.
-#[derive(Serialize, JsonSchema)]
-struct MeasuredFolder {
-    /// The folder with its experiment and its page.
-    folder: PathBuf,
-    page: SkillPage,
-}
-
-/// A skill that could not be measured.
-#[derive(Serialize, JsonSchema)]
-struct RefusedSkill {
-    name: String,
-    why: String,
-}
-
-/// The output of `skills measure --dry-run --json`.
-#[derive(Serialize, JsonSchema)]
-pub(in super::super) struct MeasurePlan {
-    schema: &'static str,
-    skills: Vec<PlannedSkill>,
-    refused: Vec<RefusedSkill>,
-}
-
-/// What would be measured of a skill.
-#[derive(Serialize, JsonSchema)]
-struct PlannedSkill {
-    name: String,
-    /// How the model gets it.
-    offer: Offer,
-    /// Why it gets it so.
-    offer_because: String,
-    evals: usize,
-    /// Evaluations that a verdict needs.
-    needed: usize,
-    /// The smallest difference that four of five measurements of this size find, as a share; null where none is found.
-    smallest_effect: Option<f64>,
-    trials: usize,
-    left_out: std::collections::BTreeMap<String, String>,
-    remarks: BTreeSet<String>,
 }
 
 impl Measure {
@@ -210,7 +160,10 @@ fn chosen_offer(arguments: &Measure, models: &Models, folder: &Path) -> Result<(
         Some((SkillReading::Asks, profile)) => {
             (Offer::Read, format!("models of the profile {profile} ask for a skill that they want"))
         }
-        None => (Offer::Read, "the model can ask for it; --offer prompt puts it in".to_owned()),
+        None => (
+            Offer::Read,
+            "nothing is said of this model; --offer prompt puts the text into its prompt".to_owned(),
+        ),
     })
 }
 
@@ -265,7 +218,7 @@ impl Work<'_> {
             let (name, folder) = (subject.name(), self.ground.path().join(subject.name()));
             let was_there = folder.exists();
             match subject.prepare(&folder, &with) {
-                Ok(one) => prepared.push(one),
+                Ok(one) => prepared.push(Prepared { is_new: !was_there, ..one }),
                 Err(failure) => {
                     if !was_there && folder.exists() {
                         std::fs::remove_dir_all(&folder).kind(Kind::Environment)?;
@@ -353,6 +306,7 @@ impl Work<'_> {
             needed: MIN_TEMPLATES,
             smallest_effect: smallest_effect(design, PowerAssumptions::default()),
             trials: plan.trials.len(),
+            triggers: one.triggers.as_ref().map_or(0, |suite| suite.tasks.len()),
             left_out: one.skill.left_out.clone(),
             remarks: one.skill.remarks.clone(),
         };
@@ -377,6 +331,18 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Removes what was prepared and never begun, as where the model's server does not answer.
+    fn remove_unused(&self, prepared: &[Prepared]) {
+        for one in prepared {
+            let folder = self.ground.path().join(&one.name);
+            if one.is_new && latest_run(&folder.join(EXPERIMENT).join(MEASURE_FOLDER)).is_none() {
+                // The error that led here says more than one of a folder that stays.
+                let _ = std::fs::remove_dir_all(&folder);
+            }
+        }
+        let _ = std::fs::remove_dir(self.ground.path());
+    }
+
     fn measure(&self, prepared: &[Prepared], refused: Vec<RefusedSkill>) -> Result<(), Failure> {
         let verbosity = if self.json { Verbosity::Silent } else { Verbosity::Aloud };
         for one in prepared {
@@ -396,13 +362,24 @@ impl Work<'_> {
             let place = folder.join(EXPERIMENT);
             let experiment = self.main_experiment(one)?;
             let done = experiment_command::perform(&experiment, self.config, self.models, &place, verbosity);
-            let done = runtime.block_on(done)?;
+            let done = runtime.block_on(done).inspect_err(|_| self.remove_unused(prepared))?;
             one.skill.write(&place).kind(Kind::Environment)?;
             if let Some(triggers) = &one.triggers {
                 let place = folder.join(TRIGGERS);
                 let experiment = self.experiment(one, triggers, vec![Arm::Pull])?;
-                let asked =
-                    experiment_command::perform(&experiment, self.config, self.models, &place, verbosity);
+                // Nothing is checked in them, so that a verdict beside each would say that it failed.
+                let asked = experiment_command::perform(
+                    &experiment,
+                    self.config,
+                    self.models,
+                    &place,
+                    Verbosity::Silent,
+                );
+                terminal::note(format_args!(
+                    "Asking whether {} is read when it should be: {}",
+                    one.name,
+                    counted(triggers.tasks.len(), "attempt")
+                ));
                 runtime.block_on(asked)?;
             }
             let page = page_of(&folder)?;
@@ -430,54 +407,4 @@ pub(super) fn page_of(folder: &Path) -> Result<SkillPage, Failure> {
     let json = serde_json::to_string_pretty(&page).kind(Kind::Bug)?;
     std::fs::write(folder.join(PAGE_JSON), json + "\n").kind(Kind::Environment)?;
     Ok(page)
-}
-
-fn tell(planned: &PlannedSkill) {
-    let PlannedSkill {
-        name,
-        offer,
-        offer_because,
-        evals,
-        needed,
-        smallest_effect,
-        trials,
-        left_out,
-        remarks,
-    } = planned;
-    let (evals, trials) = (counted(*evals, "evaluation"), counted(*trials, "attempt"));
-    terminal::note(format_args!("{name}: {evals}, {trials} (without it, with it, with an unrelated text)"));
-    terminal::note(format_args!("  the model gets {}: {offer_because}", offer.words()));
-    match smallest_effect {
-        Some(least) => terminal::note(format_args!(
-            "  this size finds a difference of {:.0} points four times of five",
-            least * 100.0
-        )),
-        None => terminal::note(format_args!(
-            "  no verdict is possible: at least {needed} evaluations are needed to tell a skill from chance"
-        )),
-    }
-    for (id, why) in left_out {
-        terminal::note(format_args!("  left out, evaluation {id}: {why}"));
-    }
-    for remark in remarks {
-        terminal::note(format_args!("  note: {remark}"));
-    }
-}
-
-fn tell_refused(refused: &[RefusedSkill]) {
-    for RefusedSkill { why, .. } in refused {
-        terminal::note(format_args!("not measured: {why}"));
-    }
-}
-
-fn tell_pages(skills: &[MeasuredFolder]) {
-    for MeasuredFolder { folder, page } in skills {
-        terminal::line(format_args!("\n{}", markdown(page)));
-        terminal::note(format_args!("page: {}", folder.join(PAGE_TEXT).display()));
-    }
-    if skills.len() > 1 {
-        for one in skills {
-            terminal::line(format_args!("{}", summary_line(&one.page)));
-        }
-    }
 }

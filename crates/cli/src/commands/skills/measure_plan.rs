@@ -10,9 +10,10 @@ use apprentice_evaluator::measure::{
 use apprentice_evaluator::run::ModelSource as _;
 use apprentice_guidance::INCLUDED_BUDGET;
 use apprentice_protocol::{Clock as _, TaskId};
+use apprentice_results::stats::MIN_TEMPLATES;
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::package::evals::{
-    EVALS_FILE, EVALS_FOLDER, EvalCheck, LeftOutEval, SkillEval, SkillEvals, read_evals,
+    EVALS_FILE, EVALS_FOLDER, EvalCheck, EvalsError, LeftOutEval, SkillEval, SkillEvals, read_evals,
 };
 use apprentice_skillbook::package::{self, ImportOptions, Package};
 use apprentice_skillbook::{Snapshot, hash};
@@ -49,6 +50,8 @@ pub(super) struct Prepared {
     pub(super) triggers: Option<Suite>,
     /// What is measured.
     pub(super) skill: MeasuredSkill,
+    /// Whether its folder was not there before.
+    pub(super) is_new: bool,
 }
 
 /// What a measurement is prepared with.
@@ -68,7 +71,10 @@ pub(super) struct Preparing<'a> {
 /// Finds what is to be measured at a place.
 pub(super) fn subjects(place: &Path) -> Result<Vec<Subject>, Failure> {
     if !place.exists() {
-        return Err(Failure::say(Kind::Config, format!("{}: it does not exist", place.display())));
+        return Err(Failure::say(
+            Kind::Config,
+            format!("{}: there is no such file or folder", place.display()),
+        ));
     }
     if place.join(".meta/ops.jsonl").is_file() || place.join("DOMAINS.md").is_file() {
         return Ok(vec![Subject::Book(place.to_owned())]);
@@ -170,7 +176,7 @@ fn prepare_package(package: &Package, folder: &Path, with: &Preparing<'_>) -> Re
         should_trigger,
     };
     let skill = skill.leaving_out(&found.left_out);
-    Ok(Prepared { name: package.name.clone(), book, suite, triggers, skill })
+    Ok(Prepared { name: package.name.clone(), book, suite, triggers, skill, is_new: false })
 }
 
 /// Leaves out the evaluations that only ask whether a skill is read where its text stands in the prompt.
@@ -189,9 +195,21 @@ fn evals_of(package: &Package, with: &Preparing<'_>) -> Result<SkillEvals, Failu
         return Ok(SkillEvals::default());
     }
     read_evals(package).map_err(|error| {
+        let is_missing = matches!(error, EvalsError::Missing | EvalsError::Foreign { .. });
         let failure = Failure::say(Kind::Config, format!("{}: {error}", package.name));
+        let failure = if is_missing { failure.hint(first_evals()) } else { failure };
         failure.hint("or measure it on the tasks of a suite: --suite DIR")
     })
+}
+
+/// What somebody writes who has a skill and no evaluations yet.
+fn first_evals() -> String {
+    format!(
+        "write into {EVALS_FILE} of the package what people ask for and what must hold then, {MIN_TEMPLATES} of them or more:\n\
+         \x20 [{{\"prompt\": \"How many orders are in orders.csv?\", \"files\": [\"evals/files/orders.csv\"],\n\
+         \x20   \"expectations\": [\"The answer is 3\"]}},\n\
+         \x20  {{\"prompt\": \"Make a list of the late orders.\", \"expectations\": [{{\"type\": \"file_exists\", \"path\": \"late.txt\"}}]}}]"
+    )
 }
 
 /// Measures what no model has to judge, and names what is left out.
@@ -217,10 +235,13 @@ fn without_judge(
     });
 }
 
+/// The first reason stands in the error itself, since a folder of packages shows no more of each.
 fn nothing_left(name: &str, left_out: &[LeftOutEval]) -> Failure {
-    let failure = Failure::say(Kind::Config, format!("{name}: none of its evaluations can be measured"));
-    let told = left_out.iter().take(10).map(|LeftOutEval { id, why }| format!("evaluation {id}: {why}"));
-    told.fold(failure, |failure, hint| failure.hint(hint))
+    let mut told = left_out.iter().map(|LeftOutEval { id, why }| format!("evaluation {id}: {why}"));
+    let first = told.next().unwrap_or_else(|| "it has none".to_owned());
+    let failure =
+        Failure::say(Kind::Config, format!("{name}: none of its evaluations can be measured: {first}"));
+    told.take(9).fold(failure, |failure, hint| failure.hint(hint))
 }
 
 /// Where a measured book comes from.
@@ -281,7 +302,7 @@ fn on_suite(
         screening: origin.screening,
         should_trigger: BTreeMap::new(),
     };
-    Ok(Prepared { name, book, suite: copied, triggers: None, skill })
+    Ok(Prepared { name, book, suite: copied, triggers: None, skill, is_new: false })
 }
 
 /// Has a suite written, or finds the same one of an earlier start.

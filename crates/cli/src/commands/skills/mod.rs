@@ -10,6 +10,7 @@ pub(super) mod figure;
 pub(super) mod history;
 pub(crate) mod learning;
 pub(crate) mod measure;
+pub(super) mod measure_output;
 mod measure_plan;
 pub(super) mod package;
 mod package_files;

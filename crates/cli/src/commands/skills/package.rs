@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_protocol::{Clock as _, SkillId, counted};
 use apprentice_sandbox::SystemClock;
 use apprentice_skillbook::package;
+use apprentice_skillbook::package::evals::read_evals;
 use apprentice_skillbook::package::{
     ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, agents_md, check,
     read_and_import_configs,
@@ -32,6 +33,8 @@ const DEPTH: usize = 5;
 const MOST_FOLDERS: usize = 2000;
 
 /// Validates a skillbook, a package, or a folder or archive of packages; exit code 3 if it is invalid.
+///
+/// A package that brings evaluations is told how many `skills measure` can carry out, and why not the others.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     /// The folder or archive [default: the skillbook].
@@ -99,6 +102,9 @@ pub(in super::super) struct ImportReport<'a> {
 struct Checked {
     path: String,
     valid: bool,
+    /// Evaluations that `skills measure` can carry out; absent where the package brings none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evaluations: Option<usize>,
     findings: Vec<PackageFinding>,
 }
 
@@ -121,7 +127,8 @@ pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Resu
         let one = |(path, package): (PathBuf, Package)| {
             let findings = check(&package);
             let valid = findings.iter().all(|finding| finding.level != Level::Error);
-            Checked { path: path.display().to_string(), valid, findings }
+            let evaluations = read_evals(&package).ok().map(|found| found.evals.len());
+            Checked { path: path.display().to_string(), valid, evaluations, findings }
         };
         ("packages", packages.into_iter().map(one).collect())
     };
@@ -140,6 +147,9 @@ pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Resu
 
 fn print_result(result: &Checked) {
     terminal::line(format_args!("{}: {}", result.path, if result.valid { "valid" } else { "not valid" }));
+    if let Some(count) = result.evaluations {
+        terminal::line(format_args!("  {} can be measured", counted(count, "evaluation")));
+    }
     for finding in &result.findings {
         let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
         let level = format!("{:?}", finding.level).to_lowercase();
@@ -173,7 +183,7 @@ fn book_of(folder: &Path) -> Result<Checked, Failure> {
         line: None,
     }));
     let path = folder.display().to_string();
-    Ok(Checked { path, valid: book.problems().is_empty(), findings })
+    Ok(Checked { path, valid: book.problems().is_empty(), evaluations: None, findings })
 }
 
 pub(super) fn import(arguments: &Import, book: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {

@@ -47,6 +47,11 @@ pub enum EvalCheck {
         /// The text.
         text: String,
     },
+    /// The page that the browser was opened with holds this text.
+    PageHolds {
+        /// The text.
+        text: String,
+    },
     /// A script of the package ends with exit code 0. It runs in the world after the attempt.
     Script {
         /// Its path in the package.
@@ -64,13 +69,14 @@ impl EvalCheck {
 }
 
 /// Fields that hold the text of a statement.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 10] = [
     "text",
     "statement",
     "criterion",
     "criteria",
     "expectation",
     "assertion",
+    "pass_if",
     "description",
     "check",
     "rubric",
@@ -94,8 +100,19 @@ const JUDGED: [&str; 12] = [
     "behavior",
     "output",
 ];
+/// Kinds that are read, one name of each.
+const KNOWN: [&str; 8] = [
+    "contains",
+    "not_contains",
+    "regex",
+    "file_exists",
+    "file_contains",
+    "page_contains",
+    "script",
+    "llm_judge",
+];
 /// Fields of a check that name or explain it.
-const ABOUT: [&str; 8] = ["id", "name", "type", "kind", "weight", "description", "notes", "why"];
+const ABOUT: [&str; 9] = ["id", "name", "type", "kind", "weight", "description", "notes", "why", "dimension"];
 
 /// Reads a check; `Err` says why the evaluation cannot be carried out. Fields that are not read go into `unread`.
 pub(super) fn read_check(value: &Value, unread: &mut Vec<String>) -> Result<EvalCheck, String> {
@@ -134,6 +151,7 @@ fn of_object(fields: &Map<String, Value>, unread: &mut Vec<String>) -> Result<Ev
         "file_contains" => {
             text_of(&PATHS).and_then(|path| text_of(&WANTED).map(|text| EvalCheck::FileHolds { path, text }))
         }
+        "page_contains" => text_of(&WANTED).map(|text| EvalCheck::PageHolds { text }),
         "script" | "grader" => text_of(&[&PATHS[..], &["script"]].concat())
             .map(|path| EvalCheck::Script { path, arguments: Vec::new() }),
         "" if fields.contains_key("script") => {
@@ -143,7 +161,13 @@ fn of_object(fields: &Map<String, Value>, unread: &mut Vec<String>) -> Result<Ev
         judged if JUDGED.contains(&judged) => {
             text_of(&[&TEXTS[..], &["value"]].concat()).map(|text| EvalCheck::Statement { text })
         }
-        other => return Err(format!("a check is of the kind {other:?}, which is not known")),
+        other => {
+            return Err(format!(
+                "a check is of the kind {:?}, which is not known; these are: {}",
+                clipped(other),
+                KNOWN.join(", ")
+            ));
+        }
     };
     let mut check =
         check.ok_or_else(|| format!("a check of the kind {kind:?} does not say what must hold"))?;
@@ -176,7 +200,9 @@ fn sound(check: &EvalCheck) -> Result<(), String> {
             }
             (vec![text], None)
         }
-        EvalCheck::AnswerHolds { text } | EvalCheck::AnswerLacks { text } => (vec![text], None),
+        EvalCheck::AnswerHolds { text } | EvalCheck::AnswerLacks { text } | EvalCheck::PageHolds { text } => {
+            (vec![text], None)
+        }
         EvalCheck::AnswerMatches { pattern } => {
             Regex::new(pattern).map_err(|_| format!("{:?} is no regular expression", clipped(pattern)))?;
             (vec![pattern], None)

@@ -5,6 +5,8 @@
 //! the package, and a statement that speaks to a judge takes its evaluation out.
 
 mod check;
+mod environment;
+mod files;
 mod read;
 mod words;
 
@@ -14,12 +16,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use check::EvalCheck;
+pub use environment::EvalEnvironment;
 pub use read::read_evals;
 
 /// The file with a package's evaluations.
 pub const EVALS_FILE: &str = "evals/evals.json";
 /// The file with the questions of which each asks only whether the skill is read, as `skill-creator` writes it.
 pub const TRIGGERS_FILE: &str = "evals/trigger-eval.json";
+/// The names under which public packages keep such questions; the first one that is there is read. Counted on 2026-11-30 in an index of
+/// public repositories: 123 of the first name and 23 of the third; the others were seen in authors' own scripts.
+pub const TRIGGERS_FILES: [&str; 4] =
+    [TRIGGERS_FILE, "evals/trigger-evals.json", "evals/trigger_evals.json", "evals/eval_queries.json"];
 /// The folder of all that belongs to them. The agent never gets it.
 pub const EVALS_FOLDER: &str = "evals/";
 /// Largest size of the file, in bytes.
@@ -55,6 +62,8 @@ pub struct SkillEval {
     pub prompt: String,
     /// The files that the person has, in the folder in which the agent works.
     pub files: Vec<EvalFile>,
+    /// The world in which the agent works.
+    pub environment: EvalEnvironment,
     /// What must hold at the end; empty for one that only asks whether the skill is read.
     pub checks: Vec<EvalCheck>,
     /// Whether the skill should be read; `None` where the evaluation does not say.
@@ -85,6 +94,17 @@ pub enum EvalsError {
     /// The package has no such file.
     #[error("the package has no {EVALS_FILE}: nobody has written what the skill should be good for")]
     Missing,
+    /// The package keeps evaluations in a form of another program.
+    #[error(
+        "the package has no {EVALS_FILE}, but {path}, {program}, which is not read: write its prompts with what must hold into \
+         {EVALS_FILE}"
+    )]
+    Foreign {
+        /// The file.
+        path: String,
+        /// What it is.
+        program: &'static str,
+    },
     /// The file is larger than the limit.
     #[error("{EVALS_FILE} has {0} bytes; at most {MAX_EVALS_BYTES} are read")]
     TooLarge(usize),

@@ -5,24 +5,72 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::check::read_check;
-use super::words::{clipped, inner_path, kind_of};
+use super::environment::{self, EvalEnvironment, environment_of};
+use super::files::files_of;
+use super::words::kind_of;
 use super::{
-    EVALS_FILE, EVALS_FOLDER, EvalCheck, EvalFile, EvalsError, LeftOutEval, MAX_CHECKS, MAX_EVAL_FILES,
-    MAX_EVALS, MAX_EVALS_BYTES, MAX_PROMPT_CHARS, SkillEval, SkillEvals, TRIGGERS_FILE,
+    EVALS_FILE, EvalCheck, EvalsError, LeftOutEval, MAX_CHECKS, MAX_EVALS, MAX_EVALS_BYTES, MAX_PROMPT_CHARS,
+    SkillEval, SkillEvals, TRIGGERS_FILES,
 };
 use crate::package::Package;
 
 /// Fields of the list that say nothing of what is to be done.
-const ABOUT_LIST: [&str; 8] =
-    ["skill_name", "skill", "skills", "version", "description", "$schema", "notes", "author"];
+const ABOUT_LIST: [&str; 11] = [
+    "skill_name",
+    "skill",
+    "skills",
+    "version",
+    "description",
+    "$schema",
+    "note",
+    "notes",
+    "author",
+    "status",
+    "name",
+];
+/// Names of the list of evaluations.
+const LISTS: [&str; 4] = ["evals", "cases", "tests", "test_cases"];
+/// Fields of an evaluation with what the person asks.
+const PROMPTS: [&str; 4] = ["prompt", "query", "input", "task"];
 /// Fields of an evaluation with checks.
-const CHECKS: [&str; 7] =
-    ["expectations", "assertions", "checks", "graders", "scorers", "expected_behavior", "expect"];
+const CHECKS: [&str; 9] = [
+    "expectations",
+    "assertions",
+    "checks",
+    "graders",
+    "scorers",
+    "expected_behavior",
+    "expect",
+    "criteria",
+    "rubric",
+];
+/// Fields with checks that are not read. An evaluation with one is left out: without it, a wrong answer would pass. Lists of patterns
+/// are among them because packages mean different things by them: the answer, a file, or the transcript.
+const UNREAD_CHECKS: [&str; 10] = [
+    "fail",
+    "must_have",
+    "must_not_have",
+    "must_contain",
+    "must_not_contain",
+    "deterministic_assertions",
+    "expected_tools",
+    "expected_tool_calls",
+    "trajectory",
+    "verify",
+];
+/// Files with evaluations of other programs, and what they are. They are named where a package has nothing else.
+const FOREIGN: [(&str, &str); 7] = [
+    ("evals/eval.yaml", "a file of skillgrade, waza or the like"),
+    ("eval.yaml", "a file of skillgrade, waza or the like"),
+    ("evals/trigger_tests.yaml", "a file of waza"),
+    ("trigger_tests.yaml", "a file of waza"),
+    ("promptfooconfig.yaml", "a file of promptfoo"),
+    ("evals/promptfooconfig.yaml", "a file of promptfoo"),
+    ("eval.csv", "a table of prompts"),
+];
 /// Fields of an evaluation that are read, or that only name it.
 const READ: [&str; 18] = [
     "id",
-    "prompt",
-    "query",
     "expected_output",
     "files",
     "should_trigger",
@@ -38,6 +86,8 @@ const READ: [&str; 18] = [
     "kind",
     "skills",
     "rationale",
+    "reason",
+    "intent",
 ];
 /// Largest length of an id, in characters.
 const MAX_ID_CHARS: usize = 60;
@@ -48,28 +98,41 @@ const MAX_ID_CHARS: usize = 60;
 /// The package has none, or the file is not of this form. One evaluation that cannot be carried out is no error: it stands in
 /// [`SkillEvals::left_out`].
 pub fn read_evals(package: &Package) -> Result<SkillEvals, EvalsError> {
-    let triggers = package.files.get(TRIGGERS_FILE).map(|bytes| read_file(bytes, "trigger-", package));
+    let mut named = TRIGGERS_FILES.iter().filter_map(|path| Some((*path, package.files.get(*path)?)));
+    let triggers = named.next().map(|(path, bytes)| (path, read_file(bytes, "trigger-", package)));
     let Some(bytes) = package.files.get(EVALS_FILE) else {
-        return triggers.unwrap_or(Err(EvalsError::Missing));
+        return triggers.map_or_else(|| Err(missing(package)), |(_, read)| read);
     };
     let mut found = read_file(bytes, "", package)?;
     match triggers {
         None => {}
-        Some(Ok(more)) => {
+        Some((_, Ok(more))) => {
             found.evals.extend(more.evals);
             found.left_out.extend(more.left_out);
             found.remarks.extend(more.remarks);
         }
-        Some(Err(error)) => {
-            let why = error.to_string().replace(EVALS_FILE, TRIGGERS_FILE);
-            found.remarks.insert(format!("{TRIGGERS_FILE} is not read: {why}"));
+        Some((path, Err(error))) => {
+            let why = error.to_string().replace(EVALS_FILE, path);
+            found.remarks.insert(format!("{path} is not read: {why}"));
         }
     }
+    found
+        .remarks
+        .extend(named.map(|(path, _)| format!("{path} is not read, since another file asks the same")));
     let mut ids = BTreeSet::new();
     match found.evals.iter().find(|eval| !ids.insert(&eval.id)) {
         Some(eval) => Err(EvalsError::RepeatedId(eval.id.clone())),
         None => Ok(found),
     }
+}
+
+/// Why a package has no evaluations: it has none, or keeps them in the form of another program.
+fn missing(package: &Package) -> EvalsError {
+    let listed = FOREIGN.iter().find(|(path, _)| package.files.contains_key(*path));
+    let listed = listed.map(|(path, program)| ((*path).to_owned(), *program));
+    let written = || package.files.keys().find(|path| path.ends_with(".eval.md")).cloned();
+    let foreign = listed.or_else(|| Some((written()?, "a text with a prompt and an expectation")));
+    foreign.map_or(EvalsError::Missing, |(path, program)| EvalsError::Foreign { path, program })
 }
 
 /// Reads one file of evaluations; the ids of those that have none begin with `prefix`.
@@ -109,12 +172,13 @@ fn list_of<'a>(value: &'a Value, found: &mut SkillEvals) -> Result<&'a [Value], 
     let list = match value {
         Value::Array(list) => list,
         Value::Object(fields) => {
-            let unread =
-                fields.keys().filter(|name| *name != "evals" && !ABOUT_LIST.contains(&name.as_str()));
+            let named = LISTS.iter().find_map(|name| Some((*name, fields.get(*name)?)));
+            let used = named.map_or("evals", |(name, _)| name);
+            let unread = fields.keys().filter(|name| *name != used && !ABOUT_LIST.contains(&name.as_str()));
             found.remarks.extend(unread.map(|name| format!("the field {name:?} of the list is not read")));
-            match fields.get("evals") {
-                Some(Value::Array(list)) => list,
-                Some(other) => return wrong(format!("\"evals\" is {}, and no list", kind_of(other))),
+            match named {
+                Some((_, Value::Array(list))) => list,
+                Some((name, other)) => return wrong(format!("{name:?} is {}, and no list", kind_of(other))),
                 None => {
                     let names: Vec<&str> = fields.keys().map(String::as_str).take(8).collect();
                     return wrong(format!("there is no list \"evals\", but {}", names.join(", ")));
@@ -157,7 +221,7 @@ fn eval_of(
     package: &Package,
     remarks: &mut BTreeSet<String>,
 ) -> Result<SkillEval, String> {
-    let prompt = match fields.get("prompt").or_else(|| fields.get("query")) {
+    let prompt = match PROMPTS.iter().find_map(|name| fields.get(*name)) {
         Some(Value::String(text)) if !text.trim().is_empty() => text.trim().to_owned(),
         Some(other) => {
             return Err(format!("its prompt is {}, and no text that asks for something", kind_of(other)));
@@ -176,22 +240,25 @@ fn eval_of(
         Some(other) => return Err(format!("should_trigger is {}, and not true or false", kind_of(other))),
     };
     // What must not happen decides as much as what must: without it, a wrong answer would pass.
-    if let Some(name) = ["fail", "must_not_have"].into_iter().find(|name| fields.contains_key(*name)) {
-        return Err(format!(
-            "it says in {name:?} what must not happen, which is not read: state it as an expectation"
-        ));
+    if let Some(name) = UNREAD_CHECKS.into_iter().find(|name| fields.contains_key(*name)) {
+        return Err(format!("it is also checked by {name:?}, which is not read: state it as an expectation"));
     }
-    let unread =
-        fields.keys().filter(|name| !READ.contains(&name.as_str()) && !CHECKS.contains(&name.as_str()));
+    let read = [&READ[..], &CHECKS, &PROMPTS, &environment::FIELDS].concat();
+    let unread = fields.keys().filter(|name| !read.contains(&name.as_str()));
     remarks.extend(unread.map(|name| format!("the field {name:?} of an evaluation is not read")));
     let files = files_of(fields, package, remarks)?;
+    let environment = environment_of(fields, &files)?;
     let checks = checks_of(fields, package, remarks)?;
+    let asks_page = checks.iter().any(|check| matches!(check, EvalCheck::PageHolds { .. }));
+    if asks_page && !matches!(environment, EvalEnvironment::Browser { .. }) {
+        return Err("a check looks at a page, and its environment is no browser".to_owned());
+    }
     if checks.is_empty() && should_trigger.is_none() {
         return Err(
             "it has neither expectations nor an expected output, so that every answer would pass".to_owned()
         );
     }
-    Ok(SkillEval { id, prompt, files, checks, should_trigger })
+    Ok(SkillEval { id, prompt, files, environment, checks, should_trigger })
 }
 
 /// The checks of an evaluation: its expectations, or without any its expected output.
@@ -237,45 +304,4 @@ fn checks_of(
         }
     }
     Ok(checks)
-}
-
-/// The files that the person has. The skill's own files are not given: the agent without the skill would have it.
-fn files_of(
-    fields: &Map<String, Value>,
-    package: &Package,
-    remarks: &mut BTreeSet<String>,
-) -> Result<Vec<EvalFile>, String> {
-    let list = match fields.get("files") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(list)) => list,
-        Some(other) => return Err(format!("files is {}, and no list", kind_of(other))),
-    };
-    if list.len() > MAX_EVAL_FILES {
-        return Err(format!("it has {} files; at most {MAX_EVAL_FILES} are given", list.len()));
-    }
-    let mut files: Vec<EvalFile> = Vec::new();
-    for value in list {
-        let path =
-            value.as_str().ok_or_else(|| format!("one of its files is {}, and no path", kind_of(value)))?;
-        let path = inner_path(path)?;
-        let (named, beside) = (path.clone(), format!("{EVALS_FOLDER}{path}"));
-        let path = [named, beside].into_iter().find(|path| package.files.contains_key(path));
-        let path = path.ok_or_else(|| {
-            format!("its file {:?} is not in the package", clipped(value.as_str().unwrap_or_default()))
-        })?;
-        if path == EVALS_FILE || !path.starts_with(EVALS_FOLDER) {
-            remarks.insert(format!(
-                "{path} is a part of the skill, or its evaluation, and is not put into the folder of an agent: the one without the \
-                 skill would have it"
-            ));
-            continue;
-        }
-        let below = path.strip_prefix(EVALS_FOLDER).unwrap_or(&path);
-        let target = below.strip_prefix("files/").unwrap_or(below).to_owned();
-        if files.iter().any(|file| file.target == target) {
-            return Err(format!("two of its files would be {target}"));
-        }
-        files.push(EvalFile { path, target });
-    }
-    Ok(files)
 }

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{EVALS_FILE, EvalCheck, EvalsError, MAX_EVALS, SkillEvals, TRIGGERS_FILE, read_evals};
+use super::{
+    EVALS_FILE, EvalCheck, EvalEnvironment, EvalsError, MAX_EVALS, SkillEvals, TRIGGERS_FILE, TRIGGERS_FILES,
+    read_evals,
+};
 use crate::package::Package;
 
 fn package(evals: &[u8], files: &[&str]) -> Package {
@@ -126,9 +129,97 @@ fn each_form_of_public_packages_is_read() {
         let all: usize = found.evals.iter().map(|eval| eval.checks.len()).sum();
         assert_eq!((found.evals.len(), all), (evaluations, checks), "{form}");
     }
-    for name in ["fail", "must_not_have"] {
+    for name in ["fail", "must_have", "must_not_have", "deterministic_assertions"] {
         let told = why(&json!({"prompt": "Sort.", "expect": ["It is sorted."], name: ["It is lost."]}));
         assert!(told.contains(name), "{told}");
+    }
+}
+
+/// Read on 2026-11-30 in jaxx2104/exiftool-skill and edgegap/edgegap-agent-skills (files outside of `evals/`, folders among them),
+/// A-H-911/tamheed (`cases`, `input`, `rubric`), KimHyunBeom/ros2-engineering-skills (`criteria`), wosnat/multiomics_research
+/// (`trigger_evals.json` with reasons); in own words.
+#[test]
+fn inputs_may_lie_anywhere_but_in_the_skill_and_lists_have_other_names() {
+    let files =
+        ["tests/fixtures/trip/a.jpg", "tests/fixtures/trip/day/b.jpg", "fixtures/game", "scripts/run.py"];
+    let found = read(
+        &json!({"skill": "s", "cases": [
+            {"id": "trip", "intent": "i", "input": "Sort the pictures.", "files": ["tests/fixtures/trip/"],
+             "rubric": [{"dimension": "order", "pass_if": "They are sorted by day."}]},
+            {"id": "game", "task": "Build it.", "files": ["fixtures/game", "scripts/run.py"],
+             "criteria": [{"id": "built", "description": "It is built.", "weight": 1.0}]},
+        ]}),
+        &files,
+    )
+    .expect("it is read");
+    assert!(found.left_out.is_empty(), "{found:?}");
+    let targets: Vec<Vec<&str>> =
+        found.evals.iter().map(|eval| eval.files.iter().map(|file| file.target.as_str()).collect()).collect();
+    assert_eq!(targets, [vec!["trip/a.jpg", "trip/day/b.jpg"], vec!["game"]]);
+    assert!(found.evals.iter().all(|eval| eval.checks.len() == 1), "{found:?}");
+    let clash = json!([{"id": 1, "prompt": "Sort.", "files": ["fixtures/game", "evals/files/game"], "expected_output": "Sorted."}]);
+    let found_clash = read(&clash, &["fixtures/game", "evals/files/game"]).expect("the list is read");
+    assert_eq!(found_clash.left_out[0].why, "two of its files would be game");
+    let [remark] = found.remarks.iter().collect::<Vec<_>>()[..] else { panic!("{:?}", found.remarks) };
+    assert!(remark.starts_with("scripts/run.py is a part of the skill"), "{remark}");
+}
+
+#[test]
+fn an_evaluation_names_its_world_or_gets_a_terminal() {
+    let world = |more: Value| {
+        let mut eval = json!({"id": 1, "prompt": "Fill it in.", "files": ["evals/files/a.csv"], "expected_output": "Filled in."});
+        eval.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let found = read(&json!([eval]), &["evals/files/a.csv"]).expect("read");
+        found.evals.first().map(|eval| eval.environment.clone()).ok_or_else(|| found.left_out[0].why.clone())
+    };
+    let (open, program) = ("a.csv".to_owned(), "mousepad".to_owned());
+    for (fields, wanted) in [
+        (json!({}), EvalEnvironment::Terminal),
+        (json!({"environment": "terminal"}), EvalEnvironment::Terminal),
+        (
+            json!({"environment": "browser", "open": "evals/files/a.csv"}),
+            EvalEnvironment::Browser { open: open.clone() },
+        ),
+        (
+            json!({"environment": "desktop", "program": "mousepad", "open": "a.csv"}),
+            EvalEnvironment::Desktop { program: program.clone(), open: Some(open) },
+        ),
+        (
+            json!({"environment": "desktop", "program": "mousepad"}),
+            EvalEnvironment::Desktop { program, open: None },
+        ),
+    ] {
+        assert_eq!(world(fields.clone()), Ok(wanted), "{fields}");
+    }
+    for (fields, wanted) in [
+        (json!({"environment": "browser"}), "name one of its files"),
+        (json!({"environment": "browser", "open": "https://example.org"}), "is none of its files"),
+        (json!({"environment": "desktop"}), "name what is open"),
+        (json!({"environment": "desktop", "program": "sh -c x"}), "no name of a program"),
+        (json!({"environment": "phone"}), "none of terminal, browser, desktop"),
+        (json!({"environment": 1}), "a number"),
+        (json!({"open": "a.csv"}), "no environment that shows it"),
+        (
+            json!({"expectations": [{"type": "page_contains", "text": "Saved"}]}),
+            "its environment is no browser",
+        ),
+    ] {
+        let why = world(fields.clone()).expect_err("it is left out");
+        assert!(why.contains(wanted), "{fields}: {why}");
+    }
+}
+
+#[test]
+fn evaluations_of_other_programs_are_named() {
+    for (path, program) in [
+        ("evals/eval.yaml", "skillgrade, waza"),
+        ("promptfooconfig.yaml", "promptfoo"),
+        ("evals/first.eval.md", "a prompt and an expectation"),
+    ] {
+        let mut package = package(b"", &[path]);
+        package.files.remove(EVALS_FILE);
+        let why = read_evals(&package).expect_err("it is not read").to_string();
+        assert!(why.contains(path) && why.contains(program), "{why}");
     }
 }
 
@@ -149,6 +240,12 @@ fn questions_that_ask_whether_it_is_read_may_stand_in_a_file_of_their_own() {
     assert_eq!(ids(&both), ["1", "trigger-1", "trigger-2"]);
     let alone = with(None, triggers.to_string().as_bytes()).expect("it is read");
     assert_eq!(ids(&alone), ["trigger-1", "trigger-2"]);
+    for path in TRIGGERS_FILES {
+        let mut package = package(b"", &[]);
+        package.files.remove(EVALS_FILE);
+        package.files.insert(path.to_owned(), triggers.to_string().into_bytes());
+        assert_eq!(ids(&read_evals(&package).expect("it is read")), ["trigger-1", "trigger-2"], "{path}");
+    }
     let half = with(Some(&evals), b"[{").expect("the evaluations are read");
     assert!(
         half.remarks.iter().any(|remark| remark.starts_with("evals/trigger-eval.json is not read")),
@@ -161,7 +258,7 @@ fn what_is_no_evaluation_is_named() {
     let broken = |bytes: &[u8]| read_evals(&package(bytes, &[])).expect_err("it is no list").to_string();
     assert!(broken(b"{\"evals\": [{\"id\": 1, \"prom").contains("is not JSON"), "half a file");
     assert!(broken(b"\xff\xfe").contains("UTF-8"));
-    assert!(broken(b"{\"cases\": []}").contains("no list \"evals\", but cases"));
+    assert!(broken(b"{\"questions\": []}").contains("no list \"evals\", but questions"));
     assert!(broken(b"[]").contains("empty"));
     assert!(broken(b"[1]").contains("entry 1 is a number"));
     assert!(broken(b"\"x\"").contains("a text"));
@@ -192,7 +289,6 @@ fn an_evaluation_that_cannot_be_carried_out_is_left_out_by_name() {
         (json!({"files": ["evals/files/../../../a"]}), "leads out of the package"),
         (json!({"files": ["evals/files/b.csv"]}), "is not in the package"),
         (json!({"files": "a.csv"}), "no list"),
-        (json!({"files": ["evals/files/a.csv", "files/a.csv"]}), "two of its files"),
         (json!({"expectations": "sorted"}), "no list"),
         (json!({"expectations": [1]}), "a number"),
         (json!({"expectations": [""]}), "empty"),
