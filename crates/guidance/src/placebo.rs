@@ -7,6 +7,8 @@ use std::sync::Arc;
 use apprentice_protocol::SkillId;
 use apprentice_skillbook::{Hit, ShortSteps, Skill, Snapshot, fitting_of, prose_of, with_short_steps};
 
+use apprentice_wording::is_general;
+
 use super::model::{GuidanceError, TaskView};
 
 /// Skills that score at least this share of the best hit also count as relevant to the task.
@@ -98,7 +100,7 @@ pub(crate) fn forced_placebo(book: &Snapshot, task: &TaskView) -> Result<Vec<Ski
 
 /// Whether a skill is of a program of the task, or of none.
 fn is_of_task(id: &SkillId, task: &TaskView) -> bool {
-    task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
+    task.apps.iter().any(|app| app == id.domain()) || is_general(id.domain())
 }
 
 /// Whether a line is a numbered step. A model of few parameters is told which step of an advice comes next, so that numbers alone

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use apprentice_protocol::{BoundedText, EventKind, Guidance, TextBudget};
-use apprentice_skillbook::{Skill, Snapshot};
+use apprentice_protocol::{BoundedText, EventKind, Guidance, SkillEvent, SkillEventKind, TextBudget};
+use apprentice_skillbook::{Skill, Snapshot, fitting_of};
+use apprentice_wording::GENERAL_DOMAINS;
 
 use super::activation::activated::{self, ContributedTools, ToolFormat};
 use super::activation::source_format;
@@ -14,17 +15,16 @@ use super::functions_on_screen::{Joined, listing};
 use super::model::{ArmPolicy, GuidanceError, INCLUDED_BUDGET, TaskView};
 use super::placebo;
 use super::prompts::{FUNCTIONS, GIVEN, PULL, TOOLS};
+use super::reading::event::happened;
 use super::reading::fence;
 use super::reading::front_program::FrontProgram;
+use super::reading::function_question::{AskedAs, FunctionQuestion};
 use super::reading::short_reader::ShortReader;
 use super::reading::tools::{self, ReadingContext, delivered};
 use super::screen_guidance::{IndexOnScreen, IndexScope, PushOnScreen, Wanted};
 
 const NO_DOMAINS: &str = "(none yet)\n";
 const SHIPPED: &str = "Notes that came with the program, for any of them:";
-
-/// Domains of skills that belong to no particular program.
-const GENERAL: [&str; 2] = ["general", "os"];
 
 /// Size cap of the opening text, in characters.
 const OPENING_BUDGET: TextBudget = TextBudget(4000);
@@ -69,7 +69,8 @@ pub fn build_guidance_with_tools(
         ArmPolicy::All => texts(&book.skills().collect::<Vec<_>>(), "the book is empty")?,
         ArmPolicy::Forced { skills } => {
             let found: Vec<&Skill> = skills.iter().filter_map(|id| book.skill(id)).collect();
-            texts(&found, "none of the skills to force is in the book")?
+            let given = texts(&found, "none of the skills to force is in the book")?;
+            Guidance { opening_briefly: Some(brief_texts(&found, task)), ..given }
         }
         ArmPolicy::Inline { text } if text.trim().is_empty() => {
             return Err(GuidanceError::NoEligibleSkill("there is no text to put in".to_owned()));
@@ -79,11 +80,16 @@ pub fn build_guidance_with_tools(
             let base = if *with_notes { pull(book) } else { Guidance::default() };
             with_functions(base, Functions::of(book, *unverified), *own_tools, task)?
         }
-        ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
-        ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
+        ArmPolicy::PlaceboInert => provide(&placebo::inert_placebo(book, task)?, Pulled::PLACEBO),
+        ArmPolicy::PlaceboWrong => provide(&placebo::wrong_placebo(book)?, Pulled::PLACEBO),
         ArmPolicy::PlaceboForced => {
             let fitted = placebo::forced_placebo(book, task)?;
-            texts(&fitted.iter().collect::<Vec<_>>(), "no skill is left")?
+            let given = texts(&fitted.iter().collect::<Vec<_>>(), "no skill is left")?;
+            let inert = placebo::inert_placebo(book, task)?;
+            let mut with_steps: Vec<&Skill> = inert.skills().collect();
+            with_steps.retain(|skill| !skill.short_steps().is_empty());
+            let brief = if with_steps.is_empty() { fitted.iter().collect() } else { with_steps };
+            Guidance { opening_briefly: Some(brief_texts(&brief, task)), ..given }
         }
     })
 }
@@ -99,7 +105,7 @@ fn with_functions(
         let why = "the book has no verified function".to_owned();
         return Err(GuidanceError::NoEligibleSkill(why));
     }
-    let general = (!task.apps.is_empty()).then_some(GENERAL).into_iter().flatten();
+    let general = (!task.apps.is_empty()).then_some(GENERAL_DOMAINS).into_iter().flatten();
     let in_play = task.apps.iter().map(String::as_str).chain(general).collect();
     let listing = listing(functions.described(), &in_play);
     let text = format!("{}\n{}", FUNCTIONS.text(), listing.opening);
@@ -121,6 +127,12 @@ struct Pulled {
     figures: bool,
     /// True if the descriptions of all skills of the programs in play are in the prompt.
     index: bool,
+    /// The words by which a reader of short views is asked about a function.
+    asked_as: AskedAs,
+}
+
+impl Pulled {
+    const PLACEBO: Self = Self { figures: false, index: false, asked_as: AskedAs::WhatItReplaces };
 }
 
 /// Lends a book through tools.
@@ -131,12 +143,13 @@ fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled
     }
     let front = FrontProgram::default();
     let (reader, instruction) = (ShortReader::default(), task.instruction.clone());
+    let question = FunctionQuestion::new(book, &instruction, pulled.asked_as);
     let context = ReadingContext {
         book: book.clone(),
         front: front.clone(),
         pictures: pulled.figures,
         reader: reader.clone(),
-        instruction: instruction.clone(),
+        instruction,
     };
     let mut tools = tools::within(&context);
     tools.extend(activated::over(book, contributed));
@@ -146,13 +159,13 @@ fn pull(book: &Snapshot, task: &TaskView, contributed: &ContributedTools, pulled
     } else {
         (pull_opening(book), IndexScope::FirstView, BTreeSet::new())
     };
-    let refresh = IndexOnScreen::new(book, &front, scope, shown).for_task(reader, instruction);
+    let refresh = IndexOnScreen::new(book, &front, scope, shown).for_task(reader, question);
     Guidance { opening, tools, refresh: Some(Arc::new(refresh)), ..Guidance::default() }
 }
 
 /// Returns the domains of a task's programs that the book knows, and those of all programs.
 fn domains_in_play(book: &Snapshot, task: &TaskView) -> BTreeSet<String> {
-    let named = task.apps.iter().map(String::as_str).chain(GENERAL);
+    let named = task.apps.iter().map(String::as_str).chain(GENERAL_DOMAINS);
     named.flat_map(|app| tools::domains_named(book, app)).map(str::to_owned).collect()
 }
 
@@ -189,6 +202,25 @@ fn pull_opening(book: &Snapshot) -> BoundedText {
 fn included_texts(text: &str) -> Guidance {
     let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), INCLUDED_BUDGET);
     Guidance { opening, ..Guidance::default() }
+}
+
+/// Returns what a reader of short views gets in place of skills' texts: of each skill the short steps of the function that the
+/// instruction is nearest to. The events name the skills that have none.
+fn brief_texts(skills: &[&Skill], task: &TaskView) -> (BoundedText, Vec<EventKind>) {
+    let (mut text, mut events) = (String::new(), Vec::new());
+    for skill in skills {
+        let Some(steps) = fitting_of(skill, &task.instruction) else {
+            let why = format!("{} has no short steps, so this model got nothing of it", skill.id);
+            let event = happened(SkillEventKind::Withheld, "");
+            let event = SkillEvent { skill: Some(skill.id.clone()), detail: Some(why), ..event };
+            events.push(EventKind::Skill(event));
+            continue;
+        };
+        let (note, event) = tools::viewed_steps(skill, &steps);
+        let _ = writeln!(text, "{note}");
+        events.push(EventKind::Skill(event));
+    }
+    (BoundedText::cut(&text, INCLUDED_BUDGET), events)
 }
 
 fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> {

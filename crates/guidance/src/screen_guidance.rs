@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, EventKind, GuidanceRefresh, Observation, SkillEvent, SkillEventKind, SkillId, StepRef,
-    TextBudget,
+    BoundedText, ChatReply, ChatRequest, EventKind, GuidanceRefresh, Observation, SkillEvent, SkillEventKind,
+    SkillId, StepRef, TextBudget,
 };
-use apprentice_skillbook::{Hit, Snapshot, fitting, skill_line};
+use apprentice_skillbook::{Hit, Snapshot, skill_line};
 use apprentice_wording::is_for_program;
 
 use super::model::INCLUDED_BUDGET;
 use super::prompts::GIVEN;
 use super::reading::event::happened;
 use super::reading::front_program::{FrontProgram, front_domain};
+use super::reading::function_question::{AskedAs, FunctionQuestion};
 use super::reading::short_reader::ShortReader;
 use super::reading::tools::{domains_named, indexes, viewed, viewed_steps};
 
@@ -44,7 +45,7 @@ pub(crate) struct IndexOnScreen {
     front: FrontProgram,
     scope: IndexScope,
     reader: ShortReader,
-    instruction: String,
+    question: FunctionQuestion,
     state: Mutex<IndexState>,
 }
 
@@ -62,13 +63,20 @@ impl IndexOnScreen {
         shown: BTreeSet<String>,
     ) -> Self {
         let state = Mutex::new(IndexState { first: true, shown });
-        let (reader, instruction) = (ShortReader::default(), String::new());
-        Self { book: book.clone(), front: front.clone(), scope, reader, instruction, state }
+        let question = FunctionQuestion::new(book, "", AskedAs::Itself);
+        Self {
+            book: book.clone(),
+            front: front.clone(),
+            scope,
+            reader: ShortReader::default(),
+            question,
+            state,
+        }
     }
 
     /// Sets what is done for a reader of short views: it is shown the one note that its instruction asks for.
-    pub(crate) fn for_task(self, reader: ShortReader, instruction: String) -> Self {
-        Self { reader, instruction, ..self }
+    pub(crate) fn for_task(self, reader: ShortReader, question: FunctionQuestion) -> Self {
+        Self { reader, question, ..self }
     }
 }
 
@@ -100,12 +108,20 @@ impl GuidanceRefresh for IndexOnScreen {
         if !state.first {
             return None;
         }
-        let found = fitting(&self.book, &self.instruction, self.front.domain().as_deref())?;
+        let (skill, steps) = self.question.chosen()?;
         state.first = false;
-        let line = skill_line(found.skill.id.as_str(), &found.steps.function);
-        let event =
-            SkillEvent { skill: Some(found.skill.id.clone()), ..happened(SkillEventKind::Indexed, &line) };
+        let line = skill_line(skill.id.as_str(), &steps.function);
+        let event = SkillEvent { skill: Some(skill.id), ..happened(SkillEventKind::Indexed, &line) };
         Some((BoundedText::cut(&format!("{IN_FRONT}\n\n{line}\n"), INDEX_BUDGET), skill_events(vec![event])))
+    }
+
+    fn question(&self, seen: &Observation) -> Option<ChatRequest> {
+        self.front.note(seen);
+        self.question.next(self.front.domain().as_deref())
+    }
+
+    fn answer(&self, reply: &ChatReply) -> Result<(), String> {
+        self.question.hear(reply)
     }
 }
 
@@ -128,6 +144,7 @@ pub(crate) struct PushOnScreen {
     book: Snapshot,
     front: FrontProgram,
     wanted: Wanted,
+    question: FunctionQuestion,
     state: Mutex<PushState>,
 }
 
@@ -160,7 +177,14 @@ impl Place {
 impl PushOnScreen {
     pub(crate) fn new(book: &Snapshot, wanted: Wanted) -> Self {
         let state = PushState { left: PUSH_BUDGET.0, shown: BTreeSet::new(), place: None };
-        Self { book: book.clone(), front: FrontProgram::default(), wanted, state: Mutex::new(state) }
+        let question = FunctionQuestion::new(book, &wanted.instruction, AskedAs::Itself);
+        Self {
+            book: book.clone(),
+            front: FrontProgram::default(),
+            wanted,
+            question,
+            state: Mutex::new(state),
+        }
     }
 
     fn hits(&self, place: &Place, first: bool) -> Vec<Hit> {
@@ -216,18 +240,21 @@ impl GuidanceRefresh for PushOnScreen {
     }
 
     /// Adds the short steps of the function that the instruction asks for, once: at the first view that shows its program.
-    fn refresh_briefly(&self, _at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
-        self.front.note(seen);
+    fn refresh_briefly(&self, _at: StepRef, _seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = Place::of(seen);
-        if !state.shown.is_empty() || state.place.as_ref() == Some(&place) {
-            return None;
-        }
-        state.place = Some(place);
-        let found = fitting(&self.book, &self.wanted.instruction, self.front.domain().as_deref())?;
-        state.shown.insert(found.skill.id.clone());
-        let (text, event) = viewed_steps(found.skill, &found.steps);
+        let (skill, steps) = self.question.chosen().filter(|_| state.shown.is_empty())?;
+        state.shown.insert(skill.id.clone());
+        let (text, event) = viewed_steps(&skill, &steps);
         Some((BoundedText::cut(&text, PUSH_BUDGET), skill_events(vec![event])))
+    }
+
+    fn question(&self, seen: &Observation) -> Option<ChatRequest> {
+        self.front.note(seen);
+        self.question.next(self.front.domain().as_deref())
+    }
+
+    fn answer(&self, reply: &ChatReply) -> Result<(), String> {
+        self.question.hear(reply)
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{EmbedError, Side, SkillId};
 use apprentice_skillbook::{Counts, Note, Skill, State, embedded_text};
-use apprentice_wording::{EmbeddingModel, Vector, cosine, is_for_program, similar_pairs, word_similarity};
+use apprentice_wording::{
+    EmbeddingModel, Vector, cosine, is_for_program, is_general, similar_pairs, word_similarity,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -278,7 +280,7 @@ fn pairs(
     options: &CleanupOptions,
     embeddings: Option<&SkillEmbeddings>,
 ) -> Vec<CleanupTask> {
-    let everywhere = |skill: &Skill| options.cross_domain && matches!(skill.id.domain(), "os" | "general");
+    let everywhere = |skill: &Skill| options.cross_domain && is_general(skill.id.domain());
     let compared = |left: &Skill, right: &Skill| {
         let of_suite = |left: &Skill, right: &Skill| is_for_program(left.id.domain(), right.id.domain());
         left.id.domain() == right.id.domain()

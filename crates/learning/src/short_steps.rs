@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{StepAction, Trajectory};
+use apprentice_protocol::{StepAction, Trajectory, is_field_role, is_item_role};
 use apprentice_skillbook::{ShortStep, ShortSteps, Words, short_steps, with_short_steps};
 
 use crate::sentence_origins::listed_controls::MAX_CONTROL_NAME_CHARS;
@@ -12,17 +12,15 @@ use crate::sentence_origins::listed_controls::MAX_CONTROL_NAME_CHARS;
 const DONE: &str = "done";
 /// Acts that change nothing, and belong to looking.
 const LOOKING: [&str; 7] = ["wait", "scroll", "move", "screenshot", "zoom", "ask", "read"];
-/// Roles of elements that hold the user's data. Their names are values of the task, and no labels of the program.
-const DATA_ROLES: [&str; 7] = ["cell", "gridcell", "listitem", "row", "treeitem", "icon", "table cell"];
-/// Roles of fields.
-const FIELD_ROLES: [&str; 6] = ["textbox", "searchbox", "combobox", "spinbutton", "entry", "text"];
+/// The role of a list box that shows one option.
+const LIST_BOX: &str = "combobox";
 /// The end of a line, as an act's text shows it.
 const LINE_END: &str = "\\n";
 /// Length from which the text of an act may be cut, in characters.
 const CUT_CHARS: usize = 80;
 /// Stands in place of what the instruction names.
-const VALUE: &str = "the text that the task names";
-const THING: &str = "what the task names";
+const VALUE: &str = "text";
+const THING: &str = "name";
 
 /// Adds short steps to guidance that has none, if the attempt passed and its acts can be said in them.
 pub(crate) fn with_steps_of(guidance: &str, function: &str, attempt: Option<&Trajectory>) -> String {
@@ -53,13 +51,15 @@ fn steps_of(attempt: &Trajectory, function: &str) -> Option<ShortSteps> {
             matches!(&step, ShortStep::Type(_)) && action.action.trim_end_matches('"').ends_with(LINE_END);
         match (steps.last(), step) {
             // A click into a field and what was typed there are one act.
-            (Some(ShortStep::Press { act: "click", on }), ShortStep::Type(text)) if is_field(attempt, on) => {
+            (Some(ShortStep::Press { act: "click", on, .. }), ShortStep::Type(text))
+                if is_field(attempt, on) =>
+            {
                 let field = on.clone();
                 steps.pop();
                 steps.push(ShortStep::TypeInto { field, text });
             }
             // Typing into a field replaces what it holds.
-            (Some(ShortStep::Press { act: "click", on }), ShortStep::Key(key))
+            (Some(ShortStep::Press { act: "click", on, .. }), ShortStep::Key(key))
                 if is_field(attempt, on) && key.eq_ignore_ascii_case("ctrl+a") => {}
             (Some(last), step) if *last == step => {}
             (_, step) => steps.push(step),
@@ -90,13 +90,17 @@ fn only_looked_into(attempt: &Trajectory, index: usize) -> bool {
     next.flatten().is_some_and(|next| next != opened && !came(index + 1, &next))
 }
 
+fn press(act: &'static str, on: Words) -> ShortStep {
+    ShortStep::Press { act, on, row: None }
+}
+
 fn step_of(action: &StepAction, verb: &str, goal: &str) -> Option<ShortStep> {
     let typed = action.action.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
     let is_whole = |text: &&str| text.chars().count() < CUT_CHARS;
     let typed = typed.map(|(text, _)| text).filter(is_whole);
     let on = || {
         let name = action.name.as_deref().filter(|name| !name.trim().is_empty())?;
-        let is_data = action.role.as_deref().is_some_and(|role| DATA_ROLES.contains(&role));
+        let is_data = action.role.as_deref().is_some_and(is_item_role);
         Some(if is_data { Words::OfTask(THING.to_owned()) } else { Words::Fixed(name.to_owned()) })
     };
     let words = |text: &str| match goal.contains(text) {
@@ -105,10 +109,13 @@ fn step_of(action: &StepAction, verb: &str, goal: &str) -> Option<ShortStep> {
     };
     let typed = typed.map(|text| text.trim_end_matches(LINE_END).trim());
     match verb {
-        "click" => Some(ShortStep::Press { act: "click", on: on()? }),
-        "double" | "double-click" => Some(ShortStep::Press { act: "double_click", on: on()? }),
-        "right" | "right-click" => Some(ShortStep::Press { act: "right_click", on: on()? }),
+        "click" => Some(press("click", on()?)),
+        "double" | "double-click" => Some(press("double_click", on()?)),
+        "right" | "right-click" => Some(press("right_click", on()?)),
         "type" => Some(ShortStep::Type(words(typed.filter(|text| !text.is_empty())?))),
+        "fill" if action.role.as_deref() == Some(LIST_BOX) => {
+            Some(ShortStep::Select { field: on()?, option: words(typed?) })
+        }
         "fill" => Some(ShortStep::TypeInto { field: on()?, text: words(typed?) }),
         "key" => Some(ShortStep::Key(action.action.split_once(' ')?.1.trim().to_owned())),
         _ => None,
@@ -120,8 +127,7 @@ fn is_field(attempt: &Trajectory, label: &Words) -> bool {
     let Words::Fixed(label) = label else { return false };
     let mut actions = attempt.steps.iter().flat_map(|step| &step.actions);
     actions.any(|action| {
-        action.name.as_ref() == Some(label)
-            && action.role.as_deref().is_some_and(|role| FIELD_ROLES.contains(&role))
+        action.name.as_ref() == Some(label) && action.role.as_deref().is_some_and(is_field_role)
     })
 }
 
@@ -219,8 +225,8 @@ mod tests {
         let read = short_steps(&text).expect("short steps");
         assert_eq!(
             read[0].lent(),
-            "Rename a layer.\n1. click \"Layer\"\n2. type_into \"Name:\" <the text that the task names>\n3. key Enter\n4. \
-             double_click <what the task names>\n5. key ctrl+s"
+            "Rename a layer.\n1. click \"Layer\"\n2. type_into \"Name:\" <text>\n3. key Enter\n4. \
+             double_click <name>\n5. key ctrl+s"
         );
         assert_eq!(prose_of(&text), "1. Open the menu.");
         let again = with_steps_of(&text, "Other", Some(&attempt("pass", &ACTS)));
@@ -235,6 +241,14 @@ mod tests {
         ] {
             assert_eq!(with_steps_of("1. Go.", "Rename", other.as_ref()), "1. Go.");
         }
+    }
+
+    #[test]
+    fn what_was_chosen_in_a_list_box_becomes_a_step_of_its_own() {
+        let acts = [("fill \"roll\"", "combobox", "Paper"), ("fill \"coast\"", "textbox", "Note")];
+        let text = with_steps_of("1. Open it.", "Print labels", Some(&attempt("pass", &acts)));
+        let read = short_steps(&text).expect("short steps");
+        assert_eq!(read[0].lent(), "Print labels.\n1. select \"Paper\" \"roll\"\n2. type_into \"Note\" <text>");
     }
 
     #[test]

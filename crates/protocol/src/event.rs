@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, ConnectionReport, Content, EventId, Finish,
-    FunctionRecord, ImagePoint, Isolation, ModelProfile, PersonEvent, Rect, ResourceUsage, ScreenPoint,
-    SkillEvent, StepId, StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause, WorldSpec,
+    Action, ActionOutcome, AdviceQuestion, BlobHash, Call, CallId, CallResult, ConnectionReport, Content,
+    EventId, Finish, FunctionRecord, ImagePoint, Isolation, ModelProfile, PersonEvent, Rect, ResourceUsage,
+    ScreenPoint, SkillEvent, StepId, StopReason, TaskBrief, Timing, Usage, Verdict, View, VoidCause,
+    WorldSpec,
 };
 
 /// The version of the line format.
@@ -215,6 +216,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         estimated: bool,
     },
+    /// The model was asked which advice its task asks for, and replied.
+    #[serde(rename = "advice.asked")]
+    AdviceAsked(Box<AdviceQuestion>),
     /// The server refuses part of what is usually sent: requests of this conversation go without it.
     #[serde(rename = "request.adapted")]
     RequestAdapted {
@@ -403,6 +407,7 @@ impl EventKind {
         "observed",
         "model.asked",
         "model.replied",
+        "advice.asked",
         "request.adapted",
         "action",
         "call.answered",

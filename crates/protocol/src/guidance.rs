@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::{BoundedText, EventKind, Observation, StepRef, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    BlobHash, BoundedText, ChatReply, ChatRequest, EventKind, Observation, StepRef, Timing, Tool, Usage,
+};
 
 /// A source of text that is appended to the next user turn when the state changes. Earlier turns are never edited.
 pub trait GuidanceRefresh: Send + Sync {
@@ -13,6 +18,45 @@ pub trait GuidanceRefresh: Send + Sync {
     fn refresh_briefly(&self, at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
         self.refresh(at, seen)
     }
+
+    /// Returns a request that a model which is shown short views answers before [`Self::refresh_briefly`] is called: it says which
+    /// advice its task asks for. Called again after each answer, until there is nothing more to ask.
+    fn question(&self, _seen: &Observation) -> Option<ChatRequest> {
+        None
+    }
+
+    /// Takes the reply to the last request of [`Self::question`].
+    ///
+    /// # Errors
+    ///
+    /// The reply is none of the answers that the request's schema allows. Says which reply.
+    fn answer(&self, _reply: &ChatReply) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A question to the model about advice for it, and its reply. It is no turn, and its tokens, time and cost count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AdviceQuestion {
+    /// The blob of the request without its messages.
+    pub request: BlobHash,
+    /// Blobs of its messages.
+    pub messages: Vec<BlobHash>,
+    /// Blobs of the reply's raw content, one per block.
+    pub raw: Vec<BlobHash>,
+    /// The text parts of the reply.
+    pub say: Vec<String>,
+    /// Token usage.
+    pub usage: Usage,
+    /// Time spent.
+    pub timing: Timing,
+    /// Cost in US dollars; `None` if the model has no price.
+    pub cost_usd: Option<f64>,
+    /// The exact model that replied, as the provider names it.
+    pub provider_model: Option<String>,
+    /// Whether usage and cost are estimates, because the server did not say them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 /// Help for one trial. `opening` and the tool list do not change during the trial.
@@ -22,6 +66,8 @@ pub struct Guidance {
     pub opening: BoundedText,
     /// What the trace records of the skills whose texts stand in `opening`.
     pub opening_events: Vec<EventKind>,
+    /// What stands in place of `opening` and `opening_events` for a model that is shown short views, where that is something else.
+    pub opening_briefly: Option<(BoundedText, Vec<EventKind>)>,
     /// Tools for the model.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Source of later text, if the arm has one.

@@ -29,6 +29,7 @@ mod page_reading;
 mod picture_size;
 mod profile;
 mod prompt;
+mod roles;
 mod root_folder;
 mod secret_field;
 mod skill_event;
@@ -58,7 +59,7 @@ pub use event::{
 };
 pub use futures_core::future::BoxFuture;
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
-pub use guidance::{Guidance, GuidanceRefresh};
+pub use guidance::{AdviceQuestion, Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
 pub use limits::{CapOverrides, Limits, ResourceUsage, TaskBrief};
 pub use machine::{
@@ -77,6 +78,7 @@ pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, is_listed, outline, out
 pub use page_reading::{FieldValue, PageReading, READ_DEPTH, ReadFilter};
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule, ViewRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
+pub use roles::{is_field_role, is_item_role, takes_text_role};
 pub use root_folder::{RootFolder, RootFolderError};
 pub use skill_event::{SkillEvent, SkillEventKind};
 pub use spelling::{did_you_mean, nearest};

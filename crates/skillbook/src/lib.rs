@@ -21,7 +21,7 @@ pub use log::proposal::Proposal;
 pub use read::blame::{BlameLine, CitedReport, Section, blame};
 pub use read::difference::{DifferenceKind, SkillDifference, difference};
 pub use read::events::BookEvent;
-pub use read::fitting::{Fitting, fitting, fitting_of};
+pub use read::fitting::{NearFunction, candidates, fitting_of};
 pub use read::freeze::freeze;
 pub use read::history::{Entry, history};
 pub use read::snapshot::{At, Snapshot};
@@ -53,7 +53,7 @@ pub use skill::record::{Skill, Tombstone};
 pub use skill::restored::{Content, Counter, Restored};
 pub use skill::sentence_origin::{SentenceOrigin, SentenceSource};
 pub use skill::short_steps::{
-    ShortStep, ShortSteps, ShortStepsError, Words, prose_of, short_steps, with_short_steps,
+    ShortStep, ShortSteps, ShortStepsError, Words, prose_of, short_steps, with_short_steps, written_steps,
 };
 pub use skill::trial::{ReceivedSkill, ReviewRemark, Trial};
 pub use skill::version_evidence::{VersionEvidence, is_same_release, version_of};

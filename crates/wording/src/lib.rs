@@ -13,6 +13,6 @@ pub use related_words::{RelatedWord, related};
 pub use similar_pairs::similar_pairs;
 pub use word_vectors::{NearWord, Vocabulary, is_word};
 pub use words::{
-    aliases, clip_line, domain_name, domain_of_class, is_for_program, is_same_domain, names_of, stem,
-    word_similarity, words,
+    GENERAL_DOMAINS, aliases, clip_line, domain_name, domain_of_class, is_for_program, is_general,
+    is_same_domain, names_of, stem, word_similarity, words,
 };

@@ -135,6 +135,14 @@ pub fn is_for_program(domain: &str, program: &str) -> bool {
     domain == program || program.strip_prefix(domain).is_some_and(|rest| rest.starts_with('-'))
 }
 
+/// Domains of skills that belong to no particular program.
+pub const GENERAL_DOMAINS: [&str; 2] = ["general", "os"];
+
+/// Returns whether the skills of a domain belong to no particular program.
+pub fn is_general(domain: &str) -> bool {
+    GENERAL_DOMAINS.contains(&domain)
+}
+
 /// Returns the domain of a window class, which may end in a version: `Gimp-2.10` becomes `gimp`.
 pub fn domain_of_class(class: &str) -> Option<String> {
     let name = domain_name(class)?;

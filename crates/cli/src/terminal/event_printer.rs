@@ -106,6 +106,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
             SkillEventKind::LearningStarted
             | SkillEventKind::LearningFinished
             | SkillEventKind::Suspended
+            | SkillEventKind::Withheld
             | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },
@@ -122,6 +123,7 @@ pub(crate) fn describe(kind: &EventKind) -> Option<String> {
         | EventKind::VersionsSeen { .. }
         | EventKind::Observed { .. }
         | EventKind::ModelAsked { .. }
+        | EventKind::AdviceAsked(_)
         | EventKind::CallAnswered(_)
         | EventKind::ToolCalled { .. }
         | EventKind::Notice { .. }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use crate::place::{Place, rows};
 use crate::spending::serving_by;
 
+/// A model whose profile is named, and not found by its name.
+const SMALL: &str = "small";
+
 fn say(text: &str) -> Value {
     json!({ "role": "assistant", "content": text })
 }
@@ -19,7 +22,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Value {
 }
 
 /// A model's name, by which its profile is found, and two replies in its action format: they tick the box, and end.
-fn conversations() -> [(&'static str, [Value; 2]); 5] {
+fn conversations() -> [(&'static str, [Value; 2]); 6] {
     let qwen = |arguments: &str| {
         say(&format!(
             "Action: go on.\n<tool_call>\n{{\"name\": \"computer_use\", \"arguments\": {arguments}}}\n</tool_call>"
@@ -61,6 +64,7 @@ fn conversations() -> [(&'static str, [Value; 2]); 5] {
                 json("finish", "{\"finish\": \"done\"}"),
             ],
         ),
+        (SMALL, [say("{\"click\": \"Show grid (checkbox)\"}"), say("{\"finish\": \"done\"}")]),
     ]
 }
 
@@ -98,8 +102,11 @@ fn run(place: &Place, model: &str, replies: Vec<Value>, out: &str) -> (Value, Va
     });
     let model = format!("compat/{model}");
     let suite = place.path("suite");
-    let words =
-        ["run", &suite.to_string_lossy(), "--model", &model, "--base-url", &base, "--out", out, "--yes"];
+    let suite = suite.to_string_lossy();
+    let mut words = vec!["run", &suite, "--model", &model, "--base-url", &base, "--out", out, "--yes"];
+    if model.ends_with(SMALL) {
+        words.extend(["--profile", SMALL]);
+    }
     let done = place.output(&words);
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
     let folder =
@@ -124,6 +131,18 @@ fn words_of(messages: &Value) -> Vec<Value> {
     all
 }
 
+/// Exports the only attempt of the run in `first` as OpenAI's conversations, and returns its line.
+fn exported(place: &Place, model: &str) -> Value {
+    let folder =
+        fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("an entry").path();
+    let words =
+        ["export", &folder.to_string_lossy(), "--format", "openai", "--out", "data", "--licence", "CC0-1.0"];
+    let done = place.output(&words);
+    assert!(done.status.success(), "{model}: {}", String::from_utf8_lossy(&done.stderr));
+    let line = fs::read_to_string(place.path("data/unsplit.jsonl")).expect("written");
+    serde_json::from_str(&line).expect("one line")
+}
+
 #[test]
 fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
     for (model, replies) in conversations() {
@@ -135,23 +154,7 @@ fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
             (&json!("pass"), &json!("done")),
             "{model}: {row}"
         );
-        let folder =
-            fs::read_dir(place.path("first")).expect("runs").next().expect("a run").expect("an entry").path();
-        let words = [
-            "export",
-            &folder.to_string_lossy(),
-            "--format",
-            "openai",
-            "--out",
-            "data",
-            "--licence",
-            "CC0-1.0",
-        ];
-        let done = place.output(&words);
-        assert!(done.status.success(), "{model}: {}", String::from_utf8_lossy(&done.stderr));
-        let line = fs::read_to_string(place.path("data/unsplit.jsonl")).expect("written");
-        let line: Value = serde_json::from_str(&line).expect("one line");
-
+        let line = exported(&place, model);
         let (messages, sent) = (words_of(&line["messages"]), words_of(&asked["messages"]));
         assert_eq!(messages[..sent.len()], sent[..], "{model}: what the server got");
         assert_eq!(
@@ -159,16 +162,66 @@ fn what_a_compatible_model_was_sent_and_said_can_be_played_back() {
             if asked["tools"].is_null() { json!([]) } else { asked["tools"].clone() },
             "{model}"
         );
-        let said: Vec<Value> =
+        let mut said: Vec<Value> =
             messages.iter().filter(|message| message["role"] == "assistant").cloned().collect();
+        // The example turns of `small` stand before the replies.
+        let examples = sent.iter().filter(|message| message["role"] == "assistant").count() - 1;
+        assert_eq!(examples > 0, model == SMALL, "{model}");
+        let said = said.split_off(examples);
         assert_eq!(said.len(), 2, "{model}");
         let pictures = line["messages"].to_string().matches("images/").count();
-        assert!(pictures > 0, "{model}");
+        assert_eq!(pictures > 0, model != SMALL, "{model}");
         assert_eq!(pictures, asked["messages"].to_string().matches("data:image").count(), "{model}");
 
         let (again, _) = run(&place, model, said, "second");
         for field in ["verdict", "score", "stop_reason", "steps"] {
             assert_eq!(again[field], row[field], "{model}: {field}");
+        }
+    }
+}
+
+/// Attempts of the default profile and of `small` that end in different ways, with their verdicts.
+fn attempts() -> [(&'static str, Vec<Value>, &'static str); 8] {
+    let acts = |id: &str, arguments: &str| call(id, "computer", arguments);
+    let tick = |id: &str| acts(id, "{\"action\": \"left_click\", \"ref\": \"n2\"}");
+    let end = || call("z", "finish", "{\"finish\": \"done\"}");
+    let click = || say("{\"click\": \"Show grid (checkbox)\"}");
+    let done = || say("{\"finish\": \"done\"}");
+    [
+        ("m", vec![tick("a"), end()], "pass"),
+        ("m", vec![tick("a"), tick("b"), end()], "fail"),
+        ("m", vec![acts("a", "{\"action\": \"left_click\", \"ref\": \"n3\"}"), tick("b"), end()], "pass"),
+        ("m", vec![say("The box is ticked.")], "fail"),
+        (SMALL, vec![click(), done()], "pass"),
+        (SMALL, vec![click(), click(), done()], "fail"),
+        (
+            SMALL,
+            vec![say("{\"type_into\": \"Note (textbox)\", \"text\": \"grid\"}"), click(), done()],
+            "pass",
+        ),
+        (SMALL, vec![say("{\"answer\": \"The box is ticked.\"}")], "fail"),
+    ]
+}
+
+#[test]
+fn attempts_that_end_in_different_ways_are_played_back_with_the_same_score() {
+    for (index, (model, replies, verdict)) in attempts().into_iter().enumerate() {
+        let place = Place::new();
+        plant(&place);
+        let (row, _) = run(&place, model, replies.clone(), "first");
+        assert_eq!(row["verdict"], verdict, "{index}: {row}");
+        let said: Vec<Value> = exported(&place, model)["messages"]
+            .as_array()
+            .expect("messages")
+            .iter()
+            .filter(|message| message["role"] == "assistant")
+            .cloned()
+            .collect();
+        // The example turns of `small` stand before the replies.
+        let own = said[said.len() - replies.len()..].to_vec();
+        let (again, _) = run(&place, model, own, "second");
+        for field in ["verdict", "score", "stop_reason", "steps"] {
+            assert_eq!(again[field], row[field], "{index}: {field}");
         }
     }
 }

@@ -32,12 +32,10 @@ use apprentice_tasks::suite::Suite;
 use apprentice_tasks::task::Task;
 use apprentice_tasks::variation::{VariationError, vary};
 use apprentice_trace::TraceError;
+use apprentice_wording::is_general;
 
 /// The number of skills that `push` inlines.
 pub const PUSH_COUNT: usize = 3;
-
-/// Domains of skills that belong to no particular program.
-const GENERAL_DOMAINS: [&str; 2] = ["os", "general"];
 
 /// The folder beside a suite with skills that are true but irrelevant to all of its tasks.
 const INERT_FOLDER: &str = "inert";
@@ -396,7 +394,7 @@ impl GuidanceProvider {
     /// Whether a skill's domain is a program of the task or a general domain.
     pub fn applies_to(&self, skill: &SkillId, task: &TaskId) -> bool {
         let found = self.suite.task(task.as_str());
-        GENERAL_DOMAINS.contains(&skill.domain())
+        is_general(skill.domain())
             || found.is_some_and(|task| apps_of(task).iter().any(|app| app == skill.domain()))
     }
 

@@ -269,6 +269,14 @@ impl RunFolder {
                         *row.cost_usd.get_or_insert(0.0) += cost;
                     }
                 }
+                EventKind::AdviceAsked(asked) => {
+                    row.cost_estimated |= asked.estimated;
+                    row.model_s += Duration::from_millis(asked.timing.working_ms).as_secs_f64();
+                    row.tokens += asked.usage;
+                    if let Some(cost) = asked.cost_usd {
+                        *row.cost_usd.get_or_insert(0.0) += cost;
+                    }
+                }
                 EventKind::Action(action) => {
                     let counts = action.sent.is_some_and(|sent| !sent.is_observation_only());
                     row.world_steps += u32::from(counts);

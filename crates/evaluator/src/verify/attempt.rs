@@ -176,6 +176,12 @@ impl Attempt<'_> {
                         *row.cost_usd.get_or_insert(0.0) += cost;
                     }
                 }
+                EventKind::AdviceAsked(asked) => {
+                    row.tokens += asked.usage;
+                    if let Some(cost) = asked.cost_usd {
+                        *row.cost_usd.get_or_insert(0.0) += cost;
+                    }
+                }
                 EventKind::Action(action) => {
                     // A function's act counts whatever it is.
                     let by_function = action.sent.is_some() && action.line.is_some();

@@ -4,6 +4,7 @@ pub(crate) mod event;
 pub(crate) mod fence;
 pub(crate) mod figures;
 pub(crate) mod front_program;
+pub(crate) mod function_question;
 pub(crate) mod other_version;
 pub(crate) mod package_file;
 pub(crate) mod short_reader;

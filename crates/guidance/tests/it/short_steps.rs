@@ -2,9 +2,10 @@
 
 use apprentice_guidance::{ArmPolicy, SKILL_VIEW, TaskView, build_guidance};
 use apprentice_protocol::{
-    EventKind, Guidance, Observation, Rect, SkillEventKind, StepId, StepRef, ToolOutcome, Window,
+    ChatReply, ChatRequest, EventKind, Guidance, Message, Observation, RawContent, Rect, ReplyStop,
+    SkillEventKind, SkillId, StepId, StepRef, Timing, ToolOutcome, Usage, Window,
 };
-use apprentice_skillbook::{Change, Snapshot, fitting};
+use apprentice_skillbook::{Change, Snapshot, candidates};
 use serde_json::json;
 
 use crate::shelf::{Shelf, creation, write};
@@ -28,6 +29,10 @@ const PAGES: [(&str, &str); 3] = [
 fn book() -> Snapshot {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
+    let mut prose = creation("gimp/prose", "a matter of words");
+    if let Change::SkillCreated { text, .. } = &mut prose {
+        text.guidance = "1. Open a menu, or another.".to_owned();
+    }
     for (id, steps) in PAGES {
         let mut change = creation(id, "a matter of pictures");
         if let Change::SkillCreated { text, domain, .. } = &mut change {
@@ -38,6 +43,10 @@ fn book() -> Snapshot {
         }
         write(&mut gateway, change).expect("written");
     }
+    if let Change::SkillCreated { domain, .. } = &mut prose {
+        *domain = None;
+    }
+    write(&mut gateway, prose).expect("written");
     gateway.snapshot()
 }
 
@@ -54,10 +63,42 @@ fn window(class: &str) -> Observation {
     Observation { windows: vec![window], ..Observation::default() }
 }
 
-fn briefly(guidance: &Guidance, seen: &Observation) -> Option<(String, Vec<EventKind>)> {
+/// The function that a request asks about.
+fn asked_about(request: &ChatRequest) -> String {
+    let [Message::User { content }] = request.messages.as_slice() else { panic!("one question") };
+    let text = content[0].as_text().expect("a text");
+    text.split_once("\nFunction: ").expect("a function").1.to_owned()
+}
+
+/// What is added at a view for a model that says yes to these functions, after it was asked.
+fn briefly_for(guidance: &Guidance, seen: &Observation, fits: &[&str]) -> Option<(String, Vec<EventKind>)> {
     let refresh = guidance.refresh.as_ref().expect("follows the screen");
+    while let Some(request) = refresh.question(seen) {
+        let says = if fits.contains(&asked_about(&request).as_str()) { "\"yes\"" } else { "\"no\"" };
+        refresh.answer(&reply(says)).expect("an answer");
+    }
     let added = refresh.refresh_briefly(StepRef { step: StepId(1) }, seen);
     added.map(|(text, events)| (text.as_str().to_owned(), events))
+}
+
+fn briefly(guidance: &Guidance, seen: &Observation) -> Option<(String, Vec<EventKind>)> {
+    briefly_for(guidance, seen, &["make a colour transparent"])
+}
+
+fn reply(says: &str) -> ChatReply {
+    ChatReply {
+        raw: RawContent::default(),
+        say: vec![says.to_owned()],
+        thoughts: Vec::new(),
+        calls: Vec::new(),
+        adapted: Vec::new(),
+        stop: ReplyStop::EndTurn,
+        usage: Usage::default(),
+        timing: Timing::default(),
+        cost_usd: None,
+        provider_model: None,
+        estimated: false,
+    }
 }
 
 fn view(guidance: &Guidance, skill: &str) -> String {
@@ -84,13 +125,48 @@ fn push_lends_the_steps_of_the_function_once_when_its_program_is_in_front() {
 }
 
 #[test]
-fn a_function_that_no_page_has_gets_nothing() {
+fn a_function_that_the_model_does_not_take_for_its_task_is_not_lent() {
+    let guidance = build_guidance(&book(), &ArmPolicy::Push { count: 3 }, &task(TRANSPARENT)).expect("lends");
+    let refresh = guidance.refresh.as_ref().expect("follows the screen");
+    assert!(refresh.question(&window("Thunar")).is_none(), "no function of it shares a word");
+    let request = refresh.question(&window("Gimp-2.10")).expect("a question");
+    assert_eq!(asked_about(&request), "make a colour transparent");
+    let allowed = json!({ "type": "string", "enum": ["yes", "no"] });
+    assert!(request.schema.is_some_and(|schema| schema.schema == allowed) && request.max_output_tokens <= 8);
+    let unreadable = refresh.answer(&reply("Certainly! Open")).expect_err("no answer");
+    assert!(unreadable.contains("Certainly! Open"), "{unreadable}");
+    assert_eq!(briefly_for(&guidance, &window("Gimp-2.10"), &[]), None, "it said no each time");
+    assert!(refresh.question(&window("Thunar")).is_none());
+    assert!(refresh.question(&window("Gimp-2.10")).is_none(), "it is not asked again");
+}
+
+#[test]
+fn forced_steps_stand_in_the_prompt_and_a_skill_without_any_is_named() {
+    let named = |id: &str| SkillId::parse(id).expect("an id");
+    let given = |skill: &str| {
+        let policy = ArmPolicy::Forced { skills: vec![named(skill)] };
+        let guidance = build_guidance(&book(), &policy, &task(TRANSPARENT)).expect("lends");
+        assert!(guidance.opening.as_str().contains("Open a menu"), "others get the prose");
+        guidance.opening_briefly.expect("something else for short views")
+    };
+    let (text, events) = given("gimp/color-to-alpha");
+    assert!(
+        text.as_str().contains("1. click \"Colors\"") && !text.as_str().contains("Open a menu"),
+        "{text:?}"
+    );
+    assert_eq!(events.len(), 1);
+    let (text, events) = given("gimp/prose");
+    let [EventKind::Skill(event)] = events.as_slice() else { panic!("{events:?}") };
+    assert!(text.is_empty() && event.happening == SkillEventKind::Withheld);
+    assert!(event.detail.as_deref().is_some_and(|why| why.contains("gimp/prose has no short steps")));
+}
+
+#[test]
+fn a_function_whose_words_no_page_has_is_not_asked_about() {
     let book = book();
-    for other in ["Turn the picture upside down", "Print the picture in black and white", "Zzyzx"] {
-        assert!(fitting(&book, other, Some("gimp")).is_none(), "{other}");
-    }
-    let found = fitting(&book, "Bring the layer Sky above the other layers", Some("gimp"));
-    assert_eq!(found.map(|found| found.skill.id.to_string()).as_deref(), Some("gimp/layers"));
+    assert!(candidates(&book, "Zzyzx", Some("gimp"), 2).is_empty());
+    let found = candidates(&book, "Bring the layer Sky above the other layers", Some("gimp"), 2);
+    assert_eq!(found[0].skill.id.as_str(), "gimp/layers");
 }
 
 #[test]

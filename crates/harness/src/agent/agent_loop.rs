@@ -78,7 +78,7 @@ impl<'a> AgentLoop<'a> {
         let display = profile.images.fit(screen).unwrap_or(screen);
         let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
         let tools = attempt.tools().map(|tool| tool.spec().clone());
-        let advised = attempt.guidance.opening.as_str().to_owned();
+        let advised = prompt::opening(attempt.guidance, profile).0.as_str().to_owned();
         Self {
             conversation: Conversation::new(profile, world, tools, attempt.seed),
             budget: Budget::new(attempt.brief.limits, attempt.clock),
@@ -164,14 +164,16 @@ impl<'a> AgentLoop<'a> {
     /// Takes the first observation and builds the first user message.
     async fn open(&mut self, instruction: &str) -> Result<ModelView, Stop> {
         let view = self.observer().observe().await?;
-        let guidance = self.attempt.guidance;
+        let (advised, events) = prompt::opening(self.attempt.guidance, self.attempt.model.profile());
         let mut opening = vec![prompt::task(instruction)];
-        if !guidance.opening.is_empty() {
-            let advice = prompt::advice(&guidance.opening);
-            self.journal.deliver_with(&guidance.opening, &advice, guidance.opening_events.clone())?;
+        if advised.is_empty() {
+            self.journal.emit_all(events.to_vec())?;
+        } else {
+            let advice = prompt::advice(advised);
+            self.journal.deliver_with(advised, &advice, events.to_vec())?;
             opening.push(advice);
         }
-        let below = self.observer().refresh(&view)?;
+        let below = self.advice(&view).await?;
         self.conversation.open(opening, self.contents(&view), below);
         Ok(view)
     }
@@ -179,9 +181,15 @@ impl<'a> AgentLoop<'a> {
     /// Observes the world, which others may have changed, and adds an instruction to the conversation.
     async fn instruct(&mut self, instruction: Content) -> Result<ModelView, Stop> {
         let view = self.observer().observe().await?;
-        let below = self.observer().refresh(&view)?;
+        let below = self.advice(&view).await?;
         self.conversation.instruct(instruction, self.contents(&view), below);
         Ok(view)
+    }
+
+    /// Returns what the guidance adds below a view.
+    async fn advice(&mut self, view: &ModelView) -> Result<Option<Content>, Stop> {
+        self.asking().ask_about_advice(&view.observation).await?;
+        self.observer().refresh(view)
     }
 
     fn contents(&self, view: &ModelView) -> Vec<Content> {
@@ -206,7 +214,7 @@ impl<'a> AgentLoop<'a> {
         self.last_view = LastView::Unlisted(WholeListReason::Person);
         let notice = prompt::person(actions);
         let view = self.observer().observe().await?;
-        let below = self.observer().refresh(&view)?;
+        let below = self.advice(&view).await?;
         self.journal.notice(&notice)?;
         self.conversation.instruct(notice, self.contents(&view), below);
         Ok(Some(view))
@@ -246,7 +254,7 @@ impl<'a> AgentLoop<'a> {
             }
         };
         turn.results[index].content.extend(self.contents(&next));
-        notices.extend(self.observer().refresh(&next)?);
+        notices.extend(self.advice(&next).await?);
         self.conversation.push_view(Message::Results { results: turn.results, notices });
         Ok(Some(next))
     }

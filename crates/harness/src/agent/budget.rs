@@ -39,6 +39,11 @@ impl<'a> Budget<'a> {
 
     pub(super) fn count_reply(&mut self, reply: &ChatReply) {
         self.spent.turns += 1;
+        self.count_question(reply);
+    }
+
+    /// Counts a reply that is no turn.
+    pub(super) fn count_question(&mut self, reply: &ChatReply) {
         self.spent.tokens += reply.usage;
         self.waited += Duration::from_millis(reply.timing.waiting_ms);
         self.spent.model_ms = self.spent.model_ms.saturating_add(reply.timing.working_ms);

@@ -1,7 +1,8 @@
 //! The loop's own prompt texts. They are files, so that a change is visible in review.
 
 use apprentice_protocol::{
-    BoundedText, Content, ModelProfile, Prompt, TextBudget, ToolSpec, ViewRule, counted, replaced_prompts,
+    BoundedText, Content, EventKind, Guidance, ModelProfile, Prompt, TextBudget, ToolSpec, ViewRule, counted,
+    replaced_prompts,
 };
 use apprentice_trace::hex;
 use serde_json::json;
@@ -71,6 +72,17 @@ pub(super) fn system(profile: &ModelProfile) -> String {
     let parts = [Some(SYSTEM), changes.then_some(LIMITS), (changes && profile.outline).then_some(CHANGES)];
     let parts: Vec<&str> = parts.iter().flatten().map(|prompt| prompt.text().trim_end()).collect();
     parts.join("\n\n")
+}
+
+/// Returns the advice that opens a conversation, with the events to record.
+pub(super) fn opening<'a>(
+    guidance: &'a Guidance,
+    profile: &ModelProfile,
+) -> (&'a BoundedText, &'a [EventKind]) {
+    match &guidance.opening_briefly {
+        Some((text, events)) if profile.views == ViewRule::Short => (text, events),
+        _ => (&guidance.opening, &guidance.opening_events),
+    }
 }
 
 pub(super) fn task(instruction: &str) -> Content {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_models::scripted::ScriptedReply;
 use apprentice_protocol::{
-    ActionOutcome, BlobHash, BoundedText, BoxFuture, CallBody, ChatRequest, Content, ContextRule,
+    ActionOutcome, BlobHash, BoundedText, BoxFuture, CallBody, ChatReply, ChatRequest, Content, ContextRule,
     CoordinateSpace, EventKind, Guidance, GuidanceRefresh, HistoryRule, Image, ImageBytes, ImageRule,
     MediaType, Message, ModelProfile, Observation, Size, SkillEvent, SkillEventKind, SkillId, StepId,
     StepRef, StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec, ViewRule, VoidCause,
@@ -513,4 +513,67 @@ async fn a_text_that_is_added_below_a_view_is_counted_once_and_known_as_viewed()
     assert_eq!(left.ended.delivered_chars, 15);
     assert_eq!(left.ended.skills_viewed, [SkillId::parse("notes/capitals").expect("an id")]);
     assert!(last_request(&left).ends_with("<advice>\nNotes: the text\n</advice>\n"));
+}
+
+/// Adds a text where the model says that it wants one.
+#[derive(Default)]
+struct Asking(std::sync::Mutex<Option<bool>>);
+
+impl GuidanceRefresh for Asking {
+    fn refresh(&self, _at: StepRef, _seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)> {
+        let wanted = self.0.lock().expect("unpoisoned").take();
+        wanted.unwrap_or(false).then(|| (BoundedText::cut("1. click \"Bold\"", TextBudget(100)), Vec::new()))
+    }
+
+    fn question(&self, _seen: &Observation) -> Option<ChatRequest> {
+        let unasked = self.0.lock().expect("unpoisoned").is_none();
+        unasked.then(|| ChatRequest { system: "Does it fit?".into(), ..ChatRequest::default() })
+    }
+
+    fn answer(&self, reply: &ChatReply) -> Result<(), String> {
+        let said = reply.say.join("");
+        *self.0.lock().expect("unpoisoned") = match said.as_str() {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => return Err(format!("it said {said:?}")),
+        };
+        Ok(())
+    }
+}
+
+fn asking(said: &str, views: ViewRule) -> Bench {
+    let profile = ModelProfile { views, ..seeing(ImageRule::None, ALL) };
+    // The script replies by the turn, so that this one answers the question, too.
+    let mut bench = Bench::new(editor(), vec![ScriptedReply { say: Some(said.into()), ..done() }]);
+    bench.script = bench.script.with_profile(profile);
+    bench.guidance = Guidance { refresh: Some(Arc::new(Asking::default())), ..Guidance::default() };
+    bench
+}
+
+#[tokio::test]
+async fn a_model_of_short_views_is_asked_about_advice_and_its_answer_is_no_turn() {
+    let left = asking("yes", ViewRule::Short).run().await;
+    assert!(last_request(&left).ends_with("<advice>\n1. click \"Bold\"\n</advice>\n"));
+    assert_eq!((left.ended.stop, left.ended.spent.turns), (Ok(StopReason::Done), 1));
+    let asked = left.trace.events.iter().find_map(|event| match &event.kind {
+        EventKind::AdviceAsked(asked) => Some(asked.clone()),
+        _ => None,
+    });
+    let asked = asked.expect("stands in the trace");
+    assert_eq!(asked.say, ["yes"]);
+    let replies = left.trace.events.iter().filter_map(|event| match &event.kind {
+        EventKind::ModelReplied { usage, .. } => Some(usage.output),
+        _ => None,
+    });
+    assert_eq!(left.ended.spent.tokens.output, asked.usage.output + replies.sum::<u64>(), "it counts");
+    assert!(!last_request(&asking("no", ViewRule::Short).run().await).contains("<advice>"));
+    let whole = asking("yes", ViewRule::Whole).run().await;
+    assert_eq!(whole.requests.len(), 1, "other models are not asked");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_not_allowed_makes_the_attempt_void() {
+    let left = asking("Certainly!", ViewRule::Short).run().await;
+    assert_eq!(left.ended.stop, Err(VoidCause::ModelProtocol));
+    assert!(left.ended.detail.contains("\"Certainly!\"") && left.ended.detail.contains("JSON schemas"));
 }

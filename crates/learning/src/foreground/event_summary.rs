@@ -93,6 +93,7 @@ fn seen(kind: &EventKind) -> Seen {
             seen_as("stopped", weight, format!("{}: {detail}", why.unwrap_or_default()))
         }
         EventKind::ModelAsked { .. } => seen_as("model.asked", Reason::Ordinary, String::new()),
+        EventKind::AdviceAsked(asked) => seen_as("advice.asked", Reason::Ordinary, asked.say.join(" ")),
         EventKind::ModelReplied { say, calls, .. } => {
             let calls = calls.iter().map(called);
             let words: Vec<String> = say.iter().cloned().chain(calls).collect();

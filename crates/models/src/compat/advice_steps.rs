@@ -29,8 +29,9 @@ impl AdviceSteps {
 
     /// Takes note of an act: the steps up to the one that names it are done.
     pub(super) fn act(&mut self, act: &Value) {
-        let Some((verb, object)) =
-            act.as_object().and_then(|fields| fields.iter().find(|(name, _)| *name != "text"))
+        let Some((verb, object)) = act
+            .as_object()
+            .and_then(|fields| fields.iter().find(|(name, _)| !matches!(name.as_str(), "text" | "option")))
         else {
             return;
         };

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{
     Action, Button, CallBody, ChatRequest, Chord, Content, FieldValue, Finish, ImagePoint, Message,
-    NamedSchema, NodeRef, Prompt, Target,
+    NamedSchema, NodeRef, Prompt, Target, is_item_role, takes_text_role,
 };
 use serde_json::{Value, json};
 
@@ -47,22 +47,10 @@ const KEYS: [&str; 12] = [
 ];
 /// Begins a chord in a sentence. `C++` and `a+b` are none.
 const MODIFIERS: [&str; 4] = ["ctrl+", "alt+", "shift+", "super+"];
-/// Roles into which something is written.
-const FIELDS: [&str; 7] = ["textbox", "searchbox", "combobox", "spinbutton", "terminal", "cell", "gridcell"];
-/// Roles in which a cursor stands.
-const WRITTEN: [&str; 9] = [
-    "textbox",
-    "searchbox",
-    "combobox",
-    "spinbutton",
-    "terminal",
-    "cell",
-    "gridcell",
-    "paragraph",
-    "document",
-];
-/// Roles of what a double click opens and a right click has a menu for.
-const HELD: [&str; 5] = ["cell", "gridcell", "listitem", "treeitem", "row"];
+/// The options of a closed list box in its line: `[options: sheet | roll]`, or their number where they are many.
+const OPTIONS: &str = "[options: ";
+const BETWEEN_OPTIONS: &str = " | ";
+const MANY_OPTIONS: &str = " options, from ";
 
 /// Returns the instructions below the system prompt.
 pub(super) fn instructions() -> String {
@@ -134,6 +122,8 @@ struct Listed {
     label: String,
     role: String,
     reference: String,
+    /// What a list box offers; empty where these are too many to be listed. `None` for other elements.
+    options: Option<Vec<String>>,
 }
 
 impl Listed {
@@ -147,8 +137,18 @@ impl Listed {
         };
         let role = label.rsplit_once(" (")?.1;
         let role: String = role.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        Some(Self { label: label.to_owned(), role, reference: reference.to_owned() })
+        let options = options_in(&rest[label.len()..]);
+        Some(Self { label: label.to_owned(), role, reference: reference.to_owned(), options })
     }
+}
+
+/// The options of a list box in what stands behind its label.
+fn options_in(rest: &str) -> Option<Vec<String>> {
+    let Some((_, listed)) = rest.split_once(OPTIONS) else {
+        return rest.contains(MANY_OPTIONS).then(Vec::new);
+    };
+    let end = listed.rfind("] [").or_else(|| listed.rfind(']'))?;
+    Some(listed[..end].split(BETWEEN_OPTIONS).map(str::to_owned).collect())
 }
 
 /// What the newest list holds, and what was done on the same screen before.
@@ -203,14 +203,31 @@ impl Screen {
         }
     }
 
-    /// The labels of elements of these roles on which an act was not done yet; all roles where none is named.
-    fn labels(&self, act: &str, roles: &[&str]) -> Vec<&str> {
+    /// The labels of elements that an act is for and on which it was not done yet.
+    fn labels(&self, act: &str, is_for: impl Fn(&Listed) -> bool) -> Vec<&str> {
         self.elements
             .iter()
-            .filter(|element| roles.is_empty() || roles.contains(&element.role.as_str()))
+            .filter(|element| is_for(element))
             .filter(|element| !self.done.contains(&signature(&json!({ act: element.label }))))
             .map(|element| element.label.as_str())
             .collect()
+    }
+
+    /// Whether an element is a list box whose options can be set by their names: in pages alone.
+    fn has_options(&self, element: &Listed) -> bool {
+        self.browser && element.options.is_some()
+    }
+
+    /// The schema of a list box's options that were not chosen on this screen yet; `None` if all were.
+    fn choices_of(&self, element: &Listed) -> Option<Value> {
+        let options = element.options.as_deref().unwrap_or_default();
+        if options.is_empty() {
+            return Some(json!({ "type": "string", "maxLength": MAX_TEXT_CHARS }));
+        }
+        let act = |option: &String| json!({ "select": element.label, "option": option });
+        let left = options.iter().filter(|option| !self.done.contains(&signature(&act(option))));
+        let left: Vec<&String> = left.collect();
+        (!left.is_empty()).then(|| json!({ "type": "string", "enum": left }))
     }
 
     /// Returns the schema of a turn.
@@ -221,9 +238,11 @@ impl Screen {
                 forms.push(form(&[(act, json!({ "type": "string", "enum": of }))]));
             }
         };
-        choice("click", self.labels("click", &[]));
-        choice("double_click", self.labels("double_click", &HELD));
-        choice("right_click", self.labels("right_click", &HELD));
+        // What a double click opens, and what a right click has a menu for.
+        let is_item = |element: &Listed| is_item_role(&element.role);
+        choice("click", self.labels("click", |element| !self.has_options(element)));
+        choice("double_click", self.labels("double_click", is_item));
+        choice("right_click", self.labels("right_click", is_item));
         let keys = self.keys.iter().filter(|key| !self.done.contains(&signature(&json!({ "key": key }))));
         choice("key", keys.map(String::as_str).collect());
         choice("scroll", vec!["down", "up"]);
@@ -231,13 +250,23 @@ impl Screen {
             choice("finish", vec!["done"]);
         }
         let text = json!({ "type": "string", "maxLength": MAX_TEXT_CHARS });
-        let fields = self.labels("type_into", &FIELDS);
+        let is_field = |element: &Listed| takes_text_role(&element.role) && !self.has_options(element);
+        let fields = self.labels("type_into", is_field);
         if !fields.is_empty() {
             forms.push(form(&[
                 ("type_into", json!({ "type": "string", "enum": fields })),
                 ("text", text.clone()),
             ]));
         }
+        forms.extend(self.elements.iter().filter(|element| self.has_options(element)).filter_map(
+            |element| {
+                let option = self.choices_of(element)?;
+                Some(form(&[
+                    ("select", json!({ "type": "string", "enum": [element.label] })),
+                    ("option", option),
+                ]))
+            },
+        ));
         let typed = self.takes_text.then_some("type");
         for act in typed.into_iter().chain(["answer", "give_up"]) {
             forms.push(form(&[(act, text.clone())]));
@@ -271,6 +300,11 @@ impl Screen {
             let Some(text) = word("text") else { return Some(unusable("\"type_into\" needs \"text\"")) };
             return Some(self.on(label, |at, role| self.write(at, role, text)));
         }
+        if let Some(label) = word("select") {
+            let Some(option) = word("option") else { return Some(unusable("\"select\" needs \"option\"")) };
+            let value = FieldValue::Text(option.to_owned());
+            return Some(self.on(label, |at, _| vec![Action::Fill { at, value }]));
+        }
         let world = |action| CallBody::World { actions: vec![action] };
         Some(match fields.iter().next().map(|(name, value)| (name.as_str(), value.as_str())) {
             Some(("key", Some(keys))) => match chord(keys) {
@@ -301,14 +335,12 @@ impl Screen {
 
     /// Writes into an element what a person would see there then.
     fn write(&self, at: Target<ImagePoint>, role: &str, text: &str) -> Vec<Action<ImagePoint>> {
-        if self.browser && !["cell", "gridcell"].contains(&role) {
+        if self.browser {
             return vec![Action::Fill { at, value: FieldValue::Text(text.to_owned()) }];
         }
         let click = Action::Click { at, button: Button::Left, count: 1, hold: None };
         let typed = |text: String| Action::Type { text };
         match role {
-            // A cell takes what was typed once Enter follows.
-            "cell" | "gridcell" => vec![click, typed(format!("{}\n", text.trim_end_matches('\n')))],
             "terminal" => vec![click, typed(text.to_owned())],
             _ => {
                 let all = Chord::parse("ctrl+a").map(|chord| Action::Key { chord, hold_ms: None });
@@ -330,7 +362,9 @@ fn form(properties: &[(&str, Value)]) -> Value {
 fn has_cursor(line: &str) -> bool {
     let focused =
         line.ends_with(']') && line.rsplit_once('[').is_some_and(|(_, states)| states.contains("focused"));
-    focused && Listed::read(line).is_some_and(|element| WRITTEN.contains(&element.role.as_str()))
+    let has_cursor =
+        |role: &str| takes_text_role(role) || matches!(role, "cell" | "gridcell" | "paragraph" | "document");
+    focused && Listed::read(line).is_some_and(|element| has_cursor(&element.role))
 }
 
 fn unusable(problem: &str) -> CallBody {

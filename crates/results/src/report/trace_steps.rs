@@ -276,6 +276,12 @@ fn other_event(kind: &EventKind) -> Option<EventView> {
         }
         EventKind::HistoryTrimmed { .. } | EventKind::PicturesLeftOut { .. } => history_event(kind),
         EventKind::RequestAdapted { what } => Some(("notice", what.clone(), None, None)),
+        EventKind::AdviceAsked(asked) => Some((
+            "skill",
+            format!("asked whether advice fits its task: {}", asked.say.join(" ")),
+            None,
+            None,
+        )),
         EventKind::Person(person) => Some(("notice", person.in_words(), None, None)),
         EventKind::CheckState { changed } => {
             changed.then(|| ("notice", "something that the checks read changed".into(), None, None))

@@ -10,7 +10,7 @@ use crate::skill::model::{Actor, NewDomain, OpId, Origin, SkillText};
 use crate::skill::page::is_own_heading;
 use crate::skill::record::Skill;
 use crate::skill::shipped_id::is_shipped;
-use crate::skill::short_steps::{prose_of, short_steps};
+use crate::skill::short_steps::{prose_of, written_steps};
 
 /// Prefix of the names of skills that agents publish on their own.
 const OWN_PREFIX: &str = "rl-";
@@ -284,7 +284,7 @@ fn texts(text: &SkillText, guidance_cap: usize) -> Result<(), Fault> {
     {
         sized(name, body, cap)?;
     }
-    short_steps(&text.guidance).map_err(|error| ("short_steps", error.to_string()))?;
+    written_steps(&text.guidance).map_err(|error| ("short_steps", error.to_string()))?;
     headings(text)?;
     for body in [&text.description, &text.situation] {
         if !figure_refs(body).is_empty() {

@@ -1,12 +1,13 @@
-//! How often the function that an instruction asks for is found, and how often none is where there is none.
+//! How often the function that an instruction asks for is among those that a model of few parameters is asked about, and how often
+//! any is where none fits. What it then answers is not measured here.
 //!
-//! The rule was chosen with the instructions of training templates. What is measured here was not looked at before: the
-//! paraphrases of all templates, and the instructions of test templates.
+//! The rule was chosen with the instructions of training templates and with wordings of our own. What is measured here was not
+//! looked at before: the paraphrases of all templates, and the instructions of test templates.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use apprentice_skillbook::{At, Change, Snapshot, WriteRefusal, fitting, prose_of};
+use apprentice_skillbook::{At, Change, Snapshot, WriteRefusal, candidates, prose_of};
 use serde_json::Value;
 
 use crate::shelf::{Shelf, creation, write};
@@ -43,6 +44,9 @@ fn root() -> PathBuf {
 fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON")
 }
+
+/// The number of functions that a model is asked about.
+const ASKED_ABOUT: usize = 2;
 
 /// An instruction of a template.
 struct Asked {
@@ -92,43 +96,41 @@ fn without(book: &Snapshot, page: &str) -> Snapshot {
 }
 
 #[test]
-fn a_fitting_function_is_lent_and_no_other() {
+fn a_fitting_function_is_asked_about() {
     let book = Snapshot::open(&root().join("skillbook"), At::Now).expect("the shipped book");
     let taught: BTreeMap<&str, &str> = TAUGHT.into();
-    // Of fresh and tuned instructions: those that fit, and that got their page; those that do not, and that got any.
+    // Of fresh and tuned instructions: those that fit, and whose page is asked about; those that do not, and with any page to ask about.
     let mut counts = [[0u32; 4]; 2];
     // Instructions whose own page is taken away: other functions of the same program are left.
     let mut robbed = [0u32; 2];
     for asked in all_asked() {
-        let found = |book: &Snapshot| {
-            fitting(book, &asked.text, Some(&asked.program)).map(|found| found.skill.id.to_string())
+        let found = |book: &Snapshot| -> Vec<String> {
+            let near = candidates(book, &asked.text, Some(&asked.program), ASKED_ABOUT);
+            near.into_iter().map(|found| found.skill.id.to_string()).collect()
         };
         let page = taught.get(asked.template.as_str());
-        let (lent, count) = (found(&book), &mut counts[usize::from(asked.tuned)]);
+        let (near, count) = (found(&book), &mut counts[usize::from(asked.tuned)]);
         match page {
             Some(page) => {
                 count[0] += 1;
-                count[1] += u32::from(lent.as_deref() == Some(*page));
+                count[1] += u32::from(near.iter().any(|near| near == page));
                 robbed[0] += 1;
-                robbed[1] += u32::from(found(&without(&book, page)).is_some());
+                robbed[1] += u32::from(!found(&without(&book, page)).is_empty());
             }
             None => {
                 count[2] += 1;
-                count[3] += u32::from(lent.is_some());
+                count[3] += u32::from(!near.is_empty());
             }
         }
-        if page.copied() != lent.as_deref() {
-            println!("{}: {lent:?} for {}", asked.template, asked.text);
-        }
     }
-    for ([fitting, found, others, lent], name) in counts.iter().zip(["not tuned on", "tuned on"]) {
-        println!("{name}: {found} of {fitting} fitting ones lent, {lent} of {others} others");
+    for ([fitting, found, others, near], name) in counts.iter().zip(["not tuned on", "tuned on"]) {
+        println!(
+            "{name}: asked about {found} of {fitting} fitting ones, and about something for {near} of {others} others"
+        );
     }
-    println!("same program, own page taken away: {} of {} lent", robbed[1], robbed[0]);
-    // As measured once, before anything was changed by it. Wanted are nine in ten of those that fit, and one in ten of the others.
-    let [fresh, tuned] = counts;
-    assert!(tuned == [15, 15, 2, 0] && fresh[..1] == [45] && fresh[2] == 70, "{counts:?}");
-    assert!(fresh[1] >= 30 && fresh[3] <= 14 && robbed[1] <= 3, "{counts:?} {robbed:?}");
+    println!("same program, own page taken away: asked about something for {} of {}", robbed[1], robbed[0]);
+    // As measured once, before anything was changed by it. Wanted are nine in ten of those that fit.
+    assert_eq!((counts, robbed), ([[45, 42, 70, 47], [15, 15, 2, 0]], [60, 29]));
 }
 
 #[test]

@@ -47,6 +47,11 @@ impl AskingProgress {
         self.estimated
     }
 
+    /// Notes whether what a reply used is an estimate.
+    pub(crate) fn note_estimate(&mut self, reply: &ChatReply) {
+        self.estimated |= reply.estimated;
+    }
+
     pub(crate) fn into_provider_model(self) -> Option<String> {
         self.provider_model
     }
@@ -149,7 +154,7 @@ impl Asking<'_, '_> {
         if !reply.estimated {
             self.conversation.learn(reply.usage);
         }
-        self.progress.estimated |= reply.estimated;
+        self.progress.note_estimate(reply);
         self.progress.provider_model.clone_from(&reply.provider_model);
         let raw = reply.raw.blocks.iter().map(|block| self.journal.keep(block.as_bytes(), "json"));
         let raw = raw.collect::<Result<Vec<_>, _>>()?;

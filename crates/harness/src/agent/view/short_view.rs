@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use apprentice_protocol::{BoundedText, DetailKind, Limits, ResourceUsage, State, TextBudget, counted};
+use apprentice_protocol::{
+    BoundedText, DetailKind, Limits, ResourceUsage, State, TextBudget, counted, is_item_role, takes_text_role,
+};
 
 use super::delta_view::{NO_EFFECT, list_after};
 use super::element_list::{ElementList, Part};
@@ -25,12 +27,8 @@ const MAX_VALUE_CHARS: usize = 90;
 const TEXT_BUDGET: TextBudget = TextBudget(3_000);
 /// Words of fewer letters stand in most labels.
 const MIN_WORD_CHARS: usize = 3;
-/// Roles that are acted on where nothing else is: what a table, a list or a terminal holds.
-const HELD: &[&str] = &["cell", "gridcell", "listitem", "terminal", "columnheader"];
 /// Roles of what is read.
 const READ: &[&str] = &["text", "heading", "status", "alert", "paragraph", "label"];
-/// Roles into which something is written.
-const FIELDS: &[&str] = &["textbox", "searchbox", "combobox", "spinbutton", "terminal"];
 
 /// What a short view is written from, beside the screen.
 #[derive(Clone, Copy)]
@@ -67,6 +65,13 @@ pub(crate) fn write(view: &ModelView, last: &mut LastView, attempted: Attempted<
     BoundedText::cut(&text, TEXT_BUDGET)
 }
 
+/// Whether elements of a role are acted on: also what a table, a list or a terminal holds. A row is its cells.
+fn is_acted_on(role: &str) -> bool {
+    is_interactive_role(role)
+        || (is_item_role(role) && role != "row")
+        || matches!(role, "terminal" | "columnheader")
+}
+
 /// What the task and the advice name.
 struct Named {
     text: String,
@@ -101,6 +106,8 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 struct Element<'a> {
     part: &'a Part,
     label: String,
+    /// What a closed list box offers: `[options: sheet | roll]`.
+    options: Option<&'a str>,
     /// Where it stands: 0 in the window, 1 in a dialog, 2 in an open menu.
     layer: u8,
     /// What is left out first has the highest number.
@@ -145,8 +152,8 @@ fn chosen<'a>(list: &'a ElementList, named: &Named) -> Vec<Element<'a>> {
         let behind = (has_menu && *layer < 2) || (has_dialog && *layer == 0);
         for part in &line.parts {
             let facts = &part.facts;
-            let acted_on = is_interactive_role(&part.role) || HELD.contains(&part.role.as_str());
-            let is_field = FIELDS.contains(&part.role.as_str());
+            let acted_on = is_acted_on(&part.role);
+            let is_field = takes_text_role(&part.role);
             let unusable = facts.off_screen || facts.states.contains(&State::Disabled);
             let says_nothing = facts.name.trim().is_empty() && !is_field && focus != Some(&part.id);
             let read = READ.contains(&part.role.as_str());
@@ -166,7 +173,9 @@ fn chosen<'a>(list: &'a ElementList, named: &Named) -> Vec<Element<'a>> {
                 _ if acted_on => 5,
                 _ => 6,
             };
-            all.push(Element { part, label: String::new(), layer: *layer, rank });
+            let options = (part.role == "combobox").then(|| list.note_below(&part.id)).flatten();
+            let options = options.map(|note| note.text.as_str());
+            all.push(Element { part, label: String::new(), options, layer: *layer, rank });
         }
     }
     all
@@ -217,9 +226,12 @@ fn labelled(mut all: Vec<Element<'_>>) -> Vec<Element<'_>> {
 fn line(element: &Element<'_>) -> String {
     let facts = &element.part.facts;
     let mut text = format!("#{} {}", element.part.id.0, element.label);
-    let value = facts.value.as_deref().or_else(|| FIELDS.contains(&element.part.role.as_str()).then_some(""));
+    let value = facts.value.as_deref().or_else(|| takes_text_role(&element.part.role).then_some(""));
     if let Some(value) = value {
         let _ = write!(text, " = {:?}", ends_of(value.trim_end()));
+    }
+    if let Some(options) = element.options {
+        let _ = write!(text, " {options}");
     }
     let mut states: Vec<&str> = Vec::new();
     if facts.has_focus {

@@ -57,7 +57,7 @@ fn references_are_not_shown_and_labels_lead_to_them() {
         choices(&request, "click"),
         ["File (menuitem)", "Title (textbox)", "Draft (checkbox)", "A1 (cell)", "( (button)"]
     );
-    assert_eq!(choices(&request, "type_into"), ["Title (textbox)", "A1 (cell)"]);
+    assert_eq!(choices(&request, "type_into"), ["Title (textbox)"], "a cell is no field");
     assert_eq!(choices(&request, "double_click"), ["A1 (cell)"]);
     let read = Screen::of(&request).read("{\"click\": \"( (button)\"}", &request);
     let Some(CallBody::World { actions }) = read else { panic!("{read:?}") };
@@ -103,9 +103,33 @@ fn writing_depends_on_what_is_written_into() {
     let typed = act(field, false);
     let steps: Vec<&Value> = typed.as_array().expect("steps").iter().map(|step| &step["do"]).collect();
     assert_eq!(steps, ["click", "key", "type"]);
-    let cell = act("{\"type_into\": \"A1 (cell)\", \"text\": \"7\"}", false);
-    assert_eq!(cell[1], json!({ "do": "type", "text": "7\n" }), "a cell takes what Enter follows");
     assert_eq!(act("{\"scroll\": \"up\"}", false)[0]["dy"], -5);
+}
+
+#[test]
+fn a_list_box_is_chosen_from_by_its_options() {
+    let boxes = "Elements:\n#n2 Paper (combobox) = \"sheet\" [options: sheet | A6 [sticker]] [focused]\n#n3 Day (combobox) \
+                 = \"1\" [31 options, from \"1\" to \"31\": choose one by its text]\n#n4 Size (combobox) = \"\"";
+    let page = request(&[boxes], true);
+    let options = |request: &ChatRequest, label: &str| {
+        let schema = Screen::of(request).schema(request).schema;
+        let forms = schema["anyOf"].as_array().expect("forms").clone();
+        let of = forms.into_iter().find(|form| form["properties"]["select"]["enum"][0] == label);
+        of.map(|form| form["properties"]["option"].clone())
+    };
+    let paper = options(&page, "Paper (combobox)").expect("is offered");
+    assert_eq!(paper["enum"], json!(["sheet", "A6 [sticker]"]));
+    assert!(options(&page, "Day (combobox)").expect("is offered")["maxLength"].is_u64(), "too many to list");
+    assert_eq!(choices(&page, "type_into"), ["Size (combobox)"]);
+    assert_eq!(choices(&page, "click"), ["Size (combobox)"], "a click would open what cannot be seen");
+    let act = "{\"select\": \"Paper (combobox)\", \"option\": \"sheet\"}";
+    let Some(CallBody::World { actions }) = Screen::of(&page).read(act, &page) else { panic!("an act") };
+    assert_eq!(serde_json::to_value(&actions).expect("JSON")[0]["value"], json!("sheet"));
+    let again = acted(page, act, boxes);
+    assert_eq!(options(&again, "Paper (combobox)").expect("is offered")["enum"], json!(["A6 [sticker]"]));
+    let desktop = request(&[boxes], false);
+    assert_eq!((choices(&desktop, "click").len(), choices(&desktop, "type_into").len()), (3, 3));
+    assert_eq!(options(&desktop, "Paper (combobox)"), None);
 }
 
 #[test]

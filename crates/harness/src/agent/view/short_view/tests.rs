@@ -86,3 +86,21 @@ fn a_long_value_shows_where_it_begins_and_ends() {
     assert!(cut.starts_with("abcdefghij") && cut.ends_with("klmn") && cut.contains(" … "), "{cut}");
     assert_eq!(ends_of("short"), "short");
 }
+
+#[test]
+fn a_closed_list_box_shows_what_it_offers() {
+    let mut nodes: Vec<UiNode> = vec![
+        node(0, None, "window", "Labels", &[State::Active]),
+        node(1, Some(0), "combobox", "Paper", &[]),
+        node(2, Some(1), "option", "sheet", &[State::Selected]),
+        node(3, Some(1), "option", "roll", &[]),
+    ];
+    nodes[1].value = Some("sheet".into());
+    for option in &mut nodes[2..] {
+        option.bounds = None;
+    }
+    let tree = UiTree { nodes, truncated: None };
+    let list = ElementList::of(&tree, &View::whole(Size::new(1600, 900)));
+    let text = elements(&list, &Named::of(["", ""]));
+    assert_eq!(text, "#n1 Paper (combobox) = \"sheet\" [options: sheet | roll]\n");
+}
